@@ -1,0 +1,109 @@
+import type { Decimal } from '../money.ts'
+import type { PriceSheet } from '../meters.ts'
+
+export type ModelType = 'chat' | 'embeddings' | 'image' | 'tts' | 'transcription' | 'rerank' | 'video'
+
+/** Seconds, operator.md 3. */
+export interface ProviderTimeouts {
+  readonly connect: number
+  readonly first_byte: number
+  readonly progress: number
+  readonly total: number
+}
+
+/** An upstream company and how to reach it. `apiKeys` is a pool; it never leaves the process. */
+export interface Provider {
+  readonly slug: string
+  readonly name: string
+  readonly adapter: string
+  /** Without a trailing slash; what stands before the operation's path. Empty for `sandbox`. */
+  readonly baseUrl: string
+  readonly apiKeys: readonly string[]
+  readonly cancelStopsBilling: boolean
+  readonly timeouts: ProviderTimeouts
+}
+
+/** One provider offering one model at one price. */
+export interface Endpoint {
+  /** `<provider slug>/<upstream model>` unique within its model. */
+  readonly id: string
+  readonly provider: Provider
+  /** The provider's own name of the model. */
+  readonly upstreamModel: string
+  /** What the client pays, µRUB per unit, rate and markup included. */
+  readonly sell: PriceSheet
+  /** What the provider charges us, µRUB per unit, rate included. */
+  readonly buy: PriceSheet
+  readonly contextLength: number | null
+  readonly maxCompletionTokens: number | null
+  /** null = all that the adapter's protocol carries. */
+  readonly supportedParameters: readonly string[] | null
+  readonly nativeResponses: boolean
+  readonly nativeCompletions: boolean
+}
+
+export interface Model {
+  readonly id: string
+  readonly type: ModelType
+  readonly name: string
+  readonly description: string
+  /** Unix seconds. */
+  readonly created: number
+  readonly hidden: boolean
+  readonly active: boolean
+  readonly contextLength: number | null
+  readonly maxCompletionTokens: number | null
+  readonly inputModalities: readonly string[]
+  readonly outputModalities: readonly string[]
+  readonly tokenizer: string | null
+  readonly instructType: string | null
+  readonly aliases: readonly string[]
+  readonly maxPromptLength: number | null
+  readonly supportedVoices: readonly string[] | null
+  readonly supportedFormats: readonly string[] | null
+  readonly supportedSizes: readonly string[] | null
+  readonly supportedDurations: readonly number[] | null
+  readonly supportedResolutions: readonly string[] | null
+  readonly supportedAspectRatios: readonly string[] | null
+  /** Routable endpoints only: each has a complete price for what it can produce. Never empty for an active model. */
+  readonly endpoints: readonly Endpoint[]
+}
+
+export interface RateLimit {
+  readonly requests: number
+  /** Seconds. */
+  readonly window: number
+}
+
+/** The service-wide part of the document, live-changeable through the admin API. */
+export interface Settings {
+  readonly timezone: string
+  readonly rates: Readonly<Record<string, Decimal>>
+  readonly markup: Decimal
+  readonly rateLimit: RateLimit
+  /** Count, seconds, seconds. */
+  readonly ipBlock: { readonly failures: number; readonly window: number; readonly duration: number }
+  readonly midstreamError: 'free' | 'delivered'
+  /** Seconds. */
+  readonly streamResume: { readonly grace: number; readonly retention: number }
+  readonly fetchUrls: boolean
+  readonly maintenance: { readonly message: string | null; readonly retryAfter: number | null } | null
+}
+
+/** Immutable view of everything that can be sold; a request keeps the snapshot it was admitted under. */
+export interface Snapshot {
+  /** Grows by one with every applied change. */
+  readonly priceVersion: number
+  readonly settings: Settings
+  readonly providers: ReadonlyMap<string, Provider>
+  /** By canonical id; inactive models are absent. */
+  readonly models: ReadonlyMap<string, Model>
+  /** Alias → canonical id. */
+  readonly aliases: ReadonlyMap<string, string>
+}
+
+/** The holder of the current snapshot. */
+export interface Catalog {
+  current(): Snapshot
+}
+

@@ -1,0 +1,59 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ApiError } from '../errors.ts'
+
+/** Who may call a route: `open` = nobody needs a key; `key` = a principal; `admin` = admin token or session; `token` = its own credential in the URL. */
+export type RoutePlane = 'open' | 'key' | 'admin' | 'token'
+
+/** One row of the route table, from which 404, 405, the health list and the route × principal matrix come. `P` is what access found. */
+export interface Route<P> {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /** Segments; `:name` one decoded segment, a final `*name` the rest of the path (decoded, slashes kept). */
+  readonly path: string
+  readonly plane: RoutePlane
+  /** What a body may be; GET and DELETE ignore bodies. */
+  readonly body: 'none' | 'json' | 'json-or-multipart'
+  handle(call: Call<P>): Promise<Reply | typeof HIJACKED> | Reply | typeof HIJACKED
+}
+
+export interface Call<P> {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly params: Readonly<Record<string, string>>
+  readonly query: URLSearchParams
+  /** Raw JSON body, pre-scanned, parsed; undefined where body is `none`. */
+  readonly json: unknown
+  readonly requestId: string
+  readonly clientIp: string
+  /** clock.monotonic() at arrival, ms; wall-clock Unix ms. */
+  readonly startedMs: number
+  readonly arrivedAtMs: number
+  /** The result of access for `key` routes. */
+  readonly principal: P | null
+  /** Headers every response carries (CORS, request id, rate limit): a hijacking handler must write them itself. */
+  readonly baseHeaders: Readonly<Record<string, string>>
+  /** Filled by the handler, printed in the request's one log line (allow-list in http/request-log.ts). */
+  readonly log: RequestLog
+}
+
+export interface Reply {
+  readonly status: number
+  readonly body: unknown
+  readonly headers?: Readonly<Record<string, string>>
+  /** Default application/json; with another type `body` is a string or Buffer. */
+  readonly contentType?: string
+}
+
+/** The handler writes the response itself (streams). It must end or destroy it and then call `log.finish`. */
+export const HIJACKED: unique symbol = Symbol('hijacked')
+
+export interface RequestLog {
+  /** Adds allow-listed fields: generation_id, model, provider, attempts, input_tokens, output_tokens, cost, finish_reason, error_type, status_text, latency_ms, aborted. */
+  set(fields: Readonly<Record<string, string | number | boolean | null>>): void
+  /** Prints the one line of this request; later calls do nothing. */
+  finish(status: number): void
+}
+
+/** What access adds to a request before its body is read: who calls and the rate-limit headers, or the refusal with them. */
+export type AccessResult<P> =
+  | { readonly principal: P | null; readonly headers: Readonly<Record<string, string>> }
+  | { readonly error: ApiError; readonly headers: Readonly<Record<string, string>> }

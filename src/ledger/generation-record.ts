@@ -1,0 +1,41 @@
+import type { Usage } from '../meters.ts'
+
+export type GenerationStatus = 'completed' | 'error' | 'cancelled'
+export type BillingBasis = 'provider_usage' | 'counted' | 'drained' | 'free'
+
+/** One row of the usage log: everything needed to explain and to replay a charge (wire.md 6, reliability.md I17). No bodies, no secrets. */
+export interface GenerationRecord {
+  readonly generationId: string
+  readonly accountId: string
+  readonly keyId: string
+  readonly requestId: string
+  readonly type: 'chat' | 'responses' | 'completions' | 'embeddings' | 'image' | 'tts' | 'transcription' | 'translation' | 'rerank' | 'video'
+  readonly model: string
+  readonly providerSlug: string | null
+  readonly providerName: string | null
+  readonly endpointId: string | null
+  readonly upstreamId: string | null
+  readonly status: GenerationStatus
+  readonly errorType: string | null
+  readonly finishReason: string | null
+  readonly nativeFinishReason: string | null
+  readonly usage: Usage
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly cachedTokens: number
+  readonly reasoningTokens: number
+  readonly billingBasis: BillingBasis
+  /** Usage was clamped or otherwise doubtful (reliability.md 3.5 rule 10). */
+  readonly flagged: boolean
+  readonly priceVersion: number
+  readonly streamed: boolean
+  readonly attempts: number
+  /** ms from arrival to the first upstream event; null when none came. */
+  readonly latencyMs: number | null
+  readonly durationMs: number
+  /** Unix ms of arrival. */
+  readonly createdAtMs: number
+  readonly appUrl: string | null
+  readonly appTitle: string | null
+  readonly sessionId: string | null
+}

@@ -1,0 +1,33 @@
+import { randomBytes } from 'node:crypto'
+
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const POOL_BYTES = 4_096
+/** Bytes at or above this are refused, so that each of the 62 letters is equally likely. */
+const BYTE_MAX = 248
+
+/** Source of unguessable base62 text; the simulator passes a seeded one. */
+export interface IdSource {
+  /** `length` letters of [0-9A-Za-z]. */
+  letters(length: number): string
+}
+
+/** Cryptographic letters, drawn from a pool because one `randomBytes` call a letter costs more than the request's other work. */
+export function randomIds(): IdSource {
+  let pool = randomBytes(POOL_BYTES)
+  let next = 0
+  return {
+    letters(length) {
+      let text = ''
+      while (text.length < length) {
+        if (next === pool.length) {
+          pool = randomBytes(POOL_BYTES)
+          next = 0
+        }
+        const byte = pool[next] ?? 0
+        next += 1
+        if (byte < BYTE_MAX) text += ALPHABET[byte % 62] ?? ''
+      }
+      return text
+    },
+  }
+}
