@@ -2,24 +2,32 @@ import type { Micro } from '../money.ts'
 import type { GenerationRecord } from './generation-record.ts'
 
 export type LimitReset = 'daily' | 'weekly' | 'monthly'
+export type HoldState = 'open' | 'settled' | 'voided' | 'expired' | 'settled_late'
 
-/** The spending-limit periods a hold is placed in: period start per kind, computed from the clock and the service's time zone. */
+/** Starts of the spending-limit periods a hold is placed in, as local days such as `2026-11-01` (wire.md D-9.1). */
 export interface PeriodStarts {
-  /** ISO dates such as `2026-11-01`, the local day a period began. */
   readonly day: string
   readonly week: string
   readonly month: string
 }
 
-/** Everything `hold` decides on, in one guarded step of the store. */
+/** What a log row needs of a request whose process died. */
+export interface HoldSubject {
+  readonly type: GenerationRecord['type']
+  readonly model: string
+  readonly requestId: string
+  readonly streamed: boolean
+}
+
 export interface HoldRequest {
   readonly op: 'hold'
-  /** The generation id; also the idempotency of the hold: a repeat is a no-op with the first outcome. */
+  /** The generation id, and by that the idempotency of the hold: a repeat is a no-op. */
   readonly generationId: string
   readonly accountId: string
   readonly keyId: string
   readonly amountMicro: Micro
   readonly priceVersion: number
+  readonly subject: HoldSubject
   readonly periods: PeriodStarts
   /** Unix ms. */
   readonly atMs: number
@@ -67,19 +75,127 @@ export interface VoidRequest {
 
 export type VoidOutcome = { readonly status: 'voided' | 'replayed' } | { readonly status: 'not_open'; readonly state: 'settled' | 'missing' }
 
-export type LedgerOperation = HoldRequest | SettleRequest | VoidRequest
-export type LedgerOutcome = HoldOutcome | SettleOutcome | VoidOutcome
+/** The sweeper's move for a hold whose lease ended: the money returns, a late settle stays possible. */
+export interface ExpireRequest {
+  readonly op: 'expire'
+  readonly generationId: string
+  readonly atMs: number
+}
+
+export type ExpireOutcome = { readonly status: 'expired' | 'kept' }
+
+export type LedgerOperation = HoldRequest | SettleRequest | VoidRequest | ExpireRequest
+export type LedgerOutcome = HoldOutcome | SettleOutcome | VoidOutcome | ExpireOutcome
+
+export interface AccountRow {
+  readonly id: string
+  readonly status: 'active' | 'deactivated' | 'locked'
+  availableMicro: Micro
+  heldMicro: Micro
+  /** Rows of its usage log, which number them densely. */
+  logRows: bigint
+}
+
+export interface KeyRow {
+  readonly id: string
+  readonly accountId: string
+  readonly disabled: boolean
+  readonly deleted: boolean
+  readonly expiresAtMs: number | null
+  readonly limitMicro: Micro | null
+  readonly limitReset: LimitReset | null
+  heldMicro: Micro
+}
+
+export interface HoldRow {
+  readonly id: string
+  readonly accountId: string
+  readonly keyId: string
+  readonly amountMicro: Micro
+  state: HoldState
+  readonly priceVersion: number
+  readonly subject: HoldSubject
+  readonly periods: PeriodStarts
+  readonly node: string
+  readonly leaseUntilMs: number
+  readonly placedAtMs: number
+  endedAtMs: number | null
+  chargedMicro: Micro | null
+  shortfallMicro: Micro | null
+}
+
+export type SpendPeriod = 'total' | 'day' | 'week' | 'month'
+
+export interface SpendKey {
+  readonly keyId: string
+  readonly period: SpendPeriod
+  readonly start: string
+}
+
+/** An amount added to a key's spend of one period; `excessMicro` is the part above hold and limit. */
+export interface SpendChange extends SpendKey {
+  readonly spentMicro: Micro
+  readonly excessMicro: Micro
+}
+
+export interface EntryRow {
+  readonly debit: string
+  readonly credit: string
+  readonly amountMicro: Micro
+  readonly kind: 'charge' | 'shortfall' | 'insured'
+  readonly reference: string
+  readonly accountId: string
+  readonly atMs: number
+}
+
+export interface LogRow {
+  readonly record: GenerationRecord
+  readonly seq: bigint
+  readonly costMicro: Micro
+  readonly providerCostMicro: Micro
+  readonly shortfallMicro: Micro
+  readonly insuredMicro: Micro
+  /** Local day of the hold, for the roll-up. */
+  readonly day: string
+  readonly atMs: number
+}
+
+/** Working copies of every row a batch may touch, locked until it commits. */
+export interface LedgerRows {
+  readonly accounts: ReadonlyMap<string, AccountRow>
+  readonly keys: ReadonlyMap<string, KeyRow>
+  readonly holds: Map<string, HoldRow>
+  /** Spent so far, by `spendKeyText`; absent = 0. */
+  readonly spends: Map<string, Micro>
+}
+
+/** What a batch changes, written in one commit. */
+export interface LedgerChanges {
+  readonly accounts: ReadonlySet<AccountRow>
+  readonly keys: ReadonlySet<KeyRow>
+  readonly newHolds: ReadonlySet<HoldRow>
+  readonly endedHolds: ReadonlySet<HoldRow>
+  readonly spends: readonly SpendChange[]
+  readonly entries: readonly EntryRow[]
+  readonly log: readonly LogRow[]
+}
+
+export function spendKeyText(key: SpendKey): string {
+  return `${key.keyId} ${key.period} ${key.start}`
+}
 
 /**
- * The money half of the store: many operations in one durable commit. Both stores implement it and share one contract test.
- * Operations of one batch are decided in array order. Resolves only when every settle in the batch is on the disk.
+ * The money half of the store. It loads and writes; what happens to the rows is decided by the ledger's pure core.
+ * Both stores implement it and share one contract test.
  */
 export interface LedgerStore {
-  commit(batch: readonly LedgerOperation[]): Promise<readonly LedgerOutcome[]>
+  /**
+   * Loads and locks the rows of the operations, lets `decide` change them and writes its changes in one commit.
+   * Resolves when the commit is durable, where `durable` asks for it (a hold need not survive a power cut: its request dies with it).
+   */
+  commit(operations: readonly LedgerOperation[], decide: (rows: LedgerRows) => LedgerChanges, durable: boolean): Promise<void>
   /** Moves the leases of running holds. */
   renewLeases(generationIds: readonly string[], leaseUntilMs: number): Promise<void>
-  /** open → expired for holds whose lease ended before `nowMs`; answers how many. */
-  expireLeases(nowMs: number): Promise<number>
-  /** Voids every open hold, at the start of a single-process store; answers how many. Dispatched ones get a log row `error` with cost 0. */
-  recoverHolds(atMs: number): Promise<number>
+  /** Open holds whose lease ended before `nowMs`; all open ones when null. */
+  openHolds(nowMs: number | null): Promise<readonly HoldRow[]>
 }

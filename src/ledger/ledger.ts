@@ -1,17 +1,237 @@
-import type { HoldOutcome, HoldRequest, SettleOutcome, SettleRequest, VoidOutcome, VoidRequest } from './ledger-store.ts'
+import { ApiError } from '../errors.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { GenerationRecord } from './generation-record.ts'
+import { LedgerBatch } from './ledger-core.ts'
+import type {
+  HoldOutcome, HoldRequest, HoldRow, LedgerOperation, LedgerOutcome, LedgerStore, PeriodStarts, SettleOutcome, SettleRequest, VoidOutcome, VoidRequest,
+} from './ledger-store.ts'
+import { periodStarts } from './period.ts'
+
+const BATCH_MAX = 1_024
+const QUEUE_MAX = 8_192
+const LEASE_MS = 60_000
+const RENEW_MS = 20_000
+const SWEEP_MS = 15_000
+const PERIODS_CACHE_MS = 1_000
+
+export interface LedgerPorts {
+  readonly store: LedgerStore
+  readonly clock: Clock
+  /** This process, written on its holds. */
+  readonly node: string
+  /** The service's time zone now, for the periods of spending limits. */
+  readonly timezone: () => string
+  /** The store has one process: what is open at the start belongs to a dead one. */
+  readonly singleProcess: boolean
+}
+
+interface Queued {
+  readonly operation: LedgerOperation
+  readonly resolve: (outcome: LedgerOutcome) => void
+  readonly reject: (error: Error) => void
+}
 
 /**
- * The money of running requests: hold → settle | void, in group commits, with a lease renewed per running request.
- * Constructed by `createLedger({ store, clock, ids, node, maxBatch, queueMax })` in this file.
+ * The money of running requests: hold → settle | void, in group commits. All operations that arrive while a write is
+ * under way share the next one, decided in arrival order.
  */
-export interface Ledger {
-  /** Takes the worst case of a request out of `available`; a full queue or a dead store rejects with ApiError service_unavailable. */
-  hold(request: Omit<HoldRequest, 'op' | 'atMs' | 'leaseUntilMs' | 'node' | 'periods'>): Promise<HoldOutcome>
+export class Ledger {
+  readonly #ports: LedgerPorts
+  #queue: Queued[] = []
+  #writing: Promise<void> | null = null
+  readonly #running = new Set<string>()
+  #periods: { readonly atMs: number; readonly timezone: string; readonly starts: PeriodStarts } | null = null
+  #stops: (() => void)[] = []
+
+  constructor(ports: LedgerPorts) {
+    this.#ports = ports
+  }
+
+  /** Recovers the holds of a dead process, then keeps leases alive and sweeps the ended ones. Answers how many were recovered. */
+  async start(): Promise<number> {
+    const recovered = this.#ports.singleProcess ? await this.#recover() : 0
+    this.#repeat(RENEW_MS, () => this.#renew())
+    this.#repeat(SWEEP_MS, () => this.#sweep())
+    return recovered
+  }
+
+  /** Stops the timers and waits for what is queued. */
+  async stop(): Promise<void> {
+    for (const stop of this.#stops) stop()
+    this.#stops = []
+    while (this.#writing !== null) await this.#writing
+  }
+
+  /** Takes the worst case of a request out of what is available; the lease is renewed until its settle or void. */
+  async hold(request: Omit<HoldRequest, 'op' | 'atMs' | 'leaseUntilMs' | 'node' | 'periods'>): Promise<HoldOutcome> {
+    const atMs = this.#ports.clock.now()
+    const operation: HoldRequest = {
+      op: 'hold',
+      generationId: request.generationId,
+      accountId: request.accountId,
+      keyId: request.keyId,
+      amountMicro: request.amountMicro,
+      priceVersion: request.priceVersion,
+      subject: request.subject,
+      periods: this.periods(atMs),
+      atMs,
+      leaseUntilMs: atMs + LEASE_MS,
+      node: this.#ports.node,
+    }
+    // The core answers each operation with the outcome of its own kind.
+    const outcome = (await this.#submit(operation)) as HoldOutcome
+    if (outcome.status === 'held') this.#running.add(request.generationId)
+    return outcome
+  }
+
   /** Durable when it resolves. */
-  settle(request: Omit<SettleRequest, 'op' | 'atMs'>): Promise<SettleOutcome>
-  void(request: Omit<VoidRequest, 'op' | 'atMs'>): Promise<VoidOutcome>
-  /** Recovers the holds of a dead process (single-process store), then starts lease renewal and the sweeper. */
-  start(): Promise<void>
-  /** Stops timers and waits for queued operations. */
-  stop(): Promise<void>
+  async settle(request: Omit<SettleRequest, 'op' | 'atMs'>): Promise<SettleOutcome> {
+    this.#running.delete(request.generationId)
+    const { generationId, costMicro, providerCostMicro, record } = request
+    // The core answers each operation with the outcome of its own kind.
+    return (await this.#submit({ op: 'settle', generationId, costMicro, providerCostMicro, record, atMs: this.#ports.clock.now() })) as SettleOutcome
+  }
+
+  /** Gives a hold back, durably. */
+  async void(request: Omit<VoidRequest, 'op' | 'atMs'>): Promise<VoidOutcome> {
+    this.#running.delete(request.generationId)
+    const { generationId, insuredMicro, record } = request
+    // The core answers each operation with the outcome of its own kind.
+    return (await this.#submit({ op: 'void', generationId, insuredMicro, record, atMs: this.#ports.clock.now() })) as VoidOutcome
+  }
+
+  /** The periods of spending limits now; kept for a second, since a boundary is met by its first request of the next second at the latest. */
+  periods(atMs: number): PeriodStarts {
+    const timezone = this.#ports.timezone()
+    const known = this.#periods
+    // A second of the clock never spans a boundary: boundaries are whole seconds.
+    if (known !== null && known.timezone === timezone && Math.floor(known.atMs / PERIODS_CACHE_MS) === Math.floor(atMs / PERIODS_CACHE_MS)) return known.starts
+    const starts = periodStarts(atMs, timezone)
+    this.#periods = { atMs, timezone, starts }
+    return starts
+  }
+
+  #submit(operation: LedgerOperation): Promise<LedgerOutcome> {
+    // A settle or void is never refused: its hold is open and must end.
+    if (operation.op === 'hold' && this.#queue.length >= QUEUE_MAX) return Promise.reject(storeUnavailable(null))
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ operation, resolve, reject })
+      this.#writing ??= this.#drain()
+    })
+  }
+
+  async #drain(): Promise<void> {
+    // One turn of the loop gathers what arrives together.
+    await Promise.resolve()
+    while (this.#queue.length > 0) {
+      const batch = this.#queue.splice(0, BATCH_MAX)
+      await this.#write(batch)
+    }
+    this.#writing = null
+  }
+
+  async #write(batch: readonly Queued[]): Promise<void> {
+    let outcomes: readonly LedgerOutcome[] = []
+    try {
+      const durable = batch.some(({ operation }) => operation.op !== 'hold')
+      await this.#ports.store.commit(
+        batch.map(({ operation }) => operation),
+        (rows) => {
+          const ledger = new LedgerBatch(rows)
+          outcomes = batch.map(({ operation }) => ledger.apply(operation))
+          return ledger.changes()
+        },
+        durable,
+      )
+    } catch (thrown) {
+      await this.#splitOrFail(batch, thrown)
+      return
+    }
+    for (const [index, queued] of batch.entries()) {
+      const outcome = outcomes[index]
+      if (outcome !== undefined) queued.resolve(outcome)
+    }
+  }
+
+  /** One poisoned operation must not fail its neighbours: each is tried again alone. */
+  async #splitOrFail(batch: readonly Queued[], thrown: unknown): Promise<void> {
+    if (batch.length > 1) {
+      for (const queued of batch) await this.#write([queued])
+      return
+    }
+    for (const queued of batch) queued.reject(storeUnavailable(thrown))
+  }
+
+  async #recover(): Promise<number> {
+    const holds = await this.#ports.store.openHolds(null)
+    await Promise.all(holds.map((hold) => this.void({ generationId: hold.id, insuredMicro: 0n, record: recordOfLost(hold) })))
+    return holds.length
+  }
+
+  async #renew(): Promise<void> {
+    if (this.#running.size > 0) await this.#ports.store.renewLeases([...this.#running], this.#ports.clock.now() + LEASE_MS)
+  }
+
+  async #sweep(): Promise<void> {
+    const atMs = this.#ports.clock.now()
+    const holds = await this.#ports.store.openHolds(atMs)
+    await Promise.all(holds.map(({ id }) => this.#submit({ op: 'expire', generationId: id, atMs })))
+  }
+
+  #repeat(everyMs: number, task: () => Promise<void>): void {
+    let stopped = false
+    let stop = (): void => undefined
+    const next = (): void => {
+      if (!stopped) stop = this.#ports.clock.after(everyMs, run)
+    }
+    const run = (): void => {
+      // A store that is down now is asked again at the next beat.
+      void task().then(next, next)
+    }
+    next()
+    this.#stops.push(() => {
+      stopped = true
+      stop()
+    })
+  }
+}
+
+function storeUnavailable(cause: unknown): ApiError {
+  return new ApiError('service_unavailable', 'Service is overloaded or its store is not available. Retry after 1 seconds', { retryAfterSeconds: 1, cause })
+}
+
+/** The log row of a request whose process died before it could tell more. */
+function recordOfLost(hold: HoldRow): GenerationRecord {
+  return {
+    generationId: hold.id,
+    accountId: hold.accountId,
+    keyId: hold.keyId,
+    requestId: hold.subject.requestId,
+    type: hold.subject.type,
+    model: hold.subject.model,
+    providerSlug: null,
+    providerName: null,
+    endpointId: null,
+    upstreamId: null,
+    status: 'error',
+    errorType: 'service_unavailable',
+    finishReason: 'error',
+    nativeFinishReason: null,
+    usage: {},
+    inputTokens: 0,
+    outputTokens: 0,
+    cachedTokens: 0,
+    reasoningTokens: 0,
+    billingBasis: 'free',
+    flagged: false,
+    priceVersion: hold.priceVersion,
+    streamed: hold.subject.streamed,
+    attempts: 0,
+    latencyMs: null,
+    durationMs: 0,
+    createdAtMs: hold.placedAtMs,
+    appUrl: null,
+    appTitle: null,
+    sessionId: null,
+  }
 }

@@ -1,0 +1,247 @@
+import { assert } from '../lib/assert.ts'
+import type { Micro } from '../money.ts'
+import type { GenerationRecord } from './generation-record.ts'
+import {
+  spendKeyText,
+  type AccountRow,
+  type EntryRow,
+  type ExpireOutcome,
+  type ExpireRequest,
+  type HoldOutcome,
+  type HoldRequest,
+  type HoldRow,
+  type KeyRow,
+  type LedgerChanges,
+  type LedgerOperation,
+  type LedgerOutcome,
+  type LedgerRows,
+  type LimitReset,
+  type LogRow,
+  type PeriodStarts,
+  type SettleOutcome,
+  type SettleRequest,
+  type SpendChange,
+  type SpendKey,
+  type SpendPeriod,
+  type VoidOutcome,
+  type VoidRequest,
+} from './ledger-store.ts'
+
+const RESET_PERIODS: Readonly<Record<LimitReset, SpendPeriod>> = { daily: 'day', weekly: 'week', monthly: 'month' }
+
+/** The period a key's limit counts in; null for a key without one. */
+export function limitPeriod(key: Pick<KeyRow, 'id' | 'limitMicro' | 'limitReset'>, periods: PeriodStarts): SpendKey | null {
+  if (key.limitMicro === null) return null
+  const period = key.limitReset === null ? 'total' : RESET_PERIODS[key.limitReset]
+  return { keyId: key.id, period, start: period === 'total' ? '' : periods[period] }
+}
+
+/**
+ * The ledger's rules, pure: hold → settle | void | expire → late settle over loaded rows, operations in arrival order.
+ * It changes the working copies and says which of them to write.
+ */
+export class LedgerBatch {
+  readonly #rows: LedgerRows
+  readonly #accounts = new Set<AccountRow>()
+  readonly #keys = new Set<KeyRow>()
+  readonly #newHolds = new Set<HoldRow>()
+  readonly #endedHolds = new Set<HoldRow>()
+  readonly #spends: SpendChange[] = []
+  readonly #entries: EntryRow[] = []
+  readonly #log: LogRow[] = []
+
+  constructor(rows: LedgerRows) {
+    this.#rows = rows
+  }
+
+  changes(): LedgerChanges {
+    for (const account of this.#accounts) assert(account.availableMicro >= 0n && account.heldMicro >= 0n, `Account ${account.id} would go below zero.`)
+    for (const key of this.#keys) assert(key.heldMicro >= 0n, `Key ${key.id} would hold less than nothing.`)
+    return {
+      accounts: this.#accounts,
+      keys: this.#keys,
+      newHolds: this.#newHolds,
+      endedHolds: this.#endedHolds,
+      spends: this.#spends,
+      entries: this.#entries,
+      log: this.#log,
+    }
+  }
+
+  apply(operation: LedgerOperation): LedgerOutcome {
+    switch (operation.op) {
+      case 'hold':
+        return this.#hold(operation)
+      case 'settle':
+        return this.#settle(operation)
+      case 'void':
+        return this.#void(operation)
+      case 'expire':
+        return this.#expire(operation)
+    }
+  }
+
+  #hold(request: HoldRequest): HoldOutcome {
+    if (this.#rows.holds.has(request.generationId)) return { status: 'held' }
+    const account = this.#rows.accounts.get(request.accountId)
+    const key = this.#rows.keys.get(request.keyId)
+    const reason = refusal(account, key, request.atMs)
+    if (reason !== null || account === undefined || key === undefined) return { status: 'refused', reason: reason ?? 'invalid_api_key' }
+    const period = limitPeriod(key, request.periods)
+    if (period !== null && key.limitMicro !== null) {
+      const spentMicro = this.#spent(period)
+      if (spentMicro + key.heldMicro + request.amountMicro > key.limitMicro) {
+        return { status: 'limit_exceeded', limitMicro: key.limitMicro, limitReset: key.limitReset, spentMicro, heldMicro: key.heldMicro }
+      }
+    }
+    if (account.availableMicro < request.amountMicro) return { status: 'insufficient_balance', availableMicro: account.availableMicro }
+    this.#move(account, key, -request.amountMicro, request.amountMicro)
+    const hold = newHold(request)
+    this.#rows.holds.set(hold.id, hold)
+    this.#newHolds.add(hold)
+    return { status: 'held' }
+  }
+
+  #settle(request: SettleRequest): SettleOutcome {
+    const hold = this.#rows.holds.get(request.generationId)
+    if (hold === undefined) return { status: 'not_open', state: 'missing' }
+    if (hold.state === 'voided') return { status: 'not_open', state: 'voided' }
+    if (hold.state === 'settled' || hold.state === 'settled_late') {
+      return { status: 'replayed', chargedMicro: hold.chargedMicro ?? 0n, shortfallMicro: hold.shortfallMicro ?? 0n }
+    }
+    const { account, key } = this.#owners(hold)
+    // An expired hold has given its money back: a late settle takes what the account and the key have now.
+    const coveredMicro = hold.state === 'open' ? hold.amountMicro : 0n
+    if (hold.state === 'open') this.#move(account, key, hold.amountMicro, -hold.amountMicro)
+    const chargedMicro = this.#chargeable(request.costMicro, coveredMicro, account, key, hold)
+    const shortfallMicro = request.costMicro - chargedMicro
+    assert(chargedMicro >= 0n && shortfallMicro >= 0n, 'A charge lies between nothing and the cost.')
+    account.availableMicro -= chargedMicro
+    this.#accounts.add(account)
+    this.#end(hold, hold.state === 'open' ? 'settled' : 'settled_late', request.atMs, chargedMicro, shortfallMicro)
+    this.#spend(hold, chargedMicro, coveredMicro)
+    this.#entries.push(entry('charge', `account:${account.id}`, 'revenue', chargedMicro, hold, request.atMs))
+    if (shortfallMicro > 0n) this.#entries.push(entry('shortfall', 'shortfall', 'revenue', shortfallMicro, hold, request.atMs))
+    this.#addLog(account, hold, request.record, { costMicro: chargedMicro, providerCostMicro: request.providerCostMicro, shortfallMicro, insuredMicro: 0n }, request.atMs)
+    return { status: hold.state === 'settled' ? 'settled' : 'settled_late', chargedMicro, shortfallMicro }
+  }
+
+  #void(request: VoidRequest): VoidOutcome {
+    const hold = this.#rows.holds.get(request.generationId)
+    if (hold === undefined) return { status: 'not_open', state: 'missing' }
+    if (hold.state === 'voided') return { status: 'replayed' }
+    if (hold.state === 'settled' || hold.state === 'settled_late') return { status: 'not_open', state: 'settled' }
+    const { account, key } = this.#owners(hold)
+    if (hold.state === 'open') {
+      this.#move(account, key, hold.amountMicro, -hold.amountMicro)
+      this.#end(hold, 'voided', request.atMs, null, null)
+    }
+    if (request.insuredMicro > 0n) this.#entries.push(entry('insured', 'insured', 'world', request.insuredMicro, hold, request.atMs))
+    if (request.record !== null) {
+      this.#addLog(account, hold, request.record, { costMicro: 0n, providerCostMicro: 0n, shortfallMicro: 0n, insuredMicro: request.insuredMicro }, request.atMs)
+    }
+    return { status: 'voided' }
+  }
+
+  #expire(request: ExpireRequest): ExpireOutcome {
+    const hold = this.#rows.holds.get(request.generationId)
+    // Looked up without a lock, so it may have ended or been renewed since.
+    if (hold === undefined || hold.state !== 'open' || hold.leaseUntilMs >= request.atMs) return { status: 'kept' }
+    const { account, key } = this.#owners(hold)
+    this.#move(account, key, hold.amountMicro, -hold.amountMicro)
+    this.#end(hold, 'expired', request.atMs, null, null)
+    return { status: 'expired' }
+  }
+
+  /** The cost, as far as the hold covers it and, beyond, as far as the account and the key still have it (reliability.md 3.5 rule 11). */
+  #chargeable(costMicro: Micro, coveredMicro: Micro, account: AccountRow, key: KeyRow, hold: HoldRow): Micro {
+    if (costMicro <= coveredMicro) return costMicro
+    const beyondMicro = account.availableMicro - coveredMicro
+    const period = limitPeriod(key, hold.periods)
+    const roomMicro = period === null || key.limitMicro === null ? beyondMicro : key.limitMicro - this.#spent(period) - key.heldMicro - coveredMicro
+    const extraMicro = least(costMicro - coveredMicro, beyondMicro, roomMicro)
+    return coveredMicro + (extraMicro > 0n ? extraMicro : 0n)
+  }
+
+  #owners(hold: HoldRow): { readonly account: AccountRow; readonly key: KeyRow } {
+    const account = this.#rows.accounts.get(hold.accountId)
+    const key = this.#rows.keys.get(hold.keyId)
+    assert(account !== undefined && key !== undefined, `The owners of hold ${hold.id} are loaded with it.`)
+    return { account, key }
+  }
+
+  #move(account: AccountRow, key: KeyRow, availableMicro: Micro, heldMicro: Micro): void {
+    account.availableMicro += availableMicro
+    account.heldMicro += heldMicro
+    key.heldMicro += heldMicro
+    this.#accounts.add(account)
+    this.#keys.add(key)
+  }
+
+  #end(hold: HoldRow, state: HoldRow['state'], atMs: number, chargedMicro: Micro | null, shortfallMicro: Micro | null): void {
+    assert(hold.state === 'open' || (hold.state === 'expired' && state === 'settled_late'), `Hold ${hold.id} cannot go from ${hold.state} to ${state}.`)
+    hold.state = state
+    hold.endedAtMs = atMs
+    hold.chargedMicro = chargedMicro
+    hold.shortfallMicro = shortfallMicro
+    // A hold placed in this very batch is written once, in its final state.
+    if (!this.#newHolds.has(hold)) this.#endedHolds.add(hold)
+  }
+
+  #spent(period: SpendKey): Micro {
+    return this.#rows.spends.get(spendKeyText(period)) ?? 0n
+  }
+
+  /** Counts a charge in the periods its hold was placed in (wire.md D-9.1). */
+  #spend(hold: HoldRow, chargedMicro: Micro, coveredMicro: Micro): void {
+    const excessMicro = chargedMicro > coveredMicro ? chargedMicro - coveredMicro : 0n
+    const { day, week, month } = hold.periods
+    const starts: readonly (readonly [SpendPeriod, string])[] = [['total', ''], ['day', day], ['week', week], ['month', month]]
+    for (const [period, start] of starts) {
+      const key = { keyId: hold.keyId, period, start }
+      this.#rows.spends.set(spendKeyText(key), this.#spent(key) + chargedMicro)
+      this.#spends.push({ ...key, spentMicro: chargedMicro, excessMicro })
+    }
+  }
+
+  #addLog(account: AccountRow, hold: HoldRow, record: GenerationRecord, money: Pick<LogRow, 'costMicro' | 'providerCostMicro' | 'shortfallMicro' | 'insuredMicro'>, atMs: number): void {
+    account.logRows += 1n
+    this.#accounts.add(account)
+    this.#log.push({ record, seq: account.logRows, ...money, day: hold.periods.day, atMs })
+  }
+}
+
+function refusal(account: AccountRow | undefined, key: KeyRow | undefined, atMs: number): Extract<HoldOutcome, { status: 'refused' }>['reason'] | null {
+  if (account === undefined || key === undefined || key.deleted || key.accountId !== account.id) return 'invalid_api_key'
+  if (key.expiresAtMs !== null && key.expiresAtMs <= atMs) return 'key_expired'
+  if (account.status === 'deactivated') return 'account_deactivated'
+  if (account.status === 'locked') return 'api_locked'
+  return key.disabled ? 'key_deactivated' : null
+}
+
+function newHold(request: HoldRequest): HoldRow {
+  return {
+    id: request.generationId,
+    accountId: request.accountId,
+    keyId: request.keyId,
+    amountMicro: request.amountMicro,
+    state: 'open',
+    priceVersion: request.priceVersion,
+    subject: request.subject,
+    periods: request.periods,
+    node: request.node,
+    leaseUntilMs: request.leaseUntilMs,
+    placedAtMs: request.atMs,
+    endedAtMs: null,
+    chargedMicro: null,
+    shortfallMicro: null,
+  }
+}
+
+function entry(kind: EntryRow['kind'], debit: string, credit: string, amountMicro: Micro, hold: HoldRow, atMs: number): EntryRow {
+  return { kind, debit, credit, amountMicro, reference: hold.id, accountId: hold.accountId, atMs }
+}
+
+function least(first: Micro, ...rest: readonly Micro[]): Micro {
+  return rest.reduce((smallest, value) => (value < smallest ? value : smallest), first)
+}

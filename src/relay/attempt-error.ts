@@ -1,0 +1,87 @@
+import { ApiError } from '../errors.ts'
+import type { AttemptFailure } from '../providers/adapter.ts'
+
+/** Statuses that mean "the request itself is wrong": another provider of the same model would say the same (wire.md 7.4). */
+const REQUEST_FAULTS: ReadonlySet<number> = new Set([400, 413, 422])
+const BUSY: ReadonlySet<number> = new Set([429, 503, 529])
+/** Refusals of our credential: another key of the pool may still work. */
+const KEY_FAULTS: ReadonlySet<number> = new Set([401, 402, 403, 429])
+const RETRY_AFTER_MAX_SECONDS = 60
+const RETRY_AFTER_DEFAULT_SECONDS = 5
+
+/** One failed attempt, with the display name of the provider that failed. `empty` is the relay's own verdict on a 200. */
+export interface FailedAttempt {
+  readonly failure: AttemptFailure | 'empty'
+  readonly providerName: string
+  readonly modelId: string
+}
+
+function isRequestFault(failure: AttemptFailure): boolean {
+  return failure.refusal !== 'credentials' && failure.status !== null && REQUEST_FAULTS.has(failure.status)
+}
+
+/** Whether the next candidate may still serve the request. */
+export function mayFallBack(attempt: FailedAttempt): boolean {
+  return attempt.failure === 'empty' || !isRequestFault(attempt.failure)
+}
+
+/** Whether another key of the same provider is worth a try. */
+export function mayRotateKey(attempt: FailedAttempt): boolean {
+  if (attempt.failure === 'empty') return false
+  return attempt.failure.refusal === 'credentials' || (attempt.failure.status !== null && KEY_FAULTS.has(attempt.failure.status))
+}
+
+/** Whether the failure speaks against the endpoint's health (wire.md D-8.1), as a client's own bad request does not. */
+export function isUnhealthy(attempt: FailedAttempt): boolean {
+  return mayFallBack(attempt)
+}
+
+function isBusy(attempt: FailedAttempt): boolean {
+  if (attempt.failure === 'empty') return false
+  return attempt.failure.reason === 'connect' || (attempt.failure.status !== null && BUSY.has(attempt.failure.status))
+}
+
+/** The client's error after the last attempt: 503 when all were busy or unreachable, else by the last one. */
+export function errorOfAttempts(attempts: readonly FailedAttempt[]): ApiError {
+  const last = attempts.at(-1)
+  if (last === undefined) return new ApiError('provider_error', 'Provider returned an error')
+  if (attempts.every(isBusy)) return unavailable(attempts, last.modelId)
+  return errorOf(last)
+}
+
+function unavailable(attempts: readonly FailedAttempt[], modelId: string): ApiError {
+  const hints = attempts.flatMap(({ failure }) => (failure === 'empty' || failure.retryAfterSeconds === null ? [] : [failure.retryAfterSeconds]))
+  const hint = hints.length === 0 ? RETRY_AFTER_DEFAULT_SECONDS : Math.min(...hints)
+  return new ApiError('provider_unavailable', `All providers of model '${modelId}' are busy or unavailable. Try again later`, {
+    retryAfterSeconds: Math.max(1, Math.min(RETRY_AFTER_MAX_SECONDS, Math.ceil(hint))),
+  })
+}
+
+/** One attempt's failure in the client's words; also the error of a stream that broke after its first byte. */
+export function errorOf(attempt: FailedAttempt): ApiError {
+  const { failure } = attempt
+  if (failure === 'empty') return new ApiError('empty_response', 'Empty response from provider')
+  if (isRequestFault(failure)) return requestFault(failure, attempt.providerName)
+  if (failure.reason === 'timeout' || failure.reason === 'stall' || failure.status === 408) {
+    return new ApiError('provider_timeout', 'Provider did not answer in time', { cause: failure.detail })
+  }
+  if (failure.reason === 'cut') return new ApiError('provider_error', 'Provider disconnected mid-stream', { cause: failure.detail })
+  if (isBusy(attempt)) return unavailable([attempt], attempt.modelId)
+  return new ApiError('provider_error', 'Provider returned an error', { cause: failure.detail })
+}
+
+function requestFault(failure: AttemptFailure, providerName: string): ApiError {
+  const details = { metadata: { provider_name: providerName }, cause: failure.detail }
+  const message = failure.publicMessage ?? 'Provider refused the request'
+  if (failure.refusal === 'context_length') return new ApiError('input_tokens_exceeded', message, details)
+  if (failure.refusal === 'moderation') return new ApiError('content_filtered', message, details)
+  return new ApiError('invalid_input', message, details)
+}
+
+/** The error of a stream that broke after its first byte (wire.md D-3.4): always 5xx, for the request was fine. */
+export function midStreamError(attempt: FailedAttempt): ApiError {
+  const error = errorOf(attempt)
+  if (error.errorName === 'provider_timeout' || error.errorName === 'empty_response') return error
+  const cut = attempt.failure !== 'empty' && attempt.failure.reason === 'cut'
+  return new ApiError('provider_error', cut ? 'Provider disconnected mid-stream' : 'Provider returned an error', { cause: error.details.cause })
+}

@@ -1,0 +1,74 @@
+const STREAM_BYTES_MAX = 1_048_576
+const SEPARATOR = Buffer.from('\n\n')
+
+/** Bytes that all event buffers of the process may hold together. */
+export class BufferBudget {
+  readonly #bytesMax: number
+  #used = 0
+
+  constructor(bytesMax = 64 * 1_048_576) {
+    this.#bytesMax = bytesMax
+  }
+
+  take(bytes: number): boolean {
+    if (this.#used + bytes > this.#bytesMax) return false
+    this.#used += bytes
+    return true
+  }
+
+  give(bytes: number): void {
+    this.#used -= bytes
+  }
+}
+
+/** The numbered events of a resumable stream (wire.md D-7.8). Past its bound it overflows and can no longer be resumed. */
+export class EventBuffer {
+  readonly #budget: BufferBudget
+  #events: Buffer[] = []
+  #bytes = 0
+  #overflowed = false
+  #count = 0
+
+  constructor(budget: BufferBudget) {
+    this.#budget = budget
+  }
+
+  get overflowed(): boolean {
+    return this.#overflowed
+  }
+
+  /** Numbers each whole event in `bytes`, keeps them, and answers them as they go out. */
+  add(bytes: Buffer): Buffer {
+    const numbered: Buffer[] = []
+    let start = 0
+    for (let end = bytes.indexOf(SEPARATOR, start); end !== -1; end = bytes.indexOf(SEPARATOR, start)) {
+      this.#count += 1
+      numbered.push(Buffer.concat([Buffer.from(`id: ${this.#count}\n`), bytes.subarray(start, end + 2)]))
+      start = end + 2
+    }
+    for (const event of numbered) this.#keep(event)
+    return Buffer.concat(numbered)
+  }
+
+  /** Everything after event number `after`. */
+  since(after: number): Buffer {
+    return Buffer.concat(this.#events.slice(after))
+  }
+
+  release(): void {
+    this.#budget.give(this.#bytes)
+    this.#bytes = 0
+    this.#events = []
+    this.#overflowed = true
+  }
+
+  #keep(event: Buffer): void {
+    if (this.#overflowed) return
+    if (this.#bytes + event.length > STREAM_BYTES_MAX || !this.#budget.take(event.length)) {
+      this.release()
+      return
+    }
+    this.#bytes += event.length
+    this.#events.push(event)
+  }
+}

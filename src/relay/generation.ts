@@ -1,0 +1,470 @@
+import { ApiError, asApiError } from '../errors.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { BillingBasis, GenerationRecord, GenerationStatus } from '../ledger/generation-record.ts'
+import type { ChatRequest } from '../kinds/chat-request.ts'
+import { renderChatAnswer, streamErrorTail, streamTail, usageBody } from '../kinds/chat-render.ts'
+import { chargeMicro } from '../meters.ts'
+import type { Micro } from '../money.ts'
+import type { Candidate, Plan } from '../plan/plan.ts'
+import { boundUsage, countedReport } from '../plan/usage-bounds.ts'
+import type { AdapterTable, AttemptFailure, ChatAnswer, ChunkIdentity, RunningCall, StreamEnd, StreamSink, UsageReport } from '../providers/adapter.ts'
+import { errorOfAttempts, isUnhealthy, mayFallBack, mayRotateKey, midStreamError, type FailedAttempt } from './attempt-error.ts'
+import type { DrainSlots } from './drain-slots.ts'
+import type { EndpointHealthBook } from './endpoint-health.ts'
+import type { EventBuffer } from './event-buffer.ts'
+import type { KeyPools } from './key-pools.ts'
+import type { Reader } from './reader.ts'
+import { TextCounter } from './text-counter.ts'
+import { recordOf, type Verdict } from './verdict.ts'
+
+const ATTEMPTS_MAX = 4
+const SILENCE_MS = 10_000
+const DRAIN_MS = 120_000
+/** Leading chunks without any text (roles, empty deltas) wait for the first real one, so that fallback stays possible. */
+const HEAD_BYTES_MAX = 65_536
+const KEEP_ALIVE = Buffer.from(': PROCESSING\n\n')
+
+/** What every generation works with; made once. */
+export interface GenerationPorts {
+  readonly ledger: Ledger
+  readonly adapters: AdapterTable
+  readonly clock: Clock
+  readonly health: EndpointHealthBook
+  readonly keyPools: KeyPools
+  readonly drains: DrainSlots
+  readonly countText: (text: string, tokenizer: string | null) => number
+  readonly countInput: (request: ChatRequest, tokenizer: string | null) => number
+}
+
+/** One admitted, held request. */
+export interface GenerationInput {
+  readonly generationId: string
+  readonly accountId: string
+  readonly keyId: string
+  readonly requestId: string
+  readonly request: ChatRequest
+  readonly plan: Plan
+  readonly startedMs: number
+  readonly arrivedAtMs: number
+  readonly appUrl: string | null
+  readonly appTitle: string | null
+  /** Present for a stream whose client sent X-Request-Id. */
+  readonly buffer: EventBuffer | null
+  /** Commits the response headers and answers the client's end; called at most once, for streams only. null = the client has left. */
+  readonly open: () => Reader | null
+}
+
+/** How a generation ended. `error` is for the client when nothing had been sent yet; a broken stream carries it too. */
+export interface GenerationResult {
+  readonly record: GenerationRecord
+  readonly chargedMicro: Micro
+  readonly error: ApiError | null
+  /** The complete JSON answer of a non-streaming request. */
+  readonly body: Record<string, unknown> | null
+}
+
+/**
+ * One paid answer. It owns the upstream reader, the hold and the client's end, so that a disconnect, a resume,
+ * a drain and a cancel are ordinary operations on it and billing never depends on who is still listening.
+ */
+export class Generation {
+  readonly input: GenerationInput
+  /** Resolves once, after the hold has ended; never rejects. */
+  readonly done: Promise<GenerationResult>
+  readonly #ports: GenerationPorts
+  readonly #failed: FailedAttempt[] = []
+  readonly #queue: Candidate[]
+  #resolve!: (result: GenerationResult) => void
+  #state: 'running' | 'finishing' | 'done' = 'running'
+  #candidate: Candidate
+  #identity: ChunkIdentity
+  #call: RunningCall | null = null
+  #keysTried = 1
+  #attempts = 0
+  #upstreamAnswered = false
+  #upstreamId: string | null = null
+  #output: TextCounter
+  #head: Buffer[] = []
+  #headBytes = 0
+  #reader: Reader | null = null
+  #committed = false
+  #contentSent = false
+  #clientGone = false
+  #draining = false
+  #lastSentMs: number
+  #firstEventMs: number | null = null
+  #stopTimer: (() => void) | null = null
+
+  constructor(ports: GenerationPorts, input: GenerationInput) {
+    const [first, ...rest] = input.plan.candidates
+    if (first === undefined) throw new Error('A plan has at least one candidate.')
+    this.#ports = ports
+    this.input = input
+    this.#candidate = first
+    this.#queue = rest
+    this.#identity = this.#identityOf(first)
+    this.#output = this.#newCounter()
+    this.#lastSentMs = ports.clock.monotonic()
+    this.done = new Promise((resolve) => {
+      this.#resolve = resolve
+    })
+  }
+
+  get finished(): boolean {
+    return this.#state === 'done'
+  }
+
+  get identity(): ChunkIdentity {
+    return this.#identity
+  }
+
+  start(): void {
+    this.#attempt()
+  }
+
+  /** A client takes over the stream; what came before `after` is not sent again. Only for buffered streams. */
+  attach(reader: Reader, after: number): void {
+    this.#stopTimer?.()
+    this.#stopTimer = null
+    const previous = this.#reader
+    this.#reader = reader
+    previous?.reset()
+    this.#clientGone = false
+    this.#committed = true
+    const missed = this.input.buffer?.since(after) ?? Buffer.alloc(0)
+    if (this.#state === 'done') {
+      this.#reader = null
+      reader.end(missed)
+      return
+    }
+    if (missed.length > 0 && !reader.write(missed)) return
+    this.#call?.resume()
+  }
+
+  /** The client can take more. */
+  drained(reader: Reader): void {
+    if (reader === this.#reader) this.#call?.resume()
+  }
+
+  /** The client's socket closed. A buffered stream waits `graceSeconds` for it to come back (wire.md D-7.8). */
+  detached(reader: Reader | null, graceSeconds: number): void {
+    if (this.#state !== 'running' || this.#clientGone || reader !== this.#reader) return
+    this.#reader = null
+    this.#clientGone = true
+    this.#call?.resume()
+    if (this.input.buffer !== null && !this.input.buffer.overflowed && graceSeconds > 0) {
+      this.#stopTimer = this.#ports.clock.after(graceSeconds * 1_000, () => this.#abandon())
+      return
+    }
+    this.#abandon()
+  }
+
+  /** The owner cancels the stream: the upstream stops and what was delivered is charged. */
+  cancel(): void {
+    if (this.#state !== 'running') return
+    this.#reader?.reset()
+    this.#reader = null
+    this.#clientGone = true
+    this.#stopTimer?.()
+    this.#cutAndCharge()
+  }
+
+  /** Shutdown: the stream ends with an error and costs nothing (reliability.md 3.5 rule 15). */
+  cut(error: ApiError): void {
+    if (this.#state !== 'running') return
+    this.#call?.cancel()
+    void this.#finishFree(error)
+  }
+
+  /** Sends the keep-alive comment after ten seconds without an event. */
+  tick(nowMs: number): void {
+    if (this.#state !== 'running' || this.#clientGone || !this.input.request.stream || nowMs - this.#lastSentMs < SILENCE_MS) return
+    this.#commit()
+    this.#lastSentMs = nowMs
+    this.#reader?.write(KEEP_ALIVE)
+  }
+
+  #identityOf(candidate: Candidate): ChunkIdentity {
+    return {
+      id: this.input.generationId,
+      created: Math.floor(this.input.arrivedAtMs / 1_000),
+      model: candidate.model.id,
+      provider: candidate.endpoint.provider.name,
+    }
+  }
+
+  #newCounter(): TextCounter {
+    return new TextCounter((text) => this.#ports.countText(text, this.#candidate.model.tokenizer))
+  }
+
+  #attempt(): void {
+    const { endpoint, sendMaxTokens } = this.#candidate
+    const adapter = this.#ports.adapters.get(endpoint.provider.adapter)
+    if (adapter === undefined) throw new Error(`The catalogue lets only known adapters through, got '${endpoint.provider.adapter}'.`)
+    this.#attempts += 1
+    this.#upstreamAnswered = false
+    this.#identity = this.#identityOf(this.#candidate)
+    const call = { endpoint, apiKey: this.#ports.keyPools.pick(endpoint.provider), request: this.input.request, sendMaxTokens, identity: this.#identity }
+    const attempt = this.#attempts
+    const current = (): boolean => attempt === this.#attempts && this.#state === 'running'
+    const headers = (): void => {
+      if (current()) this.#upstreamAnswered = true
+    }
+    const fail = (failure: AttemptFailure): void => {
+      if (current()) this.#attemptFailed(failure)
+    }
+    if (!this.input.request.stream) {
+      const done = (answer: ChatAnswer): void => {
+        if (current()) this.#answered(answer)
+      }
+      this.#call = adapter.completeChat(call, { headers, fail, done })
+      return
+    }
+    const sink: StreamSink = {
+      headers,
+      fail,
+      chunk: (bytes, _events, text) => !current() || this.#chunk(bytes, text),
+      end: (end) => {
+        if (current()) this.#streamEnded(end)
+      },
+    }
+    this.#call = adapter.streamChat(call, sink)
+  }
+
+  #chunk(bytes: Buffer, text: string): boolean {
+    if (this.#firstEventMs === null) this.#firstEventMs = this.#ports.clock.monotonic()
+    if (text !== '') this.#output.add(text)
+    if (this.#contentSent) return this.#send(bytes)
+    this.#head.push(bytes)
+    this.#headBytes += bytes.length
+    if (text === '' && this.#headBytes < HEAD_BYTES_MAX) return true
+    return this.#sendHead()
+  }
+
+  #sendHead(): boolean {
+    this.#contentSent = true
+    const head = this.#head.length === 1 && this.#head[0] !== undefined ? this.#head[0] : Buffer.concat(this.#head)
+    this.#head = []
+    return head.length === 0 || this.#send(head)
+  }
+
+  #send(bytes: Buffer): boolean {
+    const numbered = this.input.buffer === null ? bytes : this.input.buffer.add(bytes)
+    if (this.#clientGone) return true
+    this.#commit()
+    this.#lastSentMs = this.#ports.clock.monotonic()
+    return this.#reader === null || this.#reader.write(numbered)
+  }
+
+  #commit(): void {
+    if (this.#committed) return
+    this.#committed = true
+    this.#reader = this.input.open()
+    if (this.#reader === null) this.#clientGone = true
+  }
+
+  #attemptFailed(failure: AttemptFailure | 'empty'): void {
+    this.#call = null
+    const { model, endpoint } = this.#candidate
+    const attempt: FailedAttempt = { failure, providerName: endpoint.provider.name, modelId: model.id }
+    this.#failed.push(attempt)
+    if (isUnhealthy(attempt)) this.#ports.health.failed(endpoint.id)
+    if (this.#contentSent) {
+      void this.#brokeMidStream(attempt)
+      return
+    }
+    const next = this.#nextCandidate(attempt)
+    if (next === null || this.#clientGone) {
+      void this.#finishFree(errorOfAttempts(this.#failed))
+      return
+    }
+    this.#head = []
+    this.#headBytes = 0
+    this.#output = this.#newCounter()
+    this.#candidate = next
+    this.#attempt()
+  }
+
+  #nextCandidate(attempt: FailedAttempt): Candidate | null {
+    if (!mayFallBack(attempt) || this.#attempts >= ATTEMPTS_MAX) return null
+    if (mayRotateKey(attempt) && this.#keysTried < this.#candidate.endpoint.provider.apiKeys.length) {
+      this.#keysTried += 1
+      return this.#candidate
+    }
+    this.#keysTried = 1
+    return this.#queue.shift() ?? null
+  }
+
+  async #brokeMidStream(attempt: FailedAttempt): Promise<void> {
+    const error = midStreamError(attempt)
+    if (this.#clientGone) return this.#settle(this.#countedVerdict('cancelled', 'counted'), (_charged) => undefined)
+    if (this.input.plan.snapshot.settings.midstreamError === 'free') return this.#finishFree(error)
+    const verdict: Verdict = { ...this.#countedVerdict('error', 'counted'), error, finish: 'error', native: 'error' }
+    return this.#settle(verdict, (charged) => this.#endReader(streamErrorTail({ identity: this.#identity, error, usage: usageBody(verdict.report, charged) })))
+  }
+
+  #streamEnded(end: StreamEnd): void {
+    this.#call = null
+    this.#upstreamId = end.upstreamId
+    const finish = end.finishes[0]?.finish ?? null
+    if (isEmpty(end.hasContent, end.usage, finish)) {
+      this.#attemptFailed('empty')
+      return
+    }
+    if (!this.#contentSent && this.#head.length > 0) this.#sendHead()
+    const verdict = this.#completeVerdict(end.usage, finish, end.finishes[0]?.native ?? null)
+    void this.#settle(verdict, (charged) => {
+      this.#commit()
+      this.#endReader(
+        streamTail({ identity: this.#identity, end, usage: usageBody(verdict.report, charged), includeUsage: this.input.request.includeUsage }),
+      )
+    })
+  }
+
+  #answered(answer: ChatAnswer): void {
+    this.#call = null
+    this.#upstreamId = answer.upstreamId
+    const finish = answer.choices[0]?.finish ?? null
+    if (isEmpty(answer.hasContent, answer.usage, finish)) {
+      this.#attemptFailed('empty')
+      return
+    }
+    this.#firstEventMs = this.#ports.clock.monotonic()
+    if (answer.usage === null) this.#output.add(answer.text)
+    const verdict = this.#completeVerdict(answer.usage, finish, answer.choices[0]?.native ?? null)
+    void this.#settle(verdict, (charged) => renderChatAnswer({ identity: this.#identity, answer, usage: usageBody(verdict.report, charged) }))
+  }
+
+  #completeVerdict(usage: UsageReport | null, finish: string | null, native: string | null): Verdict {
+    const status: GenerationStatus = this.#clientGone ? 'cancelled' : 'completed'
+    if (usage === null) return { ...this.#countedVerdict(status, 'counted'), finish, native }
+    const { report, flagged } = boundUsage(usage, {
+      maxTokens: this.input.plan.maxTokens * this.input.request.n,
+      inputTokensBound: this.input.plan.inputTokensBound,
+      countInput: () => this.#countInput(),
+    })
+    return { status, basis: this.#draining ? 'drained' : 'provider_usage', report, flagged, error: null, finish, native }
+  }
+
+  #countInput(): number {
+    return this.#ports.countInput(this.input.request, this.#candidate.model.tokenizer)
+  }
+
+  #countedVerdict(status: GenerationStatus, basis: BillingBasis): Verdict {
+    const report = countedReport(this.#countInput(), this.#output.tokens())
+    return { status, basis, report, flagged: false, error: null, finish: null, native: null }
+  }
+
+  /** The client left for good: stop or drain, as the provider bills (reliability.md 3.5 rules 2, 7, 8). */
+  #abandon(): void {
+    if (this.#state !== 'running') return
+    const { provider } = this.#candidate.endpoint
+    const cancelStops = this.input.request.stream && provider.cancelStopsBilling
+    if (cancelStops || !this.#ports.drains.claim(this.input.accountId)) {
+      this.#cutAndCharge()
+      return
+    }
+    this.#draining = true
+    this.#stopTimer = this.#ports.clock.after(DRAIN_MS, () => this.#cutAndCharge())
+  }
+
+  #cutAndCharge(): void {
+    if (this.#state !== 'running') return
+    this.#call?.cancel()
+    this.#call = null
+    if (!this.#upstreamAnswered) {
+      void this.#finishFree(null)
+      return
+    }
+    void this.#settle(this.#countedVerdict('cancelled', 'counted'), (_charged) => undefined)
+  }
+
+  /** Ends the hold with a charge, durably, and only then shows the end of the answer through `show`. */
+  async #settle(verdict: Verdict, show: (chargedMicro: Micro) => Record<string, unknown> | undefined | void): Promise<void> {
+    this.#leaveRunning()
+    const { endpoint } = this.#candidate
+    const { usage } = verdict.report
+    const record = this.#record(verdict)
+    try {
+      const outcome = await this.#ports.ledger.settle({
+        generationId: this.input.generationId,
+        costMicro: chargeMicro(usage, endpoint.sell),
+        providerCostMicro: chargeMicro(usage, endpoint.buy),
+        record,
+      })
+      if (outcome.status === 'not_open') throw new Error(`Settle of ${this.input.generationId} met a hold that is ${outcome.state}.`)
+      this.#measure(verdict)
+      const body = show(outcome.chargedMicro) ?? null
+      this.#finish({ record, chargedMicro: outcome.chargedMicro, error: verdict.error, body })
+    } catch (thrown) {
+      this.#failedToSettle(record, asApiError(thrown))
+    }
+  }
+
+  /** Without a durable settle the client must not see the end: it gets an error, and the expiring hold gives the money back. */
+  #failedToSettle(record: GenerationRecord, error: ApiError): void {
+    if (this.#committed) this.#endReader(streamErrorTail({ identity: this.#identity, error, usage: null }))
+    this.#finish({ record: { ...record, status: 'error', errorType: error.errorType }, chargedMicro: 0n, error, body: null })
+  }
+
+  /** Ends the hold without a charge. What the provider bills us for it all the same is booked as insured. */
+  async #finishFree(error: ApiError | null): Promise<void> {
+    this.#leaveRunning()
+    const delivered = this.#contentSent ? this.#countedVerdict('error', 'free') : null
+    const report = delivered?.report ?? countedReport(0, 0)
+    const free = countedReport(0, 0)
+    const record = this.#record({ status: error === null ? 'cancelled' : 'error', basis: 'free', report, flagged: false, error, finish: error === null ? null : 'error', native: null })
+    try {
+      const insuredMicro = delivered === null ? 0n : chargeMicro(report.usage, this.#candidate.endpoint.buy)
+      await this.#ports.ledger.void({ generationId: this.input.generationId, insuredMicro, record })
+    } catch (thrown) {
+      this.#failedToSettle(record, asApiError(thrown))
+      return
+    }
+    if (error !== null && this.#committed) this.#endReader(streamErrorTail({ identity: this.#identity, error, usage: usageBody(free, 0n) }))
+    this.#finish({ record, chargedMicro: 0n, error, body: null })
+  }
+
+  #leaveRunning(): void {
+    if (this.#state !== 'running') throw new Error(`Generation ${this.input.generationId} ended twice.`)
+    this.#state = 'finishing'
+    this.#stopTimer?.()
+    this.#stopTimer = null
+    if (this.#draining) this.#ports.drains.release(this.input.accountId)
+  }
+
+  #endReader(tail: Buffer): void {
+    const bytes = this.input.buffer === null ? tail : this.input.buffer.add(tail)
+    this.#reader?.end(bytes)
+    this.#reader = null
+  }
+
+  #finish(result: GenerationResult): void {
+    this.#state = 'done'
+    this.#resolve(result)
+  }
+
+  #measure(verdict: Verdict): void {
+    if (verdict.status !== 'completed' || this.#firstEventMs === null) return
+    const now = this.#ports.clock.monotonic()
+    const seconds = (now - this.#firstEventMs) / 1_000
+    const speed = this.input.request.stream && seconds > 0.05 ? verdict.report.outputTokens / seconds : null
+    this.#ports.health.succeeded(this.#candidate.endpoint.id, this.input.request.stream ? this.#firstEventMs - this.input.startedMs : null, speed)
+  }
+
+  #record(verdict: Verdict): GenerationRecord {
+    return recordOf(this.input, verdict, {
+      candidate: this.#candidate,
+      upstreamId: this.#upstreamId,
+      attempts: this.#attempts,
+      firstEventMs: this.#firstEventMs,
+      endedMs: this.#ports.clock.monotonic(),
+    })
+  }
+}
+
+/** reliability.md 3.5 rule 4: no tokens, nothing said, and no finish that would make it an answer. */
+function isEmpty(hasContent: boolean, usage: UsageReport | null, finish: string | null): boolean {
+  return !hasContent && (usage === null || usage.outputTokens === 0) && (finish === null || finish === 'error')
+}

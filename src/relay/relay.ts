@@ -1,0 +1,217 @@
+import type { Principal } from '../access/principal.ts'
+import { insufficientBalanceError, limitExceededError } from '../access/spending-limit.ts'
+import type { Catalog } from '../catalog/catalog.ts'
+import { ApiError } from '../errors.ts'
+import type { ChatRequest } from '../kinds/chat-request.ts'
+import type { HoldOutcome } from '../ledger/ledger-store.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { IdSource } from '../lib/ids.ts'
+import { AMOUNT_MICRO_MAX, type Micro } from '../money.ts'
+import { planChat, recountedHold } from '../plan/chat-plan.ts'
+import type { Plan } from '../plan/plan.ts'
+import { BufferBudget, EventBuffer } from './event-buffer.ts'
+import { Generation, type GenerationInput, type GenerationPorts } from './generation.ts'
+import { InFlight } from './in-flight.ts'
+import { Streams } from './streams.ts'
+
+const HOLD_TRIES_MAX = 4
+const TICK_MS = 1_000
+const ID_LETTERS = 20
+
+/** A parsed paid request with what the edge and access know of it. */
+export interface PaidCall {
+  readonly principal: Principal
+  readonly request: ChatRequest
+  readonly requestId: string
+  /** The client sent X-Request-Id itself: its stream is numbered and resumable. */
+  readonly requestIdGiven: boolean
+  readonly startedMs: number
+  readonly arrivedAtMs: number
+  readonly appUrl: string | null
+  readonly appTitle: string | null
+  readonly open: GenerationInput['open']
+}
+
+export interface RelayPorts extends GenerationPorts {
+  readonly catalog: Catalog
+  readonly ids: IdSource
+  readonly clock: Clock
+  /** Uniform in [0, 1), for the price-weighted choice. */
+  readonly random: () => number
+  /** End of a key's spending-limit period, Unix ms; null for a fixed limit. */
+  readonly limitResetsAtMs: (reset: 'daily' | 'weekly' | 'monthly' | null) => number | null
+}
+
+interface Funds {
+  availableMicro: Micro
+  keyRoomMicro: Micro | null
+}
+
+/** The paid path: plan → hold → attempt → settle. The only place that knows this order. */
+export class Relay {
+  readonly streams: Streams
+  readonly #ports: RelayPorts
+  readonly #inFlight = new InFlight()
+  readonly #running = new Set<Generation>()
+  readonly #budget = new BufferBudget()
+  #stopTick: (() => void) | null = null
+  #closing = false
+
+  constructor(ports: RelayPorts) {
+    this.#ports = ports
+    this.streams = new Streams(ports.clock)
+  }
+
+  get running(): number {
+    return this.#running.size
+  }
+
+  /** Prices the request and holds its worst case; the generation it answers still waits for `start`. */
+  async admit(call: PaidCall): Promise<Generation> {
+    if (this.#closing) throw shuttingDown()
+    const { accountId, keyId } = call.principal
+    this.#inFlight.enter(accountId, keyId)
+    try {
+      const generationId = `gen-${Math.floor(call.arrivedAtMs / 1_000)}-${this.#ports.ids.letters(ID_LETTERS)}`
+      const plan = await this.#hold(call, generationId)
+      const generation = new Generation(this.#ports, {
+        generationId,
+        accountId,
+        keyId,
+        requestId: call.requestId,
+        request: call.request,
+        plan,
+        startedMs: call.startedMs,
+        arrivedAtMs: call.arrivedAtMs,
+        appUrl: call.appUrl,
+        appTitle: call.appTitle,
+        buffer: call.request.stream && call.requestIdGiven ? new EventBuffer(this.#budget) : null,
+        open: call.open,
+      })
+      this.#track(generation)
+      return generation
+    } catch (thrown) {
+      this.#inFlight.leave(accountId, keyId)
+      throw thrown
+    }
+  }
+
+  /** Waits for running answers up to `limitMs`, then cuts what is left, free of charge (reliability.md F10). */
+  async close(limitMs: number): Promise<void> {
+    this.#closing = true
+    const all = Promise.all([...this.#running].map((generation) => generation.done))
+    let stop = (): void => undefined
+    const deadline = new Promise<void>((resolve) => {
+      stop = this.#ports.clock.after(limitMs, resolve)
+    })
+    await Promise.race([all, deadline])
+    stop()
+    for (const generation of this.#running) generation.cut(shuttingDown())
+    await all
+    this.#stopTick?.()
+  }
+
+  #track(generation: Generation): void {
+    const { accountId, keyId, request, plan } = generation.input
+    this.#running.add(generation)
+    if (request.stream) this.streams.add(generation, plan.snapshot.settings.streamResume.retention)
+    if (this.#stopTick === null) this.#scheduleTick()
+    void generation.done.then(() => {
+      this.#running.delete(generation)
+      this.#inFlight.leave(accountId, keyId)
+    })
+  }
+
+  #scheduleTick(): void {
+    this.#stopTick = this.#ports.clock.after(TICK_MS, () => {
+      const nowMs = this.#ports.clock.monotonic()
+      for (const generation of this.#running) generation.tick(nowMs)
+      this.#stopTick = null
+      if (this.#running.size > 0) this.#scheduleTick()
+    })
+  }
+
+  /**
+   * Holds the plan's worst case. Funds are not read beforehand: an omitted max_tokens is first planned as if money
+   * were endless, and only a refusal, which carries the real funds, plans it again within them.
+   */
+  async #hold(call: PaidCall, generationId: string): Promise<Plan> {
+    const funds: Funds = { availableMicro: AMOUNT_MICRO_MAX, keyRoomMicro: null }
+    let plan = this.#plan(call, funds)
+    for (let tries = 1; ; tries += 1) {
+      const outcome = await this.#ports.ledger.hold({
+        generationId,
+        accountId: call.principal.accountId,
+        keyId: call.principal.keyId,
+        amountMicro: plan.holdMicro,
+        priceVersion: plan.snapshot.priceVersion,
+      })
+      if (outcome.status === 'held') return plan
+      if (outcome.status === 'refused') throw refusal(outcome.reason, call.principal)
+      const smaller = tries < HOLD_TRIES_MAX ? this.#smallerPlan(call, plan, funds, outcome) : null
+      if (smaller === null) throw this.#unaffordable(outcome, plan.holdMicro)
+      plan = smaller
+    }
+  }
+
+  #plan(call: PaidCall, funds: Funds): Plan {
+    const { principal, request } = call
+    return planChat({
+      request,
+      defaultModel: principal.defaultModel,
+      allowedModels: principal.allowedModels,
+      snapshot: this.#ports.catalog.current(),
+      funds,
+      health: this.#ports.health,
+      random: this.#ports.random,
+    })
+  }
+
+  #smallerPlan(call: PaidCall, plan: Plan, funds: Funds, outcome: HoldOutcome): Plan | null {
+    if (outcome.status === 'insufficient_balance') funds.availableMicro = outcome.availableMicro
+    if (outcome.status === 'limit_exceeded') funds.keyRoomMicro = room(outcome)
+    const smaller = call.request.maxTokens === null && plan.holdMicro > 0n ? this.#affordablePlan(call, funds, outcome) : recountedHold(plan, call.request)
+    return smaller !== null && smaller.holdMicro < plan.holdMicro ? smaller : null
+  }
+
+  #affordablePlan(call: PaidCall, funds: Funds, outcome: HoldOutcome): Plan {
+    try {
+      return this.#plan(call, funds)
+    } catch (thrown) {
+      // The plan says what the smallest answer needs; where the key is the bound, the refusal is the key's.
+      const required = thrown instanceof ApiError && thrown.errorName === 'insufficient_balance' ? thrown.details.metadata?.['required_micro'] : undefined
+      if (outcome.status === 'limit_exceeded' && typeof required === 'bigint') throw this.#unaffordable(outcome, required)
+      throw thrown
+    }
+  }
+
+  #unaffordable(outcome: HoldOutcome, requiredMicro: Micro): ApiError {
+    if (outcome.status === 'insufficient_balance') return insufficientBalanceError(requiredMicro, outcome.availableMicro, { tokens: true })
+    if (outcome.status === 'limit_exceeded') return limitExceededError(outcome, requiredMicro, this.#ports.limitResetsAtMs(outcome.limitReset))
+    throw new Error(`A hold that is '${outcome.status}' is not unaffordable.`)
+  }
+}
+
+function room(outcome: Extract<HoldOutcome, { status: 'limit_exceeded' }>): Micro {
+  const left = outcome.limitMicro - outcome.spentMicro - outcome.heldMicro
+  return left > 0n ? left : 0n
+}
+
+function refusal(reason: Extract<HoldOutcome, { status: 'refused' }>['reason'], principal: Principal): ApiError {
+  switch (reason) {
+    case 'account_deactivated':
+      return new ApiError(reason, 'Account is deactivated')
+    case 'api_locked':
+      return new ApiError(reason, 'API access is blocked for this account')
+    case 'key_deactivated':
+      return new ApiError(reason, 'API key is deactivated')
+    case 'key_expired':
+      return new ApiError(reason, `API key expired: ${principal.keyLabel}`)
+    case 'invalid_api_key':
+      return new ApiError(reason, 'Invalid API key')
+  }
+}
+
+function shuttingDown(): ApiError {
+  return new ApiError('service_unavailable', 'Service is overloaded or its store is not available. Retry after 1 seconds', { retryAfterSeconds: 1 })
+}

@@ -1,0 +1,48 @@
+import type { Clock } from '../lib/clock.ts'
+import type { Generation } from './generation.ts'
+
+/** The streams that can be resumed or cancelled: those that run, and buffered ones for a while after their end (wire.md D-7.8). */
+export class Streams {
+  readonly #clock: Clock
+  readonly #byId = new Map<string, Generation>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** The newest stream of one account with that X-Request-Id, or the one with that generation id. */
+  find(accountId: string, id: string): Generation | null {
+    const byGeneration = this.#byId.get(id)
+    if (byGeneration !== undefined && byGeneration.input.accountId === accountId) return byGeneration
+    return this.#byId.get(requestKey(accountId, id)) ?? null
+  }
+
+  /** As `find`, but only where every event from the first is still at hand. */
+  resumable(accountId: string, id: string): Generation | null {
+    const generation = this.find(accountId, id)
+    return generation === null || generation.input.buffer === null || generation.input.buffer.overflowed ? null : generation
+  }
+
+  add(generation: Generation, retentionSeconds: number): void {
+    const { generationId, accountId, requestId, buffer } = generation.input
+    this.#byId.set(generationId, generation)
+    if (buffer !== null) this.#byId.set(requestKey(accountId, requestId), generation)
+    void generation.done.then(() => {
+      if (buffer === null || buffer.overflowed) this.#forget(generation)
+      else this.#clock.after(retentionSeconds * 1_000, () => this.#forget(generation))
+    })
+  }
+
+  #forget(generation: Generation): void {
+    const { generationId, accountId, requestId, buffer } = generation.input
+    this.#byId.delete(generationId)
+    const key = requestKey(accountId, requestId)
+    if (this.#byId.get(key) === generation) this.#byId.delete(key)
+    buffer?.release()
+  }
+}
+
+/** Account ids hold no space, so that no request id can imitate another account's. */
+function requestKey(accountId: string, requestId: string): string {
+  return `${accountId} ${requestId}`
+}

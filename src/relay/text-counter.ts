@@ -1,0 +1,30 @@
+/** Characters kept before they are counted: bounds the memory of a long answer, and an ordinary one is never counted at all. */
+const PENDING_CHARS_MAX = 32_768
+
+/** Counts the tokens of a text that arrives in pieces, in O(1) memory; nothing is tokenised unless the count is asked for or the text is long. */
+export class TextCounter {
+  readonly #count: (text: string) => number
+  #pending = ''
+  #counted = 0
+
+  constructor(count: (text: string) => number) {
+    this.#count = count
+  }
+
+  add(text: string): void {
+    this.#pending += text
+    if (this.#pending.length > PENDING_CHARS_MAX) this.#fold()
+  }
+
+  /** Tokens of everything added so far. */
+  tokens(): number {
+    this.#fold()
+    return this.#counted
+  }
+
+  #fold(): void {
+    if (this.#pending === '') return
+    this.#counted += this.#count(this.#pending)
+    this.#pending = ''
+  }
+}

@@ -1,0 +1,64 @@
+import type { ApiError } from '../errors.ts'
+import type { BillingBasis, GenerationRecord, GenerationStatus } from '../ledger/generation-record.ts'
+import type { Candidate } from '../plan/plan.ts'
+import type { UsageReport } from '../providers/adapter.ts'
+import type { GenerationInput } from './generation.ts'
+
+/** What became of a generation, decided before the ledger is told. */
+export interface Verdict {
+  readonly status: GenerationStatus
+  readonly basis: BillingBasis
+  readonly report: UsageReport
+  readonly flagged: boolean
+  readonly error: ApiError | null
+  readonly finish: string | null
+  readonly native: string | null
+}
+
+/** How the answer went upstream. */
+export interface Passage {
+  readonly candidate: Candidate
+  readonly upstreamId: string | null
+  readonly attempts: number
+  /** clock.monotonic() of the first upstream event; null when none came. */
+  readonly firstEventMs: number | null
+  readonly endedMs: number
+}
+
+/** The usage-log row of a generation. */
+export function recordOf(input: GenerationInput, verdict: Verdict, passage: Passage): GenerationRecord {
+  const { model, endpoint } = passage.candidate
+  const { report } = verdict
+  return {
+    generationId: input.generationId,
+    accountId: input.accountId,
+    keyId: input.keyId,
+    requestId: input.requestId,
+    type: 'chat',
+    model: model.id,
+    providerSlug: endpoint.provider.slug,
+    providerName: endpoint.provider.name,
+    endpointId: endpoint.id,
+    upstreamId: passage.upstreamId,
+    status: verdict.status,
+    errorType: verdict.error?.errorType ?? null,
+    finishReason: verdict.finish,
+    nativeFinishReason: verdict.native,
+    usage: report.usage,
+    inputTokens: report.inputTokens,
+    outputTokens: report.outputTokens,
+    cachedTokens: report.cachedTokens,
+    reasoningTokens: report.reasoningTokens,
+    billingBasis: verdict.basis,
+    flagged: verdict.flagged,
+    priceVersion: input.plan.snapshot.priceVersion,
+    streamed: input.request.stream,
+    attempts: passage.attempts,
+    latencyMs: passage.firstEventMs === null ? null : Math.round(passage.firstEventMs - input.startedMs),
+    durationMs: Math.round(passage.endedMs - input.startedMs),
+    createdAtMs: input.arrivedAtMs,
+    appUrl: input.appUrl,
+    appTitle: input.appTitle,
+    sessionId: input.request.sessionId,
+  }
+}

@@ -1,0 +1,65 @@
+/** A bound value. Money is always a bigint: a JS number binds as REAL in SQLite and loses the last digits of a large balance. */
+export type SqlValue = string | bigint | Uint8Array | null
+export type Row = Readonly<Record<string, unknown>>
+
+/** One connection's statements. Placeholders are `?`, in order, in both dialects. */
+export interface Sql {
+  all(text: string, values?: readonly SqlValue[]): Promise<readonly Row[]>
+  /** Answers how many rows changed. */
+  run(text: string, values?: readonly SqlValue[]): Promise<number>
+}
+
+/** A SQL database, embedded or PostgreSQL. */
+export interface Database extends Sql {
+  readonly dialect: 'sqlite' | 'postgres'
+  /** Commits when `work` resolves, rolls back when it rejects. Durable when it resolves. */
+  transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T>
+  close(): Promise<void>
+}
+
+/** Reads a column that the schema makes a text. */
+export function text(row: Row, column: string): string {
+  const value = row[column]
+  if (typeof value !== 'string') throw new TypeError(`Column ${column} is not a text.`)
+  return value
+}
+
+export function textOrNull(row: Row, column: string): string | null {
+  return row[column] === null || row[column] === undefined ? null : text(row, column)
+}
+
+/** Both drivers are set to answer every integer as a bigint. */
+export function big(row: Row, column: string): bigint {
+  const value = row[column]
+  if (typeof value !== 'bigint') throw new TypeError(`Column ${column} is not an integer.`)
+  return value
+}
+
+export function bigOrNull(row: Row, column: string): bigint | null {
+  return row[column] === null || row[column] === undefined ? null : big(row, column)
+}
+
+export function integer(row: Row, column: string): number {
+  return Number(big(row, column))
+}
+
+export function integerOrNull(row: Row, column: string): number | null {
+  const value = bigOrNull(row, column)
+  return value === null ? null : Number(value)
+}
+
+export function json<T>(row: Row, column: string): T | null {
+  const value = textOrNull(row, column)
+  // What the store wrote itself needs no second validation.
+  return value === null ? null : (JSON.parse(value) as T)
+}
+
+export function bytes(row: Row, column: string): Buffer {
+  const value = row[column]
+  if (!(value instanceof Uint8Array)) throw new TypeError(`Column ${column} is not a blob.`)
+  return Buffer.from(value)
+}
+
+export function bit(value: boolean): bigint {
+  return value ? 1n : 0n
+}

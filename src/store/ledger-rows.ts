@@ -1,0 +1,53 @@
+import type { AccountRow, HoldRow, HoldState, HoldSubject, KeyRow, LimitReset } from '../ledger/ledger-store.ts'
+import { big, bigOrNull, integer, integerOrNull, json, text, textOrNull, type Row } from './database.ts'
+
+export const ACCOUNT_SELECT = 'SELECT id, status, available, held, log_rows FROM account'
+export const KEY_SELECT = 'SELECT id, account_id, disabled, deleted, expires_at, spend_limit, limit_reset, held FROM api_key'
+export const HOLD_SELECT = `SELECT id, account_id, key_id, amount, state, price_version, subject, day, week, month, node, lease_until, placed_at, ended_at, charged, shortfall FROM hold`
+
+export function readAccountRow(row: Row): AccountRow {
+  return {
+    id: text(row, 'id'),
+    // A CHECK of the schema bounds it.
+    status: text(row, 'status') as AccountRow['status'],
+    availableMicro: big(row, 'available'),
+    heldMicro: big(row, 'held'),
+    logRows: big(row, 'log_rows'),
+  }
+}
+
+export function readKeyRow(row: Row): KeyRow {
+  return {
+    id: text(row, 'id'),
+    accountId: text(row, 'account_id'),
+    disabled: big(row, 'disabled') !== 0n,
+    deleted: big(row, 'deleted') !== 0n,
+    expiresAtMs: integerOrNull(row, 'expires_at'),
+    limitMicro: bigOrNull(row, 'spend_limit'),
+    // A CHECK of the schema bounds it.
+    limitReset: textOrNull(row, 'limit_reset') as LimitReset | null,
+    heldMicro: big(row, 'held'),
+  }
+}
+
+export function readHoldRow(row: Row): HoldRow {
+  const subject = json<HoldSubject>(row, 'subject')
+  if (subject === null) throw new TypeError('A hold has a subject.')
+  return {
+    id: text(row, 'id'),
+    accountId: text(row, 'account_id'),
+    keyId: text(row, 'key_id'),
+    amountMicro: big(row, 'amount'),
+    // A CHECK of the schema bounds it.
+    state: text(row, 'state') as HoldState,
+    priceVersion: integer(row, 'price_version'),
+    subject,
+    periods: { day: text(row, 'day'), week: text(row, 'week'), month: text(row, 'month') },
+    node: text(row, 'node'),
+    leaseUntilMs: integer(row, 'lease_until'),
+    placedAtMs: integer(row, 'placed_at'),
+    endedAtMs: integerOrNull(row, 'ended_at'),
+    chargedMicro: bigOrNull(row, 'charged'),
+    shortfallMicro: bigOrNull(row, 'shortfall'),
+  }
+}

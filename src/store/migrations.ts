@@ -1,0 +1,101 @@
+import type { Database } from './database.ts'
+
+interface Migration {
+  readonly version: number
+  readonly name: string
+  readonly statements: (dialect: Database['dialect']) => readonly string[]
+}
+
+/** Types that the two dialects spell differently. */
+function words(dialect: Database['dialect']): { readonly blob: string; readonly serial: string } {
+  return dialect === 'sqlite'
+    ? { blob: 'BLOB', serial: 'INTEGER PRIMARY KEY AUTOINCREMENT' }
+    : { blob: 'BYTEA', serial: 'BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY' }
+}
+
+/** Statements that make a table append-only in the dialect's own way. */
+function appendOnly(dialect: Database['dialect'], table: string): readonly string[] {
+  const refusal = `${table} is append-only`
+  if (dialect === 'sqlite') {
+    return ['UPDATE', 'DELETE'].map((verb) => `CREATE TRIGGER ${table}_no_${verb.toLowerCase()} BEFORE ${verb} ON ${table} BEGIN SELECT RAISE(ABORT, '${refusal}'); END`)
+  }
+  return [
+    `CREATE FUNCTION ${table}_refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION '${refusal}'; END $$`,
+    `CREATE TRIGGER ${table}_append_only BEFORE UPDATE OR DELETE ON ${table} FOR EACH ROW EXECUTE FUNCTION ${table}_refuse()`,
+  ]
+}
+
+const MIGRATIONS: readonly Migration[] = [
+  {
+    version: 1,
+    name: 'accounts, keys, ledger, log',
+    statements: (dialect) => {
+      const { blob, serial } = words(dialect)
+      return [
+        `CREATE TABLE account (
+          id TEXT PRIMARY KEY, name TEXT NOT NULL, email TEXT, status TEXT NOT NULL DEFAULT 'active' CHECK (status IN ('active','deactivated','locked')),
+          default_model TEXT, rate_limit TEXT, allowed_models TEXT,
+          available BIGINT NOT NULL DEFAULT 0 CHECK (available >= 0), held BIGINT NOT NULL DEFAULT 0 CHECK (held >= 0),
+          log_rows BIGINT NOT NULL DEFAULT 0, created_at BIGINT NOT NULL)`,
+        `CREATE TABLE api_key (
+          id TEXT PRIMARY KEY, account_id TEXT NOT NULL REFERENCES account(id), name TEXT NOT NULL, digest ${blob} NOT NULL UNIQUE, label TEXT NOT NULL,
+          disabled BIGINT NOT NULL DEFAULT 0, deleted BIGINT NOT NULL DEFAULT 0,
+          spend_limit BIGINT CHECK (spend_limit >= 0), limit_reset TEXT CHECK (limit_reset IN ('daily','weekly','monthly')),
+          expires_at BIGINT, allowed_models TEXT, held BIGINT NOT NULL DEFAULT 0 CHECK (held >= 0), created_at BIGINT NOT NULL, last_used_at BIGINT)`,
+        `CREATE INDEX api_key_account ON api_key (account_id, created_at)`,
+        `CREATE TABLE key_spend (
+          key_id TEXT NOT NULL REFERENCES api_key(id), period TEXT NOT NULL, start TEXT NOT NULL,
+          spent BIGINT NOT NULL DEFAULT 0 CHECK (spent >= 0), excess BIGINT NOT NULL DEFAULT 0 CHECK (excess >= 0), PRIMARY KEY (key_id, period, start))`,
+        `CREATE TABLE hold (
+          id TEXT PRIMARY KEY, account_id TEXT NOT NULL REFERENCES account(id), key_id TEXT NOT NULL REFERENCES api_key(id),
+          amount BIGINT NOT NULL CHECK (amount >= 0), state TEXT NOT NULL CHECK (state IN ('open','settled','voided','expired','settled_late')),
+          price_version BIGINT NOT NULL, subject TEXT NOT NULL, day TEXT NOT NULL, week TEXT NOT NULL, month TEXT NOT NULL,
+          node TEXT NOT NULL, lease_until BIGINT NOT NULL, placed_at BIGINT NOT NULL, ended_at BIGINT,
+          charged BIGINT CHECK (charged >= 0), shortfall BIGINT CHECK (shortfall >= 0))`,
+        `CREATE INDEX hold_open ON hold (lease_until) WHERE state = 'open'`,
+        `CREATE TABLE entry (
+          id ${serial}, debit TEXT NOT NULL, credit TEXT NOT NULL, amount BIGINT NOT NULL CHECK (amount >= 0), kind TEXT NOT NULL, ref TEXT NOT NULL,
+          account_id TEXT, reason TEXT, actor TEXT, created_at BIGINT NOT NULL, UNIQUE (kind, ref))`,
+        `CREATE INDEX entry_account ON entry (account_id, id)`,
+        `CREATE TABLE generation (
+          id ${serial}, generation_id TEXT NOT NULL UNIQUE, account_id TEXT NOT NULL, seq BIGINT NOT NULL, key_id TEXT NOT NULL, request_id TEXT NOT NULL,
+          type TEXT NOT NULL, model TEXT NOT NULL, provider TEXT, status TEXT NOT NULL, cost BIGINT NOT NULL, provider_cost BIGINT NOT NULL,
+          shortfall BIGINT NOT NULL, insured BIGINT NOT NULL, input_tokens BIGINT NOT NULL, output_tokens BIGINT NOT NULL,
+          price_version BIGINT NOT NULL, created_at BIGINT NOT NULL, ended_at BIGINT NOT NULL, record TEXT NOT NULL, UNIQUE (account_id, seq))`,
+        `CREATE INDEX generation_request ON generation (account_id, request_id)`,
+        `CREATE INDEX generation_time ON generation (ended_at)`,
+        `CREATE TABLE usage_day (
+          account_id TEXT NOT NULL, day TEXT NOT NULL, key_id TEXT NOT NULL, model TEXT NOT NULL, provider TEXT NOT NULL, requests BIGINT NOT NULL,
+          input_tokens BIGINT NOT NULL, output_tokens BIGINT NOT NULL, revenue BIGINT NOT NULL, provider_cost BIGINT NOT NULL,
+          insured BIGINT NOT NULL, shortfall BIGINT NOT NULL, PRIMARY KEY (account_id, day, key_id, model, provider))`,
+        `CREATE TABLE catalog_version (version BIGINT PRIMARY KEY, document TEXT NOT NULL, credentials ${blob} NOT NULL, file_digest TEXT, created_at BIGINT NOT NULL)`,
+        `CREATE TABLE event (
+          id ${serial}, at BIGINT NOT NULL, actor TEXT NOT NULL, ip TEXT, action TEXT NOT NULL, object TEXT NOT NULL, before TEXT, after TEXT, hash TEXT NOT NULL)`,
+        `CREATE TABLE administrator (id TEXT PRIMARY KEY, email TEXT NOT NULL UNIQUE, password_hash TEXT, created_at BIGINT NOT NULL)`,
+        `CREATE TABLE admin_session (hash TEXT PRIMARY KEY, administrator_id TEXT NOT NULL REFERENCES administrator(id), expires_at BIGINT NOT NULL)`,
+        `CREATE TABLE setup_token (hash TEXT PRIMARY KEY, administrator_id TEXT REFERENCES administrator(id), expires_at BIGINT NOT NULL)`,
+        ...appendOnly(dialect, 'entry'),
+        ...appendOnly(dialect, 'event'),
+      ]
+    },
+  },
+]
+
+/** Brings the schema to this version, forward only, each migration in a transaction; refuses a schema newer than the program. */
+export async function migrate(database: Database): Promise<number> {
+  await database.run('CREATE TABLE IF NOT EXISTS schema_version (version BIGINT PRIMARY KEY, name TEXT NOT NULL)')
+  const newest = MIGRATIONS.at(-1)?.version ?? 0
+  return database.transaction(async (sql) => {
+    // One migrator at a time: on SQLite the transaction itself is exclusive.
+    if (database.dialect === 'postgres') await sql.run('LOCK TABLE schema_version IN EXCLUSIVE MODE')
+    const rows = await sql.all('SELECT COALESCE(MAX(version), 0) AS version FROM schema_version')
+    const current = Number(rows[0]?.['version'] ?? 0)
+    if (current > newest) throw new Error(`The store has schema ${current}, this program knows up to ${newest}: start the newer version.`)
+    for (const migration of MIGRATIONS) {
+      if (migration.version <= current) continue
+      for (const statement of migration.statements(database.dialect)) await sql.run(statement)
+      await sql.run('INSERT INTO schema_version (version, name) VALUES (?, ?)', [BigInt(migration.version), migration.name])
+    }
+    return newest
+  })
+}

@@ -1,0 +1,136 @@
+import { fdatasync, openSync, closeSync, existsSync, mkdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import type { Database, Row, Sql, SqlValue } from './database.ts'
+
+const STATEMENTS_MAX = 256
+
+/**
+ * The embedded store's file. Commits run with synchronous=NORMAL and are made durable by an fdatasync of the WAL in the
+ * thread pool: as safe as FULL, without blocking the event loop for the disk.
+ */
+export class SqliteDatabase implements Database {
+  readonly dialect = 'sqlite'
+  readonly #database: DatabaseSync
+  readonly #lock: DatabaseSync
+  readonly #walPath: string
+  readonly #statements = new Map<string, StatementSync>()
+  #wal: { readonly descriptor: number; readonly inode: bigint } | null = null
+  /** Cold transactions wait for each other: they hold awaits, and one connection has one transaction. */
+  #tail: Promise<unknown> = Promise.resolve()
+
+  constructor(directory: string) {
+    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    const path = join(directory, 'tollgate.db')
+    this.#lock = takeLock(directory)
+    this.#database = new DatabaseSync(path, { readBigInts: true, enableForeignKeyConstraints: true })
+    this.#database.exec('PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=2000; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-32000')
+    this.#walPath = `${path}-wal`
+  }
+
+  /** A prepared statement, kept: preparing costs more than running. */
+  prepare(text: string): StatementSync {
+    const known = this.#statements.get(text)
+    if (known !== undefined) return known
+    if (this.#statements.size >= STATEMENTS_MAX) this.#statements.clear()
+    const statement = this.#database.prepare(text)
+    this.#statements.set(text, statement)
+    return statement
+  }
+
+  /** Runs `work` in a transaction without giving up the thread in between. */
+  atomically<T>(work: () => T): T {
+    this.prepare('BEGIN IMMEDIATE').run()
+    try {
+      const result = work()
+      this.prepare('COMMIT').run()
+      return result
+    } catch (thrown) {
+      this.prepare('ROLLBACK').run()
+      throw thrown
+    }
+  }
+
+  /** Takes turns with cold transactions. */
+  exclusively<T>(work: () => T | Promise<T>): Promise<T> {
+    const turn = this.#tail.then(work)
+    this.#tail = turn.catch(() => undefined)
+    return turn
+  }
+
+  /** Resolves when everything committed so far is on the disk. */
+  sync(): Promise<void> {
+    const descriptor = this.#walDescriptor()
+    if (descriptor === null) return Promise.resolve()
+    return new Promise((resolve, reject) => {
+      fdatasync(descriptor, (error) => (error === null ? resolve() : reject(error)))
+    })
+  }
+
+  async all(text: string, values: readonly SqlValue[] = []): Promise<readonly Row[]> {
+    return this.prepare(text).all(...values)
+  }
+
+  run(text: string, values: readonly SqlValue[] = []): Promise<number> {
+    return this.exclusively(async () => {
+      const changed = this.#run(text, values)
+      await this.sync()
+      return changed
+    })
+  }
+
+  transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    const sql: Sql = { all: (text, values) => this.all(text, values), run: async (text, values = []) => this.#run(text, values) }
+    return this.exclusively(async () => {
+      this.prepare('BEGIN IMMEDIATE').run()
+      try {
+        const result = await work(sql)
+        this.prepare('COMMIT').run()
+        await this.sync()
+        return result
+      } catch (thrown) {
+        if (this.#database.isTransaction) this.prepare('ROLLBACK').run()
+        throw thrown
+      }
+    })
+  }
+
+  async close(): Promise<void> {
+    await this.#tail
+    if (this.#wal !== null) closeSync(this.#wal.descriptor)
+    this.#statements.clear()
+    this.#database.close()
+    this.#lock.close()
+  }
+
+  #run(text: string, values: readonly SqlValue[]): number {
+    return Number(this.prepare(text).run(...values).changes)
+  }
+
+  /** SQLite may replace the WAL file; syncing an old descriptor would promise what is not on the disk. */
+  #walDescriptor(): number | null {
+    if (!existsSync(this.#walPath)) return null
+    const { ino } = statSync(this.#walPath, { bigint: true })
+    if (this.#wal?.inode === ino) return this.#wal.descriptor
+    if (this.#wal !== null) closeSync(this.#wal.descriptor)
+    this.#wal = { descriptor: openSync(this.#walPath, 'r+'), inode: ino }
+    return this.#wal.descriptor
+  }
+}
+
+/** One process per data directory, held as a lock on a file of its own: the system frees it even on kill -9. */
+function takeLock(directory: string): DatabaseSync {
+  const lock = new DatabaseSync(join(directory, 'lock.db'))
+  try {
+    lock.exec('PRAGMA locking_mode=EXCLUSIVE; PRAGMA busy_timeout=0; BEGIN EXCLUSIVE')
+    return lock
+  } catch {
+    lock.close()
+    throw new StoreBusyError(`The data directory ${directory} is in use by another Tollgate process. Stop it, or set TOLLGATE_DATA to another directory.`)
+  }
+}
+
+/** Another process has the embedded store open. */
+export class StoreBusyError extends Error {
+  override readonly name = 'StoreBusyError'
+}

@@ -1,0 +1,135 @@
+import type { HoldRow, LedgerChanges, LedgerOperation, LedgerRows, LedgerStore, KeyRow, AccountRow } from '../ledger/ledger-store.ts'
+import { limitPeriod } from '../ledger/ledger-core.ts'
+import { spendKeyText } from '../ledger/ledger-store.ts'
+import type { Micro } from '../money.ts'
+import { big } from './database.ts'
+import { ACCOUNT_SELECT, HOLD_SELECT, KEY_SELECT, readAccountRow, readHoldRow, readKeyRow } from './ledger-rows.ts'
+import type { SqliteDatabase } from './sqlite-database.ts'
+
+const INSERT_HOLD = `INSERT INTO hold (id, account_id, key_id, amount, state, price_version, subject, day, week, month, node, lease_until, placed_at, ended_at, charged, shortfall)
+  VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`
+const UPDATE_HOLD = 'UPDATE hold SET state = ?, ended_at = ?, charged = ?, shortfall = ? WHERE id = ?'
+const UPDATE_ACCOUNT = 'UPDATE account SET available = ?, held = ?, log_rows = ? WHERE id = ?'
+const UPDATE_KEY = 'UPDATE api_key SET held = ? WHERE id = ?'
+const ADD_SPEND = `INSERT INTO key_spend (key_id, period, start, spent, excess) VALUES (?,?,?,?,?)
+  ON CONFLICT (key_id, period, start) DO UPDATE SET spent = spent + excluded.spent, excess = excess + excluded.excess`
+const INSERT_ENTRY = 'INSERT INTO entry (debit, credit, amount, kind, ref, account_id, created_at) VALUES (?,?,?,?,?,?,?)'
+const INSERT_LOG = `INSERT INTO generation (generation_id, account_id, seq, key_id, request_id, type, model, provider, status, cost, provider_cost, shortfall,
+  insured, input_tokens, output_tokens, price_version, created_at, ended_at, record) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`
+const ADD_USAGE_DAY = `INSERT INTO usage_day (account_id, day, key_id, model, provider, requests, input_tokens, output_tokens, revenue, provider_cost, insured, shortfall)
+  VALUES (?,?,?,?,?,1,?,?,?,?,?,?) ON CONFLICT (account_id, day, key_id, model, provider) DO UPDATE SET requests = requests + 1,
+  input_tokens = input_tokens + excluded.input_tokens, output_tokens = output_tokens + excluded.output_tokens, revenue = revenue + excluded.revenue,
+  provider_cost = provider_cost + excluded.provider_cost, insured = insured + excluded.insured, shortfall = shortfall + excluded.shortfall`
+const SELECT_SPEND = 'SELECT spent FROM key_spend WHERE key_id = ? AND period = ? AND start = ?'
+
+/** The hot path of the embedded store: hand-written statements, one synchronous transaction a batch. */
+export class SqliteLedger implements LedgerStore {
+  readonly #database: SqliteDatabase
+
+  constructor(database: SqliteDatabase) {
+    this.#database = database
+  }
+
+  commit(operations: readonly LedgerOperation[], decide: (rows: LedgerRows) => LedgerChanges, durable: boolean): Promise<void> {
+    return this.#database.exclusively(() => {
+      this.#database.atomically(() => this.#write(decide(this.#load(operations))))
+      return durable ? this.#database.sync() : undefined
+    })
+  }
+
+  async renewLeases(generationIds: readonly string[], leaseUntilMs: number): Promise<void> {
+    await this.#database.exclusively(() => {
+      this.#database.atomically(() => {
+        for (const id of generationIds) this.#run("UPDATE hold SET lease_until = ? WHERE id = ? AND state = 'open'", BigInt(leaseUntilMs), id)
+      })
+    })
+  }
+
+  async openHolds(nowMs: number | null): Promise<readonly HoldRow[]> {
+    const before = nowMs === null ? '' : ' AND lease_until < ?'
+    return (await this.#database.all(`${HOLD_SELECT} WHERE state = 'open'${before}`, nowMs === null ? [] : [BigInt(nowMs)])).map(readHoldRow)
+  }
+
+  #load(operations: readonly LedgerOperation[]): LedgerRows {
+    const accounts = new Map<string, AccountRow>()
+    const keys = new Map<string, KeyRow>()
+    const holds = new Map<string, HoldRow>()
+    const spends = new Map<string, Micro>()
+    for (const operation of operations) {
+      let hold = holds.get(operation.generationId)
+      if (hold === undefined) {
+        const row = this.#database.prepare(`${HOLD_SELECT} WHERE id = ?`).get(operation.generationId)
+        if (row !== undefined) {
+          hold = readHoldRow(row)
+          holds.set(hold.id, hold)
+        }
+      }
+      const owner = hold ?? (operation.op === 'hold' ? operation : null)
+      if (owner === null) continue
+      this.#loadOwners(owner.accountId, owner.keyId, accounts, keys)
+      const key = keys.get(owner.keyId)
+      const period = key === undefined ? null : limitPeriod(key, owner.periods)
+      if (period !== null && !spends.has(spendKeyText(period))) {
+        const row = this.#database.prepare(SELECT_SPEND).get(period.keyId, period.period, period.start)
+        spends.set(spendKeyText(period), row === undefined ? 0n : big(row, 'spent'))
+      }
+    }
+    return { accounts, keys, holds, spends }
+  }
+
+  #loadOwners(accountId: string, keyId: string, accounts: Map<string, AccountRow>, keys: Map<string, KeyRow>): void {
+    if (!accounts.has(accountId)) {
+      const row = this.#database.prepare(`${ACCOUNT_SELECT} WHERE id = ?`).get(accountId)
+      if (row !== undefined) accounts.set(accountId, readAccountRow(row))
+    }
+    if (!keys.has(keyId)) {
+      const row = this.#database.prepare(`${KEY_SELECT} WHERE id = ?`).get(keyId)
+      if (row !== undefined) keys.set(keyId, readKeyRow(row))
+    }
+  }
+
+  #write(changes: LedgerChanges): void {
+    for (const account of changes.accounts) this.#run(UPDATE_ACCOUNT, account.availableMicro, account.heldMicro, account.logRows, account.id)
+    for (const key of changes.keys) this.#run(UPDATE_KEY, key.heldMicro, key.id)
+    for (const hold of changes.newHolds) this.#run(INSERT_HOLD, ...holdValues(hold))
+    for (const hold of changes.endedHolds) this.#run(UPDATE_HOLD, hold.state, bigintOrNull(hold.endedAtMs), hold.chargedMicro, hold.shortfallMicro, hold.id)
+    for (const spend of changes.spends) this.#run(ADD_SPEND, spend.keyId, spend.period, spend.start, spend.spentMicro, spend.excessMicro)
+    for (const entry of changes.entries) {
+      this.#run(INSERT_ENTRY, entry.debit, entry.credit, entry.amountMicro, entry.kind, entry.reference, entry.accountId, BigInt(entry.atMs))
+    }
+    for (const log of changes.log) {
+      this.#run(INSERT_LOG, ...logValues(log))
+      const { record } = log
+      const tokens = [BigInt(record.inputTokens), BigInt(record.outputTokens)] as const
+      this.#run(ADD_USAGE_DAY, record.accountId, log.day, record.keyId, record.model, record.providerSlug ?? '', ...tokens, log.costMicro, log.providerCostMicro, log.insuredMicro, log.shortfallMicro)
+    }
+  }
+
+  #run(text: string, ...values: readonly (string | bigint | null)[]): void {
+    this.#database.prepare(text).run(...values)
+  }
+}
+
+/** Values of a new hold, in the order of the column list that both dialects share. */
+export function holdValues(hold: HoldRow): readonly (string | bigint | null)[] {
+  const { periods } = hold
+  return [
+    hold.id, hold.accountId, hold.keyId, hold.amountMicro, hold.state, BigInt(hold.priceVersion), JSON.stringify(hold.subject), periods.day, periods.week, periods.month,
+    hold.node, BigInt(hold.leaseUntilMs), BigInt(hold.placedAtMs), bigintOrNull(hold.endedAtMs), hold.chargedMicro, hold.shortfallMicro,
+  ]
+}
+
+/** Values of a log row, in the order of the column list that both dialects share. */
+export function logValues(log: LedgerChanges['log'][number]): readonly (string | bigint | null)[] {
+  const { record } = log
+  return [
+    record.generationId, record.accountId, log.seq, record.keyId, record.requestId, record.type, record.model, record.providerSlug, record.status, log.costMicro,
+    log.providerCostMicro, log.shortfallMicro, log.insuredMicro, BigInt(record.inputTokens), BigInt(record.outputTokens), BigInt(record.priceVersion),
+    BigInt(record.createdAtMs), BigInt(log.atMs), JSON.stringify(record),
+  ]
+}
+
+export function bigintOrNull(value: number | null): bigint | null {
+  return value === null ? null : BigInt(value)
+}
+

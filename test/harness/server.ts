@@ -1,0 +1,164 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { request as undiciRequest } from 'undici'
+
+const MAIN = join(import.meta.dirname, '../../src/main.ts')
+const READY_MS = 20_000
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Record<string, string>
+  // A test reads whatever the server sent; its assertions are the type check.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  readonly body: any
+  readonly text: string
+}
+
+export interface RequestOptions {
+  readonly key?: string
+  readonly body?: unknown
+  readonly headers?: Record<string, string>
+}
+
+export interface Tollgate {
+  readonly url: string
+  readonly pid: number
+  readonly adminToken: string
+  readonly dataDir: string
+  admin(method: string, path: string, body?: unknown): Promise<Answer>
+  createAccount(options?: { balance?: number; key?: Record<string, unknown>; account?: Record<string, unknown> }): Promise<{ id: string; key: string; keyId: string }>
+  request(method: string, path: string, options?: RequestOptions): Promise<Answer>
+  /** Lines of standard output so far. */
+  logs(): string[]
+  errors(): string
+  /** Sends the signal and waits for the process to end. */
+  kill(signal: NodeJS.Signals): Promise<void>
+  stop(): Promise<void>
+}
+
+/** A real server in a process of its own, on a free port, with the embedded store in a fresh directory unless one is given. */
+export async function startTollgate(options: { catalog?: string; env?: Record<string, string>; dataDir?: string } = {}): Promise<Tollgate> {
+  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'tollgate-test-'))
+  const adminToken = randomBytes(24).toString('hex')
+  const config = join(dataDir, 'test-catalogue.yaml')
+  if (options.catalog !== undefined) writeFileSync(config, options.catalog)
+  const env: Record<string, string> = {
+    PATH: process.env['PATH'] ?? '',
+    HOST: '127.0.0.1',
+    PORT: '0',
+    TOLLGATE_DATA: dataDir,
+    TOLLGATE_ADMIN_TOKEN: adminToken,
+    ...(options.catalog === undefined ? {} : { TOLLGATE_CONFIG: config }),
+    ...options.env,
+  }
+  const child = spawn(process.execPath, [MAIN, 'start'], { cwd: dataDir, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const output = { text: '', errors: '' }
+  child.stderr.on('data', (chunk: Buffer) => {
+    output.errors += chunk.toString()
+  })
+  const url = await readyUrl(child, output)
+  return new ServerProcess(child, output, url, adminToken, dataDir, options.dataDir === undefined)
+}
+
+function readyUrl(child: ChildProcess, output: { text: string; errors: string }): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      child.kill('SIGKILL')
+      reject(new Error(`not ready in ${READY_MS} ms\n${output.text}\n${output.errors}`))
+    }, READY_MS)
+    child.stdout?.on('data', (chunk: Buffer) => {
+      output.text += chunk.toString()
+      const ready = /Tollgate ready on (http:\/\/\S+)/.exec(output.text)
+      if (ready?.[1] === undefined) return
+      clearTimeout(timer)
+      resolve(ready[1])
+    })
+    child.once('exit', (code) => {
+      clearTimeout(timer)
+      reject(new Error(`ended with ${code} before it was ready\n${output.text}\n${output.errors}`))
+    })
+  })
+}
+
+class ServerProcess implements Tollgate {
+  readonly url: string
+  readonly adminToken: string
+  readonly dataDir: string
+  readonly #child: ChildProcess
+  readonly #output: { text: string; errors: string }
+  readonly #ownsData: boolean
+
+  constructor(child: ChildProcess, output: { text: string; errors: string }, url: string, adminToken: string, dataDir: string, ownsData: boolean) {
+    this.#child = child
+    this.#output = output
+    this.url = url
+    this.adminToken = adminToken
+    this.dataDir = dataDir
+    this.#ownsData = ownsData
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0
+  }
+
+  admin(method: string, path: string, body?: unknown): Promise<Answer> {
+    return this.request(method, path, { key: this.adminToken, ...(body === undefined ? {} : { body }) })
+  }
+
+  async createAccount(options: { balance?: number; key?: Record<string, unknown>; account?: Record<string, unknown> } = {}): Promise<{ id: string; key: string; keyId: string }> {
+    const account = await this.#created('/admin/v1/accounts', { name: 'test', ...options.account })
+    const balance = options.balance ?? 100
+    if (balance > 0) await this.#created(`/admin/v1/accounts/${account['id']}/ledger`, { kind: 'topup', amount: balance, reason: 'test', reference: `test-${account['id']}` })
+    const key = await this.#created(`/admin/v1/accounts/${account['id']}/keys`, { name: 'test', ...options.key })
+    return { id: String(account['id']), key: String(key['key']), keyId: String(key['id']) }
+  }
+
+  async #created(path: string, body: unknown): Promise<Record<string, unknown>> {
+    const answer = await this.admin('POST', path, body)
+    if (answer.status !== 201) throw new Error(`POST ${path} answered ${answer.status}: ${answer.text}`)
+    return answer.body
+  }
+
+  async request(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
+    const raw = typeof options.body === 'string' || Buffer.isBuffer(options.body)
+    const body = options.body === undefined ? null : raw ? (options.body as string | Buffer) : JSON.stringify(options.body)
+    const response = await undiciRequest(`${this.url}${path}`, {
+      method: method as 'GET',
+      body,
+      headers: {
+        ...(options.key === undefined ? {} : { authorization: `Bearer ${options.key}` }),
+        ...(body === null ? {} : { 'content-type': 'application/json' }),
+        ...options.headers,
+      },
+    })
+    const text = await response.body.text()
+    const headers = Object.fromEntries(Object.entries(response.headers).map(([name, value]) => [name, String(value)]))
+    return { status: response.statusCode, headers, text, body: (headers['content-type'] ?? '').includes('json') && text !== '' ? JSON.parse(text) : null }
+  }
+
+  logs(): string[] {
+    return this.#output.text.split('\n').filter((line) => line !== '')
+  }
+
+  errors(): string {
+    return this.#output.errors
+  }
+
+  kill(signal: NodeJS.Signals): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return Promise.resolve()
+    return new Promise((resolve) => {
+      this.#child.once('exit', () => resolve())
+      this.#child.kill(signal)
+    })
+  }
+
+  async stop(): Promise<void> {
+    const timer = setTimeout(() => this.#child.kill('SIGKILL'), 10_000)
+    await this.kill('SIGTERM')
+    clearTimeout(timer)
+    if (this.#ownsData) rmSync(this.dataDir, { recursive: true, force: true })
+  }
+}
