@@ -20,8 +20,10 @@ export interface Call<P> {
   readonly response: ServerResponse
   readonly params: Readonly<Record<string, string>>
   readonly query: URLSearchParams
-  /** Raw JSON body, pre-scanned, parsed; undefined where body is `none`. */
+  /** Raw JSON body, pre-scanned, parsed, always an object; undefined where body is `none` or multipart. */
   readonly json: unknown
+  /** The bytes `json` was parsed from, or the whole multipart body; absent where body is `none`. */
+  readonly rawBody?: Buffer
   readonly requestId: string
   readonly clientIp: string
   /** clock.monotonic() at arrival, ms; wall-clock Unix ms. */
@@ -35,6 +37,7 @@ export interface Call<P> {
   readonly log: RequestLog
 }
 
+/** Header names in lower case, as everywhere on the edge. */
 export interface Reply {
   readonly status: number
   readonly body: unknown
@@ -57,3 +60,18 @@ export interface RequestLog {
 export type AccessResult<P> =
   | { readonly principal: P | null; readonly headers: Readonly<Record<string, string>> }
   | { readonly error: ApiError; readonly headers: Readonly<Record<string, string>> }
+
+/** The access stage as the edge sees it. `open` and `token` routes never reach `admit`. */
+export interface EdgeAccess<P> {
+  /** Answers at once when the key is cached, so that the common request makes no promise. */
+  admit(request: IncomingMessage, plane: 'key' | 'admin', clientIp: string): AccessResult<P> | Promise<AccessResult<P>>
+  /** The informative per-IP X-RateLimit-* headers of a response without an account (wire.md D-7.2). */
+  anonymousHeaders(clientIp: string): Readonly<Record<string, string>>
+}
+
+/** The operator's maintenance setting while it is on. */
+export interface MaintenanceNotice {
+  readonly message: string | null
+  /** Seconds; null = no known end. */
+  readonly retryAfter: number | null
+}

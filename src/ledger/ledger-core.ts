@@ -111,19 +111,20 @@ export class LedgerBatch {
     }
     const { account, key } = this.#owners(hold)
     // An expired hold has given its money back: a late settle takes what the account and the key have now.
-    const coveredMicro = hold.state === 'open' ? hold.amountMicro : 0n
-    if (hold.state === 'open') this.#move(account, key, hold.amountMicro, -hold.amountMicro)
+    const late = hold.state === 'expired'
+    const coveredMicro = late ? 0n : hold.amountMicro
+    if (!late) this.#move(account, key, hold.amountMicro, -hold.amountMicro)
     const chargedMicro = this.#chargeable(request.costMicro, coveredMicro, account, key, hold)
     const shortfallMicro = request.costMicro - chargedMicro
     assert(chargedMicro >= 0n && shortfallMicro >= 0n, 'A charge lies between nothing and the cost.')
     account.availableMicro -= chargedMicro
     this.#accounts.add(account)
-    this.#end(hold, hold.state === 'open' ? 'settled' : 'settled_late', request.atMs, chargedMicro, shortfallMicro)
+    this.#end(hold, late ? 'settled_late' : 'settled', request.atMs, chargedMicro, shortfallMicro)
     this.#spend(hold, chargedMicro, coveredMicro)
     this.#entries.push(entry('charge', `account:${account.id}`, 'revenue', chargedMicro, hold, request.atMs))
     if (shortfallMicro > 0n) this.#entries.push(entry('shortfall', 'shortfall', 'revenue', shortfallMicro, hold, request.atMs))
     this.#addLog(account, hold, request.record, { costMicro: chargedMicro, providerCostMicro: request.providerCostMicro, shortfallMicro, insuredMicro: 0n }, request.atMs)
-    return { status: hold.state === 'settled' ? 'settled' : 'settled_late', chargedMicro, shortfallMicro }
+    return { status: late ? 'settled_late' : 'settled', chargedMicro, shortfallMicro }
   }
 
   #void(request: VoidRequest): VoidOutcome {

@@ -1,20 +1,9 @@
 import type { Endpoint } from '../catalog/catalog.ts'
+import type { ChatAnswer, ChunkIdentity, StreamEnd } from '../kinds/chat-answer.ts'
 import type { ChatRequest } from '../kinds/chat-request.ts'
-import type { Usage } from '../meters.ts'
 
-/** What the OpenAI-shaped usage object of an upstream becomes; `reported` is false when the upstream sent none. */
-export interface UsageReport {
-  readonly usage: Usage
-  readonly inputTokens: number
-  readonly outputTokens: number
-  readonly cachedTokens: number
-  readonly cacheWriteTokens: number
-  readonly reasoningTokens: number
-  /** A number in it was negative, fractional, not finite or beyond 2^53: the relay clamps and flags. */
-  readonly implausible: boolean
-}
-
-export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'error'
+/** The shapes of an answer belong to the kind, which renders them; adapters and the relay take them from here. */
+export type { ChatAnswer, ChunkIdentity, FinishReason, StreamEnd, UsageReport } from '../kinds/chat-answer.ts'
 
 /** Why an attempt failed, already stripped of anything of the operator's; the relay decides on fallback and status. */
 export interface AttemptFailure {
@@ -28,17 +17,6 @@ export interface AttemptFailure {
   readonly retryAfterSeconds: number | null
   /** For the log alone. */
   readonly detail: string
-}
-
-/** What every client of an answer sees on each chunk. */
-export interface ChunkIdentity {
-  readonly id: string
-  /** Unix seconds. */
-  readonly created: number
-  /** Canonical model id. */
-  readonly model: string
-  /** Display name of the provider. */
-  readonly provider: string
 }
 
 /**
@@ -57,32 +35,6 @@ export interface StreamSink {
   /** The answer ended with its terminal marker. */
   end(result: StreamEnd): void
   fail(failure: AttemptFailure): void
-}
-
-export interface StreamEnd {
-  /** One per choice, by index; finish by wire.md D-3.2. `delta` = what the finishing chunk carried besides (else {}). */
-  readonly finishes: readonly { readonly index: number; readonly finish: FinishReason | null; readonly native: string | null }[]
-  readonly usage: UsageReport | null
-  readonly upstreamId: string | null
-  readonly hasContent: boolean
-}
-
-/** A complete, non-streaming answer in the shapes of wire.md 3.1. */
-export interface ChatAnswer {
-  readonly choices: readonly {
-    readonly index: number
-    readonly finish: FinishReason | null
-    readonly native: string | null
-    /** role, content, refusal and, when non-empty, reasoning, reasoning_details, tool_calls, annotations, images, audio. */
-    readonly message: Readonly<Record<string, unknown>>
-    readonly logprobs: unknown
-  }[]
-  readonly usage: UsageReport | null
-  readonly upstreamId: string | null
-  readonly systemFingerprint: string | null
-  readonly hasContent: boolean
-  /** The answer's text for counting when usage is missing. */
-  readonly text: string
 }
 
 export interface ChatCall {

@@ -4,23 +4,10 @@ import { spendKeyText } from '../ledger/ledger-store.ts'
 import type { Micro } from '../money.ts'
 import { big } from './database.ts'
 import { ACCOUNT_SELECT, HOLD_SELECT, KEY_SELECT, readAccountRow, readHoldRow, readKeyRow } from './ledger-rows.ts'
+import {
+  ADD_SPEND, ADD_USAGE_DAY, bigintOrNull, holdValues, INSERT_ENTRY, INSERT_HOLD, INSERT_LOG, logValues, SELECT_SPEND, UPDATE_ACCOUNT, UPDATE_HOLD, UPDATE_KEY, usageDayValues,
+} from './ledger-values.ts'
 import type { SqliteDatabase } from './sqlite-database.ts'
-
-const INSERT_HOLD = `INSERT INTO hold (id, account_id, key_id, amount, state, price_version, subject, day, week, month, node, lease_until, placed_at, ended_at, charged, shortfall)
-  VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`
-const UPDATE_HOLD = 'UPDATE hold SET state = ?, ended_at = ?, charged = ?, shortfall = ? WHERE id = ?'
-const UPDATE_ACCOUNT = 'UPDATE account SET available = ?, held = ?, log_rows = ? WHERE id = ?'
-const UPDATE_KEY = 'UPDATE api_key SET held = ? WHERE id = ?'
-const ADD_SPEND = `INSERT INTO key_spend (key_id, period, start, spent, excess) VALUES (?,?,?,?,?)
-  ON CONFLICT (key_id, period, start) DO UPDATE SET spent = spent + excluded.spent, excess = excess + excluded.excess`
-const INSERT_ENTRY = 'INSERT INTO entry (debit, credit, amount, kind, ref, account_id, created_at) VALUES (?,?,?,?,?,?,?)'
-const INSERT_LOG = `INSERT INTO generation (generation_id, account_id, seq, key_id, request_id, type, model, provider, status, cost, provider_cost, shortfall,
-  insured, input_tokens, output_tokens, price_version, created_at, ended_at, record) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`
-const ADD_USAGE_DAY = `INSERT INTO usage_day (account_id, day, key_id, model, provider, requests, input_tokens, output_tokens, revenue, provider_cost, insured, shortfall)
-  VALUES (?,?,?,?,?,1,?,?,?,?,?,?) ON CONFLICT (account_id, day, key_id, model, provider) DO UPDATE SET requests = requests + 1,
-  input_tokens = input_tokens + excluded.input_tokens, output_tokens = output_tokens + excluded.output_tokens, revenue = revenue + excluded.revenue,
-  provider_cost = provider_cost + excluded.provider_cost, insured = insured + excluded.insured, shortfall = shortfall + excluded.shortfall`
-const SELECT_SPEND = 'SELECT spent FROM key_spend WHERE key_id = ? AND period = ? AND start = ?'
 
 /** The hot path of the embedded store: hand-written statements, one synchronous transaction a batch. */
 export class SqliteLedger implements LedgerStore {
@@ -99,37 +86,12 @@ export class SqliteLedger implements LedgerStore {
     }
     for (const log of changes.log) {
       this.#run(INSERT_LOG, ...logValues(log))
-      const { record } = log
-      const tokens = [BigInt(record.inputTokens), BigInt(record.outputTokens)] as const
-      this.#run(ADD_USAGE_DAY, record.accountId, log.day, record.keyId, record.model, record.providerSlug ?? '', ...tokens, log.costMicro, log.providerCostMicro, log.insuredMicro, log.shortfallMicro)
+      this.#run(ADD_USAGE_DAY, ...usageDayValues(log))
     }
   }
 
   #run(text: string, ...values: readonly (string | bigint | null)[]): void {
     this.#database.prepare(text).run(...values)
   }
-}
-
-/** Values of a new hold, in the order of the column list that both dialects share. */
-export function holdValues(hold: HoldRow): readonly (string | bigint | null)[] {
-  const { periods } = hold
-  return [
-    hold.id, hold.accountId, hold.keyId, hold.amountMicro, hold.state, BigInt(hold.priceVersion), JSON.stringify(hold.subject), periods.day, periods.week, periods.month,
-    hold.node, BigInt(hold.leaseUntilMs), BigInt(hold.placedAtMs), bigintOrNull(hold.endedAtMs), hold.chargedMicro, hold.shortfallMicro,
-  ]
-}
-
-/** Values of a log row, in the order of the column list that both dialects share. */
-export function logValues(log: LedgerChanges['log'][number]): readonly (string | bigint | null)[] {
-  const { record } = log
-  return [
-    record.generationId, record.accountId, log.seq, record.keyId, record.requestId, record.type, record.model, record.providerSlug, record.status, log.costMicro,
-    log.providerCostMicro, log.shortfallMicro, log.insuredMicro, BigInt(record.inputTokens), BigInt(record.outputTokens), BigInt(record.priceVersion),
-    BigInt(record.createdAtMs), BigInt(log.atMs), JSON.stringify(record),
-  ]
-}
-
-export function bigintOrNull(value: number | null): bigint | null {
-  return value === null ? null : BigInt(value)
 }
 

@@ -1,4 +1,4 @@
-import type { BillingBasis, GenerationRecord, GenerationStatus } from '../ledger/generation-record.ts'
+import type { GenerationRecord, GenerationStatus } from '../ledger/generation-record.ts'
 import type { LedgerStore, LimitReset, PeriodStarts } from '../ledger/ledger-store.ts'
 import type { RateLimit } from '../catalog/catalog.ts'
 import type { Micro } from '../money.ts'
@@ -73,7 +73,8 @@ export interface KeyStore {
   findByDigest(digest: Buffer): Promise<KeyOwner | null>
   get(id: string, periods: PeriodStarts): Promise<{ readonly key: KeyRecord; readonly spend: KeySpend } | null>
   list(accountId: string, periods: PeriodStarts): Promise<readonly { readonly key: KeyRecord; readonly spend: KeySpend }[]>
-  update(id: string, patch: KeyPatch): Promise<KeyRecord | null>
+  /** `periods` = the current ones, in which a lowered limit may leave an overrun. */
+  update(id: string, patch: KeyPatch, periods: PeriodStarts): Promise<KeyRecord | null>
   /** false = no such key. Its past stays in the log. */
   delete(id: string): Promise<boolean>
   touch(ids: readonly string[], atMs: number): Promise<void>
@@ -122,6 +123,7 @@ export interface GenerationRow extends GenerationRecord {
   readonly shortfallMicro: Micro
   readonly insuredMicro: Micro
   readonly keyName: string
+  readonly endedAtMs: number
 }
 
 export interface GenerationFilter {
@@ -153,7 +155,7 @@ export interface UsageRow {
 export interface GenerationStore {
   list(filter: GenerationFilter): Promise<Page<GenerationRow>>
   get(generationId: string): Promise<GenerationRow | null>
-  usage(query: { readonly groupBy: 'model' | 'provider' | 'account' | 'key' | 'day'; readonly fromMs: number; readonly toMs: number }): Promise<readonly UsageRow[]>
+  usage(query: { readonly groupBy: 'model' | 'provider' | 'account' | 'key' | 'day'; readonly fromDay: string; readonly toDay: string }): Promise<readonly UsageRow[]>
 }
 
 export interface CatalogVersion {
@@ -233,5 +235,3 @@ export interface Store {
   readonly audit: AuditStore
   close(): Promise<void>
 }
-
-export type { BillingBasis }

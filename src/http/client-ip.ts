@@ -1,0 +1,88 @@
+import type { IncomingMessage } from 'node:http'
+import { BlockList, isIP } from 'node:net'
+
+const HOPS_MAX = 20
+const UNKNOWN_IP = '0.0.0.0'
+
+/**
+ * Whose request it is: the socket's address, or, when that is a configured proxy, the nearest address in X-Forwarded-For that is
+ * not one. `Forwarded` and `X-Real-IP` are ignored: a proxy that does not set them lets a client invent them.
+ */
+export function createClientIp(trustedProxies: readonly string[]): (request: IncomingMessage) => string {
+  if (trustedProxies.length === 0) return (request) => normalised(request.socket.remoteAddress)
+  const trusted = proxyList(trustedProxies)
+  return (request) => {
+    const peer = normalised(request.socket.remoteAddress)
+    const forwarded = request.headers['x-forwarded-for']
+    if (forwarded === undefined || !contains(trusted, peer)) return peer
+    return walk(trusted, peer, Array.isArray(forwarded) ? forwarded.join(',') : forwarded)
+  }
+}
+
+/** The unit that limits count: an IPv4 address, or the /64 that one IPv6 customer owns. */
+export function ipKey(ip: string): string {
+  return ip.includes(':') ? prefix64(ip) : ip
+}
+
+/** Reads a list of addresses and CIDR ranges; throws one sentence naming the entry that is neither. */
+export function proxyList(entries: readonly string[]): BlockList {
+  const list = new BlockList()
+  for (const entry of entries) {
+    const [address = '', bitsText, ...more] = entry.trim().split('/')
+    const family = isIP(address)
+    const bits = bitsText === undefined ? (family === 6 ? 128 : 32) : /^\d{1,3}$/.test(bitsText) ? Number(bitsText) : -1
+    if (family === 0 || more.length > 0 || bits < 0 || bits > (family === 6 ? 128 : 32)) {
+      throw new Error(`TRUSTED_PROXIES: '${entry}' is not an IP address or a CIDR range such as 10.0.0.0/8`)
+    }
+    list.addSubnet(address, bits, family === 6 ? 'ipv6' : 'ipv4')
+  }
+  return list
+}
+
+function walk(trusted: BlockList, peer: string, header: string): string {
+  const hops = header.split(',')
+  let client = peer
+  for (let index = hops.length - 1, seen = 0; index >= 0 && seen < HOPS_MAX; index -= 1, seen += 1) {
+    const hop = hopAddress(hops[index] ?? '')
+    if (hop === null) return client
+    client = hop
+    if (!contains(trusted, hop)) return client
+  }
+  return client
+}
+
+/** The address of one hop, which may carry a port; null for anything else. */
+function hopAddress(text: string): string | null {
+  const hop = text.trim()
+  const address = /^\[([^\]]+)\](?::\d+)?$/.exec(hop)?.[1] ?? /^([\d.]+):\d+$/.exec(hop)?.[1] ?? hop
+  return isIP(address) === 0 ? null : normalised(address)
+}
+
+function contains(list: BlockList, ip: string): boolean {
+  return list.check(ip, ip.includes(':') ? 'ipv6' : 'ipv4')
+}
+
+/** IPv4-mapped IPv6 becomes IPv4, so that one client is one key whichever socket it came by. */
+function normalised(address: string | undefined): string {
+  if (address === undefined) return UNKNOWN_IP
+  if (!address.includes(':')) return address
+  const bare = address.split('%', 1)[0] ?? address
+  const mapped = /^::ffff:(\d{1,3}(?:\.\d{1,3}){3})$/i.exec(bare)?.[1]
+  if (mapped !== undefined) return mapped
+  const hexMapped = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/i.exec(bare)
+  if (hexMapped === null) return bare.toLowerCase()
+  const high = Number.parseInt(hexMapped[1] ?? '0', 16)
+  const low = Number.parseInt(hexMapped[2] ?? '0', 16)
+  return `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`
+}
+
+function prefix64(ip: string): string {
+  const [head = '', tail] = ip.split('::', 2)
+  const left = head === '' ? [] : head.split(':')
+  const right = tail === undefined || tail === '' ? [] : tail.split(':')
+  // A dotted tail stands for two groups.
+  const rightGroups = right.length + (right.at(-1)?.includes('.') === true ? 1 : 0)
+  const zeros = tail === undefined ? 0 : Math.max(0, 8 - left.length - rightGroups)
+  const groups = [...left, ...Array.from({ length: zeros }, () => '0'), ...right]
+  return `${groups.slice(0, 4).map((group) => group.replace(/^0+(?=.)/, '').toLowerCase()).join(':')}::/64`
+}

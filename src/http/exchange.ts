@@ -1,0 +1,108 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Clock } from '../lib/clock.ts'
+import type { IdSource } from '../lib/ids.ts'
+import type { Call, EdgeAccess, Route } from './edge.ts'
+import { RequestLine, type RequestLogSink } from './request-log.ts'
+
+const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/
+const REQUEST_ID_LETTERS = 20
+const EXPOSED =
+  'X-Request-Id, X-Generation-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Max-Tokens, Retry-After'
+const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({})
+
+export interface ExchangePorts<P> {
+  readonly access: EdgeAccess<P>
+  readonly clock: Clock
+  readonly ids: IdSource
+  readonly log: RequestLogSink
+  readonly clientIp: (request: IncomingMessage) => string
+  /** The server is closing: each response says so. */
+  draining(): boolean
+}
+
+/** One request on its way through the edge; what a handler sees of it is `Call`. */
+export class Exchange<P> implements Call<P> {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly requestId: string
+  readonly clientIp: string
+  readonly startedMs: number
+  readonly arrivedAtMs: number
+  readonly log: RequestLine
+  readonly path: string
+  /** Of the customer API: carries CORS and rate-limit headers. */
+  readonly isPublic: boolean
+  /** The client waits for `100 Continue` before it sends its body. */
+  readonly awaitsContinue: boolean
+  params: Readonly<Record<string, string>> = NO_PARAMS
+  route: Route<P> | null = null
+  principal: P | null = null
+  json: unknown = undefined
+  rawBody?: Buffer
+  /** Body bytes taken from the node's budget. */
+  takenBytes = 0
+  readonly #ports: ExchangePorts<P>
+  #query: URLSearchParams | null = null
+  #baseHeaders: Readonly<Record<string, string>> | null = null
+
+  constructor(request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean, ports: ExchangePorts<P>) {
+    this.#ports = ports
+    this.request = request
+    this.response = response
+    this.awaitsContinue = awaitsContinue
+    this.startedMs = ports.clock.monotonic()
+    this.arrivedAtMs = ports.clock.now()
+    this.clientIp = ports.clientIp(request)
+    this.requestId = requestId(request.headers['x-request-id'], this.arrivedAtMs, ports.ids)
+    this.log = new RequestLine(ports.log, ports.clock, this.startedMs, this.requestId, request.method ?? '')
+    const url = request.url ?? ''
+    const queryAt = url.indexOf('?')
+    this.path = queryAt === -1 ? url : url.slice(0, queryAt)
+    // A target that is no path cannot be told from one of the customer API.
+    this.isPublic = isPublicPath(this.path) || !this.path.startsWith('/')
+  }
+
+  get query(): URLSearchParams {
+    if (this.#query === null) {
+      const url = this.request.url ?? ''
+      this.#query = new URLSearchParams(url.slice(this.path.length + 1))
+    }
+    return this.#query
+  }
+
+  /** Until access has answered, the rate headers are those of the IP address. */
+  get baseHeaders(): Readonly<Record<string, string>> {
+    return this.#baseHeaders ?? this.admitted(this.isPublic ? this.#ports.access.anonymousHeaders(this.clientIp) : NO_PARAMS)
+  }
+
+  /** Fixes the headers that every response of this exchange carries. */
+  admitted(accessHeaders: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+    const own: Record<string, string> = commonHeaders(this.requestId, this.isPublic)
+    if (this.#ports.draining()) own['connection'] = 'close'
+    for (const name in accessHeaders) own[name] = accessHeaders[name] ?? ''
+    this.#baseHeaders = own
+    return own
+  }
+}
+
+/** What each response carries whatever becomes of the request. */
+export function commonHeaders(id: string, isPublic: boolean): Record<string, string> {
+  if (!isPublic) return { 'x-request-id': id, 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' }
+  return {
+    'x-request-id': id,
+    'x-content-type-options': 'nosniff',
+    'cache-control': 'no-store',
+    'access-control-allow-origin': '*',
+    'access-control-expose-headers': EXPOSED,
+  }
+}
+
+/** The client's own id when it is harmless in a header and a log, else a new one (wire.md D-7.6). */
+export function requestId(given: string | string[] | undefined, nowMs: number, ids: IdSource): string {
+  if (typeof given === 'string' && REQUEST_ID.test(given)) return given
+  return `req-${Math.floor(nowMs / 1_000)}-${ids.letters(REQUEST_ID_LETTERS)}`
+}
+
+function isPublicPath(path: string): boolean {
+  return path.startsWith('/v1/') || path === '/v1'
+}

@@ -1,0 +1,84 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { ApiError } from '../errors.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Reply } from './edge.ts'
+import type { Exchange } from './exchange.ts'
+
+export const JSON_TYPE = 'application/json; charset=utf-8'
+/** A rest of a body this small is read off the socket by Node itself, and the connection lives on. */
+const SMALL_REST_BYTES = 65_536
+const DISCARD_MS = 2_000
+const DISCARD_BYTES = 64 * 1_048_576
+/** SDKs sleep a `Retry-After` in full, so a long one must say that it is not for them (wire.md F5). */
+const RETRY_AFTER_SECONDS_MAX = 60
+
+/** Sends a handler's answer. */
+export function sendReply(exchange: Exchange<unknown>, reply: Reply): void {
+  const body = reply.contentType === undefined ? (reply.body === undefined ? '' : JSON.stringify(reply.body)) : payload(reply.body)
+  const headers: Record<string, string | number> = { ...exchange.baseHeaders }
+  if (reply.status !== 204 && reply.status !== 304) {
+    headers['content-type'] = reply.contentType ?? JSON_TYPE
+    headers['content-length'] = Buffer.byteLength(body)
+  }
+  // `writeHead` sends the same name in two spellings twice.
+  for (const name in reply.headers) headers[name.toLowerCase()] = reply.headers[name] ?? ''
+  exchange.response.writeHead(reply.status, headers).end(body)
+}
+
+function payload(body: unknown): string | Buffer {
+  return typeof body === 'string' || Buffer.isBuffer(body) ? body : String(body ?? '')
+}
+
+/** Sends an error in the one shape of wire.md D-7.5; `close` ends the connection after it. */
+export function sendError(exchange: Exchange<unknown>, error: ApiError, clock: Clock, close: boolean): void {
+  const { request, response } = exchange
+  const body = Buffer.from(JSON.stringify(error.body()))
+  const headers: Record<string, string | number> = { ...exchange.baseHeaders }
+  const extra = errorHeaders(error)
+  for (const name in extra) headers[name] = extra[name] ?? ''
+  headers['content-length'] = body.length
+  const lingers = !close && leavesLargeRest(request)
+  if (close || lingers) headers['connection'] = 'close'
+  response.writeHead(error.status, headers)
+  if (lingers) discardRest(request, response.req.method === 'HEAD' ? null : body, response, clock)
+  else response.end(body)
+}
+
+/** Content type, Retry-After and what else the error itself asks for. */
+export function errorHeaders(error: ApiError): Record<string, string> {
+  const { retryAfterSeconds, noRetry, headers } = error.details
+  const all: Record<string, string> = { 'content-type': JSON_TYPE }
+  if (retryAfterSeconds !== undefined) all['retry-after'] = String(retryAfterSeconds)
+  if (noRetry === true || (retryAfterSeconds ?? 0) > RETRY_AFTER_SECONDS_MAX) all['x-should-retry'] = 'false'
+  if (error.status === 401) all['www-authenticate'] = 'Bearer'
+  for (const name in headers) all[name.toLowerCase()] = headers[name] ?? ''
+  return all
+}
+
+function leavesLargeRest(request: IncomingMessage): boolean {
+  if (request.complete || request.destroyed) return false
+  return request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > SMALL_REST_BYTES
+}
+
+/**
+ * Closing a socket with unread bytes makes the kernel send RST, and the client reports EPIPE instead of our answer. So the answer
+ * goes out whole, the rest of the body is read and dropped for a while, and only then the response ends and the socket closes.
+ */
+function discardRest(request: IncomingMessage, body: Buffer | null, response: ServerResponse, clock: Clock): void {
+  let leftBytes = DISCARD_BYTES
+  let done = false
+  const finish = (): void => {
+    if (done) return
+    done = true
+    cancel()
+    response.end()
+  }
+  const cancel = clock.after(DISCARD_MS, finish)
+  if (body === null) response.flushHeaders()
+  else response.write(body)
+  request.on('data', (chunk: Buffer) => {
+    leftBytes -= chunk.length
+    if (leftBytes < 0) finish()
+  })
+  request.on('end', finish).on('close', finish).resume()
+}

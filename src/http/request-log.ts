@@ -1,0 +1,59 @@
+import type { Clock } from '../lib/clock.ts'
+import type { RequestLog } from './edge.ts'
+
+export type LogValue = string | number | boolean | null
+export type LogFields = Readonly<Record<string, LogValue>>
+
+/** Where the lines go; the application gives pino. */
+export interface RequestLogSink {
+  /** One line a request. `failed` is a status of 500 or more. */
+  line(fields: LogFields, failed: boolean): void
+  /** What a request died of and its client was not told. */
+  bug(thrown: unknown, requestId: string): void
+}
+
+/** An allow-list, not a redaction list: a prompt or a key cannot be logged by mistake. */
+const ALLOWED: ReadonlySet<string> = new Set([
+  'account_id', 'key_id', 'generation_id', 'model', 'provider', 'attempts', 'input_tokens', 'output_tokens', 'cost', 'billing_basis',
+  'finish_reason', 'error_type', 'status_text', 'latency_ms', 'first_token_ms', 'aborted',
+])
+
+/** The one line of a request: collects fields until the first `finish`. */
+export class RequestLine implements RequestLog {
+  readonly #sink: RequestLogSink
+  readonly #clock: Clock
+  readonly #startedMs: number
+  readonly #fields: Record<string, LogValue>
+  #finished = false
+
+  constructor(sink: RequestLogSink, clock: Clock, startedMs: number, requestId: string, method: string) {
+    this.#sink = sink
+    this.#clock = clock
+    this.#startedMs = startedMs
+    this.#fields = { request_id: requestId, method, route: null, status: 0, duration_ms: 0 }
+  }
+
+  get finished(): boolean {
+    return this.#finished
+  }
+
+  /** The route's pattern: paths may hold ids and tokens. */
+  route(pattern: string): void {
+    this.#fields['route'] = pattern
+  }
+
+  set(fields: LogFields): void {
+    for (const name in fields) {
+      const value = fields[name]
+      if (value !== undefined && ALLOWED.has(name)) this.#fields[name] = value
+    }
+  }
+
+  finish(status: number): void {
+    if (this.#finished) return
+    this.#finished = true
+    this.#fields['status'] = status
+    this.#fields['duration_ms'] = Math.round((this.#clock.monotonic() - this.#startedMs) * 10) / 10
+    this.#sink.line(this.#fields, status >= 500)
+  }
+}

@@ -1,0 +1,139 @@
+import { assert } from '../lib/assert.ts'
+
+/** What a route needs to be found by. */
+export interface RouteKey {
+  readonly method: string
+  readonly path: string
+}
+
+export type RouteMatch<R> =
+  | { readonly status: 'found'; readonly route: R; readonly params: Readonly<Record<string, string>> }
+  | { readonly status: 'wrong_method'; readonly allowed: readonly string[] }
+  | { readonly status: 'unknown' }
+
+interface Node<R> {
+  readonly statics: Map<string, Node<R>>
+  named: { readonly name: string; readonly node: Node<R> } | null
+  rest: { readonly name: string; readonly methods: Map<string, R> } | null
+  readonly methods: Map<string, R>
+}
+
+const UNKNOWN: RouteMatch<never> = Object.freeze({ status: 'unknown' })
+const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({})
+/** No route is deeper; a longer path only reaches a `*rest`, which takes the path uncut. */
+const SEGMENTS_MAX = 64
+
+/** The route table compiled for look-up: a map of the literal paths, a tree of the others. Literal beats `:name` beats `*rest`. */
+export class Router<R extends RouteKey> {
+  readonly #literal = new Map<string, Map<string, RouteMatch<R>>>()
+  readonly #root: Node<R> = emptyNode()
+
+  constructor(routes: readonly R[]) {
+    for (const route of routes) this.#add(route)
+  }
+
+  /** `path` is the raw target without its query. HEAD finds the route of GET. */
+  match(method: string, path: string): RouteMatch<R> {
+    const wanted = method === 'HEAD' ? 'GET' : method
+    const literal = this.#literal.get(path)?.get(wanted)
+    if (literal !== undefined) return literal
+    const segments = path.slice(1).split('/', SEGMENTS_MAX)
+    const search: Search<R> = { method: wanted, path, segments, params: [], allowed: new Set() }
+    const route = path.startsWith('/') ? find(this.#root, search, 0, 1) : null
+    if (route !== null) return { status: 'found', route, params: Object.fromEntries(search.params) }
+    return search.allowed.size === 0 ? UNKNOWN : { status: 'wrong_method', allowed: allowedList(search.allowed) }
+  }
+
+  #add(route: R): void {
+    assert(route.path.startsWith('/'), `Route ${route.path} starts with a slash.`)
+    const segments = route.path.slice(1).split('/')
+    let node = this.#root
+    for (const [index, segment] of segments.entries()) {
+      if (segment.startsWith('*')) {
+        assert(index === segments.length - 1, `Only the last segment of ${route.path} is a rest.`)
+        node.rest ??= { name: segment.slice(1), methods: new Map() }
+        return register(node.rest.methods, route)
+      }
+      node = segment.startsWith(':') ? namedChild(node, segment.slice(1), route.path) : staticChild(node, segment)
+    }
+    register(node.methods, route)
+    if (route.path.includes('/:')) return
+    const methods = this.#literal.get(route.path) ?? new Map<string, RouteMatch<R>>()
+    methods.set(route.method, Object.freeze({ status: 'found', route, params: NO_PARAMS }))
+    this.#literal.set(route.path, methods)
+  }
+}
+
+interface Search<R> {
+  readonly method: string
+  readonly path: string
+  readonly segments: readonly string[]
+  readonly params: [string, string][]
+  readonly allowed: Set<string>
+}
+
+function emptyNode<R>(): Node<R> {
+  return { statics: new Map(), named: null, rest: null, methods: new Map() }
+}
+
+function register<R extends RouteKey>(methods: Map<string, R>, route: R): void {
+  assert(!methods.has(route.method), `Route ${route.method} ${route.path} is in the table once.`)
+  methods.set(route.method, route)
+}
+
+function staticChild<R>(node: Node<R>, segment: string): Node<R> {
+  const child = node.statics.get(segment) ?? emptyNode<R>()
+  node.statics.set(segment, child)
+  return child
+}
+
+function namedChild<R>(node: Node<R>, name: string, path: string): Node<R> {
+  node.named ??= { name, node: emptyNode() }
+  assert(node.named.name === name, `Routes that share a prefix with ${path} call its parameter '${node.named.name}'.`)
+  return node.named.node
+}
+
+/** `offset` is where segment `index` starts in the path, so that a rest is cut out without joining. */
+function find<R>(node: Node<R>, search: Search<R>, index: number, offset: number): R | null {
+  const segment = search.segments[index]
+  if (segment === undefined) return take(node.methods, search)
+  const next = offset + segment.length + 1
+  const child = node.statics.get(segment)
+  const literal = child === undefined ? null : find(child, search, index + 1, next)
+  if (literal !== null) return literal
+  const named = node.named
+  const value = named === null ? null : decoded(segment)
+  if (named !== null && value !== null && value !== '') {
+    search.params.push([named.name, value])
+    const route = find(named.node, search, index + 1, next)
+    if (route !== null) return route
+    search.params.pop()
+  }
+  const rest = node.rest === null ? null : decoded(search.path.slice(offset))
+  if (node.rest === null || rest === null || rest === '') return null
+  const route = take(node.rest.methods, search)
+  if (route !== null) search.params.push([node.rest.name, rest])
+  return route
+}
+
+function take<R>(methods: Map<string, R>, search: Search<R>): R | null {
+  const route = methods.get(search.method)
+  if (route !== undefined) return route
+  for (const method of methods.keys()) search.allowed.add(method)
+  return null
+}
+
+/** null for percent signs that decode to nothing: such a path names no resource. */
+function decoded(segment: string): string | null {
+  if (!segment.includes('%')) return segment
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return null
+  }
+}
+
+function allowedList(methods: Set<string>): readonly string[] {
+  const list = [...methods]
+  return list.includes('GET') ? [...list, 'HEAD'] : list
+}

@@ -1,0 +1,273 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { ApiError, asApiError } from '../errors.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { IdSource } from '../lib/ids.ts'
+import { BodyBudget, BodyDeadlines, checkBodyHead, ClientGone, readBody, type BodyHead, type BodyPorts } from './body.ts'
+import { createClientIp } from './client-ip.ts'
+import { type AccessResult, type EdgeAccess, HIJACKED, type MaintenanceNotice, type Reply, type Route } from './edge.ts'
+import { Exchange, type ExchangePorts } from './exchange.ts'
+import { headRefusal } from './head-check.ts'
+import { parseJsonObject } from './json-scan.ts'
+import { answerBrokenRequest } from './broken-request.ts'
+import { sendError, sendReply } from './reply.ts'
+import type { LogFields, RequestLogSink } from './request-log.ts'
+import { Router } from './router.ts'
+
+/** Milliseconds; the reasons are in reliability.md 5. */
+export interface EdgeTimeouts {
+  readonly headers: number
+  readonly request: number
+  readonly upload: number
+  readonly keepAlive: number
+  readonly check: number
+}
+
+const TIMEOUTS: EdgeTimeouts = Object.freeze({ headers: 15_000, request: 60_000, upload: 120_000, keepAlive: 75_000, check: 5_000 })
+const CONNECTIONS_MAX = 10_000
+const IDLE_SWEEP_MS = 250
+/** How long the line of a stream whose client left waits for the handler to learn the cost: longer than any drain. */
+const LATE_LINE_MS = 180_000
+/** What logs say of a request whose client left before the answer, as nginx does. It is never sent. */
+const STATUS_CLIENT_GONE = 499
+const MAINTENANCE_RETRY_SECONDS_MAX = 60
+const PREFLIGHT = Object.freeze({
+  'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS',
+  'access-control-allow-headers': '*, Authorization',
+  'access-control-max-age': '86400',
+})
+
+export interface EdgeOptions<P> {
+  readonly routes: readonly Route<P>[]
+  readonly access: EdgeAccess<P>
+  readonly clock: Clock
+  readonly ids: IdSource
+  readonly log: RequestLogSink
+  /** null = not under maintenance. Stops `key` and `token` routes; health and the admin plane go on. */
+  readonly maintenance: () => MaintenanceNotice | null
+  /** CIDR ranges; throws at construction when one is malformed. */
+  readonly trustedProxies: readonly string[]
+  /** What the request's log line says of its principal. */
+  readonly describe?: (principal: P) => LogFields
+  readonly timeouts?: Partial<EdgeTimeouts>
+  readonly bodyBudgetBytes?: number
+}
+
+export interface Edge {
+  readonly server: Server
+  listen(host: string, port: number): Promise<AddressInfo>
+  /** Stops listening and waits up to `drainMs` for running responses, then cuts them. */
+  close(drainMs: number): Promise<void>
+}
+
+/** The HTTP edge: one order of checks, one error boundary, one log line a request. It knows no money. */
+export function createEdge<P>(options: EdgeOptions<P>): Edge {
+  return new HttpEdge(options)
+}
+
+class HttpEdge<P> implements Edge {
+  readonly server: Server
+  readonly #options: EdgeOptions<P>
+  readonly #timeouts: EdgeTimeouts
+  readonly #router: Router<Route<P>>
+  readonly #ports: ExchangePorts<P>
+  readonly #body: BodyPorts
+  /** Streams whose line still waits for its cost. */
+  readonly #lateLines = new Set<() => void>()
+  #draining = false
+
+  constructor(options: EdgeOptions<P>) {
+    const { access, clock, ids, log } = options
+    this.#options = options
+    this.#timeouts = { ...TIMEOUTS, ...options.timeouts }
+    this.#router = new Router(options.routes)
+    this.#ports = { access, clock, ids, log, clientIp: createClientIp(options.trustedProxies), draining: () => this.#draining }
+    this.#body = { budget: new BodyBudget(options.bodyBudgetBytes), deadlines: new BodyDeadlines(clock) }
+    this.server = createServer({
+      headersTimeout: this.#timeouts.headers,
+      // The edge's own body deadline answers first; Node's is the net under it.
+      requestTimeout: this.#timeouts.upload + this.#timeouts.check,
+      keepAliveTimeout: this.#timeouts.keepAlive,
+      connectionsCheckingInterval: this.#timeouts.check,
+      // Checked by ourselves, so that the refusal has a body.
+      requireHostHeader: false,
+    })
+    this.server.maxConnections = CONNECTIONS_MAX
+    this.server.on('request', (request, response) => this.#start(request, response, false))
+    this.server.on('checkContinue', (request, response) => this.#start(request, response, true))
+    this.server.on('checkExpectation', (request, response) => this.#start(request, response, false))
+    this.server.on('clientError', (error, socket) => answerBrokenRequest(error, socket, this.#ports))
+  }
+
+  listen(host: string, port: number): Promise<AddressInfo> {
+    return new Promise((resolve, reject) => {
+      this.server.once('error', reject)
+      this.server.listen(port, host, () => {
+        this.server.off('error', reject)
+        // A listening TCP server has an address object; only pipes have a string.
+        resolve(this.server.address() as AddressInfo)
+      })
+    })
+  }
+
+  async close(drainMs: number): Promise<void> {
+    this.#draining = true
+    const closed = new Promise<void>((resolve) => this.server.close(() => resolve()))
+    const stopCut = this.#options.clock.after(drainMs, () => this.server.closeAllConnections())
+    let stopSweep = (): void => undefined
+    const sweep = (): void => {
+      this.server.closeIdleConnections()
+      stopSweep = this.#options.clock.after(IDLE_SWEEP_MS, sweep)
+    }
+    sweep()
+    await closed
+    stopSweep()
+    stopCut()
+    for (const finish of this.#lateLines) finish()
+  }
+
+  #start(request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): void {
+    response.on('error', ignore)
+    const exchange = new Exchange(request, response, awaitsContinue, this.#ports)
+    try {
+      this.#route(exchange)
+    } catch (thrown) {
+      this.#fail(exchange, thrown)
+    }
+  }
+
+  /** Everything before the body, in the order of wire.md 7.3. */
+  #route(exchange: Exchange<P>): void {
+    const { request } = exchange
+    const method = request.method ?? ''
+    const refusal = headRefusal(request)
+    if (refusal !== null) return this.#fail(exchange, refusal, true)
+    if (method === 'OPTIONS') return this.#send(exchange, { status: 204, body: undefined, headers: exchange.isPublic ? PREFLIGHT : {} })
+    const match = this.#router.match(method, exchange.path)
+    const shown = exchange.path.slice(0, 200)
+    if (match.status === 'unknown') throw new ApiError('endpoint_not_found', `Unknown endpoint: ${method} ${shown}`)
+    if (match.status === 'wrong_method') {
+      const allowed = match.allowed.join(', ')
+      throw new ApiError('method_not_allowed', `Method ${method} is not allowed for ${shown}. Allowed: ${allowed}`, { headers: { allow: allowed } })
+    }
+    const { route } = match
+    exchange.route = route
+    exchange.params = match.params
+    exchange.log.route(route.path)
+    const notice = route.plane === 'key' || route.plane === 'token' ? this.#options.maintenance() : null
+    if (notice !== null) throw underMaintenance(notice)
+    if (route.plane === 'open' || route.plane === 'token') return this.#receive(exchange, route)
+    const result = this.#options.access.admit(request, route.plane, exchange.clientIp)
+    if (!(result instanceof Promise)) return this.#admitted(exchange, route, result)
+    result.then((late) => this.#admitted(exchange, route, late)).catch((thrown: unknown) => this.#fail(exchange, thrown))
+  }
+
+  #admitted(exchange: Exchange<P>, route: Route<P>, result: AccessResult<P>): void {
+    exchange.admitted(result.headers)
+    if ('error' in result) return this.#fail(exchange, result.error)
+    exchange.principal = result.principal
+    if (result.principal !== null && this.#options.describe !== undefined) exchange.log.set(this.#options.describe(result.principal))
+    this.#receive(exchange, route)
+  }
+
+  #receive(exchange: Exchange<P>, route: Route<P>): void {
+    if (route.body === 'none') return this.#handle(exchange, route)
+    const head = checkBodyHead(exchange.request, route.body)
+    if (exchange.awaitsContinue) exchange.response.writeContinue()
+    const limitMs = head.type === 'json' ? this.#timeouts.request : this.#timeouts.upload
+    // The sweep runs once a second, so a deadline one second early keeps the stated limit.
+    const deadlineMs = exchange.startedMs + limitMs - Math.min(1_000, limitMs / 2)
+    readBody(exchange.request, head, deadlineMs, this.#body)
+      .then((bytes) => this.#received(exchange, route, head, bytes))
+      .catch((thrown: unknown) => this.#fail(exchange, thrown))
+  }
+
+  #received(exchange: Exchange<P>, route: Route<P>, head: BodyHead, bytes: Buffer): void {
+    exchange.takenBytes = bytes.length
+    exchange.rawBody = bytes
+    if (head.type === 'json') exchange.json = parseJsonObject(bytes)
+    this.#handle(exchange, route)
+  }
+
+  #handle(exchange: Exchange<P>, route: Route<P>): void {
+    const outcome = route.handle(exchange)
+    if (!(outcome instanceof Promise)) return this.#finish(exchange, outcome)
+    outcome.then((late) => this.#finish(exchange, late)).catch((thrown: unknown) => this.#fail(exchange, thrown))
+  }
+
+  #finish(exchange: Exchange<P>, outcome: Reply | typeof HIJACKED): void {
+    if (outcome === HIJACKED) this.#watch(exchange)
+    else this.#send(exchange, outcome)
+  }
+
+  #send(exchange: Exchange<P>, reply: Reply): void {
+    const gone = exchange.response.destroyed
+    sendReply(exchange, reply)
+    this.#release(exchange)
+    if (gone) exchange.log.set({ aborted: true })
+    exchange.log.finish(gone ? STATUS_CLIENT_GONE : reply.status)
+  }
+
+  /** The error boundary: whatever was thrown becomes an answer, a line, and, if it was a bug, a report. */
+  #fail(exchange: Exchange<P>, thrown: unknown, close = false): void {
+    this.#release(exchange)
+    if (thrown instanceof ClientGone || (exchange.response.destroyed && !exchange.response.headersSent)) {
+      exchange.log.set({ aborted: true })
+      return exchange.log.finish(STATUS_CLIENT_GONE)
+    }
+    const error = asApiError(thrown)
+    if (error.details.cause !== undefined) this.#options.log.bug(error.details.cause, exchange.requestId)
+    exchange.log.set({ error_type: error.errorType })
+    if (exchange.response.headersSent) {
+      // A cut answer must not look whole (wire.md F2).
+      exchange.response.socket?.resetAndDestroy()
+      return exchange.log.finish(error.status)
+    }
+    try {
+      sendError(exchange, error, this.#options.clock, close || error.errorName === 'request_timeout')
+    } catch (unsendable) {
+      this.#options.log.bug(unsendable, exchange.requestId)
+      exchange.response.destroy()
+    }
+    exchange.log.finish(error.status)
+  }
+
+  /** Sees to it that a hijacked response has its line even if the handler forgets it. */
+  #watch(exchange: Exchange<P>): void {
+    const { response, log } = exchange
+    this.#release(exchange)
+    if (log.finished) return
+    const onClose = (): void => {
+      if (log.finished) return
+      if (response.writableFinished) return log.finish(response.statusCode)
+      const finish = (): void => {
+        cancel()
+        this.#lateLines.delete(finish)
+        log.set({ aborted: true })
+        log.finish(response.statusCode)
+      }
+      const cancel = this.#options.clock.after(LATE_LINE_MS, finish)
+      this.#lateLines.add(finish)
+    }
+    if (response.closed) onClose()
+    else response.on('close', onClose)
+  }
+
+  #release(exchange: Exchange<P>): void {
+    if (exchange.takenBytes === 0) return
+    this.#body.budget.give(exchange.takenBytes)
+    exchange.takenBytes = 0
+  }
+}
+
+function underMaintenance(notice: MaintenanceNotice): ApiError {
+  const message = notice.message ?? 'Service is under maintenance'
+  if (notice.retryAfter === null) return new ApiError('maintenance_mode', message, { noRetry: true })
+  const retryAfterSeconds = Math.max(1, Math.min(MAINTENANCE_RETRY_SECONDS_MAX, Math.ceil(notice.retryAfter)))
+  return new ApiError('maintenance_mode', message, { retryAfterSeconds })
+}
+
+/** A response whose client is gone reports writes as errors; nothing is left to do about them. */
+function ignore(): void {
+  return undefined
+}

@@ -1,0 +1,90 @@
+import type { Model, Snapshot } from '../catalog/catalog.ts'
+import { ApiError } from '../errors.ts'
+import type { ChatRequest } from '../kinds/chat-request.ts'
+
+/** A model to try, with the sort that its routing suffix asks for. */
+export interface ChosenModel {
+  readonly model: Model
+  /** null = the request names it without a suffix. */
+  readonly sort: 'price' | 'throughput' | null
+}
+
+/** What a model's type can be called through, for the refusal of a wrong kind. */
+const ENDPOINTS_OF_TYPE = {
+  chat: 'chat/completions, responses, completions',
+  embeddings: 'embeddings',
+  image: 'images/generations',
+  tts: 'audio/speech',
+  transcription: 'audio/transcriptions, audio/translations',
+  rerank: 'rerank',
+  video: 'videos',
+} as const satisfies Record<Model['type'], string>
+
+const SUFFIXES = [
+  { text: ':nitro', sort: 'throughput' },
+  { text: ':floor', sort: 'price' },
+] as const
+const NAME_CHARS_MAX = 200
+
+export interface ModelWish {
+  /** As sent; null = the account's default. */
+  readonly model: string | null
+  readonly fallbackModels: readonly string[]
+  readonly defaultModel: string | null
+  /** Canonical ids; null = all. */
+  readonly allowedModels: ReadonlySet<string> | null
+  readonly modelType: Model['type']
+  /** Without `/v1/`. */
+  readonly endpointName: string
+}
+
+/** The models of a request in the order to try them, each once; the first refusal among them is thrown. */
+export function chooseModels(wish: ModelWish, snapshot: Snapshot): readonly ChosenModel[] {
+  const first = wish.model ?? (wish.fallbackModels.length > 0 ? null : wish.defaultModel)
+  const names = first === null ? wish.fallbackModels : [first, ...wish.fallbackModels]
+  if (names.length === 0) throw new ApiError('missing_model', "Parameter 'model' is required")
+  const chosen = new Map<string, ChosenModel>()
+  for (const name of names) {
+    const choice = chooseModel(name, wish, snapshot)
+    if (!chosen.has(choice.model.id)) chosen.set(choice.model.id, choice)
+  }
+  return [...chosen.values()]
+}
+
+function chooseModel(name: string, wish: ModelWish, snapshot: Snapshot): ChosenModel {
+  const choice = findModel(name, snapshot)
+  if (choice === null) throw new ApiError('model_not_found', `Model '${name.slice(0, NAME_CHARS_MAX)}' not found or inactive`)
+  const { model } = choice
+  if (model.type !== wish.modelType) throw notSupported(model.id, wish.endpointName, ENDPOINTS_OF_TYPE[model.type])
+  if (wish.allowedModels !== null && !wish.allowedModels.has(model.id)) throw new ApiError('access_denied', `This key has no access to model '${model.id}'`)
+  return choice
+}
+
+/** The name as a whole comes first: an id of the catalogue may itself end like a suffix. */
+function findModel(name: string, snapshot: Snapshot): ChosenModel | null {
+  const whole = modelNamed(name, snapshot)
+  if (whole !== null) return { model: whole, sort: null }
+  for (const { text, sort } of SUFFIXES) {
+    if (!name.endsWith(text)) continue
+    const model = modelNamed(name.slice(0, -text.length), snapshot)
+    if (model !== null) return { model, sort }
+  }
+  return null
+}
+
+/** A model without an endpoint cannot be sold, and is as good as unknown. */
+function modelNamed(name: string, snapshot: Snapshot): Model | null {
+  const model = snapshot.models.get(snapshot.aliases.get(name) ?? name)
+  return model === undefined || !model.active || model.endpoints.length === 0 ? null : model
+}
+
+/** Throws `model_not_supported` where the messages hold what the model cannot read. */
+export function checkModalities(model: Model, request: ChatRequest): void {
+  for (const modality of request.inputModalities) {
+    if (!model.inputModalities.includes(modality)) throw notSupported(model.id, `${modality} input`, model.inputModalities.join(', '))
+  }
+}
+
+function notSupported(id: string, what: string, supported: string): ApiError {
+  return new ApiError('model_not_supported', `Model '${id}' does not support ${what}. Supported: ${supported}`)
+}

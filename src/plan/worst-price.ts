@@ -1,0 +1,55 @@
+import type { PriceSheet } from '../meters.ts'
+import type { ChatRequest } from '../kinds/chat-request.ts'
+import { add, ceilMicro, compare, multiply, type Decimal, type Micro } from '../money.ts'
+import { imageCount } from './media-tokens.ts'
+
+/** The dearest prices that an answer of a request can meet at one endpoint: which meters its tokens will fall under is known only afterwards. */
+export interface WorstPrice {
+  readonly inputToken: Decimal
+  readonly outputToken: Decimal
+  /** Per request, whatever its tokens. */
+  readonly fixed: Decimal
+}
+
+export function worstPrice(sell: PriceSheet, request: ChatRequest): WorstPrice {
+  const audioIn = request.inputModalities.has('audio')
+  const modalities = request.parameters['modalities']
+  const audioOut = Array.isArray(modalities) && modalities.includes('audio')
+  const inputs = [sell.input, sell.cache_read, sell.cache_write, sell.cache_write_1h]
+  const outputs = [sell.output, sell.reasoning]
+  return {
+    inputToken: dearest(audioIn ? [...inputs, sell.audio_input] : inputs),
+    outputToken: dearest(audioOut ? [...outputs, sell.audio_output] : outputs),
+    fixed: add(sell.request, multiply(sell.image_input, whole(imageCount(request.messages)))),
+  }
+}
+
+function dearest(prices: readonly Decimal[]): Decimal {
+  return prices.reduce((left, right) => (compare(left, right) < 0 ? right : left))
+}
+
+/** Exact price of `n` answers to `inputTokens` with `outputTokens` each. */
+export function worstCost(price: WorstPrice, inputTokens: number, outputTokens: number, n: number): Decimal {
+  const one = add(add(price.fixed, multiply(price.inputToken, whole(inputTokens))), multiply(price.outputToken, whole(outputTokens)))
+  return multiply(one, whole(n))
+}
+
+export function worstMicro(price: WorstPrice, inputTokens: number, outputTokens: number, n: number): Micro {
+  return ceilMicro(worstCost(price, inputTokens, outputTokens, n))
+}
+
+/** The most output tokens each of `n` answers may have within `availableMicro`; below 0 where not even the input is affordable, Infinity where output is free. */
+export function affordableTokens(price: WorstPrice, inputTokens: number, n: number, availableMicro: Micro): number {
+  const input = worstCost(price, inputTokens, 0, n)
+  const left = add({ digits: availableMicro, scale: 0 }, { digits: -input.digits, scale: input.scale })
+  if (left.digits < 0n) return -1
+  const perToken = multiply(price.outputToken, whole(n))
+  if (perToken.digits === 0n) return Infinity
+  const scale = BigInt(Math.max(left.scale, perToken.scale))
+  const dividend = left.digits * 10n ** (scale - BigInt(left.scale))
+  return Number(dividend / (perToken.digits * 10n ** (scale - BigInt(perToken.scale))))
+}
+
+function whole(units: number): Decimal {
+  return { digits: BigInt(units), scale: 0 }
+}

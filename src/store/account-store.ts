@@ -1,0 +1,77 @@
+import type { RateLimit } from '../catalog/catalog.ts'
+import { big, integer, json, text, textOrNull, type Database, type Row, type SqlValue } from './database.ts'
+import type { AccountPatch, AccountRecord, AccountStatus, AccountStore, Page } from './store.ts'
+
+const SELECT = 'SELECT id, name, email, status, default_model, rate_limit, allowed_models, available, held, created_at FROM account'
+
+export function readAccount(row: Row): AccountRecord {
+  return {
+    id: text(row, 'id'),
+    name: text(row, 'name'),
+    email: textOrNull(row, 'email'),
+    // A CHECK of the schema bounds it.
+    status: text(row, 'status') as AccountStatus,
+    defaultModel: textOrNull(row, 'default_model'),
+    rateLimit: json<RateLimit>(row, 'rate_limit'),
+    allowedModels: json<readonly string[]>(row, 'allowed_models'),
+    availableMicro: big(row, 'available'),
+    heldMicro: big(row, 'held'),
+    createdAtMs: integer(row, 'created_at'),
+  }
+}
+
+export function jsonText(value: unknown): string | null {
+  return value === null || value === undefined ? null : JSON.stringify(value)
+}
+
+/** Prefix search with the wildcards of LIKE taken literally. */
+export function likePrefix(query: string): string {
+  return `${query.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`
+}
+
+export class SqlAccounts implements AccountStore {
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  async create(account: Parameters<AccountStore['create']>[0]): Promise<AccountRecord> {
+    await this.#database.run('INSERT INTO account (id, name, email, default_model, rate_limit, created_at) VALUES (?,?,?,?,?,?)', [
+      account.id, account.name, account.email, account.defaultModel, jsonText(account.rateLimit), BigInt(account.createdAtMs),
+    ])
+    const created = await this.get(account.id)
+    if (created === null) throw new Error(`Account ${account.id} was not found after it was created.`)
+    return created
+  }
+
+  async get(id: string): Promise<AccountRecord | null> {
+    const [row] = await this.#database.all(`${SELECT} WHERE id = ?`, [id])
+    return row === undefined ? null : readAccount(row)
+  }
+
+  async list(filter: { readonly query: string | null; readonly limit: number; readonly offset: number }): Promise<Page<AccountRecord>> {
+    const prefix = filter.query === null ? null : likePrefix(filter.query)
+    const where = prefix === null ? '' : String.raw` WHERE id LIKE ? ESCAPE '\' OR name LIKE ? ESCAPE '\' OR email LIKE ? ESCAPE '\'`
+    const values: SqlValue[] = prefix === null ? [] : [prefix, prefix, prefix]
+    const [count] = await this.#database.all(`SELECT COUNT(*) AS total FROM account${where}`, values)
+    const rows = await this.#database.all(`${SELECT}${where} ORDER BY created_at DESC, id LIMIT ? OFFSET ?`, [...values, BigInt(filter.limit), BigInt(filter.offset)])
+    return { data: rows.map(readAccount), total: count === undefined ? 0 : integer(count, 'total') }
+  }
+
+  async update(id: string, patch: AccountPatch): Promise<AccountRecord | null> {
+    const sets: string[] = []
+    const values: SqlValue[] = []
+    const set = (column: string, value: SqlValue): void => {
+      sets.push(`${column} = ?`)
+      values.push(value)
+    }
+    if (patch.name !== undefined) set('name', patch.name)
+    if (patch.status !== undefined) set('status', patch.status)
+    if (patch.defaultModel !== undefined) set('default_model', patch.defaultModel)
+    if (patch.rateLimit !== undefined) set('rate_limit', jsonText(patch.rateLimit))
+    if (patch.allowedModels !== undefined) set('allowed_models', jsonText(patch.allowedModels))
+    if (sets.length > 0) await this.#database.run(`UPDATE account SET ${sets.join(', ')} WHERE id = ?`, [...values, id])
+    return this.get(id)
+  }
+}

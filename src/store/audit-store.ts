@@ -1,0 +1,117 @@
+import { chargeableRows, type Replay } from './audit-replay.ts'
+import type { Database, SqlValue } from './database.ts'
+import type { AuditCheck, AuditStore } from './store.ts'
+
+const VIOLATIONS_MAX = 100
+/** An open hold may outlive its lease for as long as the sweeper needs. */
+const LEASE_SLACK_MS = 60_000
+
+interface Query {
+  readonly id: string
+  readonly name: string
+  /** Each row it answers is a violation, told by its column `what`. */
+  readonly text: string
+  readonly values?: readonly SqlValue[]
+}
+
+/** The invariants of reliability.md 3.2 that are a question to the database. */
+function queries(nowMs: number, sinceMs: number): readonly Query[] {
+  const since = BigInt(sinceMs)
+  return [
+    { id: 'I1', name: 'every amount is a non-negative whole number, and each entry has two different sides', text: `SELECT 'entry ' || id AS what FROM entry WHERE amount < 0 OR debit = credit` },
+    {
+      id: 'I2', name: 'available + held = ledger balance of the account',
+      text: `SELECT 'account ' || a.id AS what FROM account a LEFT JOIN (
+        SELECT account_id, SUM(CASE WHEN credit = 'account:' || account_id THEN amount WHEN debit = 'account:' || account_id THEN -amount ELSE 0 END) AS balance FROM entry GROUP BY account_id
+      ) e ON e.account_id = a.id WHERE a.available + a.held <> COALESCE(e.balance, 0)`,
+    },
+    { id: 'I3', name: 'available ≥ 0 and held ≥ 0', text: `SELECT 'account ' || id AS what FROM account WHERE available < 0 OR held < 0` },
+    {
+      id: 'I4', name: 'account.held = Σ its open holds',
+      text: `SELECT 'account ' || a.id AS what FROM account a LEFT JOIN (SELECT account_id, SUM(amount) AS held FROM hold WHERE state = 'open' GROUP BY account_id) h ON h.account_id = a.id WHERE a.held <> COALESCE(h.held, 0)`,
+    },
+    {
+      id: 'I5', name: 'key.held = Σ its open holds',
+      text: `SELECT 'key ' || k.id AS what FROM api_key k LEFT JOIN (SELECT key_id, SUM(amount) AS held FROM hold WHERE state = 'open' GROUP BY key_id) h ON h.key_id = k.id WHERE k.held <> COALESCE(h.held, 0)`,
+    },
+    {
+      id: 'I6', name: 'spent + held ≤ limit + excess in the newest period of each limit',
+      text: `SELECT 'key ' || k.id AS what FROM api_key k JOIN key_spend s ON s.key_id = k.id
+        AND s.period = CASE k.limit_reset WHEN 'daily' THEN 'day' WHEN 'weekly' THEN 'week' WHEN 'monthly' THEN 'month' ELSE 'total' END
+        LEFT JOIN (SELECT key_id, day, week, month, SUM(amount) AS held FROM hold WHERE state = 'open' GROUP BY key_id, day, week, month) h ON h.key_id = k.id
+          AND s.start = CASE k.limit_reset WHEN 'daily' THEN h.day WHEN 'weekly' THEN h.week WHEN 'monthly' THEN h.month ELSE '' END
+        WHERE k.spend_limit IS NOT NULL AND s.start = (SELECT MAX(n.start) FROM key_spend n WHERE n.key_id = k.id AND n.period = s.period)
+        GROUP BY k.id, k.spend_limit, s.spent, s.excess HAVING s.spent + COALESCE(SUM(h.held), 0) > k.spend_limit + s.excess`,
+    },
+    {
+      id: 'I7', name: 'key spend of each period = Σ charges whose hold was placed in it',
+      text: ['total', 'day', 'week', 'month']
+        .map((period) => {
+          const start = period === 'total' ? `''` : period
+          return `SELECT 'key ' || s.key_id || ' ${period} ' || s.start AS what FROM key_spend s LEFT JOIN (
+            SELECT key_id, ${start} AS start, SUM(charged) AS spent FROM hold WHERE state IN ('settled', 'settled_late') GROUP BY key_id${period === 'total' ? '' : `, ${period}`}
+          ) h ON h.key_id = s.key_id AND h.start = s.start WHERE s.period = '${period}' AND s.spent <> COALESCE(h.spent, 0)`
+        })
+        .join(' UNION ALL '),
+    },
+    {
+      id: 'I8', name: 'a charge exists exactly for settled holds, with their amount',
+      text: `SELECT 'hold ' || h.id AS what FROM hold h LEFT JOIN entry e ON e.kind = 'charge' AND e.ref = h.id WHERE h.placed_at >= ?
+        AND ((h.state IN ('settled', 'settled_late')) <> (e.id IS NOT NULL) OR (e.id IS NOT NULL AND e.amount <> h.charged))
+        UNION ALL SELECT 'entry ' || e.id AS what FROM entry e LEFT JOIN hold h ON h.id = e.ref WHERE e.kind = 'charge' AND h.id IS NULL`,
+      values: [since],
+    },
+    { id: 'I9', name: 'one credit per external reference', text: `SELECT kind || ' ' || ref AS what FROM entry GROUP BY kind, ref HAVING COUNT(*) > 1` },
+    {
+      id: 'I10', name: 'no open hold with a lease over for more than 60 s',
+      text: `SELECT 'hold ' || id AS what FROM hold WHERE state = 'open' AND lease_until < ?`, values: [BigInt(nowMs - LEASE_SLACK_MS)],
+    },
+    {
+      id: 'I11', name: 'a completed answer is charged',
+      text: `SELECT 'generation ' || g.generation_id AS what FROM generation g LEFT JOIN hold h ON h.id = g.generation_id
+        WHERE g.status = 'completed' AND g.created_at >= ? AND (h.id IS NULL OR h.state NOT IN ('settled', 'settled_late'))`, values: [since],
+    },
+    {
+      id: 'I12', name: 'a shortfall is booked, and what is refused or failed is charged nothing',
+      text: `SELECT 'hold ' || h.id AS what FROM hold h LEFT JOIN entry e ON e.kind = 'shortfall' AND e.ref = h.id
+        WHERE COALESCE(h.shortfall, 0) <> COALESCE(e.amount, 0) OR (h.state IN ('voided', 'expired', 'open') AND COALESCE(h.charged, 0) <> 0)`,
+    },
+    {
+      id: 'I13', name: 'the hold of a finished request is closed',
+      text: `SELECT 'hold ' || h.id AS what FROM hold h JOIN generation g ON g.generation_id = h.id WHERE h.state = 'open' AND g.ended_at < ?`, values: [BigInt(nowMs - 5_000)],
+    },
+    {
+      id: 'I14', name: 'no answered request was charged on an expired hold that still ran',
+      text: `SELECT 'hold ' || id AS what FROM hold WHERE state = 'expired' AND ended_at < lease_until`,
+    },
+    {
+      id: 'I15', name: 'one log row per generation, its cost the charge, its numbers without gaps',
+      text: `SELECT 'generation ' || g.generation_id AS what FROM generation g LEFT JOIN entry e ON e.kind = 'charge' AND e.ref = g.generation_id WHERE g.cost <> COALESCE(e.amount, 0)
+        UNION ALL SELECT 'hold ' || h.id AS what FROM hold h LEFT JOIN generation g ON g.generation_id = h.id WHERE h.state IN ('settled', 'settled_late') AND g.id IS NULL
+        UNION ALL SELECT 'account ' || a.id AS what FROM account a LEFT JOIN (SELECT account_id, COUNT(*) AS n, MAX(seq) AS top FROM generation GROUP BY account_id) g ON g.account_id = a.id
+          WHERE a.log_rows <> COALESCE(g.n, 0) OR a.log_rows <> COALESCE(g.top, 0)`,
+    },
+  ]
+}
+
+/** The audit of reliability.md 3.2: read-only, in one snapshot. */
+export class SqlAudit implements AuditStore {
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  run(options: { readonly sinceMs: number; readonly nowMs: number; readonly replay: Replay }): Promise<readonly AuditCheck[]> {
+    return this.#database.transaction(async (sql) => {
+      if (this.#database.dialect === 'postgres') await sql.run('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY')
+      const checks: AuditCheck[] = []
+      for (const query of queries(options.nowMs, options.sinceMs)) {
+        const rows = await sql.all(`SELECT what FROM (${query.text}) violations LIMIT ${VIOLATIONS_MAX}`, query.values ?? [])
+        checks.push({ id: query.id, name: query.name, violations: rows.map((row) => String(row['what'])) })
+      }
+      checks.push({ id: 'I17', name: 'charge + shortfall = price of the logged usage, replayed', violations: await chargeableRows(sql, options.sinceMs, options.replay, VIOLATIONS_MAX) })
+      return checks
+    })
+  }
+}

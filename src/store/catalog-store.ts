@@ -1,0 +1,39 @@
+import { bytes, integer, text, textOrNull, type Database } from './database.ts'
+import type { CatalogStore, CatalogVersion } from './store.ts'
+
+export class SqlCatalogs implements CatalogStore {
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  append(version: Parameters<CatalogStore['append']>[0]): Promise<number> {
+    return this.#database.transaction(async (sql) => {
+      if (this.#database.dialect === 'postgres') await sql.run('LOCK TABLE catalog_version IN EXCLUSIVE MODE')
+      const [newest] = await sql.all('SELECT COALESCE(MAX(version), 0) AS version FROM catalog_version')
+      const next = (newest === undefined ? 0 : integer(newest, 'version')) + 1
+      await sql.run('INSERT INTO catalog_version (version, document, credentials, file_digest, created_at) VALUES (?,?,?,?,?)', [
+        BigInt(next), version.document, version.credentials, version.fileDigest, BigInt(version.atMs),
+      ])
+      return next
+    })
+  }
+
+  async latest(): ReturnType<CatalogStore['latest']> {
+    const [row] = await this.#database.all('SELECT version, document, credentials, file_digest, created_at FROM catalog_version ORDER BY version DESC LIMIT 1')
+    if (row === undefined) return null
+    return {
+      version: integer(row, 'version'),
+      document: text(row, 'document'),
+      createdAtMs: integer(row, 'created_at'),
+      credentials: bytes(row, 'credentials'),
+      fileDigest: textOrNull(row, 'file_digest'),
+    }
+  }
+
+  async byVersion(version: number): Promise<CatalogVersion | null> {
+    const [row] = await this.#database.all('SELECT version, document, created_at FROM catalog_version WHERE version = ?', [BigInt(version)])
+    return row === undefined ? null : { version: integer(row, 'version'), document: text(row, 'document'), createdAtMs: integer(row, 'created_at') }
+  }
+}

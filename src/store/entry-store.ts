@@ -1,0 +1,77 @@
+import { big, integer, text, textOrNull, type Database, type Row, type Sql } from './database.ts'
+import type { EntryKind, EntryRecord, EntryStore, NewEntry, Page, PostOutcome } from './store.ts'
+
+const SELECT = 'SELECT id, debit, credit, amount, kind, ref, account_id, reason, actor, created_at FROM entry'
+
+/** The entry as its account sees it: money that leaves the account is negative. */
+function readEntry(row: Row): EntryRecord {
+  const amount = big(row, 'amount')
+  const leaves = text(row, 'debit').startsWith('account:')
+  return {
+    id: integer(row, 'id'),
+    // The column is written by this folder alone.
+    kind: text(row, 'kind') as EntryKind,
+    amountMicro: leaves ? -amount : amount,
+    reference: text(row, 'ref'),
+    reason: textOrNull(row, 'reason'),
+    actor: textOrNull(row, 'actor'),
+    createdAtMs: integer(row, 'created_at'),
+  }
+}
+
+export class SqlEntries implements EntryStore {
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  post(entry: NewEntry): Promise<PostOutcome> {
+    const changeMicro = entry.kind === 'refund' ? -entry.amountMicro : entry.amountMicro
+    return this.#database.transaction(async (sql): Promise<PostOutcome> => {
+      const lock = this.#database.dialect === 'postgres' ? ' FOR UPDATE' : ''
+      const [account] = await sql.all(`SELECT available, held FROM account WHERE id = ?${lock}`, [entry.accountId])
+      if (account === undefined) return { status: 'no_account' }
+      const balanceMicro = big(account, 'available') + big(account, 'held')
+      const [known] = await sql.all(`${SELECT} WHERE kind = ? AND ref = ?`, [entry.kind, entry.reference])
+      if (known !== undefined) {
+        const same = text(known, 'account_id') === entry.accountId && readEntry(known).amountMicro === changeMicro
+        return same ? { status: 'existing', entry: readEntry(known), balanceMicro } : { status: 'conflict' }
+      }
+      if (big(account, 'available') + changeMicro < 0n) return { status: 'uncovered' }
+      await sql.run('UPDATE account SET available = available + ? WHERE id = ?', [changeMicro, entry.accountId])
+      const created = await insert(sql, entry, changeMicro)
+      return { status: 'created', entry: created, balanceMicro: balanceMicro + changeMicro }
+    })
+  }
+
+  async list(accountId: string, limit: number, offset: number): Promise<Page<EntryRecord>> {
+    // Insured entries explain the operator's loss, not the account's money.
+    const where = `WHERE account_id = ? AND kind IN ('topup', 'refund', 'adjustment', 'charge')`
+    const [count] = await this.#database.all(`SELECT COUNT(*) AS total FROM entry ${where}`, [accountId])
+    const rows = await this.#database.all(`${SELECT} ${where} ORDER BY id DESC LIMIT ? OFFSET ?`, [accountId, BigInt(limit), BigInt(offset)])
+    return { data: rows.map(readEntry), total: count === undefined ? 0 : integer(count, 'total') }
+  }
+
+  async totals(accountId: string): Promise<{ readonly creditsMicro: bigint; readonly chargesMicro: bigint }> {
+    const [spent] = await this.#database.all(
+      `SELECT COALESCE(SUM(spent), 0) AS spent FROM key_spend JOIN api_key ON api_key.id = key_spend.key_id WHERE api_key.account_id = ? AND period = 'total'`,
+      [accountId],
+    )
+    const [account] = await this.#database.all('SELECT available + held AS balance FROM account WHERE id = ?', [accountId])
+    const chargesMicro = spent === undefined ? 0n : BigInt(String(spent['spent']))
+    return { creditsMicro: chargesMicro + (account === undefined ? 0n : BigInt(String(account['balance']))), chargesMicro }
+  }
+}
+
+async function insert(sql: Sql, entry: NewEntry, changeMicro: bigint): Promise<EntryRecord> {
+  const own = `account:${entry.accountId}`
+  const other = entry.kind === 'adjustment' ? 'adjustment' : 'world'
+  const [debit, credit] = changeMicro < 0n ? [own, other] : [other, own]
+  await sql.run('INSERT INTO entry (debit, credit, amount, kind, ref, account_id, reason, actor, created_at) VALUES (?,?,?,?,?,?,?,?,?)', [
+    debit, credit, changeMicro < 0n ? -changeMicro : changeMicro, entry.kind, entry.reference, entry.accountId, entry.reason, entry.actor, BigInt(entry.atMs),
+  ])
+  const [row] = await sql.all(`${SELECT} WHERE kind = ? AND ref = ?`, [entry.kind, entry.reference])
+  if (row === undefined) throw new Error(`Entry ${entry.kind} ${entry.reference} was not found after it was posted.`)
+  return readEntry(row)
+}

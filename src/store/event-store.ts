@@ -1,0 +1,40 @@
+import { createHash } from 'node:crypto'
+import { integer, text, textOrNull, type Database } from './database.ts'
+import type { EventRecord, EventStore, Page } from './store.ts'
+
+/** The append-only audit log, each row chained to the one before by its hash. */
+export class SqlEvents implements EventStore {
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  async append(event: Omit<EventRecord, 'id'>): Promise<void> {
+    await this.#database.transaction(async (sql) => {
+      if (this.#database.dialect === 'postgres') await sql.run('LOCK TABLE event IN EXCLUSIVE MODE')
+      const [previous] = await sql.all('SELECT hash FROM event ORDER BY id DESC LIMIT 1')
+      const fields = [event.atMs, event.actor, event.ip, event.action, event.object, event.before, event.after]
+      const hash = createHash('sha256').update(previous === undefined ? '' : text(previous, 'hash')).update(JSON.stringify(fields)).digest('hex')
+      await sql.run('INSERT INTO event (at, actor, ip, action, object, before, after, hash) VALUES (?,?,?,?,?,?,?,?)', [
+        BigInt(event.atMs), event.actor, event.ip, event.action, event.object, event.before, event.after, hash,
+      ])
+    })
+  }
+
+  async list(limit: number, offset: number): Promise<Page<EventRecord>> {
+    const [count] = await this.#database.all('SELECT COUNT(*) AS total FROM event')
+    const rows = await this.#database.all('SELECT id, at, actor, ip, action, object, before, after FROM event ORDER BY id DESC LIMIT ? OFFSET ?', [BigInt(limit), BigInt(offset)])
+    const data = rows.map((row) => ({
+      id: integer(row, 'id'),
+      atMs: integer(row, 'at'),
+      actor: text(row, 'actor'),
+      ip: textOrNull(row, 'ip'),
+      action: text(row, 'action'),
+      object: text(row, 'object'),
+      before: textOrNull(row, 'before'),
+      after: textOrNull(row, 'after'),
+    }))
+    return { data, total: count === undefined ? 0 : integer(count, 'total') }
+  }
+}

@@ -1,0 +1,48 @@
+import { SqlAccounts } from './account-store.ts'
+import { SqlAdministrators } from './administrator-store.ts'
+import { SqlAudit } from './audit-store.ts'
+import { SqlCatalogs } from './catalog-store.ts'
+import type { Database } from './database.ts'
+import { SqlEntries } from './entry-store.ts'
+import { SqlEvents } from './event-store.ts'
+import { SqlGenerations } from './generation-store.ts'
+import { SqlKeys } from './key-store.ts'
+import { migrate } from './migrations.ts'
+import { PostgresDatabase } from './postgres-database.ts'
+import { PostgresLedger } from './postgres-ledger.ts'
+import { SqliteDatabase } from './sqlite-database.ts'
+import { SqliteLedger } from './sqlite-ledger.ts'
+import type { Store } from './store.ts'
+import type { LedgerStore } from '../ledger/ledger-store.ts'
+
+/** Opens the store that the settings name and brings its schema up to date. Throws StoreBusyError when another process has the embedded one. */
+export async function openStore(options: { readonly dataDir: string; readonly databaseUrl: string | null }): Promise<Store> {
+  if (options.databaseUrl === null) {
+    const database = new SqliteDatabase(options.dataDir)
+    return opened('embedded', database, new SqliteLedger(database))
+  }
+  const database = new PostgresDatabase(options.databaseUrl)
+  return opened('postgres', database, new PostgresLedger(database))
+}
+
+async function opened(kind: Store['kind'], database: Database, ledger: LedgerStore): Promise<Store> {
+  try {
+    await migrate(database)
+  } catch (thrown) {
+    await database.close()
+    throw thrown
+  }
+  return {
+    kind,
+    ledger,
+    accounts: new SqlAccounts(database),
+    keys: new SqlKeys(database),
+    entries: new SqlEntries(database),
+    generations: new SqlGenerations(database),
+    catalogs: new SqlCatalogs(database),
+    events: new SqlEvents(database),
+    administrators: new SqlAdministrators(database),
+    audit: new SqlAudit(database),
+    close: () => database.close(),
+  }
+}
