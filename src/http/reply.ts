@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { ApiError } from '../errors.ts'
+import type { ApiError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Reply } from './edge.ts'
 import type { Exchange } from './exchange.ts'

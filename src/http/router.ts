@@ -38,7 +38,7 @@ export class Router<R extends RouteKey> {
     const literal = this.#literal.get(path)?.get(wanted)
     if (literal !== undefined) return literal
     const segments = path.slice(1).split('/', SEGMENTS_MAX)
-    const search: Search<R> = { method: wanted, path, segments, params: [], allowed: new Set() }
+    const search: Search = { method: wanted, path, segments, params: [], allowed: new Set() }
     const route = path.startsWith('/') ? find(this.#root, search, 0, 1) : null
     if (route !== null) return { status: 'found', route, params: Object.fromEntries(search.params) }
     return search.allowed.size === 0 ? UNKNOWN : { status: 'wrong_method', allowed: allowedList(search.allowed) }
@@ -64,7 +64,7 @@ export class Router<R extends RouteKey> {
   }
 }
 
-interface Search<R> {
+interface Search {
   readonly method: string
   readonly path: string
   readonly segments: readonly string[]
@@ -94,7 +94,7 @@ function namedChild<R>(node: Node<R>, name: string, path: string): Node<R> {
 }
 
 /** `offset` is where segment `index` starts in the path, so that a rest is cut out without joining. */
-function find<R>(node: Node<R>, search: Search<R>, index: number, offset: number): R | null {
+function find<R>(node: Node<R>, search: Search, index: number, offset: number): R | null {
   const segment = search.segments[index]
   if (segment === undefined) return take(node.methods, search)
   const next = offset + segment.length + 1
@@ -116,7 +116,7 @@ function find<R>(node: Node<R>, search: Search<R>, index: number, offset: number
   return route
 }
 
-function take<R>(methods: Map<string, R>, search: Search<R>): R | null {
+function take<R>(methods: Map<string, R>, search: Search): R | null {
   const route = methods.get(search.method)
   if (route !== undefined) return route
   for (const method of methods.keys()) search.allowed.add(method)

@@ -26,7 +26,7 @@ export class SseStreams {
     return this.#open.size
   }
 
-  /** Sends the head at once; `headers` are the call's base headers and the handler's own, in lower case. */
+  /** Commits to 200; the head leaves in one packet with the first write. `headers` are the call's base headers and the handler's own, in lower case. */
   open(response: ServerResponse, headers: Readonly<Record<string, string>>, events: SseEvents): SseStream {
     const stream = new SseStream(response, this.#clock, events, () => this.#open.delete(stream))
     response.writeHead(200, {
@@ -35,8 +35,6 @@ export class SseStreams {
       'cache-control': 'no-cache',
       'x-accel-buffering': 'no',
     })
-    // Node keeps the head back for the first byte, and the first event may be seconds away.
-    response.flushHeaders()
     if (stream.closed) return stream
     this.#open.add(stream)
     if (!this.#ticking) this.#tick()

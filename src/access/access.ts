@@ -1,0 +1,193 @@
+import { timingSafeEqual } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import type { Settings } from '../catalog/catalog.ts'
+import { ApiError } from '../errors.ts'
+import type { AccessResult, EdgeAccess } from '../http/edge.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { KeyStore } from '../store/store.ts'
+import { digestOf, digestText, isWellFormed, KEY_PREFIX } from './api-key.ts'
+import { IpGuard } from './ip-guard.ts'
+import { KeyCache, refusalOf, type KnownKey } from './key-cache.ts'
+import type { Principal } from './principal.ts'
+import { rateHeaders, RateLimiter } from './rate-limit.ts'
+
+const AUTHORIZATION_BYTES_MAX = 256
+export const ADMIN_TOKEN_LENGTH_MIN = 32
+/** How often a success refreshes the guard's memory of (address, key): far below the day it lasts. */
+const PROVE_EVERY_MS = 60_000
+const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({})
+const ADMITTED: AccessResult<Principal> = Object.freeze({ principal: null, headers: NO_HEADERS })
+
+export interface AccessOptions {
+  readonly keys: Pick<KeyStore, 'findByDigest' | 'touch'>
+  readonly clock: Clock
+  /** Live: both limits may change between two requests. */
+  readonly settings: () => Pick<Settings, 'rateLimit' | 'ipBlock'>
+  /** null = scripts have no way into the admin API. */
+  readonly adminToken: string | null
+  /** Who the administrator of the request's console session is, or null without a valid one. */
+  readonly session: (request: IncomingMessage) => Promise<string | null>
+}
+
+/** Who calls, from where and how often: what a request must pass before its body is read. */
+export interface Access extends EdgeAccess<Principal> {
+  /** Who changes something on the admin plane, for the audit log: `token` or the administrator's name; null before `admit`. */
+  actorOf(request: IncomingMessage): string | null
+  /** Takes an administrator's change of a key or account into effect at once on this node. */
+  invalidate(changed: { readonly keyId: string } | { readonly accountId: string }): void
+  /** Writes the last-used times that are still in memory. */
+  close(): Promise<void>
+}
+
+export function createAccess(options: AccessOptions): Access {
+  return new AccessStage(options)
+}
+
+class AccessStage implements Access {
+  readonly #options: AccessOptions
+  readonly #clock: Clock
+  readonly #cache: KeyCache
+  readonly #limiter: RateLimiter
+  readonly #guard: IpGuard
+  readonly #adminDigest: Buffer | null
+  readonly #actors = new WeakMap<IncomingMessage, string>()
+
+  constructor(options: AccessOptions) {
+    const { adminToken, clock, keys, settings } = options
+    if (adminToken !== null && adminToken.length < ADMIN_TOKEN_LENGTH_MIN) {
+      throw new Error(`TOLLGATE_ADMIN_TOKEN has ${adminToken.length} characters, at least ${ADMIN_TOKEN_LENGTH_MIN} are needed`)
+    }
+    this.#options = options
+    this.#clock = clock
+    this.#cache = new KeyCache({ keys, clock })
+    this.#limiter = new RateLimiter(clock)
+    this.#guard = new IpGuard({ clock, settings: () => settings().ipBlock })
+    this.#adminDigest = adminToken === null ? null : digestOf(adminToken)
+  }
+
+  admit(request: IncomingMessage, plane: 'key' | 'admin', clientIp: string): AccessResult<Principal> | Promise<AccessResult<Principal>> {
+    return plane === 'admin' ? this.#admitAdmin(request) : this.#admitKey(request, clientIp)
+  }
+
+  anonymousHeaders(clientIp: string): Readonly<Record<string, string>> {
+    return this.#guard.headers(clientIp)
+  }
+
+  actorOf(request: IncomingMessage): string | null {
+    return this.#actors.get(request) ?? null
+  }
+
+  invalidate(changed: { readonly keyId: string } | { readonly accountId: string }): void {
+    this.#cache.invalidate(changed)
+  }
+
+  close(): Promise<void> {
+    return this.#cache.flush()
+  }
+
+  /** IP block → key → rate (wire.md 7.3). While an address is blocked only keys that worked from it before are looked at. */
+  #admitKey(request: IncomingMessage, ip: string): AccessResult<Principal> | Promise<AccessResult<Principal>> {
+    const blockedSeconds = this.#guard.blockedSeconds(ip)
+    const token = bearer(request.headers.authorization)
+    const digest = token !== null && isWellFormed(token) ? digestText(token) : null
+    if (blockedSeconds > 0 && (digest === null || !this.#guard.isProven(ip, digest))) return this.#refused(ip, blockedError(blockedSeconds))
+    if (token === null) return this.#unauthenticated(ip, missingKey())
+    if (digest === null) return this.#unauthenticated(ip, invalidKey())
+    const known = this.#cache.find(digest)
+    return known instanceof Promise ? known.then((late) => this.#judge(late, ip)) : this.#judge(known, ip)
+  }
+
+  #judge(known: KnownKey | null, ip: string): AccessResult<Principal> {
+    if (known === null) return this.#unauthenticated(ip, invalidKey())
+    const nowMs = this.#clock.monotonic()
+    const refusal = refusalOf(known, this.#clock.now())
+    if (refusal !== null) return this.#refused(ip, refusal)
+    if (known.provenIp !== ip || nowMs - known.provenAtMs > PROVE_EVERY_MS) {
+      this.#guard.prove(ip, known.digest)
+      known.provenIp = ip
+      known.provenAtMs = nowMs
+    }
+    const { principal } = known
+    const decision = this.#limiter.take(principal.accountId, principal.rateLimit ?? this.#options.settings().rateLimit)
+    const headers = rateHeaders(decision)
+    if (!decision.allowed) return { error: tooManyRequests(decision.retryAfterSeconds), headers }
+    this.#cache.touch(principal.keyId)
+    return { principal, headers }
+  }
+
+  #unauthenticated(ip: string, error: ApiError): AccessResult<Principal> {
+    this.#guard.fail(ip)
+    return this.#refused(ip, error)
+  }
+
+  #refused(ip: string, error: ApiError): AccessResult<Principal> {
+    return { error, headers: this.#guard.headers(ip) }
+  }
+
+  /** Two planes: an API key never opens this one, whatever its account may do (reliability.md 4 row 7). */
+  #admitAdmin(request: IncomingMessage): AccessResult<Principal> | Promise<AccessResult<Principal>> {
+    const { authorization } = request.headers
+    const token = bearer(authorization)
+    if (token?.startsWith(KEY_PREFIX) === true) {
+      return { error: new ApiError('access_denied', 'This key has no access to the admin API'), headers: NO_HEADERS }
+    }
+    // Digests have one length, which the constant-time comparison needs, and hide that of the token.
+    if (token !== null && this.#adminDigest !== null && timingSafeEqual(digestOf(token), this.#adminDigest)) {
+      this.#actors.set(request, 'token')
+      return ADMITTED
+    }
+    if (authorization !== undefined || request.headers.cookie === undefined) return { error: unauthorized(), headers: NO_HEADERS }
+    return this.#admitSession(request)
+  }
+
+  async #admitSession(request: IncomingMessage): Promise<AccessResult<Principal>> {
+    const actor = await this.#options.session(request)
+    if (actor === null) return { error: unauthorized(), headers: NO_HEADERS }
+    if (!isSafeMethod(request.method) && !isSameOrigin(request)) {
+      return { error: new ApiError('access_denied', 'A console session may only be used from the console itself'), headers: NO_HEADERS }
+    }
+    this.#actors.set(request, actor)
+    return ADMITTED
+  }
+}
+
+/** The token of `Authorization: Bearer x`; null when there is none. An oversized one is no key of ours. */
+function bearer(header: string | undefined): string | null {
+  if (header === undefined || header.length <= 7) return null
+  if (!header.startsWith('Bearer ') && header.slice(0, 7).toLowerCase() !== 'bearer ') return null
+  const token = header.slice(7, AUTHORIZATION_BYTES_MAX + 1).trim()
+  return token === '' ? null : token
+}
+
+function isSafeMethod(method: string | undefined): boolean {
+  return method === 'GET' || method === 'HEAD'
+}
+
+/** OWASP's fetch-metadata check, with Origin for browsers that do not send it. */
+function isSameOrigin(request: IncomingMessage): boolean {
+  const site = request.headers['sec-fetch-site']
+  if (site !== undefined) return site === 'same-origin'
+  const { origin, host } = request.headers
+  return origin !== undefined && host !== undefined && (origin === `https://${host}` || origin === `http://${host}`)
+}
+
+function missingKey(): ApiError {
+  return new ApiError('missing_api_key', "Missing Authorization header. Use 'Authorization: Bearer <API_KEY>'")
+}
+
+function invalidKey(): ApiError {
+  return new ApiError('invalid_api_key', 'Invalid API key')
+}
+
+function unauthorized(): ApiError {
+  return new ApiError('unauthorized', "The admin API needs 'Authorization: Bearer <TOLLGATE_ADMIN_TOKEN>' or an administrator's console session")
+}
+
+function tooManyRequests(retryAfterSeconds: number): ApiError {
+  return new ApiError('rate_limit_exceeded', `Too many requests. Retry after ${retryAfterSeconds} seconds`, { retryAfterSeconds })
+}
+
+function blockedError(retryAfterSeconds: number): ApiError {
+  const message = `Too many unauthenticated requests from your IP address. Retry after ${retryAfterSeconds} seconds`
+  return new ApiError('rate_limit_exceeded', message, { retryAfterSeconds, noRetry: true })
+}

@@ -1,0 +1,53 @@
+import { isUtf8 } from 'node:buffer'
+import type { IncomingHttpHeaders } from 'node:http'
+
+const URL_LENGTH_MAX = 200
+const TITLE_LENGTH_MAX = 64
+/** C0, C1, line and paragraph separators, and the marks that turn the direction of text. */
+// oxlint-disable-next-line no-control-regex
+const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g
+
+/** Which application a request came from, for the account's own statistics only (wire.md D-11.1). */
+export interface AppIdentity {
+  readonly appUrl: string | null
+  readonly appTitle: string | null
+}
+
+const NOBODY: AppIdentity = Object.freeze({ appUrl: null, appTitle: null })
+
+export function appIdentity(headers: IncomingHttpHeaders): AppIdentity {
+  const url = first(headers['http-referer']) ?? first(headers.referer)
+  const title = first(headers['x-tollgate-title']) ?? first(headers['x-openrouter-title']) ?? first(headers['x-title'])
+  if (url === undefined && title === undefined) return NOBODY
+  return { appUrl: url === undefined ? null : origin(url), appTitle: title === undefined ? null : readable(title) }
+}
+
+function first(value: string | string[] | undefined): string | undefined {
+  const text = Array.isArray(value) ? value[0] : value
+  return text === '' ? undefined : text
+}
+
+function origin(text: string): string | null {
+  if (!URL.canParse(text)) return null
+  const url = new URL(text)
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') return null
+  return url.origin.length > URL_LENGTH_MAX ? null : url.origin
+}
+
+/** Node reads header bytes as latin-1; browsers and Python can send Cyrillic only percent-encoded. */
+function readable(header: string): string | null {
+  const bytes = Buffer.from(header, 'latin1')
+  const text = isUtf8(bytes) ? bytes.toString('utf8') : header
+  const clean = percentDecoded(text).replace(CONTROLS, '').trim()
+  const short = clean.length <= TITLE_LENGTH_MAX ? clean : [...clean].slice(0, TITLE_LENGTH_MAX).join('')
+  return short === '' ? null : short
+}
+
+function percentDecoded(text: string): string {
+  if (!text.includes('%')) return text
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

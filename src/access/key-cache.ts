@@ -1,0 +1,183 @@
+import { ApiError } from '../errors.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { AccountStatus, KeyOwner, KeyStore } from '../store/store.ts'
+import { digestBytes } from './api-key.ts'
+import type { Principal } from './principal.ts'
+
+/** A revoked key stops within this on every node, however the news of it travels (reliability.md 4 row 2). */
+const FRESH_MS = 5_000
+/** From this age a hit also starts a look-up in the background, so that a busy key never waits for one. */
+const REFRESH_MS = 2_500
+const ABSENT_MS = 30_000
+const ENTRIES_MAX = 10_000
+const TOUCH_FLUSH_MS = 5_000
+const RETRY_SECONDS = 2
+
+/** What is known of a key; whether it may be used is judged at each request, since keys expire between look-ups. */
+export interface KnownKey {
+  readonly digest: string
+  readonly principal: Principal
+  readonly accountStatus: AccountStatus
+  readonly disabled: boolean
+  readonly expiresAtMs: number | null
+  /** Monotonic ms of the look-up's start. */
+  readonly readAtMs: number
+  /** Address and time of the latest success noted with the IP guard. */
+  provenIp: string
+  provenAtMs: number
+}
+
+export interface KeyCacheOptions {
+  readonly keys: Pick<KeyStore, 'findByDigest' | 'touch'>
+  readonly clock: Clock
+  readonly entriesMax?: number
+}
+
+/** Keys by their full digest: present ones for seconds, absent ones longer, one look-up under way per key. */
+export class KeyCache {
+  readonly #keys: KeyCacheOptions['keys']
+  readonly #clock: Clock
+  readonly #entriesMax: number
+  readonly #known = new Map<string, KnownKey>()
+  /** Digest → monotonic ms until which the key is taken for absent. */
+  readonly #absent = new Map<string, number>()
+  readonly #lookups = new Map<string, Promise<KnownKey | null>>()
+  readonly #touched = new Set<string>()
+  #cancelFlush: (() => void) | null = null
+  /** Grows with each invalidation, so that a look-up which started before one is not kept. */
+  #generation = 0
+
+  constructor(options: KeyCacheOptions) {
+    this.#keys = options.keys
+    this.#clock = options.clock
+    this.#entriesMax = options.entriesMax ?? ENTRIES_MAX
+  }
+
+  get size(): number {
+    return this.#known.size + this.#absent.size
+  }
+
+  /** null = no such key. Answers without a promise while the cache is fresh. */
+  find(digest: string): KnownKey | null | Promise<KnownKey | null> {
+    const nowMs = this.#clock.monotonic()
+    const known = this.#known.get(digest)
+    if (known !== undefined) {
+      const ageMs = nowMs - known.readAtMs
+      if (ageMs < REFRESH_MS) return known
+      const lookup = this.#lookup(digest)
+      if (ageMs >= FRESH_MS) return lookup
+      // The entry is still good: if the store cannot be asked now, a later request will try and say so.
+      lookup.catch(() => undefined)
+      return known
+    }
+    const absentUntilMs = this.#absent.get(digest)
+    if (absentUntilMs !== undefined && nowMs < absentUntilMs) return null
+    return this.#lookup(digest)
+  }
+
+  /** Forgets what an administrator changed; the next request reads it anew. */
+  invalidate(changed: { readonly keyId: string } | { readonly accountId: string }): void {
+    this.#generation += 1
+    this.#lookups.clear()
+    for (const [digest, known] of this.#known) {
+      const { keyId, accountId } = known.principal
+      if ('keyId' in changed ? keyId === changed.keyId : accountId === changed.accountId) this.#known.delete(digest)
+    }
+  }
+
+  /** Notes that a key was used; written in batches. */
+  touch(keyId: string): void {
+    this.#touched.add(keyId)
+    this.#cancelFlush ??= this.#clock.after(TOUCH_FLUSH_MS, () => void this.flush())
+  }
+
+  /** Writes the noted uses. A failure loses only their times, so it is not worth a request. */
+  async flush(): Promise<void> {
+    this.#cancelFlush?.()
+    this.#cancelFlush = null
+    if (this.#touched.size === 0) return
+    const ids = [...this.#touched]
+    this.#touched.clear()
+    await this.#keys.touch(ids, this.#clock.now()).catch(() => undefined)
+  }
+
+  #lookup(digest: string): Promise<KnownKey | null> {
+    const running = this.#lookups.get(digest)
+    if (running !== undefined) return running
+    const lookup = this.#read(digest).finally(() => {
+      if (this.#lookups.get(digest) === lookup) this.#lookups.delete(digest)
+    })
+    this.#lookups.set(digest, lookup)
+    return lookup
+  }
+
+  async #read(digest: string): Promise<KnownKey | null> {
+    const generation = this.#generation
+    const readAtMs = this.#clock.monotonic()
+    const owner = await this.#keys.findByDigest(digestBytes(digest)).catch((cause: unknown) => {
+      const message = `Service is overloaded or its store is not available. Retry after ${RETRY_SECONDS} seconds`
+      throw new ApiError('service_unavailable', message, { retryAfterSeconds: RETRY_SECONDS, cause })
+    })
+    const known = owner === null ? null : knownKey(digest, owner, readAtMs)
+    if (generation === this.#generation) this.#keep(digest, known)
+    return known
+  }
+
+  /** Re-inserting moves an entry to the young end of the map, so the first is the least recently refreshed. */
+  #keep(digest: string, known: KnownKey | null): void {
+    const before = this.#known.get(digest)
+    this.#known.delete(digest)
+    this.#absent.delete(digest)
+    if (known === null) {
+      this.#absent.set(digest, this.#clock.monotonic() + ABSENT_MS)
+      return trim(this.#absent, this.#entriesMax)
+    }
+    if (before !== undefined) {
+      known.provenIp = before.provenIp
+      known.provenAtMs = before.provenAtMs
+    }
+    this.#known.set(digest, known)
+    trim(this.#known, this.#entriesMax)
+  }
+}
+
+/** Why a known key may not be used now, or null. */
+export function refusalOf(known: KnownKey, nowMs: number): ApiError | null {
+  if (known.expiresAtMs !== null && known.expiresAtMs <= nowMs) {
+    return new ApiError('key_expired', `API key expired at ${new Date(known.expiresAtMs).toISOString().replace('.000Z', 'Z')}`)
+  }
+  if (known.disabled) return new ApiError('key_deactivated', 'API key is deactivated')
+  if (known.accountStatus === 'active') return null
+  return known.accountStatus === 'locked'
+    ? new ApiError('api_locked', 'API access is blocked for this account')
+    : new ApiError('account_deactivated', 'Account is deactivated')
+}
+
+function knownKey(digest: string, owner: KeyOwner, readAtMs: number): KnownKey {
+  const { key, account } = owner
+  const principal: Principal = Object.freeze({
+    accountId: account.id,
+    keyId: key.id,
+    keyName: key.name,
+    keyLabel: key.label,
+    limitMicro: key.limitMicro,
+    limitReset: key.limitReset,
+    allowedModels: intersection(account.allowedModels, key.allowedModels),
+    defaultModel: account.defaultModel,
+    rateLimit: account.rateLimit,
+  })
+  const { disabled, expiresAtMs } = key
+  return { digest, principal, accountStatus: account.status, disabled, expiresAtMs, readAtMs, provenIp: '', provenAtMs: 0 }
+}
+
+function intersection(ofAccount: readonly string[] | null, ofKey: readonly string[] | null): ReadonlySet<string> | null {
+  if (ofAccount === null || ofKey === null) return ofAccount === null && ofKey === null ? null : new Set(ofAccount ?? ofKey)
+  return new Set(ofAccount).intersection(new Set(ofKey))
+}
+
+function trim(map: Map<string, unknown>, entriesMax: number): void {
+  for (const oldest of map.keys()) {
+    if (map.size <= entriesMax) return
+    map.delete(oldest)
+  }
+}

@@ -1,0 +1,298 @@
+import { isTimezone } from '../ledger/period.ts'
+import type { ModelType, ProviderTimeouts } from './catalog.ts'
+import { FieldReader } from './field-reader.ts'
+import { missingPrices, PRICE_KEYS, type PriceKey } from './price-keys.ts'
+import { readSource, sourceOfJson, type Problem, type SourceNode } from './source-tree.ts'
+
+export const MODEL_TYPES = ['chat', 'embeddings', 'image', 'tts', 'transcription', 'rerank', 'video'] as const satisfies readonly ModelType[]
+
+/** Decimal texts by key, in the file's units; a map for `video_second` by resolution. */
+export type PriceTexts = Readonly<Partial<Record<PriceKey, string | Readonly<Record<string, string>>>>>
+
+/** A provider's entry of the file, credentials included. */
+export interface ProviderEntry {
+  readonly name?: string
+  readonly adapter: string
+  readonly base_url?: string
+  readonly api_key?: readonly string[]
+  readonly cancel_stops_billing?: boolean
+  readonly timeouts?: Readonly<Partial<ProviderTimeouts>>
+}
+
+export interface EndpointEntry {
+  readonly provider: string
+  readonly model: string
+  readonly price: PriceTexts & { readonly currency: string }
+  readonly sell?: PriceTexts
+  readonly supported_parameters?: readonly string[]
+  readonly context_length?: number
+  readonly max_completion_tokens?: number
+  readonly native_responses?: boolean
+  readonly native_completions?: boolean
+}
+
+export interface ModelEntry {
+  readonly id: string
+  readonly type: ModelType
+  readonly name?: string
+  readonly description?: string
+  /** ISO day. */
+  readonly created?: string
+  readonly active?: boolean
+  readonly hidden?: boolean
+  readonly context_length?: number
+  readonly max_completion_tokens?: number
+  readonly max_prompt_length?: number
+  readonly input_modalities?: readonly string[]
+  readonly output_modalities?: readonly string[]
+  readonly tokenizer?: string
+  readonly instruct_type?: string
+  readonly aliases?: readonly string[]
+  readonly supported_voices?: readonly string[]
+  readonly supported_formats?: readonly string[]
+  readonly supported_sizes?: readonly string[]
+  readonly supported_durations?: readonly number[]
+  readonly supported_resolutions?: readonly string[]
+  readonly supported_aspect_ratios?: readonly string[]
+  readonly endpoints: readonly EndpointEntry[]
+}
+
+export interface SettingsEntry {
+  readonly timezone?: string
+  readonly rates?: Readonly<Record<string, string>>
+  readonly markup?: string
+  readonly rate_limit?: { readonly requests: number; readonly window: number }
+  readonly ip_block?: { readonly failures: number; readonly window: number; readonly duration: number }
+  readonly midstream_error?: 'free' | 'delivered'
+  readonly stream_resume?: { readonly grace: number; readonly retention: number }
+  readonly fetch_urls?: boolean
+  /** Not of the file: changed through the admin API alone. */
+  readonly maintenance?: { readonly message: string | null; readonly retry_after: number | null } | null
+}
+
+/** The catalogue file of operator.md 3, validated. Only what was given is present. */
+export interface CatalogDocument {
+  readonly bundled: boolean
+  readonly settings: SettingsEntry
+  readonly providers: Readonly<Record<string, ProviderEntry>>
+  readonly models: readonly ModelEntry[]
+}
+
+const SLUG = /^[a-z0-9][a-z0-9._-]{0,63}$/
+const MODEL_ID = /^[A-Za-z0-9][A-Za-z0-9._:@/-]{0,199}$/
+const SECONDS_MAX = 86_400
+
+export interface DocumentContext {
+  readonly adapters: ReadonlySet<string>
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+export function parseDocumentText(text: string, context: DocumentContext): { readonly document: CatalogDocument; readonly problems: readonly Problem[] } {
+  const problems: Problem[] = []
+  return { document: readDocument(readSource(text, context.env, problems), context, problems), problems }
+}
+
+export function parseDocumentJson(value: unknown, context: DocumentContext): { readonly document: CatalogDocument; readonly problems: readonly Problem[] } {
+  const problems: Problem[] = []
+  return { document: readDocument(sourceOfJson(value), context, problems), problems }
+}
+
+function readDocument(source: SourceNode, context: DocumentContext, problems: Problem[]): CatalogDocument {
+  const reader = new FieldReader(source, '', problems)
+  const bundled = reader.flag('bundled', true)
+  const settings = readSettings(reader)
+  const providers: Record<string, ProviderEntry> = {}
+  const listed = reader.map('providers')
+  for (const slug of listed?.keys() ?? []) {
+    const entry = listed?.map(slug)
+    if (!SLUG.test(slug)) listed?.problem(slug, 'must be a slug of lower-case letters, digits, dots and dashes')
+    if (entry !== null && entry !== undefined) providers[slug] = readProvider(entry, context.adapters)
+  }
+  const models = reader.items('models').map(readModel)
+  reader.done()
+  return { bundled, settings, providers, models }
+}
+
+/** One provider entry as the admin API takes it. */
+export function parseProviderJson(value: unknown, context: DocumentContext): { readonly entry: ProviderEntry; readonly problems: readonly Problem[] } {
+  const problems: Problem[] = []
+  return { entry: readProvider(new FieldReader(sourceOfJson(value), '', problems), context.adapters), problems }
+}
+
+/** One model as the admin API takes it. */
+export function parseModelJson(value: unknown): { readonly entry: ModelEntry; readonly problems: readonly Problem[] } {
+  const problems: Problem[] = []
+  return { entry: readModel(new FieldReader(sourceOfJson(value), '', problems)), problems }
+}
+
+/** Settings as the admin API patches them. */
+export function parseSettingsJson(value: unknown): { readonly settings: SettingsEntry; readonly problems: readonly Problem[] } {
+  const problems: Problem[] = []
+  const reader = new FieldReader(sourceOfJson(value), '', problems)
+  const settings = readSettings(reader)
+  const given = value !== null && typeof value === 'object' && 'maintenance' in value
+  const notice = reader.map('maintenance')
+  const maintenance = notice === null ? null : { message: notice.text('message'), retry_after: notice.whole('retry_after', 1, SECONDS_MAX) }
+  notice?.done()
+  reader.done()
+  return { settings: given ? { ...settings, maintenance } : settings, problems }
+}
+
+function readSettings(reader: FieldReader): SettingsEntry {
+  const timezone = reader.text('timezone')
+  if (timezone !== null && !isTimezone(timezone)) reader.problem('timezone', `must be an IANA time zone such as Europe/Moscow, got '${timezone}'`)
+  const rates = reader.map('rates')
+  const rateTexts: Record<string, string> = {}
+  for (const currency of rates?.keys() ?? []) {
+    if (!/^[A-Z]{3}$/.test(currency)) rates?.problem(currency, 'must be a currency code of three capital letters')
+    const rate = rates?.decimal(currency)
+    if (rate === '0') rates?.problem(currency, 'must be above 0')
+    if (rate !== null && rate !== undefined) rateTexts[currency] = rate
+  }
+  const rateLimit = wholes(reader, 'rate_limit', { requests: 100_000, window: SECONDS_MAX })
+  const ipBlock = wholes(reader, 'ip_block', { failures: 100_000, window: SECONDS_MAX, duration: SECONDS_MAX })
+  const resume = wholes(reader, 'stream_resume', { grace: 600, retention: SECONDS_MAX }, 0)
+  return defined({
+    timezone,
+    rates: rates === null ? null : rateTexts,
+    markup: reader.decimal('markup'),
+    rate_limit: rateLimit,
+    ip_block: ipBlock,
+    midstream_error: reader.oneOf<'free' | 'delivered'>('midstream_error', ['free', 'delivered']),
+    stream_resume: resume,
+    fetch_urls: reader.has('fetch_urls') ? reader.flag('fetch_urls', false) : null,
+  })
+}
+
+/** A map of required whole numbers, each from `least` to its bound. */
+function wholes<K extends string>(reader: FieldReader, key: string, bounds: Readonly<Record<K, number>>, least = 1): Readonly<Record<K, number>> | null {
+  const map = reader.map(key)
+  if (map === null) return null
+  const result: Partial<Record<K, number>> = {}
+  // The keys of the record are exactly K.
+  for (const name of Object.keys(bounds) as K[]) {
+    if (!map.has(name)) map.problem(name, 'is required')
+    result[name] = map.whole(name, least, bounds[name]) ?? least
+  }
+  map.done()
+  // Every key of K was set above.
+  return result as Record<K, number>
+}
+
+function readProvider(reader: FieldReader, adapters: ReadonlySet<string>): ProviderEntry {
+  const adapter = reader.required('adapter')
+  if (adapter !== '' && !adapters.has(adapter)) reader.problem('adapter', `must be one of ${[...adapters].toSorted().join(', ')}, got '${adapter}'`)
+  const baseUrl = reader.text('base_url')
+  if (baseUrl !== null && !isHttpUrl(baseUrl)) reader.problem('base_url', `must be an http or https address, got '${baseUrl}'`)
+  if (baseUrl === null && adapter !== 'sandbox' && adapters.has(adapter) && adapter !== 'openai') reader.problem('base_url', 'is required')
+  const single = reader.node('api_key')
+  const keys = single?.kind === 'list' ? reader.texts('api_key') : single === null ? null : [reader.text('api_key') ?? '']
+  const limits = reader.map('timeouts')
+  const timeouts = limits === null ? null : defined({
+    connect: limits.whole('connect', 1, 60),
+    first_byte: limits.whole('first_byte', 1, 3_600),
+    progress: limits.whole('progress', 1, 3_600),
+    total: limits.whole('total', 1, SECONDS_MAX),
+  })
+  limits?.done()
+  const entry = defined({
+    name: reader.text('name'),
+    base_url: baseUrl,
+    api_key: keys?.filter((key) => key !== '') ?? null,
+    cancel_stops_billing: reader.has('cancel_stops_billing') ? reader.flag('cancel_stops_billing', false) : null,
+    timeouts,
+  })
+  reader.done()
+  return { adapter, ...entry }
+}
+
+function isHttpUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false
+  const url = new URL(text)
+  return (url.protocol === 'http:' || url.protocol === 'https:') && url.username === '' && url.hash === '' && url.search === ''
+}
+
+function readModel(reader: FieldReader): ModelEntry {
+  const id = reader.required('id')
+  if (id !== '' && !MODEL_ID.test(id)) reader.problem('id', `must be of the form vendor/model_name, got '${id}'`)
+  const type = reader.oneOf('type', MODEL_TYPES)
+  if (type === null && !reader.has('type')) reader.problem('type', 'is required')
+  const created = reader.text('created')
+  if (created !== null && Number.isNaN(Date.parse(created))) reader.problem('created', `must be a date such as 2024-07-18, got '${created}'`)
+  if (type === 'chat' && !reader.has('context_length')) reader.problem('context_length', 'is required for a chat model')
+  const endpoints = reader.items('endpoints').map((endpoint) => readEndpoint(endpoint, type))
+  if (endpoints.length === 0) reader.problem('endpoints', 'is required: at least one way to serve the model')
+  const rest = defined({
+    name: reader.text('name'),
+    description: reader.text('description'),
+    created,
+    active: reader.has('active') ? reader.flag('active', true) : null,
+    hidden: reader.has('hidden') ? reader.flag('hidden', false) : null,
+    context_length: reader.whole('context_length', 1),
+    max_completion_tokens: reader.whole('max_completion_tokens', 1),
+    max_prompt_length: reader.whole('max_prompt_length', 1),
+    input_modalities: reader.texts('input_modalities'),
+    output_modalities: reader.texts('output_modalities'),
+    tokenizer: reader.text('tokenizer'),
+    instruct_type: reader.text('instruct_type'),
+    aliases: reader.texts('aliases'),
+    supported_voices: reader.texts('supported_voices'),
+    supported_formats: reader.texts('supported_formats'),
+    supported_sizes: reader.texts('supported_sizes'),
+    supported_durations: reader.wholes('supported_durations'),
+    supported_resolutions: reader.texts('supported_resolutions'),
+    supported_aspect_ratios: reader.texts('supported_aspect_ratios'),
+  })
+  reader.done()
+  return { id, type: type ?? 'chat', endpoints, ...rest }
+}
+
+function readEndpoint(reader: FieldReader, type: ModelType | null): EndpointEntry {
+  const price = reader.map('price')
+  if (price === null) reader.problem('price', 'is required')
+  const currency = price?.text('currency') ?? 'USD'
+  if (!/^[A-Z]{3}$/.test(currency)) price?.problem('currency', 'must be a currency code of three capital letters')
+  const prices = price === null ? {} : readPrices(price)
+  const sell = reader.map('sell')
+  const missing = type === null ? [] : missingPrices(type, new Set(Object.keys(prices)))
+  if (price !== null && missing.length > 0) reader.problem('price', `is not complete for a ${type} model: needs ${missing.join(' or ')}. The endpoint is not routable`, true)
+  const rest = defined({
+    sell: sell === null ? null : readPrices(sell),
+    supported_parameters: reader.texts('supported_parameters'),
+    context_length: reader.whole('context_length', 1),
+    max_completion_tokens: reader.whole('max_completion_tokens', 1),
+    native_responses: reader.has('native_responses') ? reader.flag('native_responses', false) : null,
+    native_completions: reader.has('native_completions') ? reader.flag('native_completions', false) : null,
+  })
+  const entry = { provider: reader.required('provider'), model: reader.required('model'), price: { currency, ...prices }, ...rest }
+  reader.done()
+  return entry
+}
+
+function readPrices(reader: FieldReader): PriceTexts {
+  const prices: Partial<Record<PriceKey, string | Record<string, string>>> = {}
+  for (const key of PRICE_KEYS) {
+    const node = reader.node(key)
+    if (node === null) continue
+    if (key === 'video_second' && node.kind === 'map') {
+      const sizes = reader.map(key)
+      const bySize: Record<string, string> = {}
+      for (const size of sizes?.keys() ?? []) bySize[size] = sizes?.decimal(size) ?? '0'
+      prices[key] = bySize
+      continue
+    }
+    const value = reader.decimal(key)
+    if (value !== null) prices[key] = value
+  }
+  reader.done()
+  return prices
+}
+
+type Defined<T> = { readonly [K in keyof T]?: Exclude<T[K], null> }
+
+/** The fields that are not null: an absent field stays absent in the document, so that defaults are not written back. */
+function defined<T extends Record<string, unknown>>(fields: T): Defined<T> {
+  // The filter removes exactly what Defined takes out of the type.
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as Defined<T>
+}
+

@@ -1,0 +1,70 @@
+import type { Endpoint, Model } from '../catalog/catalog.ts'
+import { ApiError } from '../errors.ts'
+
+/** The input of one request: bounded by its bytes at no cost, counted only when asked. */
+export interface InputMeasure {
+  /** No tokenizer makes more tokens of it. */
+  readonly bound: number
+  count(model: Model): number
+  /** Whether the provider would count the same. */
+  exact(model: Model): boolean
+}
+
+const RESERVE_TOKENS = 256
+const RESERVE_DIVISOR = 50
+/** Kept free behind a computed max_tokens, because providers frame messages in tokens of their own. */
+const FRAME_TOKENS = 64
+/** The catalogue demands a context of chat models; a model without one is bounded all the same. */
+const CONTEXT_TOKENS_DEFAULT = 131_072
+
+export function contextOf(model: Model, endpoint: Endpoint | null): number {
+  const context = model.contextLength ?? CONTEXT_TOKENS_DEFAULT
+  return Math.min(context, endpoint?.contextLength ?? context)
+}
+
+/** Most input tokens of a model: a reserve of 256 tokens and 2 % of the context absorbs the error of the count (wire.md D-10.1). */
+export function maxInputTokens(context: number): number {
+  return context - Math.min(RESERVE_TOKENS + Math.ceil(context / RESERVE_DIVISOR), Math.floor(context / 2))
+}
+
+/**
+ * Checks input and explicit `maxTokens` (null and -1 are computed later) against the model's context. Answers whether
+ * the count had to be asked; every number of a refusal comes from it.
+ */
+export function checkContext(model: Model, maxTokens: number | null, measure: InputMeasure): boolean {
+  const context = contextOf(model, null)
+  const maxInput = maxInputTokens(context)
+  const output = maxTokens === null || maxTokens === -1 ? 0 : maxTokens
+  if (measure.bound <= maxInput && measure.bound + output <= context && output < context) return false
+  const input = measure.count(model)
+  if (input > maxInput) throw inputTokensExceeded(model, context, input, maxInput)
+  if (output >= context || input + output > context) throw tokenLimitExceeded(model, context, input, output)
+  return true
+}
+
+function inputTokensExceeded({ id }: Model, context: number, input: number, maxInput: number): ApiError {
+  const message = `This model's maximum context length is ${context} tokens. Model ${id}: your input is ${input} tokens, the maximum allowed input is ${maxInput} tokens. Please reduce the length of the messages.`
+  return new ApiError('input_tokens_exceeded', message, { metadata: { context_length: context, input_tokens: input, max_input_tokens: maxInput } })
+}
+
+function tokenLimitExceeded({ id }: Model, context: number, input: number, output: number): ApiError {
+  const message = `Total token limit per request exceeded for model ${id}: input ${input} + max_tokens ${output} = ${input + output} tokens, the limit is ${context}. Reduce the length of the messages or lower max_tokens.`
+  return new ApiError('token_limit_exceeded', message)
+}
+
+/**
+ * The computed max_tokens of `-1` and of an omitted value: what the context leaves, at most `most`. Bytes stand for the
+ * count unless they would halve the answer.
+ */
+export function roomFor(context: number, most: number, model: Model, measure: InputMeasure, counted: boolean): { readonly tokens: number; readonly counted: boolean } {
+  const left = (input: number): number => Math.max(1, Math.min(most, context - input - FRAME_TOKENS))
+  const byBytes = left(measure.bound)
+  if (!counted && byBytes * 2 >= most) return { tokens: byBytes, counted: false }
+  return { tokens: left(measure.count(model)), counted: true }
+}
+
+/** in′ of wire.md D-10.2: the count with a margin where the provider may count otherwise, and never more than the bytes. */
+export function countedInput(measure: InputMeasure, model: Model): number {
+  const count = measure.count(model)
+  return Math.min(measure.bound, measure.exact(model) ? count : Math.ceil((count * 11) / 10) + FRAME_TOKENS)
+}

@@ -1,0 +1,117 @@
+import type { Endpoint, Model } from '../catalog/catalog.ts'
+import { ApiError } from '../errors.ts'
+import type { ChatRequest } from '../kinds/chat-request.ts'
+import { compare, parseDecimal, shift, type Decimal } from '../money.ts'
+
+/** Parameter names that each adapter's protocol carries, for endpoints whose catalogue row does not list their own. */
+export type AdapterParameters = ReadonlyMap<string, { readonly supportedParameters: readonly string[] }>
+
+/** What of a request decides which endpoints of a model can serve it. */
+export interface EndpointNeeds {
+  readonly model: Model
+  readonly request: ChatRequest
+  readonly inputTokens: number
+  /** null = computed later. */
+  readonly maxTokens: number | null
+  readonly adapters: AdapterParameters
+}
+
+/** Preferences that can leave nothing, in the order they are applied. */
+export type Preference = 'only' | 'ignore' | 'max_price' | 'require_parameters' | 'order'
+
+const SOFT_PARAMETERS = ['tools', 'response_format', 'verbosity']
+
+/** The endpoints that can serve the request and satisfy its preferences (wire.md D-8.1); throws D-8.2 where none is left. */
+export function eligibleEndpoints(needs: EndpointNeeds): readonly Endpoint[] {
+  const { model, request, adapters } = needs
+  const able = capableEndpoints(needs)
+  const excludedBy: Preference[] = []
+  const keep = (endpoints: readonly Endpoint[], preference: Preference, keeps: (endpoint: Endpoint) => boolean): readonly Endpoint[] => {
+    const kept = endpoints.filter(keeps)
+    if (kept.length < endpoints.length) excludedBy.push(preference)
+    return kept
+  }
+  const { only, ignore, maxPrice, requireParameters, order, allowFallbacks } = request.provider
+  let left = able
+  if (only !== null) left = keep(left, 'only', (endpoint) => isNamed(endpoint, only))
+  if (ignore.length > 0) left = keep(left, 'ignore', (endpoint) => !isNamed(endpoint, ignore))
+  if (Object.keys(maxPrice).length > 0) left = keep(left, 'max_price', (endpoint) => withinMaxPrice(endpoint, maxPrice))
+  if (requireParameters) left = keep(left, 'require_parameters', (endpoint) => sentParameters(request).every((name) => supports(endpoint, name, adapters)))
+  else left = preferSupporting(left, request, adapters)
+  if (order.length > 0 && !allowFallbacks) left = keep(left, 'order', (endpoint) => isNamed(endpoint, order))
+  if (left.length === 0) throw noneLeft(model.id, excludedBy)
+  return left
+}
+
+/** Endpoints that can carry `n`, the input and the output asked for; the last two only where some endpoint can. */
+function capableEndpoints({ model, request, inputTokens, maxTokens, adapters }: EndpointNeeds): readonly Endpoint[] {
+  const able = request.n === 1 ? model.endpoints : model.endpoints.filter((endpoint) => supports(endpoint, 'n', adapters))
+  if (able.length === 0) throw new ApiError('invalid_input', `n: must be 1, no provider of model '${model.id}' supports more`)
+  const fitting = someOf(able, ({ contextLength }) => contextLength === null || inputTokens + (maxTokens ?? 1) <= contextLength)
+  const long = someOf(fitting, ({ maxCompletionTokens }) => maxTokens === null || maxCompletionTokens === null || maxTokens <= maxCompletionTokens)
+  // An endpoint whose output cannot be capped is held for at its maximum, so it comes in only where nothing better is.
+  return someOf(long, (endpoint) => canCapOutput(endpoint, adapters))
+}
+
+function someOf(endpoints: readonly Endpoint[], keeps: (endpoint: Endpoint) => boolean): readonly Endpoint[] {
+  const kept = endpoints.filter(keeps)
+  return kept.length > 0 ? kept : endpoints
+}
+
+/** Whether the endpoint takes an output cap, under either of its names. */
+export function canCapOutput(endpoint: Endpoint, adapters: AdapterParameters): boolean {
+  return supports(endpoint, 'max_tokens', adapters) || supports(endpoint, 'max_completion_tokens', adapters)
+}
+
+function supports(endpoint: Endpoint, parameter: string, adapters: AdapterParameters): boolean {
+  const names = endpoint.supportedParameters ?? adapters.get(endpoint.provider.adapter)?.supportedParameters
+  return names === undefined || names.includes(parameter)
+}
+
+/** Whether a list of slugs or display names, lower-cased, names the endpoint's provider; `google-vertex` also names `google-vertex/us-east5`. */
+export function isNamed({ provider, id }: Endpoint, names: readonly string[]): boolean {
+  return names.some((name) => namesProvider(name, provider.slug.toLowerCase(), provider.name.toLowerCase(), id.toLowerCase()))
+}
+
+function namesProvider(name: string, slug: string, displayName: string, id: string): boolean {
+  return name === slug || name === displayName || name === id || slug.startsWith(`${name}/`)
+}
+
+function withinMaxPrice({ sell }: Endpoint, maxPrice: ChatRequest['provider']['maxPrice']): boolean {
+  // RUB per 1M tokens and micro-rubles per token are the same number.
+  return (
+    within(sell.input, maxPrice.prompt, 0) &&
+    within(sell.output, maxPrice.completion, 0) &&
+    within(sell.request, maxPrice.request, 6) &&
+    within(sell.image_input, maxPrice.image, 6)
+  )
+}
+
+function within(price: Decimal, limit: string | undefined, places: number): boolean {
+  const max = limit === undefined ? null : parseDecimal(limit)
+  return max === null || compare(price, shift(max, places)) <= 0
+}
+
+/** Names of the parameters that the client sent, as `supportedParameters` spells them. */
+function sentParameters(request: ChatRequest): readonly string[] {
+  const names = Object.keys(request.parameters).filter((name) => name !== 'modalities')
+  if (request.tools !== null) names.push('tools')
+  if (request.toolChoice !== null) names.push('tool_choice')
+  if (request.responseFormat !== null) names.push('response_format')
+  return names
+}
+
+/** Parameters that change what the answer is good for: where some endpoints support one that was sent, the others are left out. */
+function preferSupporting(endpoints: readonly Endpoint[], request: ChatRequest, adapters: AdapterParameters): readonly Endpoint[] {
+  const sent = new Set(sentParameters(request))
+  let left = endpoints
+  for (const name of SOFT_PARAMETERS) {
+    if (sent.has(name)) left = someOf(left, (endpoint) => supports(endpoint, name, adapters))
+  }
+  return left
+}
+
+function noneLeft(modelId: string, excludedBy: readonly Preference[]): ApiError {
+  const message = `No providers of model '${modelId}' match your routing preferences (${excludedBy.join(', ')}). Relax them or choose another model`
+  return new ApiError('no_available_provider', message, { metadata: { excluded_by: excludedBy } })
+}

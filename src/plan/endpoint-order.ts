@@ -1,0 +1,122 @@
+import type { Endpoint } from '../catalog/catalog.ts'
+import type { ChatRequest, ProviderPreferences } from '../kinds/chat-request.ts'
+import { compare, type Decimal } from '../money.ts'
+import { eligibleEndpoints, isNamed, type EndpointNeeds } from './endpoint-filter.ts'
+import { worstCost, worstPrice } from './worst-price.ts'
+
+/** Each endpoint is tried at most once and a request at most four times (wire.md D-8.3). */
+const ATTEMPTS_MAX = 4
+/** Output expected of a request that names none, for comparing prices. */
+const EXPECTED_OUTPUT_TOKENS = 512
+
+/** Measured state of the endpoints; null where nothing is known. */
+export interface EndpointHealth {
+  /** Its latest attempt failed less than 30 s ago. */
+  unhealthy(endpointId: string): boolean
+  /** p50 output tokens per second. */
+  throughput(endpointId: string): number | null
+  /** p50 time to the first token, ms. */
+  latency(endpointId: string): number | null
+}
+
+export interface OrderRequest extends EndpointNeeds {
+  /** The routing suffix of the model's name; it overrides the request's own sort. */
+  readonly sort: ProviderPreferences['sort']
+  readonly health: EndpointHealth
+  /** Uniform in [0, 1). */
+  readonly random: () => number
+}
+
+interface Priced {
+  readonly endpoint: Endpoint
+  /** Of this request, with the output it is expected to have. */
+  readonly cost: Decimal
+}
+
+/** The endpoints of one model that may serve a request, in the order to try them (wire.md D-8.1); never empty. */
+export function orderEndpoints(wish: OrderRequest): readonly Endpoint[] {
+  const { request, inputTokens, maxTokens } = wish
+  const { order, allowFallbacks } = request.provider
+  const priced = eligibleEndpoints(wish).map((endpoint) => ({
+    endpoint,
+    cost: worstCost(worstPrice(endpoint.sell, request), inputTokens, maxTokens ?? EXPECTED_OUTPUT_TOKENS, request.n),
+  }))
+  const listed = priced.filter(({ endpoint }) => isNamed(endpoint, order)).toSorted((left, right) => rank(left, order) - rank(right, order) || byCost(left, right))
+  const others = sorted(priced.filter((candidate) => !listed.includes(candidate)), wish)
+  const ordered = [...listed, ...others].map(({ endpoint }) => endpoint)
+  return ordered.slice(0, !allowFallbacks && order.length === 0 ? 1 : ATTEMPTS_MAX)
+}
+
+function rank({ endpoint }: Priced, order: readonly string[]): number {
+  return order.findIndex((name) => isNamed(endpoint, [name]))
+}
+
+function byCost(left: Priced, right: Priced): number {
+  return compare(left.cost, right.cost)
+}
+
+function sorted(candidates: readonly Priced[], wish: OrderRequest): readonly Priced[] {
+  const sort = wish.sort ?? wish.request.provider.sort
+  switch (sort) {
+    case 'price':
+      return candidates.toSorted(byCost)
+    case 'throughput':
+      return byMetric(candidates, ({ endpoint }) => negative(wish.health.throughput(endpoint.id)))
+    case 'latency':
+      return byMetric(candidates, ({ endpoint }) => wish.health.latency(endpoint.id))
+    case null:
+      return balanced(candidates, wish)
+  }
+}
+
+function negative(value: number | null): number | null {
+  return value === null ? null : -value
+}
+
+/** Ascending, unknown last, ties by cost. Each metric is read once: it moves while requests end. */
+function byMetric(candidates: readonly Priced[], metricOf: (candidate: Priced) => number | null): readonly Priced[] {
+  return candidates
+    .map((candidate) => ({ candidate, metric: metricOf(candidate) ?? Number.MAX_VALUE }))
+    .toSorted((left, right) => left.metric - right.metric || byCost(left.candidate, right.candidate))
+    .map(({ candidate }) => candidate)
+}
+
+/** Healthy first: one of them drawn by 1/price², the rest by price; the unhealthy last. */
+function balanced(candidates: readonly Priced[], { health, request, random }: OrderRequest): readonly Priced[] {
+  const byPrice = candidates.toSorted(byCost)
+  const healthy = byPrice.filter(({ endpoint }) => !health.unhealthy(endpoint.id))
+  const unhealthy = byPrice.filter((candidate) => !healthy.includes(candidate))
+  const first = drawn(healthy, fraction(request, random))
+  return first === null ? unhealthy : [first, ...healthy.filter((candidate) => candidate !== first), ...unhealthy]
+}
+
+/** Requests of one session draw alike, so that they stay with one provider and meet its prompt cache. */
+function fraction({ sessionId }: ChatRequest, random: () => number): number {
+  if (sessionId === null) return random()
+  let hash = 0x811c9dc5
+  for (let index = 0; index < sessionId.length; index += 1) hash = Math.imul(hash ^ sessionId.charCodeAt(index), 0x01000193)
+  return (hash >>> 0) / 2 ** 32
+}
+
+/** `candidates` ascend by cost. Free ones share the draw among themselves: their weight is without bound. */
+function drawn(candidates: readonly Priced[], at: number): Priced | null {
+  const free = candidates.filter(({ cost }) => cost.digits === 0n)
+  const pool = free.length > 0 ? free : candidates
+  const weights = pool.map(({ cost }) => weightOf(cost, pool[0]?.cost ?? cost))
+  let left = at * weights.reduce((total, weight) => total + weight, 0)
+  for (const [index, candidate] of pool.entries()) {
+    left -= weights[index] ?? 0
+    if (left < 0) return candidate
+  }
+  return pool.at(-1) ?? null
+}
+
+/** 1/price², relative to the cheapest, so that no price under- or overflows. A float is enough: it weighs a draw and no money. */
+function weightOf(cost: Decimal, cheapest: Decimal): number {
+  if (cost.digits === 0n) return 1
+  return (asNumber(cheapest) / asNumber(cost)) ** 2
+}
+
+function asNumber({ digits, scale }: Decimal): number {
+  return Number(digits) / 10 ** scale
+}
