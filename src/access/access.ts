@@ -11,7 +11,6 @@ import { KeyCache, refusalOf, type KnownKey } from './key-cache.ts'
 import type { Principal } from './principal.ts'
 import { rateHeaders, RateLimiter } from './rate-limit.ts'
 
-const AUTHORIZATION_BYTES_MAX = 256
 export const ADMIN_TOKEN_LENGTH_MIN = 32
 /** How often a success refreshes the guard's memory of (address, key): far below the day it lasts. */
 const PROVE_EVERY_MS = 60_000
@@ -151,11 +150,11 @@ class AccessStage implements Access {
   }
 }
 
-/** The token of `Authorization: Bearer x`; null when there is none. An oversized one is no key of ours. */
+/** The token of `Authorization: Bearer x`; null when there is none. */
 function bearer(header: string | undefined): string | null {
   if (header === undefined || header.length <= 7) return null
   if (!header.startsWith('Bearer ') && header.slice(0, 7).toLowerCase() !== 'bearer ') return null
-  const token = header.slice(7, AUTHORIZATION_BYTES_MAX + 1).trim()
+  const token = header.slice(7).trim()
   return token === '' ? null : token
 }
 

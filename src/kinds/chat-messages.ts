@@ -25,7 +25,7 @@ function parseMessage(raw: unknown, path: string): ChatMessage {
   if (name !== undefined) message.name = name
   if (role === 'assistant') readAssistant(raw, message, path)
   if (role === 'tool') message.tool_call_id = toolCallId(raw, path)
-  const content = contentOf(field(raw, 'content'), path, field(raw, 'cache_control'))
+  const content = contentOf(field(raw, 'content'), path)
   if (content === null && !saysSomething(message)) throw badFormat(path, 'content is required')
   message.content = content
   return message

@@ -6,10 +6,9 @@ const TYPES = ['text', 'image_url', 'input_audio', 'file', 'video_url', 'refusal
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/
 
 /** The content of a message: text, a non-empty list of parts, or null where none was given. */
-export function contentOf(raw: unknown, path: string, cacheControl: unknown): string | readonly ChatPart[] | null {
+export function contentOf(raw: unknown, path: string): string | readonly ChatPart[] | null {
   if (raw === undefined) return null
-  // A cache mark on the message itself means its whole text; only parts can carry it upstream.
-  if (typeof raw === 'string') return cacheControl === undefined || raw === '' ? raw : [{ type: 'text', text: raw, cache_control: copyJson(cacheControl, path) }]
+  if (typeof raw === 'string') return raw
   if (!Array.isArray(raw)) throw bad(path, 'content must be a string or an array of content parts')
   if (raw.length === 0) throw bad(path, 'content must not be an empty array')
   return raw.map((part: unknown, index) => partOf(part, `${path}.content[${index}]`))

@@ -105,7 +105,7 @@ export class LedgerBatch {
   #settle(request: SettleRequest): SettleOutcome {
     const hold = this.#rows.holds.get(request.generationId)
     if (hold === undefined) return { status: 'not_open', state: 'missing' }
-    if (hold.state === 'voided') return { status: 'not_open', state: 'voided' }
+    if (hold.state === 'voided' || closedAfterExpiry(hold)) return { status: 'not_open', state: 'voided' }
     if (hold.state === 'settled' || hold.state === 'settled_late') {
       return { status: 'replayed', chargedMicro: hold.chargedMicro ?? 0n, shortfallMicro: hold.shortfallMicro ?? 0n }
     }
@@ -130,12 +130,16 @@ export class LedgerBatch {
   #void(request: VoidRequest): VoidOutcome {
     const hold = this.#rows.holds.get(request.generationId)
     if (hold === undefined) return { status: 'not_open', state: 'missing' }
-    if (hold.state === 'voided') return { status: 'replayed' }
+    if (hold.state === 'voided' || closedAfterExpiry(hold)) return { status: 'replayed' }
     if (hold.state === 'settled' || hold.state === 'settled_late') return { status: 'not_open', state: 'settled' }
     const { account, key } = this.#owners(hold)
     if (hold.state === 'open') {
       this.#move(account, key, hold.amountMicro, -hold.amountMicro)
       this.#end(hold, 'voided', request.atMs, null, null)
+    } else {
+      // Its money is back already and `expired` is its final state: a charge of nothing marks that no settle may come.
+      hold.chargedMicro = 0n
+      this.#endedHolds.add(hold)
     }
     if (request.insuredMicro > 0n) this.#entries.push(entry('insured', 'insured', 'world', request.insuredMicro, hold, request.atMs))
     if (request.record !== null) {
@@ -218,6 +222,11 @@ function refusal(account: AccountRow | undefined, key: KeyRow | undefined, atMs:
   if (account.status === 'deactivated') return 'account_deactivated'
   if (account.status === 'locked') return 'api_locked'
   return key.disabled ? 'key_deactivated' : null
+}
+
+/** An expired hold whose request ended free: voided but for the name of its state. */
+function closedAfterExpiry(hold: HoldRow): boolean {
+  return hold.state === 'expired' && hold.chargedMicro !== null
 }
 
 function newHold(request: HoldRequest): HoldRow {

@@ -1,5 +1,6 @@
 import { ApiError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
+import { StoreUnavailableError } from '../store/store-unavailable-error.ts'
 import type { GenerationRecord } from './generation-record.ts'
 import { LedgerBatch } from './ledger-core.ts'
 import type {
@@ -13,6 +14,9 @@ const LEASE_MS = 60_000
 const RENEW_MS = 20_000
 const SWEEP_MS = 15_000
 const PERIODS_CACHE_MS = 1_000
+/** How long the end of an answer waits for its settle (reliability.md 5), and how often it is tried meanwhile. */
+const OUTLAST_MS = 2_000
+const OUTLAST_PAUSE_MS = 100
 
 export interface LedgerPorts {
   readonly store: LedgerStore
@@ -27,6 +31,8 @@ export interface LedgerPorts {
 
 interface Queued {
   readonly operation: LedgerOperation
+  /** Set when the store was first found down. */
+  giveUpAtMs: number | null
   readonly resolve: (outcome: LedgerOutcome) => void
   readonly reject: (error: Error) => void
 }
@@ -50,8 +56,8 @@ export class Ledger {
   /** Recovers the holds of a dead process, then keeps leases alive and sweeps the ended ones. Answers how many were recovered. */
   async start(): Promise<number> {
     const recovered = this.#ports.singleProcess ? await this.#recover() : 0
-    this.#repeat(RENEW_MS, () => this.#renew())
-    this.#repeat(SWEEP_MS, () => this.#sweep())
+    this.#repeat(RENEW_MS, () => this.renew())
+    this.#repeat(SWEEP_MS, () => this.sweep())
     return recovered
   }
 
@@ -115,7 +121,7 @@ export class Ledger {
     // A settle or void is never refused: its hold is open and must end.
     if (operation.op === 'hold' && this.#queue.length >= QUEUE_MAX) return Promise.reject(storeUnavailable(null))
     return new Promise((resolve, reject) => {
-      this.#queue.push({ operation, resolve, reject })
+      this.#queue.push({ operation, giveUpAtMs: null, resolve, reject })
       this.#writing ??= this.#drain()
     })
   }
@@ -153,13 +159,38 @@ export class Ledger {
     }
   }
 
-  /** One poisoned operation must not fail its neighbours: each is tried again alone. */
+  /** One poisoned operation must not fail its neighbours: halves are tried until it stands alone. */
   async #splitOrFail(batch: readonly Queued[], thrown: unknown): Promise<void> {
+    if (thrown instanceof StoreUnavailableError) {
+      await this.#outlast(batch, thrown)
+      return
+    }
     if (batch.length > 1) {
-      for (const queued of batch) await this.#write([queued])
+      const middle = Math.ceil(batch.length / 2)
+      await this.#write(batch.slice(0, middle))
+      await this.#write(batch.slice(middle))
       return
     }
     for (const queued of batch) queued.reject(storeUnavailable(thrown))
+  }
+
+  /**
+   * The store does not answer. A hold is refused at once, its request has cost nothing yet; a settle or void is sent
+   * again until its time is over, since by then the answer exists and its id makes the repeat harmless.
+   */
+  async #outlast(batch: readonly Queued[], thrown: StoreUnavailableError): Promise<void> {
+    const nowMs = this.#ports.clock.monotonic()
+    const waiting: Queued[] = []
+    for (const queued of batch) {
+      if (queued.operation.op === 'settle' || queued.operation.op === 'void') queued.giveUpAtMs ??= nowMs + OUTLAST_MS
+      if (queued.giveUpAtMs !== null && nowMs < queued.giveUpAtMs) waiting.push(queued)
+      else queued.reject(storeUnavailable(thrown))
+    }
+    if (waiting.length === 0) return
+    await new Promise<void>((resolve) => {
+      this.#ports.clock.after(OUTLAST_PAUSE_MS, resolve)
+    })
+    this.#queue.unshift(...waiting)
   }
 
   async #recover(): Promise<number> {
@@ -168,14 +199,18 @@ export class Ledger {
     return holds.length
   }
 
-  async #renew(): Promise<void> {
+  /** Moves the leases of the holds that run here; done every 20 s. */
+  async renew(): Promise<void> {
     if (this.#running.size > 0) await this.#ports.store.renewLeases([...this.#running], this.#ports.clock.now() + LEASE_MS)
   }
 
-  async #sweep(): Promise<void> {
+  /** Gives back the money of holds whose process renews them no more; done every 15 s. */
+  async sweep(): Promise<void> {
     const atMs = this.#ports.clock.now()
     const holds = await this.#ports.store.openHolds(atMs)
-    await Promise.all(holds.map(({ id }) => this.#submit({ op: 'expire', generationId: id, atMs })))
+    // A clock that jumped ahead must not expire what still runs here: its lease is only late to be renewed.
+    const lost = holds.filter(({ id }) => !this.#running.has(id))
+    await Promise.all(lost.map(({ id }) => this.#submit({ op: 'expire', generationId: id, atMs })))
   }
 
   #repeat(everyMs: number, task: () => Promise<void>): void {

@@ -26,7 +26,7 @@ export interface PlanRequest {
   readonly health: EndpointHealth
   /** Uniform in [0, 1). */
   readonly random: () => number
-  readonly tokens: TokenCounter
+  readonly tokens: Pick<TokenCounter, 'countChat'>
   /** Adapter name → what its protocol carries; without it every endpoint that lists no parameters carries all. */
   readonly adapters?: AdapterParameters
   /** Without `/v1/`, for messages. */
@@ -72,7 +72,7 @@ export function planChat(input: PlanRequest): Plan {
  * The same plan held by the token count, for the moment the hold by bytes was refused; null when the count makes it
  * no cheaper, so that the refusal stands with the plan's own amount.
  */
-export function recountedHold(plan: Plan, request: ChatRequest, tokens: TokenCounter): Plan | null {
+export function recountedHold(plan: Plan, request: ChatRequest, tokens: Pick<TokenCounter, 'countChat'>): Plan | null {
   const measure = measureInput(request, tokens)
   const drafts = plan.candidates.map(({ model, endpoint, sendMaxTokens }) => ({
     model,
@@ -86,7 +86,7 @@ export function recountedHold(plan: Plan, request: ChatRequest, tokens: TokenCou
   return recounted.holdMicro < plan.holdMicro ? recounted : null
 }
 
-function measureInput(request: ChatRequest, tokens: TokenCounter): InputMeasure {
+function measureInput(request: ChatRequest, tokens: Pick<TokenCounter, 'countChat'>): InputMeasure {
   const counts = new Map<string | null, number>()
   return {
     bound: inputBound(request),

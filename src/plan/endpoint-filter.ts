@@ -20,6 +20,14 @@ export interface EndpointNeeds {
 export type Preference = 'only' | 'ignore' | 'max_price' | 'require_parameters' | 'order'
 
 const SOFT_PARAMETERS = ['tools', 'response_format', 'verbosity']
+/** Labels and hints that change no answer: nobody means to lose a provider for them. */
+const LABELS = ['user', 'metadata', 'prompt_cache_key', 'safety_identifier', 'service_tier', 'include_reasoning', 'modalities']
+/** Two names of one ability. */
+const SAME_ABILITY: ReadonlyMap<string, string> = new Map([
+  ['max_tokens', 'max_completion_tokens'],
+  ['reasoning_effort', 'reasoning'],
+  ['reasoning', 'reasoning_effort'],
+])
 
 /** The endpoints that can serve the request and satisfy its preferences (wire.md D-8.1); throws D-8.2 where none is left. */
 export function eligibleEndpoints(needs: EndpointNeeds): readonly Endpoint[] {
@@ -60,12 +68,12 @@ function someOf(endpoints: readonly Endpoint[], keeps: (endpoint: Endpoint) => b
 
 /** Whether the endpoint takes an output cap, under either of its names. */
 export function canCapOutput(endpoint: Endpoint, adapters: AdapterParameters): boolean {
-  return supports(endpoint, 'max_tokens', adapters) || supports(endpoint, 'max_completion_tokens', adapters)
+  return supports(endpoint, 'max_tokens', adapters)
 }
 
 function supports(endpoint: Endpoint, parameter: string, adapters: AdapterParameters): boolean {
   const names = endpoint.supportedParameters ?? adapters.get(endpoint.provider.adapter)?.supportedParameters
-  return names === undefined || names.includes(parameter)
+  return names === undefined || names.includes(parameter) || names.includes(SAME_ABILITY.get(parameter) ?? parameter)
 }
 
 /** Whether a list of slugs or display names, lower-cased, names the endpoint's provider; `google-vertex` also names `google-vertex/us-east5`. */
@@ -94,7 +102,8 @@ function within(price: Decimal, limit: string | undefined, places: number): bool
 
 /** Names of the parameters that the client sent, as `supportedParameters` spells them. */
 function sentParameters(request: ChatRequest): readonly string[] {
-  const names = Object.keys(request.parameters).filter((name) => name !== 'modalities')
+  const names = Object.keys(request.parameters).filter((name) => !LABELS.includes(name))
+  if (request.maxTokens !== null && request.maxTokens !== -1) names.push('max_tokens')
   if (request.tools !== null) names.push('tools')
   if (request.toolChoice !== null) names.push('tool_choice')
   if (request.responseFormat !== null) names.push('response_format')

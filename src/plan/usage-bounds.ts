@@ -75,21 +75,22 @@ function clamp(usage: Partial<Record<Meter, number>>, reported: Usage, meters: r
     const units = reported[meter]
     if (units !== undefined) usage[meter] = bounded(units, max)
   }
-  const total = sum(usage, meters)
-  if (total <= max) return
+  // Each number alone is safe, their sum may not be.
+  const total = meters.reduce((units, meter) => units + BigInt(usage[meter] ?? 0), 0n)
+  if (total <= BigInt(max)) return
   let left = max
   for (const meter of meters) {
-    const share = Number((BigInt(usage[meter] ?? 0) * BigInt(max)) / BigInt(total))
+    const share = Number((BigInt(usage[meter] ?? 0) * BigInt(max)) / total)
     if (usage[meter] !== undefined) usage[meter] = share
     left -= share
   }
   usage[meters[0]] = (usage[meters[0]] ?? 0) + left
 }
 
-/** One number of a provider as a whole number from 0 to `max`; what is no number at all counts as `max`. */
+/** One number of a provider as a whole number of at least 0; what is no safe integer even when rounded up counts as `max`. */
 function bounded(units: number, max: number): number {
-  if (Number.isNaN(units)) return max
-  return Math.min(Math.max(Math.ceil(units), 0), max)
+  const whole = Math.max(Math.ceil(units), 0)
+  return Number.isSafeInteger(whole) ? whole : max
 }
 
 function reportOf(usage: Usage): UsageReport {

@@ -2,13 +2,15 @@ import { ApiError, asApiError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { BillingBasis, GenerationRecord, GenerationStatus } from '../ledger/generation-record.ts'
+import type { ChatAnswer, ChunkIdentity, StreamEnd, UsageReport } from '../kinds/chat-answer.ts'
 import type { ChatRequest } from '../kinds/chat-request.ts'
 import { renderChatAnswer, streamErrorTail, streamTail, usageBody } from '../kinds/chat-render.ts'
 import { chargeMicro } from '../meters.ts'
 import type { Micro } from '../money.ts'
 import type { Candidate, Plan } from '../plan/plan.ts'
+import { inputAtLeast, type TokenCounter } from '../plan/token-count.ts'
 import { boundUsage, countedReport } from '../plan/usage-bounds.ts'
-import type { AdapterTable, AttemptFailure, ChatAnswer, ChunkIdentity, RunningCall, StreamEnd, StreamSink, UsageReport } from '../providers/adapter.ts'
+import type { AdapterTable, AttemptFailure, RunningCall, StreamSink } from '../providers/adapter.ts'
 import { errorOfAttempts, isUnhealthy, mayFallBack, mayRotateKey, midStreamError, type FailedAttempt } from './attempt-error.ts'
 import type { DrainSlots } from './drain-slots.ts'
 import type { EndpointHealthBook } from './endpoint-health.ts'
@@ -33,8 +35,7 @@ export interface GenerationPorts {
   readonly health: EndpointHealthBook
   readonly keyPools: KeyPools
   readonly drains: DrainSlots
-  readonly countText: (text: string, tokenizer: string | null) => number
-  readonly countInput: (request: ChatRequest, tokenizer: string | null) => number
+  readonly tokens: TokenCounter
 }
 
 /** One admitted, held request. */
@@ -195,7 +196,7 @@ export class Generation {
   }
 
   #newCounter(): TextCounter {
-    return new TextCounter((text) => this.#ports.countText(text, this.#candidate.model.tokenizer))
+    return new TextCounter((text) => this.#ports.tokens.countText(text, this.#candidate.model.tokenizer))
   }
 
   #attempt(): void {
@@ -341,14 +342,15 @@ export class Generation {
     if (usage === null) return { ...this.#countedVerdict(status, 'counted'), finish, native }
     const { report, flagged } = boundUsage(usage, {
       maxTokens: this.input.plan.maxTokens * this.input.request.n,
-      inputTokensBound: this.input.plan.inputTokensBound,
+      n: this.input.request.n,
       countInput: () => this.#countInput(),
+      countAtLeast: () => inputAtLeast(this.input.request),
     })
     return { status, basis: this.#draining ? 'drained' : 'provider_usage', report, flagged, error: null, finish, native }
   }
 
   #countInput(): number {
-    return this.#ports.countInput(this.input.request, this.#candidate.model.tokenizer)
+    return this.#ports.tokens.countChat(this.input.request, this.#candidate.model.tokenizer)
   }
 
   #countedVerdict(status: GenerationStatus, basis: BillingBasis): Verdict {

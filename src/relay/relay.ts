@@ -8,6 +8,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { IdSource } from '../lib/ids.ts'
 import { AMOUNT_MICRO_MAX, type Micro } from '../money.ts'
 import { planChat, recountedHold } from '../plan/chat-plan.ts'
+import { InsufficientBalanceError } from '../plan/insufficient-balance.ts'
 import type { Plan } from '../plan/plan.ts'
 import { BufferBudget, EventBuffer } from './event-buffer.ts'
 import { Generation, type GenerationInput, type GenerationPorts } from './generation.ts'
@@ -145,6 +146,7 @@ export class Relay {
         keyId: call.principal.keyId,
         amountMicro: plan.holdMicro,
         priceVersion: plan.snapshot.priceVersion,
+        subject: { type: 'chat', model: plan.candidates[0]?.model.id ?? '', requestId: call.requestId, streamed: call.request.stream },
       })
       if (outcome.status === 'held') return plan
       if (outcome.status === 'refused') throw refusal(outcome.reason, call.principal)
@@ -164,13 +166,15 @@ export class Relay {
       funds,
       health: this.#ports.health,
       random: this.#ports.random,
+      tokens: this.#ports.tokens,
+      adapters: this.#ports.adapters,
     })
   }
 
   #smallerPlan(call: PaidCall, plan: Plan, funds: Funds, outcome: HoldOutcome): Plan | null {
     if (outcome.status === 'insufficient_balance') funds.availableMicro = outcome.availableMicro
     if (outcome.status === 'limit_exceeded') funds.keyRoomMicro = room(outcome)
-    const smaller = call.request.maxTokens === null && plan.holdMicro > 0n ? this.#affordablePlan(call, funds, outcome) : recountedHold(plan, call.request)
+    const smaller = call.request.maxTokens === null && plan.holdMicro > 0n ? this.#affordablePlan(call, funds, outcome) : recountedHold(plan, call.request, this.#ports.tokens)
     return smaller !== null && smaller.holdMicro < plan.holdMicro ? smaller : null
   }
 
@@ -179,8 +183,7 @@ export class Relay {
       return this.#plan(call, funds)
     } catch (thrown) {
       // The plan says what the smallest answer needs; where the key is the bound, the refusal is the key's.
-      const required = thrown instanceof ApiError && thrown.errorName === 'insufficient_balance' ? thrown.details.metadata?.['required_micro'] : undefined
-      if (outcome.status === 'limit_exceeded' && typeof required === 'bigint') throw this.#unaffordable(outcome, required)
+      if (outcome.status === 'limit_exceeded' && thrown instanceof InsufficientBalanceError) throw this.#unaffordable(outcome, thrown.requiredMicro)
       throw thrown
     }
   }

@@ -1,7 +1,7 @@
 import type { ApiError } from '../errors.ts'
 import type { BillingBasis, GenerationRecord, GenerationStatus } from '../ledger/generation-record.ts'
 import type { Candidate } from '../plan/plan.ts'
-import type { UsageReport } from '../providers/adapter.ts'
+import type { UsageReport } from '../kinds/chat-answer.ts'
 import type { GenerationInput } from './generation.ts'
 
 /** What became of a generation, decided before the ledger is told. */

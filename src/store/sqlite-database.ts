@@ -4,6 +4,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import type { Database, Row, Sql, SqlValue } from './database.ts'
 
 const STATEMENTS_MAX = 256
+const SQLITE_BUSY = 5
 
 /**
  * The embedded store's file. Commits run with synchronous=NORMAL and are made durable by an fdatasync of the WAL in the
@@ -46,7 +47,8 @@ export class SqliteDatabase implements Database {
       this.prepare('COMMIT').run()
       return result
     } catch (thrown) {
-      this.prepare('ROLLBACK').run()
+      // A full disk has rolled back by itself already.
+      if (this.#database.isTransaction) this.prepare('ROLLBACK').run()
       throw thrown
     }
   }
@@ -124,8 +126,9 @@ function takeLock(directory: string): DatabaseSync {
   try {
     lock.exec('PRAGMA locking_mode=EXCLUSIVE; PRAGMA busy_timeout=0; BEGIN EXCLUSIVE')
     return lock
-  } catch {
+  } catch (thrown) {
     lock.close()
+    if (!(thrown instanceof Error && 'errcode' in thrown && thrown.errcode === SQLITE_BUSY)) throw thrown
     throw new StoreBusyError(`The data directory ${directory} is in use by another Tollgate process. Stop it, or set TOLLGATE_DATA to another directory.`)
   }
 }

@@ -1,0 +1,208 @@
+import assert from 'node:assert/strict'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import { test } from 'node:test'
+import { movingClock, type MovingClock } from '../../test/harness/moving-clock.ts'
+import type { AccessResult } from '../http/edge.ts'
+import { randomIds } from '../lib/ids.ts'
+import type { AccountRecord, KeyOwner, KeyRecord } from '../store/store.ts'
+import { createAccess, type Access, type AccessOptions } from './access.ts'
+import { digestText, generateKey } from './api-key.ts'
+import type { Principal } from './principal.ts'
+
+const IP = '203.0.113.9'
+const ADMIN_TOKEN = 'an-admin-token-of-forty-characters-00000'
+const ACCOUNT: AccountRecord = {
+  id: 'acc_1', name: 'one', email: null, status: 'active', defaultModel: null, rateLimit: null, allowedModels: ['a', 'b'],
+  availableMicro: 0n, heldMicro: 0n, createdAtMs: 0,
+}
+const KEY: KeyRecord = {
+  id: 'key_1', accountId: 'acc_1', name: 'k', label: 'l', disabled: false, limitMicro: null, limitReset: null, expiresAtMs: null,
+  allowedModels: ['b', 'c'], createdAtMs: 0, lastUsedAtMs: null,
+}
+
+class Desk {
+  readonly clock: MovingClock = movingClock()
+  readonly key = generateKey(randomIds())
+  readonly owners = new Map<string, KeyOwner>([[digestText(this.key), { key: KEY, account: ACCOUNT }]])
+  readonly touched: string[][] = []
+  lookups = 0
+  down = false
+  readonly access: Access
+
+  constructor(options: Partial<AccessOptions> = {}) {
+    this.access = createAccess({
+      keys: {
+        findByDigest: (digest) => {
+          this.lookups += 1
+          return this.down ? Promise.reject(new Error('no store')) : Promise.resolve(this.owners.get(digest.toString('base64url')) ?? null)
+        },
+        touch: (ids) => {
+          this.touched.push([...ids])
+          return Promise.resolve()
+        },
+      },
+      clock: this.clock,
+      settings: () => ({ rateLimit: { requests: 300, window: 60 }, ipBlock: { failures: 20, window: 60, duration: 600 } }),
+      adminToken: ADMIN_TOKEN,
+      session: (request) => Promise.resolve(request.headers.cookie === 'session=good' ? 'root@example.org' : null),
+      ...options,
+    })
+  }
+
+  set(key: Partial<KeyRecord>, account: Partial<AccountRecord> = {}): void {
+    this.owners.set(digestText(this.key), { key: { ...KEY, ...key }, account: { ...ACCOUNT, ...account } })
+  }
+
+  admit(headers: IncomingHttpHeaders, plane: 'key' | 'admin' = 'key', ip = IP, method = 'GET'): AccessResult<Principal> | Promise<AccessResult<Principal>> {
+    return this.access.admit(head(headers, method), plane, ip)
+  }
+
+  async outcome(headers: IncomingHttpHeaders, plane: 'key' | 'admin' = 'key', ip = IP, method = 'GET'): Promise<string> {
+    const result = await this.admit(headers, plane, ip, method)
+    return 'error' in result ? `${result.error.status} ${result.error.errorName}` : 'admitted'
+  }
+
+  bearer(): IncomingHttpHeaders {
+    return { authorization: `Bearer ${this.key}` }
+  }
+}
+
+function head(headers: IncomingHttpHeaders, method: string): IncomingMessage {
+  // Only what access reads of a request.
+  return { headers, method } as unknown as IncomingMessage
+}
+
+test('401: a missing, malformed or unknown key, and x-api-key is no substitute', async () => {
+  const desk = new Desk()
+  for (const authorization of [undefined, '', 'Bearer', 'Bearer ', 'Bearer    ', 'Basic abc', desk.key]) {
+    assert.equal(await desk.outcome(authorization === undefined ? {} : { authorization }, 'key', '1.1.1.1'), '401 missing_api_key', authorization)
+  }
+  assert.equal(await desk.outcome({ 'x-api-key': desk.key }), '401 missing_api_key')
+  assert.equal(await desk.outcome({ authorization: 'Bearer nonsense' }), '401 invalid_api_key')
+  assert.equal(await desk.outcome({ authorization: `Bearer ${ADMIN_TOKEN}` }), '401 invalid_api_key')
+  assert.equal(desk.lookups, 0, 'a bad checksum causes no look-up')
+  assert.equal(await desk.outcome({ authorization: `Bearer ${generateKey(randomIds())}` }), '401 invalid_api_key')
+  assert.equal(await desk.outcome({ authorization: `bearer ${desk.key}` }), 'admitted')
+})
+
+test('the states of a key and its account, judged at each request', async () => {
+  const desk = new Desk()
+  const states: [Partial<KeyRecord>, Partial<AccountRecord>, string][] = [
+    [{ disabled: true }, {}, '403 key_deactivated'],
+    [{}, { status: 'deactivated' }, '403 account_deactivated'],
+    [{}, { status: 'locked' }, '403 api_locked'],
+    [{ expiresAtMs: desk.clock.now() }, {}, '401 key_expired'],
+  ]
+  for (const [key, account, expected] of states) {
+    desk.set(key, account)
+    desk.access.invalidate({ keyId: 'key_1' })
+    assert.equal(await desk.outcome(desk.bearer()), expected)
+  }
+  desk.set({ expiresAtMs: desk.clock.now() + 1_000 })
+  desk.access.invalidate({ accountId: 'acc_1' })
+  assert.equal(await desk.outcome(desk.bearer()), 'admitted')
+  desk.clock.advance(1_000)
+  const result = await desk.admit(desk.bearer())
+  assert.ok('error' in result)
+  assert.match(result.error.message, /^API key expired at \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
+})
+
+test('a cached key is admitted without a promise, refreshed behind the scenes and never older than 5 s', async () => {
+  const desk = new Desk()
+  await Promise.all([desk.admit(desk.bearer()), desk.admit(desk.bearer()), desk.admit(desk.bearer())])
+  assert.equal(desk.lookups, 1, 'one look-up under way per key')
+  const result = desk.admit(desk.bearer())
+  assert.ok(!(result instanceof Promise) && 'principal' in result)
+  assert.deepEqual([...(result.principal?.allowedModels ?? [])], ['b'])
+  assert.deepEqual(Object.keys(result.headers), ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'])
+  desk.clock.advance(3_000)
+  assert.ok(!(desk.admit(desk.bearer()) instanceof Promise))
+  assert.equal(desk.lookups, 2)
+  await new Promise(setImmediate)
+  desk.owners.clear()
+  desk.clock.advance(5_000)
+  assert.equal(await desk.outcome(desk.bearer()), '401 invalid_api_key')
+  const before = desk.lookups
+  assert.equal(await desk.outcome(desk.bearer()), '401 invalid_api_key')
+  assert.equal(desk.lookups, before, 'an absent key is remembered')
+})
+
+test('an invalidation beats a look-up that started before it', async () => {
+  const desk = new Desk()
+  const early = desk.admit(desk.bearer())
+  desk.set({ disabled: true })
+  desk.access.invalidate({ keyId: 'key_1' })
+  await early
+  assert.equal(await desk.outcome(desk.bearer()), '403 key_deactivated')
+})
+
+test('503 with Retry-After while the store cannot be asked, and the key works once it can', async () => {
+  const desk = new Desk()
+  desk.down = true
+  await assert.rejects(async () => desk.admit(desk.bearer()), { errorName: 'service_unavailable' })
+  desk.down = false
+  assert.equal(await desk.outcome(desk.bearer()), 'admitted')
+})
+
+test('D-7.3: the 21st attempt is blocked, a key proven there passes, another good one does not', async () => {
+  const desk = new Desk()
+  const second = generateKey(randomIds())
+  desk.owners.set(digestText(second), { key: { ...KEY, id: 'key_2' }, account: ACCOUNT })
+  assert.equal(await desk.outcome(desk.bearer()), 'admitted')
+  for (let count = 0; count < 20; count += 1) assert.match(await desk.outcome({}), /^401/)
+  const result = await desk.admit({})
+  assert.ok('error' in result)
+  assert.equal(result.error.message, 'Too many unauthenticated requests from your IP address. Retry after 600 seconds')
+  assert.deepEqual([result.error.details.retryAfterSeconds, result.error.details.noRetry, result.headers['x-ratelimit-limit']], [600, true, '60'])
+  assert.equal(await desk.outcome({ authorization: `Bearer ${second}` }), '429 rate_limit_exceeded')
+  assert.equal(await desk.outcome({ authorization: `Bearer ${second}` }, 'key', '198.51.100.1'), 'admitted')
+  assert.equal(await desk.outcome(desk.bearer()), 'admitted')
+  desk.clock.advance(600_000)
+  assert.equal(await desk.outcome({ authorization: `Bearer ${second}` }), 'admitted')
+})
+
+test('429 after L requests of one account with its own limit, and the time is that of the account', async () => {
+  const desk = new Desk()
+  desk.set({}, { rateLimit: { requests: 2, window: 90 } })
+  await desk.admit(desk.bearer())
+  await desk.admit(desk.bearer())
+  const result = await desk.admit(desk.bearer())
+  assert.ok('error' in result)
+  assert.deepEqual(result.error.body(), { error: { code: 429, message: 'Too many requests. Retry after 90 seconds', metadata: { error_type: 'rate_limit_exceeded' }, retry_after: 90 } })
+  assert.equal(result.headers['x-ratelimit-remaining'], '0')
+})
+
+test('the admin plane: token, session of the same origin, and never an API key', async () => {
+  const desk = new Desk()
+  const table: [IncomingHttpHeaders, string, string][] = [
+    [{ authorization: `Bearer ${ADMIN_TOKEN}` }, 'POST', 'admitted'],
+    [{ authorization: `Bearer ${ADMIN_TOKEN}x` }, 'GET', '401 unauthorized'],
+    [{}, 'GET', '401 unauthorized'],
+    [desk.bearer(), 'GET', '403 access_denied'],
+    [{ cookie: 'session=good' }, 'GET', 'admitted'],
+    [{ cookie: 'session=bad' }, 'GET', '401 unauthorized'],
+    [{ cookie: 'session=good' }, 'POST', '403 access_denied'],
+    [{ cookie: 'session=good', 'sec-fetch-site': 'cross-site' }, 'POST', '403 access_denied'],
+    [{ cookie: 'session=good', 'sec-fetch-site': 'same-origin' }, 'POST', 'admitted'],
+    [{ cookie: 'session=good', origin: 'https://gate.example', host: 'gate.example' }, 'POST', 'admitted'],
+    [{ cookie: 'session=good', origin: 'https://evil.example', host: 'gate.example' }, 'DELETE', '403 access_denied'],
+  ]
+  for (const [headers, method, expected] of table) assert.equal(await desk.outcome(headers, 'admin', IP, method), expected, JSON.stringify(headers))
+  const request = head({ authorization: `Bearer ${ADMIN_TOKEN}` }, 'GET')
+  await desk.access.admit(request, 'admin', IP)
+  assert.equal(desk.access.actorOf(request), 'token')
+  assert.equal(await new Desk({ adminToken: null }).outcome({ authorization: 'Bearer null' }, 'admin'), '401 unauthorized')
+  assert.throws(() => new Desk({ adminToken: 'short' }), /at least 32/)
+})
+
+test('uses of a key are written in batches', async () => {
+  const desk = new Desk()
+  await desk.admit(desk.bearer())
+  for (let count = 0; count < 10; count += 1) await desk.admit(desk.bearer())
+  assert.deepEqual(desk.touched, [])
+  desk.clock.advance(5_000)
+  assert.deepEqual(desk.touched, [['key_1']])
+  await desk.admit(desk.bearer())
+  await desk.access.close()
+  assert.equal(desk.touched.length, 2)
+})

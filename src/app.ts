@@ -1,0 +1,163 @@
+import { randomInt } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { createAccess, type Access } from './access/access.ts'
+import type { Principal } from './access/principal.ts'
+import { adminRoutes } from './admin/index.ts'
+import { AdminSessions } from './admin/sessions.ts'
+import { CatalogService } from './catalog/catalog-service.ts'
+import type { Config } from './config.ts'
+import { accountRoutes } from './endpoints/account.ts'
+import { generationRoutes } from './endpoints/generation.ts'
+import { healthRoutes } from './endpoints/health.ts'
+import { modelRoutes } from './endpoints/models.ts'
+import { startPageRoutes } from './endpoints/start-page.ts'
+import { streamRoutes } from './endpoints/streams.ts'
+import type { Route } from './http/edge.ts'
+import type { LogFields } from './http/request-log.ts'
+import { createEdge, type Edge } from './http/server.ts'
+import { SseStreams } from './http/sse.ts'
+import { KINDS } from './kinds/index.ts'
+import { Ledger } from './ledger/ledger.ts'
+import { periodEndMs } from './ledger/period.ts'
+import { KeyWrap } from './ledger/seal.ts'
+import { systemClock, type Clock } from './lib/clock.ts'
+import { randomIds } from './lib/ids.ts'
+import { chargeMicro } from './meters.ts'
+import { attachStream, paidRoutes } from './paid-routes.ts'
+import { createTokenCounter } from './plan/token-count.ts'
+import { createAdapters } from './providers/index.ts'
+import { DrainSlots } from './relay/drain-slots.ts'
+import { EndpointHealthBook } from './relay/endpoint-health.ts'
+import { KeyPools } from './relay/key-pools.ts'
+import { Relay } from './relay/relay.ts'
+import { openStore } from './store/open.ts'
+import type { Store } from './store/store.ts'
+
+/** Where the application's words go; main gives pino. */
+export interface AppLog {
+  line(fields: LogFields, failed: boolean): void
+  bug(thrown: unknown, requestId: string): void
+}
+
+export interface AppOptions {
+  readonly config: Config
+  readonly version: string
+  readonly wrappingKeys: readonly Buffer[]
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly log: AppLog
+}
+
+/** What every command needs of the store: the catalogue over it. */
+export interface Core {
+  readonly store: Store
+  readonly catalog: CatalogService
+  readonly keyWrap: KeyWrap
+  audit(sinceMs: number): ReturnType<Store['audit']['run']>
+  close(): Promise<void>
+}
+
+/** The running service. */
+export interface App extends Core {
+  readonly edge: Edge
+  readonly access: Access
+  readonly sessions: AdminSessions
+  /** Holds of a dead process that were given back at the start. */
+  readonly recovered: number
+  /** Lets running answers end, then stops everything. */
+  stop(): Promise<void>
+}
+
+const DRAIN_MS = 120_000
+const RANDOM_STEPS = 2 ** 47
+
+/** Opens the store and the catalogue alone, for commands that need no server. */
+export async function openCore(options: Pick<AppOptions, 'config' | 'wrappingKeys' | 'env'>, clock: Clock = systemClock): Promise<Core> {
+  const { config, env } = options
+  const store = await openStore({ dataDir: config.dataDir, databaseUrl: config.databaseUrl })
+  const keyWrap = new KeyWrap(options.wrappingKeys)
+  const { adapters, close } = createAdapters({ clock })
+  const catalog = new CatalogService({ store: store.catalogs, clock, seal: keyWrap, adapters: new Set(adapters.keys()), env })
+  await catalog.load()
+  return {
+    store,
+    catalog,
+    keyWrap,
+    audit: (sinceMs) => audit(store, catalog, clock, sinceMs),
+    close: async () => {
+      await close()
+      await store.close()
+    },
+  }
+}
+
+function audit(store: Store, catalog: CatalogService, clock: Clock, sinceMs: number): ReturnType<Store['audit']['run']> {
+  return store.audit.run({
+    sinceMs,
+    nowMs: clock.now(),
+    replay: async (row) => {
+      const prices = row.endpointId === null ? null : await catalog.priceOf(row.priceVersion, row.model, row.endpointId)
+      return prices === null ? null : chargeMicro(row.usage, prices)
+    },
+  })
+}
+
+/** Wires the whole service; it listens when `edge.listen` is called. */
+export async function createApp(options: AppOptions): Promise<App> {
+  const clock = systemClock
+  const { config } = options
+  const core = await openCore(options, clock)
+  const { store, catalog, keyWrap } = core
+  const ids = randomIds()
+  const { adapters, close: closeAdapters } = createAdapters({ clock })
+  const timezone = (): string => catalog.current().settings.timezone
+  const ledger = new Ledger({ store: store.ledger, clock, node: ids.letters(12), timezone, singleProcess: store.kind === 'embedded' })
+  const recovered = await ledger.start()
+  const health = new EndpointHealthBook(clock)
+  const tokens = createTokenCounter()
+  const relay = new Relay({
+    ledger, adapters, clock, ids, health, tokens, catalog,
+    keyPools: new KeyPools(),
+    drains: new DrainSlots(),
+    random: () => randomInt(RANDOM_STEPS) / RANDOM_STEPS,
+    limitResetsAtMs: (reset) => (reset === null ? null : periodEndMs(clock.now(), reset, timezone())),
+  })
+  const sessions = new AdminSessions({ store: store.administrators, clock, ids })
+  const access = createAccess({
+    keys: store.keys,
+    clock,
+    settings: () => catalog.current().settings,
+    adminToken: config.adminToken,
+    session: (request: IncomingMessage) => sessions.nameOf(request),
+  })
+  const sse = new SseStreams(clock)
+  const periods = (): ReturnType<Ledger['periods']> => ledger.periods(clock.now())
+  const supportedEndpoints = Object.values(KINDS).map(({ endpointName, modelType }) => ({ endpointName, modelType }))
+  const routes: Route<Principal>[] = [
+    ...paidRoutes({ relay, sse }),
+    ...modelRoutes({ catalog, health, supportedEndpoints }),
+    ...accountRoutes({ store, catalog, clock, periods }),
+    ...generationRoutes({ store }),
+    ...streamRoutes({ attach: (call, id, after) => attachStream({ relay, sse }, call, id, after), find: (accountId, id) => relay.streams.find(accountId, id) }),
+    ...startPageRoutes({ sessions, catalog, clock }),
+    ...adminRoutes({ store, catalog, access, sessions, health, ids, clock, periods, keyWrap, allowPrivateUpstreams: config.allowPrivateUpstreams, audit: core.audit }),
+  ]
+  routes.push(...healthRoutes({ version: options.version, routes, catalog, ready: () => !closing.now }))
+  const closing = { now: false }
+  const edge = createEdge<Principal>({
+    routes, access, clock, ids, log: options.log,
+    maintenance: () => catalog.current().settings.maintenance,
+    trustedProxies: config.trustedProxies,
+    describe: ({ accountId, keyId }) => ({ account_id: accountId, key_id: keyId }),
+  })
+  const stop = async (): Promise<void> => {
+    closing.now = true
+    const closed = edge.close(DRAIN_MS)
+    await relay.close(DRAIN_MS)
+    await closed
+    await ledger.stop()
+    await access.close()
+    await closeAdapters()
+    await core.close()
+  }
+  return { ...core, edge, access, sessions, recovered, stop }
+}

@@ -1,0 +1,52 @@
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
+
+const IV_BYTES = 12
+const TAG_BYTES = 16
+const KEY_ID_BYTES = 4
+const KEY_BYTES = 32
+
+interface WrappingKey {
+  readonly id: Buffer
+  readonly key: Buffer
+}
+
+/** Wraps provider credentials: AES-256-GCM with a fresh IV, bound to what it is for. The first key wraps, all of them open. */
+export class KeyWrap {
+  readonly #keys: readonly WrappingKey[]
+  readonly #first: WrappingKey
+
+  constructor(keys: readonly Buffer[]) {
+    const [first, ...rest] = keys.map((key) => ({ id: createHash('sha256').update(key).digest().subarray(0, KEY_ID_BYTES), key }))
+    if (first === undefined) throw new Error('A key that wraps credentials is required.')
+    this.#first = first
+    this.#keys = [first, ...rest]
+  }
+
+  seal(plain: Buffer, purpose: string): Buffer {
+    const iv = randomBytes(IV_BYTES)
+    const cipher = createCipheriv('aes-256-gcm', this.#first.key, iv).setAAD(Buffer.from(purpose))
+    const body = Buffer.concat([cipher.update(plain), cipher.final()])
+    return Buffer.concat([this.#first.id, iv, cipher.getAuthTag(), body])
+  }
+
+  /** Throws a clear sentence when the key that sealed it is not among ours. */
+  open(sealed: Buffer, purpose: string): Buffer {
+    const id = sealed.subarray(0, KEY_ID_BYTES)
+    const wrapping = this.#keys.find((key) => key.id.equals(id))
+    if (wrapping === undefined) throw new Error('TOLLGATE_KEK is not the key that provider credentials were wrapped with: give the old key beside the new one, the new one first.')
+    const ivEnd = KEY_ID_BYTES + IV_BYTES
+    const decipher = createDecipheriv('aes-256-gcm', wrapping.key, sealed.subarray(KEY_ID_BYTES, ivEnd)).setAAD(Buffer.from(purpose))
+    decipher.setAuthTag(sealed.subarray(ivEnd, ivEnd + TAG_BYTES))
+    return Buffer.concat([decipher.update(sealed.subarray(ivEnd + TAG_BYTES)), decipher.final()])
+  }
+}
+
+/** Keys of a comma list of base64 texts; null when one of them is not 32 bytes. */
+export function parseWrappingKeys(text: string): readonly Buffer[] | null {
+  const keys = text.split(',').map((part) => Buffer.from(part.trim(), 'base64'))
+  return keys.length > 0 && keys.every((key) => key.length === KEY_BYTES) ? keys : null
+}
+
+export function newWrappingKey(): Buffer {
+  return randomBytes(KEY_BYTES)
+}

@@ -1,0 +1,113 @@
+import type { ServerResponse } from 'node:http'
+import { appIdentity } from './access/app-identity.ts'
+import type { Principal } from './access/principal.ts'
+import { ApiError } from './errors.ts'
+import { HIJACKED, type Call, type Reply, type Route } from './http/edge.ts'
+import type { SseStreams } from './http/sse.ts'
+import { KINDS } from './kinds/index.ts'
+import { rubles } from './money.ts'
+import type { Generation, GenerationResult } from './relay/generation.ts'
+import type { Reader } from './relay/reader.ts'
+import type { Relay } from './relay/relay.ts'
+
+export interface PaidRoutePorts {
+  readonly relay: Relay
+  readonly sse: SseStreams
+}
+
+/** The routes of every paid kind: the edge's call in, the relay's generation out. */
+export function paidRoutes(ports: PaidRoutePorts): readonly Route<Principal>[] {
+  return Object.values(KINDS).flatMap((kind) =>
+    kind.paths.map((path): Route<Principal> => ({ method: 'POST', path, plane: 'key', body: 'json', handle: (call) => answer(ports, call, kind.parse(call.json)) })),
+  )
+}
+
+/** Resumes a stream for a second connection (wire.md D-7.8); answers false when it is not there. */
+export function attachStream(ports: PaidRoutePorts, call: Call<Principal>, id: string, after: number): boolean {
+  const generation = call.principal === null ? null : ports.relay.streams.resumable(call.principal.accountId, id)
+  if (generation === null) return false
+  const reader = openReader(ports, call, generation)
+  if (reader !== null) generation.attach(reader, after)
+  void generation.done.then(() => call.log.finish(200))
+  return true
+}
+
+async function answer(ports: PaidRoutePorts, call: Call<Principal>, request: ReturnType<(typeof KINDS)['chat']['parse']>): Promise<Reply | typeof HIJACKED> {
+  const { principal, response } = call
+  if (principal === null) throw new Error('A paid route has a principal.')
+  const { appUrl, appTitle } = appIdentity(call.request.headers)
+  const reader: { current: Reader | null } = { current: null }
+  const slot: { generation: Generation | null } = { generation: null }
+  const generation = await ports.relay.admit({
+    principal,
+    request,
+    requestId: call.requestId,
+    requestIdGiven: call.request.headers['x-request-id'] === call.requestId,
+    startedMs: call.startedMs,
+    arrivedAtMs: call.arrivedAtMs,
+    appUrl,
+    appTitle,
+    open: () => {
+      reader.current = slot.generation === null ? null : openReader(ports, call, slot.generation)
+      return reader.current
+    },
+  })
+  slot.generation = generation
+  const graceSeconds = generation.input.plan.snapshot.settings.streamResume.grace
+  // Until the stream is opened its own events do not watch the socket.
+  response.once('close', () => {
+    if (reader.current === null && !response.writableFinished) generation.detached(null, graceSeconds)
+  })
+  generation.start()
+  if (response.destroyed) generation.detached(null, graceSeconds)
+  const result = await generation.done
+  logResult(call, result)
+  if (response.headersSent) {
+    call.log.finish(200)
+    return HIJACKED
+  }
+  return replyOf(generation, result)
+}
+
+function replyOf(generation: Generation, result: GenerationResult): Reply {
+  const headers = ownHeaders(generation)
+  const { error } = result
+  if (error !== null) throw new ApiError(error.errorName, error.message, { ...error.details, headers: { ...error.details.headers, ...headers } })
+  return { status: 200, body: result.body, headers }
+}
+
+function ownHeaders(generation: Generation): Record<string, string> {
+  const { generationId, plan } = generation.input
+  return { 'x-generation-id': generationId, ...(plan.maxTokensComputed ? { 'x-max-tokens': String(plan.maxTokens) } : {}) }
+}
+
+/** Commits the response to an event stream; null when the client has already left. */
+function openReader(ports: PaidRoutePorts, call: Call<Principal>, generation: Generation): Reader | null {
+  const response: ServerResponse = call.response
+  if (response.destroyed) return null
+  const stream = ports.sse.open(response, { ...call.baseHeaders, ...ownHeaders(generation) }, {
+    onDrain: () => generation.drained(stream),
+    onClose: () => generation.detached(stream, generation.input.plan.snapshot.settings.streamResume.grace),
+  })
+  return stream
+}
+
+function logResult(call: Call<Principal>, result: GenerationResult): void {
+  const { record } = result
+  call.log.set({
+    generation_id: record.generationId,
+    model: record.model,
+    provider: record.providerSlug,
+    attempts: record.attempts,
+    input_tokens: record.inputTokens,
+    output_tokens: record.outputTokens,
+    cost: rubles(result.chargedMicro),
+    billing_basis: record.billingBasis,
+    finish_reason: record.finishReason,
+    status_text: record.status,
+    latency_ms: record.durationMs,
+    first_token_ms: record.latencyMs,
+    ...(result.error === null ? {} : { error_type: result.error.errorType }),
+    ...(record.status === 'cancelled' ? { aborted: true } : {}),
+  })
+}

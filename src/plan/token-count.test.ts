@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { chat } from './plan-fixture.ts'
+import { createTokenCounter, inputAtLeast, inputBound, isExactCount } from './token-count.ts'
+
+const tokens = createTokenCounter()
+
+test('text is counted by the encoding of the model, o200k_base where it is unknown', () => {
+  assert.equal(tokens.countText('hello world', 'o200k_base'), 2)
+  assert.equal(tokens.countText('hello world', null), 2)
+  const russian = 'Привет, как дела сегодня?'
+  assert.ok(tokens.countText(russian, 'cl100k_base') > tokens.countText(russian, 'o200k_base'))
+  assert.equal(tokens.countText('', null), 0)
+})
+
+test('special tokens in a text are text', () => {
+  assert.ok(tokens.countText('<|endoftext|>', null) > 1)
+})
+
+test('slices cost at most 1 % more than the text as a whole', () => {
+  const sentence = 'The quick brown fox jumps over the lazy dog. '
+  const one = tokens.countText(sentence, null)
+  const many = tokens.countText(sentence.repeat(200), null)
+  assert.ok(many <= one * 200 * 1.01, `${many} of ${one * 200}`)
+})
+
+test('10 MB are counted in bounded time, and near the count of the whole', () => {
+  const text = 'lorem ipsum dolor sit amet '.repeat(400_000)
+  const started = performance.now()
+  const counted = tokens.countText(text, null)
+  assert.ok(performance.now() - started < 2_000)
+  const perRepeat = tokens.countText('lorem ipsum dolor sit amet '.repeat(1_000), null) / 1_000
+  assert.ok(Math.abs(counted / (perRepeat * 400_000) - 1) < 0.02)
+})
+
+test('a count is exact only for plain messages and a known encoding', () => {
+  assert.equal(isExactCount(chat(), 'o200k_base'), true)
+  assert.equal(isExactCount(chat(), null), false)
+  assert.equal(isExactCount(chat(), 'Claude'), false)
+  assert.equal(isExactCount(chat({ tools: [{ type: 'function', function: { name: 'f' } }] }), 'o200k_base'), false)
+})
+
+test('images count by detail, audio by length', () => {
+  const withPart = (part: unknown): number => tokens.countChat(chat({ messages: [{ role: 'user', content: [part] }] }), null)
+  const image = (detail: string): unknown => ({ type: 'image_url', image_url: { url: 'http://x/i', detail } })
+  assert.equal(withPart(image('high')) - withPart(image('low')), 1_445 - 85)
+  const audio = { type: 'input_audio', input_audio: { data: 'AAAA'.repeat(8_000), format: 'wav' } }
+  assert.equal(withPart(audio) - withPart(image('low')), 96 - 85)
+})
+
+test('property: words ≤ count ≤ byte bound, whatever the text', () => {
+  const text = fc.oneof(fc.string({ unit: 'binary', maxLength: 3_000 }), fc.string({ unit: 'grapheme', maxLength: 300 }), fc.lorem({ maxCount: 50 }))
+  fc.assert(
+    fc.property(fc.array(text, { minLength: 1, maxLength: 4 }), fc.boolean(), (texts, withTools) => {
+      const tools = withTools ? [{ type: 'function', function: { name: 'f', description: texts[0], parameters: {} } }] : undefined
+      const request = chat({ messages: texts.map((content) => ({ role: 'user', content })), tools })
+      for (const encoding of ['o200k_base', 'cl100k_base']) {
+        const counted = tokens.countChat(request, encoding)
+        assert.ok(counted <= inputBound(request), `${counted} > ${inputBound(request)}`)
+        assert.ok(inputAtLeast(request) <= counted, `${inputAtLeast(request)} > ${counted}`)
+      }
+    }),
+    { numRuns: 100 },
+  )
+})

@@ -1,0 +1,19 @@
+import type { ChunkIdentity } from '../kinds/chat-answer.ts'
+
+/** One client chunk of wire.md D-3.3 as SSE bytes. */
+export function chunkBytes(identity: ChunkIdentity, index: number, delta: Readonly<Record<string, unknown>>, logprobs: unknown = null): Buffer {
+  return Buffer.from(`${chunkHead(identity)}${JSON.stringify({ index, delta, finish_reason: null, native_finish_reason: null, logprobs })}]}\n\n`)
+}
+
+/** Everything of a chunk before its choice: constant for a stream. */
+export function chunkHead({ id, created, model, provider }: ChunkIdentity): string {
+  return `data: {"id":${JSON.stringify(id)},"object":"chat.completion.chunk","created":${created},"model":${JSON.stringify(model)},"provider":${JSON.stringify(provider)},"choices":[`
+}
+
+/** What stands around the text of an ordinary content chunk, so that it can be spliced. */
+export function contentAround(identity: ChunkIdentity): { readonly before: Buffer; readonly after: Buffer } {
+  return {
+    before: Buffer.from(`${chunkHead(identity)}{"index":0,"delta":{"content":"`),
+    after: Buffer.from(`"},"finish_reason":null,"native_finish_reason":null,"logprobs":null}]}\n\n`),
+  }
+}

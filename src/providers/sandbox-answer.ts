@@ -1,0 +1,91 @@
+import { finishReasonOf } from '../kinds/finish-reason.ts'
+import type { FinishReason, UsageReport } from '../kinds/chat-answer.ts'
+import type { ChatRequest } from '../kinds/chat-request.ts'
+import { contentText, lastUserText, type SandboxScript } from './sandbox-script.ts'
+
+const WORDS = 'the sandbox answers every question with the same calm words so that a test can tell what it should see and what it should cost'.split(' ')
+const BYTES_PER_TOKEN = 4
+const MESSAGE_TOKENS = 4
+const IMAGE_TOKENS = 85
+const HUGE_TOKENS = 50_000_000
+
+/** The whole answer, before it is cut into events. Of the input alone, so that a test can know it beforehand. */
+export interface SandboxAnswer {
+  readonly reasoning: string
+  /** One per event. */
+  readonly words: readonly string[]
+  readonly toolCall: { readonly id: string; readonly name: string; readonly arguments: string } | null
+  readonly native: string
+  readonly finish: FinishReason | null
+  readonly usage: UsageReport | null
+}
+
+export function sandboxAnswer(request: ChatRequest, script: SandboxScript, maxTokens: number | null): SandboxAnswer {
+  const toolName = script.tool ?? (toolIsForced(request) ? (request.tools?.[0]?.function.name ?? null) : null)
+  const reasoning = wantsReasoning(request) ? 'The sandbox thinks for a moment. ' : ''
+  const full = script.empty || toolName !== null ? [] : answerWords(request, script)
+  const words = maxTokens === null ? full : full.slice(0, maxTokens)
+  const toolCall = toolName === null || script.empty ? null : { id: `call_sandbox_${toolName}`, name: toolName, arguments: JSON.stringify({ input: plainText(request).slice(0, 64) }) }
+  const native = script.finish ?? (toolCall === null ? (words.length < full.length ? 'length' : 'stop') : 'tool_calls')
+  const blank = script.empty && script.finish === null
+  const output = words.length + tokensOf(reasoning) + (toolCall === null ? 0 : tokensOf(toolCall.arguments) + MESSAGE_TOKENS)
+  return {
+    reasoning: script.empty ? '' : reasoning,
+    words,
+    toolCall,
+    native: blank ? '' : native,
+    finish: blank ? null : finishReasonOf(native, toolCall !== null),
+    usage: usageOf(request, script, script.empty ? 0 : output, script.empty ? 0 : tokensOf(reasoning)),
+  }
+}
+
+function answerWords(request: ChatRequest, script: SandboxScript): string[] {
+  if (script.words !== null) return Array.from({ length: script.words }, (_value, index) => `${index === 0 ? '' : ' '}${WORDS[index % WORDS.length] ?? ''}`)
+  const said = plainText(request).trim()
+  const text = said === '' ? 'Hello from the sandbox.' : `Hello from the sandbox. You said: ${said.slice(0, 400)}`
+  return text.match(/\s*\S+/g) ?? []
+}
+
+/** The last user text without its script lines. */
+function plainText(request: ChatRequest): string {
+  return lastUserText(request).replaceAll(/^[ \t]*sandbox:.*$/gim, '').trim()
+}
+
+function toolIsForced(request: ChatRequest): boolean {
+  return request.tools !== null && (request.toolChoice === 'required' || typeof request.toolChoice === 'object') && request.toolChoice !== null
+}
+
+function wantsReasoning(request: ChatRequest): boolean {
+  const { reasoning, reasoning_effort: effort } = request.parameters
+  return reasoning !== undefined || (effort !== undefined && effort !== 'none')
+}
+
+function tokensOf(text: string): number {
+  return Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN)
+}
+
+function usageOf(request: ChatRequest, script: SandboxScript, output: number, reasoning: number): UsageReport | null {
+  if (script.usage === 'missing') return null
+  if (script.usage === 'zero') return report(0, 0, 0)
+  if (script.usage === 'huge') return report(HUGE_TOKENS, HUGE_TOKENS, 0)
+  if (script.usage !== null) return report(script.usage.input, script.usage.output, 0)
+  let input = 0
+  for (const message of request.messages) {
+    const images = typeof message.content === 'string' || message.content === null ? 0 : message.content.filter(({ type }) => type === 'image_url').length
+    input += MESSAGE_TOKENS + tokensOf(contentText(message)) + images * IMAGE_TOKENS
+  }
+  if (request.tools !== null) input += tokensOf(JSON.stringify(request.tools))
+  return report(input, output * request.n, reasoning * request.n)
+}
+
+function report(input: number, output: number, reasoning: number): UsageReport {
+  return {
+    usage: { input, output: output - reasoning, ...(reasoning > 0 ? { reasoning } : {}) },
+    inputTokens: input,
+    outputTokens: output,
+    cachedTokens: 0,
+    cacheWriteTokens: 0,
+    reasoningTokens: reasoning,
+    implausible: false,
+  }
+}

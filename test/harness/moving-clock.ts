@@ -1,0 +1,32 @@
+import type { Clock } from '../../src/lib/clock.ts'
+
+export interface MovingClock extends Clock {
+  /** Moves both clocks and runs the tasks that fall due, in order. */
+  advance(ms: number): void
+}
+
+/** A clock that stands still until a test moves it. */
+export function movingClock(startUnixMs = 1_764_547_200_000): MovingClock {
+  let nowMs = 0
+  const tasks = new Set<{ readonly atMs: number; readonly task: () => void }>()
+  return {
+    now: () => startUnixMs + nowMs,
+    monotonic: () => nowMs,
+    after(delayMs, task) {
+      const entry = { atMs: nowMs + delayMs, task }
+      tasks.add(entry)
+      return () => tasks.delete(entry)
+    },
+    advance(ms) {
+      const untilMs = nowMs + ms
+      for (;;) {
+        const due = [...tasks].filter(({ atMs }) => atMs <= untilMs).sort((left, right) => left.atMs - right.atMs)[0]
+        if (due === undefined) break
+        tasks.delete(due)
+        nowMs = Math.max(nowMs, due.atMs)
+        due.task()
+      }
+      nowMs = untilMs
+    },
+  }
+}

@@ -1,0 +1,116 @@
+import { execFile, spawn, type ChildProcess } from 'node:child_process'
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir, userInfo } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import pg from 'pg'
+
+const INSTALLATIONS = '/usr/lib/postgresql'
+const READY_MS = 20_000
+const POLL_MS = 50
+const run = promisify(execFile)
+
+export interface Postgres {
+  readonly url: string
+  /** Process id of the postmaster, for tests that stop or kill it. */
+  readonly pid: number
+  stop(): Promise<void>
+}
+
+/**
+ * A PostgreSQL of its own in a temporary directory, on a free port of 127.0.0.1. Answers null where none is installed,
+ * and says so loudly; under CI a missing PostgreSQL is a failure.
+ */
+export async function startPostgres(): Promise<Postgres | null> {
+  const bin = newestBin()
+  if (bin === null) {
+    const sentence = `SKIPPED: no PostgreSQL under ${INSTALLATIONS}. Install the package "postgresql" to run these tests.`
+    if (process.env['CI'] === 'true') throw new Error(sentence)
+    console.error(sentence)
+    return null
+  }
+  const directory = mkdtempSync(join(tmpdir(), 'tollgate-postgres-'))
+  const owner = await serverOwner()
+  if (owner !== null) chownSync(directory, owner.uid, owner.gid)
+  const data = join(directory, 'data')
+  await run(...asOwner(owner, join(bin, 'initdb'), ['-D', data, '-U', 'tollgate', '-A', 'trust', '-E', 'UTF8', '--locale=C', '-N']), { cwd: directory })
+  const port = await freePort()
+  // fsync is off: these tests kill processes, never the machine.
+  const options = ['-D', data, '-h', '127.0.0.1', '-p', String(port), '-k', directory, '-c', 'fsync=off', '-c', 'max_connections=100', '-c', 'shared_buffers=32MB']
+  const child = spawn(...asOwner(owner, join(bin, 'postgres'), options), { cwd: directory, stdio: 'ignore' })
+  const url = `postgres://tollgate@127.0.0.1:${port}/postgres`
+  const stop = async (): Promise<void> => {
+    await ended(child)
+    rmSync(directory, { recursive: true, force: true })
+  }
+  try {
+    await ready(url, child)
+  } catch (thrown) {
+    await stop()
+    throw thrown
+  }
+  return { url, pid: child.pid ?? 0, stop }
+}
+
+function newestBin(): string | null {
+  if (!existsSync(INSTALLATIONS)) return null
+  const versions = readdirSync(INSTALLATIONS).map(Number).filter(Number.isInteger).toSorted((left, right) => right - left)
+  const bins = versions.map((version) => join(INSTALLATIONS, String(version), 'bin'))
+  return bins.find((bin) => existsSync(join(bin, 'postgres')) && existsSync(join(bin, 'initdb'))) ?? null
+}
+
+interface Owner {
+  readonly uid: number
+  readonly gid: number
+}
+
+/** PostgreSQL refuses to run as root, so root runs it as the user its package made. */
+async function serverOwner(): Promise<Owner | null> {
+  if (userInfo().uid !== 0) return null
+  const [uid, gid] = await Promise.all(['-u', '-g'].map(async (flag) => Number((await run('id', [flag, 'postgres'])).stdout)))
+  if (uid === undefined || gid === undefined) throw new Error('There is no user "postgres" to run the server as.')
+  return { uid, gid }
+}
+
+function asOwner(owner: Owner | null, command: string, values: readonly string[]): [string, string[]] {
+  if (owner === null) return [command, [...values]]
+  return ['setpriv', [`--reuid=${owner.uid}`, `--regid=${owner.gid}`, '--clear-groups', command, ...values]]
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      const port = typeof address === 'object' && address !== null ? address.port : 0
+      server.close(() => resolve(port))
+    })
+  })
+}
+
+async function ready(url: string, child: ChildProcess): Promise<void> {
+  const deadline = performance.now() + READY_MS
+  for (;;) {
+    if (child.exitCode !== null) throw new Error(`PostgreSQL ended with ${child.exitCode} before it was ready.`)
+    const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 1_000 })
+    try {
+      await client.connect()
+      await client.end()
+      return
+    } catch (thrown) {
+      if (performance.now() > deadline) throw thrown
+    }
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS))
+  }
+}
+
+function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve()
+  return new Promise((resolve) => {
+    child.once('exit', () => resolve())
+    // SIGQUIT is PostgreSQL's immediate shutdown: the directory is thrown away.
+    child.kill('SIGQUIT')
+  })
+}

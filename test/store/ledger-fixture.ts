@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { randomIds } from '../../src/lib/ids.ts'
+import type { Clock } from '../../src/lib/clock.ts'
+import type { Micro } from '../../src/money.ts'
+import type { GenerationRecord } from '../../src/ledger/generation-record.ts'
+import type { LimitReset } from '../../src/ledger/ledger-store.ts'
+import { Ledger } from '../../src/ledger/ledger.ts'
+import { periodStarts } from '../../src/ledger/period.ts'
+import type { Store } from '../../src/store/store.ts'
+
+const ids = randomIds()
+
+/** A clock that stands still until a test moves it; `after` runs what has become due. */
+export class TestClock implements Clock {
+  #nowMs: number
+  #timers: { readonly dueMs: number; readonly task: () => void }[] = []
+
+  constructor(nowMs: number) {
+    this.#nowMs = nowMs
+  }
+
+  now(): number {
+    return this.#nowMs
+  }
+
+  monotonic(): number {
+    return this.#nowMs
+  }
+
+  after(delayMs: number, task: () => void): () => void {
+    const timer = { dueMs: this.#nowMs + delayMs, task }
+    this.#timers.push(timer)
+    return () => {
+      this.#timers = this.#timers.filter((other) => other !== timer)
+    }
+  }
+
+  advance(ms: number): void {
+    this.#nowMs += ms
+    const due = this.#timers.filter((timer) => timer.dueMs <= this.#nowMs)
+    this.#timers = this.#timers.filter((timer) => timer.dueMs > this.#nowMs)
+    for (const timer of due) timer.task()
+  }
+}
+
+export const NOON_MS = Date.UTC(2026, 10, 18, 12)
+
+export function newId(prefix: string): string {
+  return `${prefix}${ids.letters(20)}`
+}
+
+export interface Customer {
+  readonly accountId: string
+  readonly keyId: string
+  readonly digest: Buffer
+}
+
+/** One open store with a ledger on it, and the calls tests make all the time. */
+export class Bench {
+  readonly store: Store
+  readonly clock: TestClock
+  readonly ledger: Ledger
+
+  constructor(store: Store, clock = new TestClock(NOON_MS), node = 'node-1') {
+    this.store = store
+    this.clock = clock
+    this.ledger = new Ledger({ store: store.ledger, clock, node, timezone: () => 'UTC', singleProcess: store.kind === 'embedded' })
+  }
+
+  async customer(balanceMicro: Micro, key: { limitMicro?: Micro; limitReset?: LimitReset; expiresAtMs?: number } = {}): Promise<Customer> {
+    const accountId = newId('acc_')
+    const keyId = newId('key_')
+    const digest = createHash('sha256').update(keyId).digest()
+    const createdAtMs = this.clock.now()
+    await this.store.accounts.create({ id: accountId, name: 'test', email: null, defaultModel: null, rateLimit: null, createdAtMs })
+    await this.store.keys.create({
+      id: keyId, accountId, name: 'backend', digest, label: 'sk-tg-…abcd', limitMicro: key.limitMicro ?? null, limitReset: key.limitReset ?? null,
+      expiresAtMs: key.expiresAtMs ?? null, allowedModels: null, createdAtMs,
+    })
+    if (balanceMicro > 0n) await this.topUp(accountId, balanceMicro)
+    return { accountId, keyId, digest }
+  }
+
+  async topUp(accountId: string, amountMicro: Micro): Promise<void> {
+    const outcome = await this.store.entries.post({ accountId, kind: 'topup', amountMicro, reason: 'test', reference: newId('pay_'), actor: 'test', atMs: this.clock.now() })
+    assert.equal(outcome.status, 'created')
+  }
+
+  hold(customer: Customer, amountMicro: Micro, generationId = newId('gen-')): ReturnType<Ledger['hold']> {
+    return this.ledger.hold({
+      generationId, accountId: customer.accountId, keyId: customer.keyId, amountMicro, priceVersion: 1,
+      subject: { type: 'chat', model: 'openai/gpt-4o', requestId: `req-${generationId}`, streamed: false },
+    })
+  }
+
+  settle(customer: Customer, generationId: string, costMicro: Micro): ReturnType<Ledger['settle']> {
+    return this.ledger.settle({ generationId, costMicro, providerCostMicro: costMicro / 2n, record: this.record(customer, generationId) })
+  }
+
+  void(customer: Customer, generationId: string, insuredMicro = 0n): ReturnType<Ledger['void']> {
+    return this.ledger.void({ generationId, insuredMicro, record: { ...this.record(customer, generationId), status: 'error', billingBasis: 'free' } })
+  }
+
+  async money(accountId: string): Promise<{ available: Micro; held: Micro }> {
+    const account = await this.store.accounts.get(accountId)
+    assert.ok(account)
+    return { available: account.availableMicro, held: account.heldMicro }
+  }
+
+  async spend(customer: Customer): ReturnType<Bench['spendAt']> {
+    return this.spendAt(customer, this.clock.now())
+  }
+
+  async spendAt(customer: Customer, atMs: number): Promise<{ total: Micro; day: Micro; week: Micro; month: Micro; held: Micro }> {
+    const found = await this.store.keys.get(customer.keyId, periodStarts(atMs, 'UTC'))
+    assert.ok(found)
+    const { totalMicro, dayMicro, weekMicro, monthMicro, heldMicro } = found.spend
+    return { total: totalMicro, day: dayMicro, week: weekMicro, month: monthMicro, held: heldMicro }
+  }
+
+  /** Fails the test with every violated invariant named. Charges replay as what the record says they cost. */
+  async auditClean(): Promise<void> {
+    const checks = await this.store.audit.run({ sinceMs: 0, nowMs: this.clock.now(), replay: async (row) => row.costMicro + row.shortfallMicro })
+    assert.ok(checks.length >= 16)
+    assert.deepEqual(checks.flatMap((check) => check.violations.map((violation) => `${check.id} ${violation}`)), [])
+  }
+
+  record(customer: Customer, generationId: string): GenerationRecord {
+    const createdAtMs = this.clock.now()
+    return {
+      generationId, accountId: customer.accountId, keyId: customer.keyId, requestId: `req-${generationId}`, type: 'chat', model: 'openai/gpt-4o', providerSlug: 'openai',
+      providerName: 'OpenAI', endpointId: 'openai/gpt-4o', upstreamId: null, status: 'completed', errorType: null, finishReason: 'stop', nativeFinishReason: 'stop',
+      usage: { input: 10, output: 5 }, inputTokens: 10, outputTokens: 5, cachedTokens: 0, reasoningTokens: 0, billingBasis: 'provider_usage', flagged: false, priceVersion: 1,
+      streamed: false, attempts: 1, latencyMs: 10, durationMs: 20, createdAtMs, appUrl: null, appTitle: null, sessionId: null,
+    }
+  }
+}

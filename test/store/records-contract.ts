@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { NewEntry, Store } from '../../src/store/store.ts'
+import { Bench, newId, NOON_MS } from './ledger-fixture.ts'
+
+const RUB = 1_000_000n
+
+type Records = (name: string, body: (bench: Bench) => Promise<void>) => void
+
+/** Everything durable besides the hot path. */
+export function recordsContract(open: () => Promise<Store>): void {
+  const records: Records = (name, body) => {
+    test(name, async () => {
+      const bench = new Bench(await open())
+      try {
+        await body(bench)
+        await bench.auditClean()
+      } finally {
+        await bench.ledger.stop()
+        await bench.store.close()
+      }
+    })
+  }
+  accountTests(records)
+  entryTests(records)
+  logTests(records)
+  catalogTests(records)
+  administratorTests(records)
+  auditTests(open)
+}
+
+function accountTests(records: Records): void {
+  records('an account comes back as it was made and patched; others stay as they are', async ({ store }) => {
+    const made = { id: 'acc_1', name: '50%_off', email: 'a@example.com', defaultModel: 'openai/gpt-4o', rateLimit: { requests: 5, window: 60 }, createdAtMs: NOON_MS }
+    assert.deepEqual(await store.accounts.create(made), { ...made, status: 'active', allowedModels: null, availableMicro: 0n, heldMicro: 0n })
+    await store.accounts.create({ ...made, id: 'acc_2', name: '50 others', email: null, rateLimit: null })
+    const patched = await store.accounts.update('acc_1', { status: 'locked', rateLimit: null, allowedModels: ['openai/gpt-4o'] })
+    assert.deepEqual([patched?.status, patched?.rateLimit, patched?.allowedModels], ['locked', null, ['openai/gpt-4o']])
+    assert.equal((await store.accounts.get('acc_2'))?.status, 'active')
+    assert.equal(await store.accounts.update('acc_none', { name: 'x' }), null)
+    assert.equal((await store.accounts.list({ query: '50%', limit: 10, offset: 0 })).total, 1)
+    assert.equal((await store.accounts.list({ query: null, limit: 1, offset: 1 })).data.length, 1)
+  })
+
+  records('a key is found by its whole digest only, with its account, until it is deleted', async (bench) => {
+    const customer = await bench.customer(RUB)
+    const owner = await bench.store.keys.findByDigest(customer.digest)
+    assert.equal(owner?.key.id, customer.keyId)
+    assert.equal(owner?.account.id, customer.accountId)
+    assert.equal(await bench.store.keys.findByDigest(Buffer.alloc(32)), null)
+    await bench.store.keys.touch([customer.keyId], NOON_MS + 5)
+    const periods = bench.ledger.periods(NOON_MS)
+    assert.equal((await bench.store.keys.get(customer.keyId, periods))?.key.lastUsedAtMs, NOON_MS + 5)
+    assert.equal((await bench.store.keys.list(customer.accountId, periods)).length, 1)
+    assert.equal(await bench.store.keys.delete(customer.keyId), true)
+    assert.equal(await bench.store.keys.delete(customer.keyId), false)
+    assert.equal(await bench.store.keys.findByDigest(customer.digest), null)
+    assert.equal(await bench.store.keys.update(customer.keyId, { name: 'x' }, periods), null)
+  })
+}
+
+function entryTests(records: Records): void {
+  records('a reference is credited once; the same with another amount, account or sign is a conflict', async (bench) => {
+    const customer = await bench.customer(0n)
+    const other = await bench.customer(0n)
+    const topup: NewEntry = { accountId: customer.accountId, kind: 'topup', amountMicro: 5n * RUB, reason: 'card', reference: 'pay-1', actor: 'admin', atMs: NOON_MS }
+    const outcomes = await Promise.all(Array.from({ length: 10 }, () => bench.store.entries.post(topup)))
+    assert.equal(outcomes.filter(({ status }) => status === 'created').length, 1)
+    assert.equal(outcomes.filter(({ status }) => status === 'existing').length, 9)
+    assert.equal((await bench.store.entries.post({ ...topup, amountMicro: 6n })).status, 'conflict')
+    assert.equal((await bench.store.entries.post({ ...topup, accountId: other.accountId })).status, 'conflict')
+    assert.equal((await bench.store.entries.post({ ...topup, accountId: 'acc_none' })).status, 'no_account')
+    assert.deepEqual(await bench.money(customer.accountId), { available: 5n * RUB, held: 0n })
+  })
+
+  records('a refund and a negative adjustment take only what is available, never what is held', async (bench) => {
+    const customer = await bench.customer(10n * RUB)
+    await bench.hold(customer, 4n * RUB)
+    const post = (kind: NewEntry['kind'], amountMicro: bigint) =>
+      bench.store.entries.post({ accountId: customer.accountId, kind, amountMicro, reason: 'test', reference: newId('ref-'), actor: 'admin', atMs: NOON_MS })
+    assert.equal((await post('refund', 6n * RUB + 1n)).status, 'uncovered')
+    assert.equal((await post('adjustment', -6n * RUB - 1n)).status, 'uncovered')
+    const refund = await post('refund', 2n * RUB)
+    assert.ok(refund.status === 'created' && refund.entry.amountMicro === -2n * RUB && refund.balanceMicro === 8n * RUB)
+    assert.equal((await post('adjustment', -4n * RUB)).status, 'created')
+    assert.equal((await post('adjustment', 3n)).status, 'created')
+    assert.deepEqual(await bench.money(customer.accountId), { available: 3n, held: 4n * RUB })
+    const page = await bench.store.entries.list(customer.accountId, 2, 1)
+    assert.equal(page.total, 4)
+    assert.deepEqual(page.data.map(({ amountMicro }) => amountMicro), [-4n * RUB, -2n * RUB])
+  })
+
+  records('totals of an account: what came in and what was charged', async (bench) => {
+    const customer = await bench.customer(10n * RUB)
+    const id = newId('gen-')
+    await bench.hold(customer, 4n * RUB, id)
+    await bench.settle(customer, id, 3n * RUB)
+    assert.deepEqual(await bench.store.entries.totals(customer.accountId), { creditsMicro: 10n * RUB, chargesMicro: 3n * RUB })
+  })
+}
+
+function logTests(records: Records): void {
+  records('an account pages through its own log newest first, with filters and totals', async (bench) => {
+    const customer = await bench.customer(10n * RUB)
+    const other = await bench.customer(10n * RUB)
+    const ids: string[] = []
+    for (let index = 0; index < 7; index += 1) {
+      const id = newId('gen-')
+      ids.push(id)
+      await bench.hold(customer, RUB, id)
+      bench.clock.advance(1_000)
+      if (index % 2 === 0) await bench.settle(customer, id, 10n)
+      else await bench.void(customer, id)
+    }
+    const foreign = newId('gen-')
+    await bench.hold(other, RUB, foreign)
+    await bench.settle(other, foreign, 1n)
+    const { generations } = bench.store
+    const page = await generations.list({ accountId: customer.accountId, limit: 3, offset: 2 })
+    assert.equal(page.total, 7)
+    assert.deepEqual(page.data.map(({ generationId }) => generationId), [ids[4], ids[3], ids[2]])
+    const ends = page.data.map(({ id }) => id)
+    assert.deepEqual(ends, ends.toSorted((left, right) => right - left))
+    assert.deepEqual(await generations.list({ accountId: customer.accountId, limit: 3, offset: 7 }), { data: [], total: 7 })
+    assert.equal((await generations.list({ accountId: customer.accountId, status: 'error', limit: 10, offset: 0 })).total, 3)
+    assert.equal((await generations.list({ accountId: customer.accountId, generationId: foreign, limit: 10, offset: 0 })).total, 0)
+    assert.equal((await generations.list({ accountId: customer.accountId, requestId: `req-${ids[1]}`, limit: 10, offset: 0 })).data[0]?.generationId, ids[1])
+    assert.equal((await generations.list({ keyId: other.keyId, limit: 10, offset: 0 })).total, 1)
+    assert.equal((await generations.list({ limit: 100, offset: 0 })).total, 8)
+    assert.equal(await generations.get('gen-unknown'), null)
+  })
+
+  records('usage by model and day adds up to the log', async (bench) => {
+    const customer = await bench.customer(10n * RUB)
+    for (const cost of [10n, 20n, 30n]) {
+      const id = newId('gen-')
+      await bench.hold(customer, RUB, id)
+      await bench.settle(customer, id, cost)
+    }
+    const expected = { requests: 3, inputTokens: 30, outputTokens: 15, revenueMicro: 60n, providerCostMicro: 30n, insuredMicro: 0n, shortfallMicro: 0n }
+    for (const [groupBy, group] of [['model', 'openai/gpt-4o'], ['provider', 'openai'], ['account', customer.accountId], ['key', customer.keyId], ['day', '2026-11-18']] as const) {
+      assert.deepEqual(await bench.store.generations.usage({ groupBy, fromDay: '2026-11-18', toDay: '2026-11-19' }), [{ group, ...expected }])
+    }
+    assert.deepEqual(await bench.store.generations.usage({ groupBy: 'day', fromDay: '2026-11-19', toDay: '2026-11-20' }), [])
+  })
+}
+
+function catalogTests(records: Records): void {
+  records('price versions grow by one, also when appended at once, and stay readable', async ({ store }) => {
+    assert.equal(await store.catalogs.latest(), null)
+    const append = (document: string) => store.catalogs.append({ document, credentials: Buffer.from([0, 255, 7]), fileDigest: 'abc', atMs: NOON_MS })
+    const versions = await Promise.all(Array.from({ length: 5 }, (_, index) => append(`{"n":${index}}`)))
+    assert.deepEqual(versions.toSorted((left, right) => left - right), [1, 2, 3, 4, 5])
+    const latest = await store.catalogs.latest()
+    assert.deepEqual([latest?.version, latest?.fileDigest, latest?.credentials], [5, 'abc', Buffer.from([0, 255, 7])])
+    assert.equal((await store.catalogs.byVersion(versions[2] ?? 0))?.document, '{"n":2}')
+    assert.equal(await store.catalogs.byVersion(9), null)
+  })
+}
+
+function administratorTests(records: Records): void {
+  records('a set-up token works once, in time; sessions end when deleted or expired', async ({ store }) => {
+    const { administrators } = store
+    const person = { id: 'adm_1', email: 'root@example.com', passwordHash: null, createdAtMs: NOON_MS }
+    assert.equal(await administrators.count(), 0)
+    assert.deepEqual(await administrators.create(person), person)
+    assert.equal(await administrators.create({ ...person, id: 'adm_2' }), null)
+    await administrators.setPassword('adm_1', 'hash')
+    assert.equal((await administrators.findByEmail('root@example.com'))?.passwordHash, 'hash')
+    assert.equal(await administrators.count(), 1)
+    await administrators.putSetupToken({ hash: 'once', administratorId: 'adm_1', expiresAtMs: NOON_MS + 10 })
+    await administrators.putSetupToken({ hash: 'late', administratorId: null, expiresAtMs: NOON_MS + 10 })
+    const claims = await Promise.all(Array.from({ length: 8 }, () => administrators.claimSetupToken('once', NOON_MS)))
+    assert.deepEqual(claims.filter((claim) => claim !== null), [{ administratorId: 'adm_1' }])
+    assert.equal(await administrators.claimSetupToken('late', NOON_MS + 11), null)
+    await administrators.createSession({ hash: 'session', administratorId: 'adm_1', expiresAtMs: NOON_MS + 10 })
+    assert.equal((await administrators.findSession('session', NOON_MS))?.id, 'adm_1')
+    assert.equal(await administrators.findSession('session', NOON_MS + 10), null)
+    await administrators.deleteSession('session')
+    assert.equal(await administrators.findSession('session', NOON_MS), null)
+  })
+}
+
+function auditTests(open: () => Promise<Store>): void {
+  test('the event log keeps its order and its chain', async () => {
+    const store = await open()
+    const event = (action: string) => ({ atMs: NOON_MS, actor: 'admin', ip: '127.0.0.1', action, object: 'acc_1', before: null, after: '{"status":"locked"}' })
+    await Promise.all(Array.from({ length: 5 }, (_, index) => store.events.append(event(`action ${index}`))))
+    const page = await store.events.list(2, 1)
+    assert.equal(page.total, 5)
+    assert.deepEqual(page.data.map(({ action }) => action), ['action 3', 'action 2'])
+    const checks = await store.audit.run({ sinceMs: 0, nowMs: NOON_MS, replay: async () => null })
+    assert.deepEqual(checks.find(({ id }) => id === 'I16')?.violations, [])
+    await store.close()
+  })
+
+  test('a log row whose replayed price differs from its charge is a violation of I17', async () => {
+    const bench = new Bench(await open())
+    const customer = await bench.customer(RUB)
+    const id = newId('gen-')
+    await bench.hold(customer, RUB, id)
+    await bench.settle(customer, id, 100n)
+    const checks = await bench.store.audit.run({ sinceMs: 0, nowMs: NOON_MS, replay: async () => 99n })
+    assert.deepEqual(checks.filter(({ violations }) => violations.length > 0).map((check) => check.id), ['I17'])
+    await bench.store.close()
+  })
+}

@@ -1,0 +1,45 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import assert from 'node:assert/strict'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, describe, test } from 'node:test'
+import { openStore } from '../../src/store/open.ts'
+import { StoreBusyError } from '../../src/store/sqlite-database.ts'
+import { storeContract } from './store-contract.ts'
+import { storeProperties } from './store-properties.ts'
+
+const directories: string[] = []
+after(() => {
+  for (const directory of directories) rmSync(directory, { recursive: true, force: true })
+})
+
+function newDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'tollgate-store-'))
+  directories.push(directory)
+  return directory
+}
+
+describe('embedded store', () => {
+  const open = () => openStore({ dataDir: newDirectory(), databaseUrl: null })
+  storeContract(open)
+  storeProperties(open, 40)
+
+  test('a second process finds the directory taken and says so in one sentence', async () => {
+    const dataDir = newDirectory()
+    const first = await openStore({ dataDir, databaseUrl: null })
+    await assert.rejects(openStore({ dataDir, databaseUrl: null }), (error: unknown) => error instanceof StoreBusyError && error.message.includes(dataDir))
+    await first.close()
+    const second = await openStore({ dataDir, databaseUrl: null })
+    await second.close()
+  })
+
+  test('what was committed is there after the store is opened again', async () => {
+    const dataDir = newDirectory()
+    const first = await openStore({ dataDir, databaseUrl: null })
+    await first.accounts.create({ id: 'acc_1', name: 'kept', email: null, defaultModel: null, rateLimit: null, createdAtMs: 1 })
+    await first.close()
+    const second = await openStore({ dataDir, databaseUrl: null })
+    assert.equal((await second.accounts.get('acc_1'))?.name, 'kept')
+    await second.close()
+  })
+})

@@ -1,0 +1,10 @@
+import { describe } from 'node:test'
+import type { Store } from '../../src/store/store.ts'
+import { ledgerContract } from './ledger-contract.ts'
+import { recordsContract } from './records-contract.ts'
+
+/** What every store guarantees; each test gets a store of its own from `open`. */
+export function storeContract(open: () => Promise<Store>): void {
+  describe('ledger', () => ledgerContract(open))
+  describe('records', () => recordsContract(open))
+}
