@@ -139,7 +139,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     ...generationRoutes({ store }),
     ...streamRoutes({ attach: (call, id, after) => attachStream({ relay, sse }, call, id, after), find: (accountId, id) => relay.streams.find(accountId, id) }),
     ...startPageRoutes({ sessions, catalog, clock }),
-    ...adminRoutes({ store, catalog, access, sessions, health, ids, clock, periods, keyWrap, allowPrivateUpstreams: config.allowPrivateUpstreams, audit: core.audit }),
+    ...adminRoutes({ store, catalog, access, sessions, health, ids, clock, periods, keyWrap, allowPrivateUpstreams: config.allowPrivateUpstreams, audit: core.audit }, new Set(adapters.keys())),
   ]
   routes.push(...healthRoutes({ version: options.version, routes, catalog, ready: () => !closing.now }))
   const closing = { now: false }

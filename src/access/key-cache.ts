@@ -172,7 +172,7 @@ function knownKey(digest: string, owner: KeyOwner, readAtMs: number): KnownKey {
 
 function intersection(ofAccount: readonly string[] | null, ofKey: readonly string[] | null): ReadonlySet<string> | null {
   if (ofAccount === null || ofKey === null) return ofAccount === null && ofKey === null ? null : new Set(ofAccount ?? ofKey)
-  return new Set(ofAccount).intersection(new Set(ofKey))
+  return new Set(ofAccount.filter((model) => ofKey.includes(model)))
 }
 
 function trim(map: Map<string, unknown>, entriesMax: number): void {

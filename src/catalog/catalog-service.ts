@@ -147,6 +147,15 @@ export class CatalogService implements Catalog {
     return this.#edit((document) => [undefined, { ...document, settings: { ...document.settings, ...settings } }])
   }
 
+  /** Wraps the credentials anew with the first key; the catalogue itself does not change. */
+  rewrap(): Promise<void> {
+    return this.#inTurn(() => this.#apply(this.#document, this.#fileDigest))
+  }
+
+  credentialCount(): number {
+    return Object.values(credentialsOf(this.#document)).reduce((sum, keys) => sum + keys.length, 0)
+  }
+
   /** The effective document with each credential cut to its last four characters. */
   shown(): CatalogDocument {
     const effective = withBundled(this.#document)

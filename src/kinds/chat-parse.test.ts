@@ -55,7 +55,7 @@ test('numbers outside their range, in quotes or not finite are refused with the 
     seed: ['must be a number', ['1'], [-5, 7]],
     top_logprobs: ['must be an integer between 0 and 20', [-1, 21, 1.5], [0, 20]],
     n: ['must be an integer between 1 and 10', [0, 11, 1.5, '2'], [1, 10]],
-    max_tokens: ['must be an integer of at least 1, or -1 for no limit', [0, -2, 1.5, '10', 1e400], [1, -1]],
+    max_tokens: ['must be an integer of at least 1, or -1 for no limit', [0, -2, 1.5, '10', Infinity], [1, -1]],
     max_completion_tokens: ['must be an integer of at least 1, or -1 for no limit', [0, -2, 1.5], [1, -1]],
   }
   for (const [name, [what, bad, good]] of Object.entries(ranges)) {

@@ -1,5 +1,6 @@
 import { assert } from '../lib/assert.ts'
 import type { Micro } from '../money.ts'
+import { entryHash } from '../store/hash-chain.ts'
 import type { GenerationRecord } from './generation-record.ts'
 import {
   spendKeyText,
@@ -46,7 +47,7 @@ export class LedgerBatch {
   readonly #keys = new Set<KeyRow>()
   readonly #newHolds = new Set<HoldRow>()
   readonly #endedHolds = new Set<HoldRow>()
-  readonly #spends: SpendChange[] = []
+  readonly #spends = new Map<string, SpendChange>()
   readonly #entries: EntryRow[] = []
   readonly #log: LogRow[] = []
 
@@ -62,7 +63,7 @@ export class LedgerBatch {
       keys: this.#keys,
       newHolds: this.#newHolds,
       endedHolds: this.#endedHolds,
-      spends: this.#spends,
+      spends: [...this.#spends.values()],
       entries: this.#entries,
       log: this.#log,
     }
@@ -82,7 +83,12 @@ export class LedgerBatch {
   }
 
   #hold(request: HoldRequest): HoldOutcome {
-    if (this.#rows.holds.has(request.generationId)) return { status: 'held' }
+    const known = this.#rows.holds.get(request.generationId)
+    if (known !== undefined) {
+      // A lost answer is asked for again while the hold is open; an ended one must never let a second answer be made.
+      assert(known.state === 'open' && known.accountId === request.accountId, `Hold ${known.id} is placed again after it was ${known.state}.`)
+      return { status: 'held' }
+    }
     const account = this.#rows.accounts.get(request.accountId)
     const key = this.#rows.keys.get(request.keyId)
     const reason = refusal(account, key, request.atMs)
@@ -121,8 +127,8 @@ export class LedgerBatch {
     this.#accounts.add(account)
     this.#end(hold, late ? 'settled_late' : 'settled', request.atMs, chargedMicro, shortfallMicro)
     this.#spend(hold, chargedMicro, coveredMicro)
-    this.#entries.push(entry('charge', `account:${account.id}`, 'revenue', chargedMicro, hold, request.atMs))
-    if (shortfallMicro > 0n) this.#entries.push(entry('shortfall', 'shortfall', 'revenue', shortfallMicro, hold, request.atMs))
+    this.#post(account, { kind: 'charge', debit: `account:${account.id}`, credit: 'revenue', amountMicro: chargedMicro, reference: hold.id, atMs: request.atMs })
+    if (shortfallMicro > 0n) this.#post(account, { kind: 'shortfall', debit: 'shortfall', credit: 'revenue', amountMicro: shortfallMicro, reference: hold.id, atMs: request.atMs })
     this.#addLog(account, hold, request.record, { costMicro: chargedMicro, providerCostMicro: request.providerCostMicro, shortfallMicro, insuredMicro: 0n }, request.atMs)
     return { status: late ? 'settled_late' : 'settled', chargedMicro, shortfallMicro }
   }
@@ -141,7 +147,7 @@ export class LedgerBatch {
       hold.chargedMicro = 0n
       this.#endedHolds.add(hold)
     }
-    if (request.insuredMicro > 0n) this.#entries.push(entry('insured', 'insured', 'world', request.insuredMicro, hold, request.atMs))
+    if (request.insuredMicro > 0n) this.#post(account, { kind: 'insured', debit: 'insured', credit: 'world', amountMicro: request.insuredMicro, reference: hold.id, atMs: request.atMs })
     if (request.record !== null) {
       this.#addLog(account, hold, request.record, { costMicro: 0n, providerCostMicro: 0n, shortfallMicro: 0n, insuredMicro: request.insuredMicro }, request.atMs)
     }
@@ -204,9 +210,18 @@ export class LedgerBatch {
     const starts: readonly (readonly [SpendPeriod, string])[] = [['total', ''], ['day', day], ['week', week], ['month', month]]
     for (const [period, start] of starts) {
       const key = { keyId: hold.keyId, period, start }
-      this.#rows.spends.set(spendKeyText(key), this.#spent(key) + chargedMicro)
-      this.#spends.push({ ...key, spentMicro: chargedMicro, excessMicro })
+      const name = spendKeyText(key)
+      this.#rows.spends.set(name, this.#spent(key) + chargedMicro)
+      const change = this.#spends.get(name)
+      this.#spends.set(name, { ...key, spentMicro: chargedMicro + (change?.spentMicro ?? 0n), excessMicro: excessMicro + (change?.excessMicro ?? 0n) })
     }
+  }
+
+  /** Appends an entry to its account's chain. */
+  #post(account: AccountRow, made: Omit<EntryRow, 'accountId' | 'hash'>): void {
+    account.entryHead = entryHash(account.entryHead, { ...made, accountId: account.id, reason: null, actor: null })
+    this.#accounts.add(account)
+    this.#entries.push({ ...made, accountId: account.id, hash: account.entryHead })
   }
 
   #addLog(account: AccountRow, hold: HoldRow, record: GenerationRecord, money: Pick<LogRow, 'costMicro' | 'providerCostMicro' | 'shortfallMicro' | 'insuredMicro'>, atMs: number): void {
@@ -246,10 +261,6 @@ function newHold(request: HoldRequest): HoldRow {
     chargedMicro: null,
     shortfallMicro: null,
   }
-}
-
-function entry(kind: EntryRow['kind'], debit: string, credit: string, amountMicro: Micro, hold: HoldRow, atMs: number): EntryRow {
-  return { kind, debit, credit, amountMicro, reference: hold.id, accountId: hold.accountId, atMs }
 }
 
 function least(first: Micro, ...rest: readonly Micro[]): Micro {

@@ -94,6 +94,8 @@ export interface AccountRow {
   heldMicro: Micro
   /** Rows of its usage log, which number them densely. */
   logRows: bigint
+  /** Hash of its newest entry, which the next one is chained to; empty before the first. */
+  entryHead: string
 }
 
 export interface KeyRow {
@@ -146,6 +148,7 @@ export interface EntryRow {
   readonly reference: string
   readonly accountId: string
   readonly atMs: number
+  readonly hash: string
 }
 
 export interface LogRow {

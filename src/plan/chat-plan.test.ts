@@ -14,13 +14,14 @@ import { affordableTokens, worstCost, worstMicro } from './worst-price.ts'
 const ENDLESS = { availableMicro: 9_000_000_000_000_000n, keyRoomMicro: null }
 
 /** A counter that answers `count` and remembers how often it was asked. */
-function counter(count: number): { countChat: () => number; asked: () => number } {
+function counter(count: number): PlanRequest['tokens'] & { asked: () => number } {
   let asked = 0
   return {
     countChat: () => {
       asked += 1
       return count
     },
+    isExact: (_request, tokenizer) => tokenizer === 'o200k_base',
     asked: () => asked,
   }
 }

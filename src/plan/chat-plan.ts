@@ -9,7 +9,7 @@ import { orderEndpoints, type EndpointHealth } from './endpoint-order.ts'
 import { insufficientBalance } from './insufficient-balance.ts'
 import { checkModalities, chooseModels, type ChosenModel } from './model-choice.ts'
 import type { Candidate, Plan } from './plan.ts'
-import { inputBound, isExactCount, type TokenCounter } from './token-count.ts'
+import { inputBound, type TokenCounter } from './token-count.ts'
 import { affordableTokens, worstMicro, worstPrice, type WorstPrice } from './worst-price.ts'
 
 /** The shortest answer worth paying an input for (wire.md D-10.2). */
@@ -26,7 +26,7 @@ export interface PlanRequest {
   readonly health: EndpointHealth
   /** Uniform in [0, 1). */
   readonly random: () => number
-  readonly tokens: Pick<TokenCounter, 'countChat'>
+  readonly tokens: Pick<TokenCounter, 'countChat' | 'isExact'>
   /** Adapter name → what its protocol carries; without it every endpoint that lists no parameters carries all. */
   readonly adapters?: AdapterParameters
   /** Without `/v1/`, for messages. */
@@ -72,7 +72,7 @@ export function planChat(input: PlanRequest): Plan {
  * The same plan held by the token count, for the moment the hold by bytes was refused; null when the count makes it
  * no cheaper, so that the refusal stands with the plan's own amount.
  */
-export function recountedHold(plan: Plan, request: ChatRequest, tokens: Pick<TokenCounter, 'countChat'>): Plan | null {
+export function recountedHold(plan: Plan, request: ChatRequest, tokens: Pick<TokenCounter, 'countChat' | 'isExact'>): Plan | null {
   const measure = measureInput(request, tokens)
   const drafts = plan.candidates.map(({ model, endpoint, sendMaxTokens }) => ({
     model,
@@ -86,7 +86,7 @@ export function recountedHold(plan: Plan, request: ChatRequest, tokens: Pick<Tok
   return recounted.holdMicro < plan.holdMicro ? recounted : null
 }
 
-function measureInput(request: ChatRequest, tokens: Pick<TokenCounter, 'countChat'>): InputMeasure {
+function measureInput(request: ChatRequest, tokens: Pick<TokenCounter, 'countChat' | 'isExact'>): InputMeasure {
   const counts = new Map<string | null, number>()
   return {
     bound: inputBound(request),
@@ -95,7 +95,7 @@ function measureInput(request: ChatRequest, tokens: Pick<TokenCounter, 'countCha
       counts.set(model.tokenizer, known)
       return known
     },
-    exact: (model) => isExactCount(request, model.tokenizer),
+    exact: (model) => tokens.isExact(request, model.tokenizer),
   }
 }
 

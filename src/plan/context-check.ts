@@ -6,7 +6,7 @@ export interface InputMeasure {
   /** No tokenizer makes more tokens of it. */
   readonly bound: number
   count(model: Model): number
-  /** Whether the provider would count the same. */
+  /** Whether the provider would count the same; asked after the count. */
   exact(model: Model): boolean
 }
 

@@ -37,7 +37,10 @@ interface Priced {
 export function orderEndpoints(wish: OrderRequest): readonly Endpoint[] {
   const { request, inputTokens, maxTokens } = wish
   const { order, allowFallbacks } = request.provider
-  const priced = eligibleEndpoints(wish).map((endpoint) => ({
+  const eligible = eligibleEndpoints(wish)
+  // The usual case, and pricing is most of the work of ordering.
+  if (eligible.length === 1) return eligible
+  const priced = eligible.map((endpoint) => ({
     endpoint,
     cost: worstCost(worstPrice(endpoint.sell, request), inputTokens, maxTokens ?? EXPECTED_OUTPUT_TOKENS, request.n),
   }))

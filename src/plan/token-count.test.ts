@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { chat } from './plan-fixture.ts'
-import { createTokenCounter, inputAtLeast, inputBound, isExactCount } from './token-count.ts'
+import { createTokenCounter, inputAtLeast, inputBound } from './token-count.ts'
 
 const tokens = createTokenCounter()
 
@@ -25,20 +25,43 @@ test('slices cost at most 1 % more than the text as a whole', () => {
   assert.ok(many <= one * 200 * 1.01, `${many} of ${one * 200}`)
 })
 
-test('10 MB are counted in bounded time, and near the count of the whole', () => {
+test('a text too long to be counted whole is sampled: bounded in time, near the count of the whole, and not exact', () => {
   const text = 'lorem ipsum dolor sit amet '.repeat(400_000)
   const started = performance.now()
   const counted = tokens.countText(text, null)
   assert.ok(performance.now() - started < 2_000)
   const perRepeat = tokens.countText('lorem ipsum dolor sit amet '.repeat(1_000), null) / 1_000
   assert.ok(Math.abs(counted / (perRepeat * 400_000) - 1) < 0.02)
+  const request = chat({ prompt: text, messages: null })
+  tokens.countChat(request, 'o200k_base')
+  assert.equal(tokens.isExact(request, 'o200k_base'), false)
+})
+
+test('the dearest text to tokenise does not hold the loop', () => {
+  let state = 1
+  const letters = Array.from({ length: 1_000_000 }, () => {
+    state = (state * 48_271) % 2_147_483_647
+    return String.fromCharCode(0x4e00 + (state % 20_000))
+  }).join('')
+  const started = performance.now()
+  const counted = tokens.countText(letters, null)
+  // Uncapped this takes 9 s; the allowance is for a busy machine.
+  assert.ok(performance.now() - started < 1_500)
+  assert.ok(counted > 1_500_000)
+})
+
+test('a text cannot hide from the sample: half blanks, half words are estimated as such', () => {
+  const block = `${' '.repeat(1_024)}${'word '.repeat(205).slice(0, 1_024)}`
+  const one = tokens.countText(block, null)
+  const counted = tokens.countText(block.repeat(2_000), null)
+  assert.ok(Math.abs(counted / (one * 2_000) - 1) < 0.25, `${counted} of ${one * 2_000}`)
 })
 
 test('a count is exact only for plain messages and a known encoding', () => {
-  assert.equal(isExactCount(chat(), 'o200k_base'), true)
-  assert.equal(isExactCount(chat(), null), false)
-  assert.equal(isExactCount(chat(), 'Claude'), false)
-  assert.equal(isExactCount(chat({ tools: [{ type: 'function', function: { name: 'f' } }] }), 'o200k_base'), false)
+  assert.equal(tokens.isExact(chat(), 'o200k_base'), true)
+  assert.equal(tokens.isExact(chat(), null), false)
+  assert.equal(tokens.isExact(chat(), 'Claude'), false)
+  assert.equal(tokens.isExact(chat({ tools: [{ type: 'function', function: { name: 'f' } }] }), 'o200k_base'), false)
 })
 
 test('images count by detail, audio by length', () => {

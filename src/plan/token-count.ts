@@ -2,14 +2,21 @@ import { createRequire } from 'node:module'
 import type { GptEncoding } from 'gpt-tokenizer/GptEncoding'
 import type { ChatRequest } from '../kinds/chat-request.ts'
 import { textsOf } from '../kinds/chat-texts.ts'
+import { assert } from '../lib/assert.ts'
 import { mediaTokens } from './media-tokens.ts'
 
 const require = createRequire(import.meta.url)
 
 /** Every BPE package is quadratic on one long word: 100 kB of `a` blocks the loop for 8 s whole and for 7 ms in slices. */
 const SLICE_CHARS = 1_024
-/** Above this only every k-th slice is counted: 1 MiB takes 70 ms, and no body may stall the loop for 100 ms (reliability.md R11). */
-const EXACT_CHARS_MAX = 512 * SLICE_CHARS
+/**
+ * Work of one count, in microseconds by the two measured rates: no body may stall the loop for 100 ms (reliability.md R11).
+ * Prose and code cost 0.14 µs a character, since their words are cached; random letters and ideographs up to 9 µs.
+ */
+const WORK_MAX = 80_000
+const SPARSE_WORK = 0.14
+const DENSE_WORK = 9
+const DENSE_TOKENS_PER_CHAR = 0.4
 const MESSAGE_TOKENS = 4
 const MESSAGE_TOKENS_MAX = 8
 const REPLY_TOKENS = 3
@@ -27,13 +34,19 @@ export interface TokenCounter {
   countText(text: string, tokenizer: string | null): number
   /** Tokens of the whole input: texts, roles, tools, schema, media by rule of thumb. */
   countChat(request: ChatRequest, tokenizer: string | null): number
+  /** Whether `countChat` answers what the provider would: its encoding is known, and no tools or media are in it that each provider words its own way. Asked after the count. */
+  isExact(request: ChatRequest, tokenizer: string | null): boolean
   /** Loads the default encoding: 0.3 s and 75 MB, which else the first request near a limit would wait for. */
   warm(): void
 }
 
-/** A counter that loads each encoding when first needed and keeps it. */
-export function createTokenCounter(): TokenCounter {
+/**
+ * A counter that loads each encoding when first needed and keeps it. A text too long to be counted whole is sampled
+ * by `random`: a client who could foretell the sample could hide most of a text from the count.
+ */
+export function createTokenCounter(random: () => number = Math.random): TokenCounter {
   const loaded = new Map<Encoding, GptEncoding['countTokens']>()
+  const sampled = new WeakSet<ChatRequest>()
   const counterOf = (tokenizer: string | null): ((slice: string) => number) => {
     const encoding = encodingOf(tokenizer) ?? 'o200k_base'
     const countTokens = loaded.get(encoding) ?? load(encoding)
@@ -41,10 +54,18 @@ export function createTokenCounter(): TokenCounter {
     // Text such as `<|endoftext|>` is counted as the text it is, where the package would throw.
     return (slice) => countTokens(slice, { disallowedSpecial: new Set() })
   }
-  const countText = (text: string, tokenizer: string | null): number => countTexts([text], counterOf(tokenizer))
+  const countText = (text: string, tokenizer: string | null): number => countTexts([text], counterOf(tokenizer), random).tokens
   return {
     countText,
-    countChat: (request, tokenizer) => countChat(request, counterOf(tokenizer)),
+    countChat(request, tokenizer) {
+      const { tokens, whole } = countTexts(inputTexts(request), counterOf(tokenizer), random)
+      if (!whole) sampled.add(request)
+      return tokens + frameTokens(request)
+    },
+    isExact(request, tokenizer) {
+      const { tools, responseFormat, inputModalities } = request
+      return encodingOf(tokenizer) !== null && tools === null && responseFormat === null && inputModalities.size === 0 && !sampled.has(request)
+    },
     warm: () => void countText('warm', null),
   }
 }
@@ -60,38 +81,65 @@ function encodingOf(tokenizer: string | null): Encoding | null {
   return ENCODINGS.find((encoding) => encoding === tokenizer) ?? null
 }
 
-/** Whether a count is the provider's own: its encoding is known, and no tools or media are in it that each provider words its own way. */
-export function isExactCount(request: ChatRequest, tokenizer: string | null): boolean {
-  return encodingOf(tokenizer) !== null && request.tools === null && request.responseFormat === null && request.inputModalities.size === 0 && request.textBytes <= EXACT_CHARS_MAX
-}
-
-function countChat(request: ChatRequest, count: (slice: string) => number): number {
-  const { messages, tools, responseFormat } = request
+function inputTexts({ messages, tools, responseFormat }: ChatRequest): readonly string[] {
   const texts = [...textsOf(messages)]
   if (tools !== null) texts.push(JSON.stringify(tools))
   if (responseFormat !== null) texts.push(JSON.stringify(responseFormat))
-  const toolTokens = tools === null ? 0 : TOOLS_TOKENS + TOOL_TOKENS * tools.length
-  return countTexts(texts, count) + MESSAGE_TOKENS * messages.length + REPLY_TOKENS + toolTokens + mediaTokens(messages)
+  return texts
 }
 
-function countTexts(texts: readonly string[], count: (slice: string) => number): number {
-  let chars = 0
-  for (const text of texts) chars += text.length
-  const step = Math.ceil(chars / EXACT_CHARS_MAX)
+/** What stands around the texts: the frames of messages and tools, and media. */
+function frameTokens({ messages, tools }: ChatRequest): number {
+  const toolTokens = tools === null ? 0 : TOOLS_TOKENS + TOOL_TOKENS * tools.length
+  return MESSAGE_TOKENS * messages.length + REPLY_TOKENS + toolTokens + mediaTokens(messages)
+}
+
+interface Slice {
+  readonly text: string
+  readonly start: number
+  readonly end: number
+}
+
+/** Counts slices in random order until all are counted or the work is done, and scales what was counted to the whole. */
+function countTexts(texts: readonly string[], count: (slice: string) => number, random: () => number): { readonly tokens: number; readonly whole: boolean } {
+  const slices = slicesOf(texts)
   let tokens = 0
-  let countedChars = 0
-  let position = 0
+  let chars = 0
+  let work = 0
+  let left = slices.length
+  while (left > 0 && work < WORK_MAX) {
+    const { text, start, end } = takeSlice(slices, Math.floor(random() * left), left - 1)
+    const sliceTokens = count(text.slice(start, end))
+    const length = end - start
+    tokens += sliceTokens
+    chars += length
+    work += length * (sliceTokens > length * DENSE_TOKENS_PER_CHAR ? DENSE_WORK : SPARSE_WORK)
+    left -= 1
+  }
+  if (left === 0) return { tokens, whole: true }
+  const total = texts.reduce((sum, { length }) => sum + length, 0)
+  return { tokens: Math.ceil((tokens * total) / chars), whole: false }
+}
+
+function slicesOf(texts: readonly string[]): Slice[] {
+  const slices: Slice[] = []
   for (const text of texts) {
-    for (let start = 0; start < text.length; position += 1) {
+    for (let start = 0; start < text.length; ) {
       const end = sliceEnd(text, start)
-      if (position % step === 0) {
-        tokens += count(text.slice(start, end))
-        countedChars += end - start
-      }
+      slices.push({ text, start, end })
       start = end
     }
   }
-  return step <= 1 ? tokens : Math.ceil((tokens * chars) / countedChars)
+  return slices
+}
+
+/** The slice at `index`, whose place the last one takes: a shuffle made only as far as it is used. */
+function takeSlice(slices: Slice[], index: number, last: number): Slice {
+  const taken = slices[index]
+  const moved = slices[last]
+  assert(taken !== undefined && moved !== undefined, 'A slice is taken from those that are left.')
+  slices[index] = moved
+  return taken
 }
 
 /** Never between the halves of a surrogate pair, which would be counted as two broken characters. */

@@ -47,7 +47,8 @@ export function affordableTokens(price: WorstPrice, inputTokens: number, n: numb
   if (perToken.digits === 0n) return Infinity
   const scale = BigInt(Math.max(left.scale, perToken.scale))
   const dividend = left.digits * 10n ** (scale - BigInt(left.scale))
-  return Number(dividend / (perToken.digits * 10n ** (scale - BigInt(perToken.scale))))
+  const tokens = dividend / (perToken.digits * 10n ** (scale - BigInt(perToken.scale)))
+  return tokens > Number.MAX_SAFE_INTEGER ? Number.MAX_SAFE_INTEGER : Number(tokens)
 }
 
 function whole(units: number): Decimal {

@@ -1,3 +1,4 @@
+import { brokenChains } from './audit-chains.ts'
 import { chargeableRows, type Replay } from './audit-replay.ts'
 import type { Database, SqlValue } from './database.ts'
 import type { AuditCheck, AuditStore } from './store.ts'
@@ -110,6 +111,7 @@ export class SqlAudit implements AuditStore {
         const rows = await sql.all(`SELECT what FROM (${query.text}) violations LIMIT ${VIOLATIONS_MAX}`, query.values ?? [])
         checks.push({ id: query.id, name: query.name, violations: rows.map((row) => String(row['what'])) })
       }
+      checks.push({ id: 'I16', name: 'the hash chains of entries and events verify', violations: await brokenChains(sql, VIOLATIONS_MAX) })
       checks.push({ id: 'I17', name: 'charge + shortfall = price of the logged usage, replayed', violations: await chargeableRows(sql, options.sinceMs, options.replay, VIOLATIONS_MAX) })
       return checks
     })

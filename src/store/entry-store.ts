@@ -1,4 +1,5 @@
 import { big, integer, text, textOrNull, type Database, type Row, type Sql } from './database.ts'
+import { entryHash } from './hash-chain.ts'
 import type { EntryKind, EntryRecord, EntryStore, NewEntry, Page, PostOutcome } from './store.ts'
 
 const SELECT = 'SELECT id, debit, credit, amount, kind, ref, account_id, reason, actor, created_at FROM entry'
@@ -30,7 +31,7 @@ export class SqlEntries implements EntryStore {
     const changeMicro = entry.kind === 'refund' ? -entry.amountMicro : entry.amountMicro
     return this.#database.transaction(async (sql): Promise<PostOutcome> => {
       const lock = this.#database.dialect === 'postgres' ? ' FOR UPDATE' : ''
-      const [account] = await sql.all(`SELECT available, held FROM account WHERE id = ?${lock}`, [entry.accountId])
+      const [account] = await sql.all(`SELECT available, held, entry_head FROM account WHERE id = ?${lock}`, [entry.accountId])
       if (account === undefined) return { status: 'no_account' }
       const balanceMicro = big(account, 'available') + big(account, 'held')
       const [known] = await sql.all(`${SELECT} WHERE kind = ? AND ref = ?`, [entry.kind, entry.reference])
@@ -39,8 +40,7 @@ export class SqlEntries implements EntryStore {
         return same ? { status: 'existing', entry: readEntry(known), balanceMicro } : { status: 'conflict' }
       }
       if (big(account, 'available') + changeMicro < 0n) return { status: 'uncovered' }
-      await sql.run('UPDATE account SET available = available + ? WHERE id = ?', [changeMicro, entry.accountId])
-      const created = await insert(sql, entry, changeMicro)
+      const created = await insert(sql, entry, changeMicro, text(account, 'entry_head'))
       return { status: 'created', entry: created, balanceMicro: balanceMicro + changeMicro }
     })
   }
@@ -64,12 +64,15 @@ export class SqlEntries implements EntryStore {
   }
 }
 
-async function insert(sql: Sql, entry: NewEntry, changeMicro: bigint): Promise<EntryRecord> {
+async function insert(sql: Sql, entry: NewEntry, changeMicro: bigint, previousHash: string): Promise<EntryRecord> {
   const own = `account:${entry.accountId}`
   const other = entry.kind === 'adjustment' ? 'adjustment' : 'world'
   const [debit, credit] = changeMicro < 0n ? [own, other] : [other, own]
-  await sql.run('INSERT INTO entry (debit, credit, amount, kind, ref, account_id, reason, actor, created_at) VALUES (?,?,?,?,?,?,?,?,?)', [
-    debit, credit, changeMicro < 0n ? -changeMicro : changeMicro, entry.kind, entry.reference, entry.accountId, entry.reason, entry.actor, BigInt(entry.atMs),
+  const amountMicro = changeMicro < 0n ? -changeMicro : changeMicro
+  const hash = entryHash(previousHash, { ...entry, debit, credit, amountMicro })
+  await sql.run('UPDATE account SET available = available + ?, entry_head = ? WHERE id = ?', [changeMicro, hash, entry.accountId])
+  await sql.run('INSERT INTO entry (debit, credit, amount, kind, ref, account_id, reason, actor, created_at, hash) VALUES (?,?,?,?,?,?,?,?,?,?)', [
+    debit, credit, amountMicro, entry.kind, entry.reference, entry.accountId, entry.reason, entry.actor, BigInt(entry.atMs), hash,
   ])
   const [row] = await sql.all(`${SELECT} WHERE kind = ? AND ref = ?`, [entry.kind, entry.reference])
   if (row === undefined) throw new Error(`Entry ${entry.kind} ${entry.reference} was not found after it was posted.`)

@@ -1,6 +1,10 @@
-import { createHash } from 'node:crypto'
 import { integer, text, textOrNull, type Database } from './database.ts'
+import { chainHash } from './hash-chain.ts'
 import type { EventRecord, EventStore, Page } from './store.ts'
+
+export function eventHash(previous: string, event: Omit<EventRecord, 'id'>): string {
+  return chainHash(previous, [String(event.atMs), event.actor, event.ip, event.action, event.object, event.before, event.after])
+}
 
 /** The append-only audit log, each row chained to the one before by its hash. */
 export class SqlEvents implements EventStore {
@@ -14,8 +18,7 @@ export class SqlEvents implements EventStore {
     await this.#database.transaction(async (sql) => {
       if (this.#database.dialect === 'postgres') await sql.run('LOCK TABLE event IN EXCLUSIVE MODE')
       const [previous] = await sql.all('SELECT hash FROM event ORDER BY id DESC LIMIT 1')
-      const fields = [event.atMs, event.actor, event.ip, event.action, event.object, event.before, event.after]
-      const hash = createHash('sha256').update(previous === undefined ? '' : text(previous, 'hash')).update(JSON.stringify(fields)).digest('hex')
+      const hash = eventHash(previous === undefined ? '' : text(previous, 'hash'), event)
       await sql.run('INSERT INTO event (at, actor, ip, action, object, before, after, hash) VALUES (?,?,?,?,?,?,?,?)', [
         BigInt(event.atMs), event.actor, event.ip, event.action, event.object, event.before, event.after, hash,
       ])

@@ -4,15 +4,15 @@ import type { HoldRow, LedgerChanges } from '../ledger/ledger-store.ts'
 export const INSERT_HOLD = `INSERT INTO hold (id, account_id, key_id, amount, state, price_version, subject, day, week, month, node, lease_until, placed_at, ended_at, charged, shortfall)
   VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`
 export const UPDATE_HOLD = 'UPDATE hold SET state = ?, ended_at = ?, charged = ?, shortfall = ? WHERE id = ?'
-export const UPDATE_ACCOUNT = 'UPDATE account SET available = ?, held = ?, log_rows = ? WHERE id = ?'
+export const UPDATE_ACCOUNT = 'UPDATE account SET available = ?, held = ?, log_rows = ?, entry_head = ? WHERE id = ?'
 export const UPDATE_KEY = 'UPDATE api_key SET held = ? WHERE id = ?'
 export const ADD_SPEND = `INSERT INTO key_spend (key_id, period, start, spent, excess) VALUES (?,?,?,?,?)
   ON CONFLICT (key_id, period, start) DO UPDATE SET spent = key_spend.spent + excluded.spent, excess = key_spend.excess + excluded.excess`
-export const INSERT_ENTRY = 'INSERT INTO entry (debit, credit, amount, kind, ref, account_id, created_at) VALUES (?,?,?,?,?,?,?)'
+export const INSERT_ENTRY = 'INSERT INTO entry (debit, credit, amount, kind, ref, account_id, created_at, hash) VALUES (?,?,?,?,?,?,?,?)'
 export const INSERT_LOG = `INSERT INTO generation (generation_id, account_id, seq, key_id, request_id, type, model, provider, status, cost, provider_cost, shortfall,
   insured, input_tokens, output_tokens, price_version, created_at, ended_at, record) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`
 export const ADD_USAGE_DAY = `INSERT INTO usage_day (account_id, day, key_id, model, provider, requests, input_tokens, output_tokens, revenue, provider_cost, insured, shortfall)
-  VALUES (?,?,?,?,?,1,?,?,?,?,?,?) ON CONFLICT (account_id, day, key_id, model, provider) DO UPDATE SET requests = usage_day.requests + 1,
+  VALUES (?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (account_id, day, key_id, model, provider) DO UPDATE SET requests = usage_day.requests + excluded.requests,
   input_tokens = usage_day.input_tokens + excluded.input_tokens, output_tokens = usage_day.output_tokens + excluded.output_tokens, revenue = usage_day.revenue + excluded.revenue,
   provider_cost = usage_day.provider_cost + excluded.provider_cost, insured = usage_day.insured + excluded.insured, shortfall = usage_day.shortfall + excluded.shortfall`
 export const SELECT_SPEND = 'SELECT spent FROM key_spend WHERE key_id = ? AND period = ? AND start = ?'
@@ -40,12 +40,49 @@ export function bigintOrNull(value: number | null): bigint | null {
   return value === null ? null : BigInt(value)
 }
 
+/** What a batch adds to one row of the day roll-up. */
+export interface UsageDay {
+  readonly accountId: string
+  readonly day: string
+  readonly keyId: string
+  readonly model: string
+  readonly provider: string
+  requests: bigint
+  inputTokens: bigint
+  outputTokens: bigint
+  revenueMicro: bigint
+  providerCostMicro: bigint
+  insuredMicro: bigint
+  shortfallMicro: bigint
+}
 
-/** Values of a day's roll-up row. */
-export function usageDayValues(log: LedgerChanges['log'][number]): readonly (string | bigint)[] {
-  const { record } = log
+/** The log rows of a batch summed by roll-up row: many answers of one key are one upsert. */
+export function usageDays(logs: LedgerChanges['log']): readonly UsageDay[] {
+  const days = new Map<string, UsageDay>()
+  for (const log of logs) {
+    const { accountId, keyId, model, providerSlug, inputTokens, outputTokens } = log.record
+    const name = JSON.stringify([keyId, log.day, model, providerSlug])
+    let sum = days.get(name)
+    if (sum === undefined) {
+      const provider = providerSlug ?? ''
+      sum = { accountId, day: log.day, keyId, model, provider, requests: 0n, inputTokens: 0n, outputTokens: 0n, revenueMicro: 0n, providerCostMicro: 0n, insuredMicro: 0n, shortfallMicro: 0n }
+      days.set(name, sum)
+    }
+    sum.requests += 1n
+    sum.inputTokens += BigInt(inputTokens)
+    sum.outputTokens += BigInt(outputTokens)
+    sum.revenueMicro += log.costMicro
+    sum.providerCostMicro += log.providerCostMicro
+    sum.insuredMicro += log.insuredMicro
+    sum.shortfallMicro += log.shortfallMicro
+  }
+  return [...days.values()]
+}
+
+/** Values of a roll-up row, in the order of its upsert. */
+export function usageDayValues(sum: UsageDay): readonly (string | bigint)[] {
   return [
-    record.accountId, log.day, record.keyId, record.model, record.providerSlug ?? '', BigInt(record.inputTokens), BigInt(record.outputTokens), log.costMicro,
-    log.providerCostMicro, log.insuredMicro, log.shortfallMicro,
+    sum.accountId, sum.day, sum.keyId, sum.model, sum.provider, sum.requests, sum.inputTokens, sum.outputTokens, sum.revenueMicro, sum.providerCostMicro,
+    sum.insuredMicro, sum.shortfallMicro,
   ]
 }

@@ -36,7 +36,7 @@ const MIGRATIONS: readonly Migration[] = [
           id TEXT PRIMARY KEY, name TEXT NOT NULL, email TEXT, status TEXT NOT NULL DEFAULT 'active' CHECK (status IN ('active','deactivated','locked')),
           default_model TEXT, rate_limit TEXT, allowed_models TEXT,
           available BIGINT NOT NULL DEFAULT 0 CHECK (available >= 0), held BIGINT NOT NULL DEFAULT 0 CHECK (held >= 0),
-          log_rows BIGINT NOT NULL DEFAULT 0, created_at BIGINT NOT NULL)`,
+          log_rows BIGINT NOT NULL DEFAULT 0, entry_head TEXT NOT NULL DEFAULT '', created_at BIGINT NOT NULL)`,
         `CREATE TABLE api_key (
           id TEXT PRIMARY KEY, account_id TEXT NOT NULL REFERENCES account(id), name TEXT NOT NULL, digest ${blob} NOT NULL UNIQUE, label TEXT NOT NULL,
           disabled BIGINT NOT NULL DEFAULT 0, deleted BIGINT NOT NULL DEFAULT 0,
@@ -55,7 +55,7 @@ const MIGRATIONS: readonly Migration[] = [
         `CREATE INDEX hold_open ON hold (lease_until) WHERE state = 'open'`,
         `CREATE TABLE entry (
           id ${serial}, debit TEXT NOT NULL, credit TEXT NOT NULL, amount BIGINT NOT NULL CHECK (amount >= 0), kind TEXT NOT NULL, ref TEXT NOT NULL,
-          account_id TEXT, reason TEXT, actor TEXT, created_at BIGINT NOT NULL, UNIQUE (kind, ref))`,
+          account_id TEXT NOT NULL REFERENCES account(id), reason TEXT, actor TEXT, created_at BIGINT NOT NULL, hash TEXT NOT NULL, UNIQUE (kind, ref))`,
         `CREATE INDEX entry_account ON entry (account_id, id)`,
         `CREATE TABLE generation (
           id ${serial}, generation_id TEXT NOT NULL UNIQUE, account_id TEXT NOT NULL, seq BIGINT NOT NULL, key_id TEXT NOT NULL, request_id TEXT NOT NULL,

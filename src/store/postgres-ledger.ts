@@ -1,14 +1,43 @@
 import { limitPeriod } from '../ledger/ledger-core.ts'
-import { spendKeyText, type AccountRow, type HoldRow, type KeyRow, type LedgerChanges, type LedgerOperation, type LedgerRows, type LedgerStore } from '../ledger/ledger-store.ts'
+import {
+  spendKeyText, type AccountRow, type HoldRow, type KeyRow, type LedgerChanges, type LedgerOperation, type LedgerRows, type LedgerStore, type SpendKey,
+} from '../ledger/ledger-store.ts'
 import type { Micro } from '../money.ts'
-import { big, type Sql, type SqlValue } from './database.ts'
+import { big, text, type Row, type Sql, type SqlValue } from './database.ts'
 import { ACCOUNT_SELECT, HOLD_SELECT, KEY_SELECT, readAccountRow, readHoldRow, readKeyRow } from './ledger-rows.ts'
 import type { PostgresDatabase } from './postgres-database.ts'
-import {
-  ADD_SPEND, ADD_USAGE_DAY, bigintOrNull, holdValues, INSERT_ENTRY, INSERT_HOLD, INSERT_LOG, logValues, SELECT_SPEND, UPDATE_ACCOUNT, UPDATE_HOLD, UPDATE_KEY, usageDayValues,
-} from './ledger-values.ts'
+import { bigintOrNull, holdValues, logValues, usageDays, usageDayValues } from './ledger-values.ts'
 
-/** The hot path on PostgreSQL: rows locked in one order everywhere (accounts, keys, holds, each by id), one transaction a batch. */
+type Cell = string | bigint | null
+
+const UPDATE_ACCOUNTS = `UPDATE account SET available = v.available, held = v.held, log_rows = v.log_rows, entry_head = v.entry_head
+  FROM ${table('v', 'id text, available int8, held int8, log_rows int8, entry_head text')} WHERE account.id = v.id`
+const UPDATE_KEYS = `UPDATE api_key SET held = v.held FROM ${table('v', 'id text, held int8')} WHERE api_key.id = v.id`
+const UPDATE_HOLDS = `UPDATE hold SET state = v.state, ended_at = v.ended_at, charged = v.charged, shortfall = v.shortfall
+  FROM ${table('v', 'id text, state text, ended_at int8, charged int8, shortfall int8')} WHERE hold.id = v.id`
+const INSERT_HOLDS = insert(
+  'hold',
+  'id text, account_id text, key_id text, amount int8, state text, price_version int8, subject text, day text, week text, month text, node text, lease_until int8, placed_at int8, ended_at int8, charged int8, shortfall int8',
+)
+const ADD_SPENDS = `${insert('key_spend', 'key_id text, period text, start text, spent int8, excess int8')}
+  ON CONFLICT (key_id, period, start) DO UPDATE SET spent = key_spend.spent + excluded.spent, excess = key_spend.excess + excluded.excess`
+const INSERT_ENTRIES = insert('entry', 'debit text, credit text, amount int8, kind text, ref text, account_id text, created_at int8, hash text')
+const INSERT_LOGS = insert(
+  'generation',
+  'generation_id text, account_id text, seq int8, key_id text, request_id text, type text, model text, provider text, status text, cost int8, provider_cost int8, shortfall int8, insured int8, input_tokens int8, output_tokens int8, price_version int8, created_at int8, ended_at int8, record text',
+)
+const ADD_USAGE_DAYS = `${insert(
+  'usage_day',
+  'account_id text, day text, key_id text, model text, provider text, requests int8, input_tokens int8, output_tokens int8, revenue int8, provider_cost int8, insured int8, shortfall int8',
+)} ON CONFLICT (account_id, day, key_id, model, provider) DO UPDATE SET requests = usage_day.requests + excluded.requests,
+  input_tokens = usage_day.input_tokens + excluded.input_tokens, output_tokens = usage_day.output_tokens + excluded.output_tokens, revenue = usage_day.revenue + excluded.revenue,
+  provider_cost = usage_day.provider_cost + excluded.provider_cost, insured = usage_day.insured + excluded.insured, shortfall = usage_day.shortfall + excluded.shortfall`
+const SELECT_SPENDS = `SELECT s.key_id AS key_id, s.period AS period, s.start AS start, s.spent AS spent FROM ${table('v', 'key_id text, period text, start text')}
+  JOIN key_spend s ON s.key_id = v.key_id AND s.period = v.period AND s.start = v.start`
+const OWNERS = 'SELECT account_id, key_id FROM hold WHERE id = ANY(?::text[])'
+const RENEW = `UPDATE hold SET lease_until = ? WHERE state = 'open' AND id = ANY(?::text[])`
+
+/** The hot path on PostgreSQL: rows locked in one order everywhere (accounts, keys, holds, each by id), one transaction a batch, one statement a table. */
 export class PostgresLedger implements LedgerStore {
   readonly #database: PostgresDatabase
 
@@ -24,7 +53,7 @@ export class PostgresLedger implements LedgerStore {
   }
 
   async renewLeases(generationIds: readonly string[], leaseUntilMs: number): Promise<void> {
-    await this.#database.run(`UPDATE hold SET lease_until = ? WHERE state = 'open' AND id IN (${marks(generationIds)})`, [BigInt(leaseUntilMs), ...generationIds])
+    await this.#database.run(RENEW, [BigInt(leaseUntilMs), arrayText(generationIds)])
   }
 
   async openHolds(nowMs: number | null): Promise<readonly HoldRow[]> {
@@ -33,63 +62,79 @@ export class PostgresLedger implements LedgerStore {
   }
 }
 
-function marks(values: readonly unknown[]): string {
-  return values.map(() => '?').join(',')
+/** Columns given as arrays, one parameter each, so that a statement's text does not depend on how many rows it has. */
+function table(name: string, columns: string): string {
+  const parts = columns.split(', ').map((column) => column.split(' '))
+  return `unnest(${parts.map(([, type]) => `?::${type}[]`).join(', ')}) AS ${name}(${parts.map(([column]) => column).join(', ')})`
+}
+
+function insert(into: string, columns: string): string {
+  const names = columns.split(', ').map((column) => column.split(' ')[0]).join(', ')
+  return `INSERT INTO ${into} (${names}) SELECT ${names} FROM ${table('v', columns)}`
+}
+
+/** PostgreSQL's text form of an array. */
+function arrayText(cells: readonly Cell[]): string {
+  return `{${cells.map((cell) => (cell === null ? 'NULL' : typeof cell === 'bigint' ? String(cell) : `"${cell.replaceAll(/["\\]/g, String.raw`\$&`)}"`)).join(',')}}`
+}
+
+/** Turns rows into one array a column. */
+function columnsOf(rows: readonly (readonly Cell[])[]): readonly SqlValue[] {
+  const width = rows[0]?.length ?? 0
+  return Array.from({ length: width }, (_, column) => arrayText(rows.map((row) => row[column] ?? null)))
 }
 
 async function load(sql: Sql, operations: readonly LedgerOperation[]): Promise<LedgerRows> {
-  const ids = [...new Set(operations.map(({ generationId }) => generationId))].toSorted()
-  // Owners of a hold never change, so they are read without a lock before the accounts are locked in order.
-  const owners = await sql.all(`SELECT account_id, key_id FROM hold WHERE id IN (${marks(ids)})`, ids)
-  const accountIds = new Set(owners.map((row) => String(row['account_id'])))
-  const keyIds = new Set(owners.map((row) => String(row['key_id'])))
+  const ids = [...new Set(operations.map(({ generationId }) => generationId))]
+  const accountIds = new Set<string>()
+  const keyIds = new Set<string>()
+  const ending: string[] = []
   for (const operation of operations) {
-    if (operation.op !== 'hold') continue
-    accountIds.add(operation.accountId)
-    keyIds.add(operation.keyId)
+    if (operation.op === 'hold') {
+      accountIds.add(operation.accountId)
+      keyIds.add(operation.keyId)
+    } else ending.push(operation.generationId)
   }
-  const accounts = new Map<string, AccountRow>()
-  const keys = new Map<string, KeyRow>()
-  const holds = new Map<string, HoldRow>()
-  for (const row of await locked(sql, ACCOUNT_SELECT, [...accountIds])) accounts.set(String(row['id']), readAccountRow(row))
-  for (const row of await locked(sql, KEY_SELECT, [...keyIds])) keys.set(String(row['id']), readKeyRow(row))
-  for (const row of await locked(sql, HOLD_SELECT, ids)) holds.set(String(row['id']), readHoldRow(row))
+  // Owners of a hold never change, so they are read without a lock before the accounts are locked in order.
+  for (const row of ending.length === 0 ? [] : await sql.all(OWNERS, [arrayText(ending)])) {
+    accountIds.add(text(row, 'account_id'))
+    keyIds.add(text(row, 'key_id'))
+  }
+  const accounts = await locked(sql, ACCOUNT_SELECT, [...accountIds], readAccountRow)
+  const keys = await locked(sql, KEY_SELECT, [...keyIds], readKeyRow)
+  const holds = await locked(sql, HOLD_SELECT, ids, readHoldRow)
   return { accounts, keys, holds, spends: await loadSpends(sql, operations, keys, holds) }
 }
 
-async function locked(sql: Sql, select: string, ids: readonly string[]): ReturnType<Sql['all']> {
-  if (ids.length === 0) return []
-  return sql.all(`${select} WHERE id IN (${marks(ids)}) ORDER BY id FOR UPDATE`, ids)
+async function locked<T extends AccountRow | KeyRow | HoldRow>(sql: Sql, select: string, ids: readonly string[], read: (row: Row) => T): Promise<Map<string, T>> {
+  if (ids.length === 0) return new Map()
+  const rows = await sql.all(`${select} WHERE id = ANY(?::text[]) ORDER BY id FOR UPDATE`, [arrayText(ids)])
+  return new Map(rows.map((row) => [text(row, 'id'), read(row)]))
 }
 
 async function loadSpends(sql: Sql, operations: readonly LedgerOperation[], keys: ReadonlyMap<string, KeyRow>, holds: ReadonlyMap<string, HoldRow>): Promise<Map<string, Micro>> {
-  const spends = new Map<string, Micro>()
+  const wanted = new Map<string, SpendKey>()
   for (const operation of operations) {
     const owner = holds.get(operation.generationId) ?? (operation.op === 'hold' ? operation : null)
     const key = owner === null ? undefined : keys.get(owner.keyId)
     const period = owner === null || key === undefined ? null : limitPeriod(key, owner.periods)
-    if (period === null || spends.has(spendKeyText(period))) continue
-    const [row] = await sql.all(SELECT_SPEND, [period.keyId, period.period, period.start])
-    spends.set(spendKeyText(period), row === undefined ? 0n : big(row, 'spent'))
+    if (period !== null) wanted.set(spendKeyText(period), period)
   }
-  return spends
+  if (wanted.size === 0) return new Map()
+  const rows = await sql.all(SELECT_SPENDS, columnsOf([...wanted.values()].map(({ keyId, period, start }) => [keyId, period, start])))
+  return new Map(rows.map((row) => [`${text(row, 'key_id')} ${text(row, 'period')} ${text(row, 'start')}`, big(row, 'spent')]))
 }
 
-/** The statements go out in order without waiting for each answer; the driver queues them on the one connection. */
 async function write(sql: Sql, changes: LedgerChanges): Promise<void> {
-  const sent: Promise<number>[] = []
-  const run = (text: string, values: readonly SqlValue[]): void => {
-    sent.push(sql.run(text, values))
+  const put = async (statement: string, rows: readonly (readonly Cell[])[]): Promise<void> => {
+    if (rows.length > 0) await sql.run(statement, columnsOf(rows))
   }
-  for (const account of changes.accounts) run(UPDATE_ACCOUNT, [account.availableMicro, account.heldMicro, account.logRows, account.id])
-  for (const key of changes.keys) run(UPDATE_KEY, [key.heldMicro, key.id])
-  for (const hold of changes.newHolds) run(INSERT_HOLD, holdValues(hold))
-  for (const hold of changes.endedHolds) run(UPDATE_HOLD, [hold.state, bigintOrNull(hold.endedAtMs), hold.chargedMicro, hold.shortfallMicro, hold.id])
-  for (const spend of changes.spends) run(ADD_SPEND, [spend.keyId, spend.period, spend.start, spend.spentMicro, spend.excessMicro])
-  for (const entry of changes.entries) run(INSERT_ENTRY, [entry.debit, entry.credit, entry.amountMicro, entry.kind, entry.reference, entry.accountId, BigInt(entry.atMs)])
-  for (const log of changes.log) {
-    run(INSERT_LOG, logValues(log))
-    run(ADD_USAGE_DAY, usageDayValues(log))
-  }
-  await Promise.all(sent)
+  await put(UPDATE_ACCOUNTS, [...changes.accounts].map((row) => [row.id, row.availableMicro, row.heldMicro, row.logRows, row.entryHead]))
+  await put(UPDATE_KEYS, [...changes.keys].map((row) => [row.id, row.heldMicro]))
+  await put(INSERT_HOLDS, [...changes.newHolds].map(holdValues))
+  await put(UPDATE_HOLDS, [...changes.endedHolds].map((row) => [row.id, row.state, bigintOrNull(row.endedAtMs), row.chargedMicro, row.shortfallMicro]))
+  await put(ADD_SPENDS, changes.spends.map((row) => [row.keyId, row.period, row.start, row.spentMicro, row.excessMicro]))
+  await put(INSERT_ENTRIES, changes.entries.map((row) => [row.debit, row.credit, row.amountMicro, row.kind, row.reference, row.accountId, BigInt(row.atMs), row.hash]))
+  await put(INSERT_LOGS, changes.log.map(logValues))
+  await put(ADD_USAGE_DAYS, usageDays(changes.log).map(usageDayValues))
 }

@@ -5,7 +5,7 @@ import type { Micro } from '../money.ts'
 import { big } from './database.ts'
 import { ACCOUNT_SELECT, HOLD_SELECT, KEY_SELECT, readAccountRow, readHoldRow, readKeyRow } from './ledger-rows.ts'
 import {
-  ADD_SPEND, ADD_USAGE_DAY, bigintOrNull, holdValues, INSERT_ENTRY, INSERT_HOLD, INSERT_LOG, logValues, SELECT_SPEND, UPDATE_ACCOUNT, UPDATE_HOLD, UPDATE_KEY, usageDayValues,
+  ADD_SPEND, ADD_USAGE_DAY, bigintOrNull, holdValues, INSERT_ENTRY, INSERT_HOLD, INSERT_LOG, logValues, SELECT_SPEND, UPDATE_ACCOUNT, UPDATE_HOLD, UPDATE_KEY, usageDays, usageDayValues,
 } from './ledger-values.ts'
 import type { SqliteDatabase } from './sqlite-database.ts'
 
@@ -76,18 +76,16 @@ export class SqliteLedger implements LedgerStore {
   }
 
   #write(changes: LedgerChanges): void {
-    for (const account of changes.accounts) this.#run(UPDATE_ACCOUNT, account.availableMicro, account.heldMicro, account.logRows, account.id)
+    for (const account of changes.accounts) this.#run(UPDATE_ACCOUNT, account.availableMicro, account.heldMicro, account.logRows, account.entryHead, account.id)
     for (const key of changes.keys) this.#run(UPDATE_KEY, key.heldMicro, key.id)
     for (const hold of changes.newHolds) this.#run(INSERT_HOLD, ...holdValues(hold))
     for (const hold of changes.endedHolds) this.#run(UPDATE_HOLD, hold.state, bigintOrNull(hold.endedAtMs), hold.chargedMicro, hold.shortfallMicro, hold.id)
     for (const spend of changes.spends) this.#run(ADD_SPEND, spend.keyId, spend.period, spend.start, spend.spentMicro, spend.excessMicro)
     for (const entry of changes.entries) {
-      this.#run(INSERT_ENTRY, entry.debit, entry.credit, entry.amountMicro, entry.kind, entry.reference, entry.accountId, BigInt(entry.atMs))
+      this.#run(INSERT_ENTRY, entry.debit, entry.credit, entry.amountMicro, entry.kind, entry.reference, entry.accountId, BigInt(entry.atMs), entry.hash)
     }
-    for (const log of changes.log) {
-      this.#run(INSERT_LOG, ...logValues(log))
-      this.#run(ADD_USAGE_DAY, ...usageDayValues(log))
-    }
+    for (const log of changes.log) this.#run(INSERT_LOG, ...logValues(log))
+    for (const sum of usageDays(changes.log)) this.#run(ADD_USAGE_DAY, ...usageDayValues(sum))
   }
 
   #run(text: string, ...values: readonly (string | bigint | null)[]): void {

@@ -185,9 +185,10 @@ function auditTests(open: () => Promise<Store>): void {
   test('the event log keeps its order and its chain', async () => {
     const store = await open()
     const event = (action: string) => ({ atMs: NOON_MS, actor: 'admin', ip: '127.0.0.1', action, object: 'acc_1', before: null, after: '{"status":"locked"}' })
-    await Promise.all(Array.from({ length: 5 }, (_, index) => store.events.append(event(`action ${index}`))))
-    const page = await store.events.list(2, 1)
-    assert.equal(page.total, 5)
+    for (let index = 0; index < 5; index += 1) await store.events.append(event(`action ${index}`))
+    await Promise.all(Array.from({ length: 5 }, () => store.events.append(event('at once'))))
+    const page = await store.events.list(2, 6)
+    assert.equal(page.total, 10)
     assert.deepEqual(page.data.map(({ action }) => action), ['action 3', 'action 2'])
     const checks = await store.audit.run({ sinceMs: 0, nowMs: NOON_MS, replay: async () => null })
     assert.deepEqual(checks.find(({ id }) => id === 'I16')?.violations, [])

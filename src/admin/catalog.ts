@@ -1,0 +1,116 @@
+import type { Principal } from '../access/principal.ts'
+import { CatalogError, problemText } from '../catalog/catalog-service.ts'
+import type { Settings } from '../catalog/catalog.ts'
+import { parseDocumentJson, parseModelJson, parseProviderJson, parseSettingsJson, type CatalogDocument, type ProviderEntry } from '../catalog/document.ts'
+import type { Problem } from '../catalog/source-tree.ts'
+import { ApiError } from '../errors.ts'
+import type { Reply, Route } from '../http/edge.ts'
+import { isPrivateAddress } from '../lib/private-address.ts'
+import { decimalText } from '../money.ts'
+import { adminRoute, notFound, param, recordEvent, type AdminCall, type AdminPorts } from './ports.ts'
+
+/** The catalogue, its parts and the live settings (operator.md 4). */
+export function catalogAdminRoutes(ports: AdminPorts, adapters: ReadonlySet<string>): readonly Route<Principal>[] {
+  const context = { adapters, env: {} }
+  return [
+    adminRoute('GET', 'catalog', async () => ({ status: 200, body: documentBody(ports.catalog.shown()) })),
+    adminRoute('PUT', 'catalog', async (call) => {
+      const { document, problems } = parseDocumentJson(call.json, context)
+      refuse(problems)
+      for (const [slug, entry] of Object.entries(document.providers)) await refusePrivate(ports, slug, entry)
+      const dryRun = call.query.get('dry_run') === '1'
+      const lines = await applied(() => ports.catalog.applyDocument(document, dryRun))
+      if (!dryRun && lines.length > 0) await recordEvent(ports, call, 'catalog.put', 'catalog', null, lines)
+      return { status: 200, body: { applied: !dryRun, changes: lines, price_version: ports.catalog.current().priceVersion } }
+    }),
+    adminRoute('PUT', 'providers/:slug', (call) => putProvider(ports, call, context)),
+    adminRoute('DELETE', 'providers/:slug', (call) => remove(ports, call, 'provider', param(call, 'slug'), (slug) => ports.catalog.deleteProvider(slug))),
+    adminRoute('PUT', 'models/*id', (call) => putModel(ports, call)),
+    adminRoute('DELETE', 'models/*id', (call) => remove(ports, call, 'model', param(call, 'id'), (id) => ports.catalog.deleteModel(id))),
+    adminRoute('GET', 'settings', async () => ({ status: 200, body: settingsBody(ports.catalog.current().settings) })),
+    adminRoute('PATCH', 'settings', (call) => patchSettings(ports, call)),
+  ]
+}
+
+function documentBody({ bundled, settings, providers, models }: CatalogDocument): Record<string, unknown> {
+  const { maintenance: _maintenance, ...shown } = settings
+  return { bundled, ...shown, providers, models }
+}
+
+/** Endpoints that only cannot be routed to stand; everything else is refused in one sentence each. */
+function refuse(problems: readonly Problem[]): void {
+  const fatal = problems.filter((problem) => problem.unroutable !== true)
+  if (fatal.length > 0) throw new ApiError('invalid_input', fatal.map((problem) => problemText(problem, 'body').replace(/^body: /, '')).join('; '))
+}
+
+async function applied<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (thrown) {
+    if (thrown instanceof CatalogError) throw new ApiError('invalid_input', thrown.problems.map((problem) => problemText(problem, 'body').replace(/^body: /, '')).join('; '))
+    throw thrown
+  }
+}
+
+/** Only the operator's own file may always name a private address (reliability.md 4 row 14). */
+async function refusePrivate(ports: AdminPorts, slug: string, { base_url: baseUrl }: ProviderEntry): Promise<void> {
+  if (ports.allowPrivateUpstreams || baseUrl === undefined || ports.catalog.current().providers.get(slug)?.baseUrl === baseUrl.replace(/\/+$/, '')) return
+  if (isPrivateAddress(new URL(baseUrl).hostname)) {
+    throw new ApiError('invalid_input', `base_url: '${new URL(baseUrl).host}' is a private address; a catalogue file may use it, the admin API only with ALLOW_PRIVATE_UPSTREAMS=true`)
+  }
+}
+
+async function putProvider(ports: AdminPorts, call: AdminCall, context: Parameters<typeof parseProviderJson>[1]): Promise<Reply> {
+  const slug = param(call, 'slug')
+  if (!/^[a-z0-9][a-z0-9._-]{0,63}$/.test(slug)) throw new ApiError('invalid_input', 'slug: must be lower-case letters, digits, dots and dashes')
+  const { entry, problems } = parseProviderJson(call.json, context)
+  refuse(problems)
+  await refusePrivate(ports, slug, entry)
+  const outcome = await applied(() => ports.catalog.putProvider(slug, entry))
+  const shown = ports.catalog.shown().providers[slug]
+  await recordEvent(ports, call, `provider.${outcome === 'created' ? 'create' : 'update'}`, slug, null, shown)
+  return { status: outcome === 'created' ? 201 : 200, body: { slug, ...shown } }
+}
+
+async function putModel(ports: AdminPorts, call: AdminCall): Promise<Reply> {
+  const id = param(call, 'id')
+  const given = call.json
+  // The id stands in the path; a body without it means that one.
+  const { entry, problems } = parseModelJson(given !== null && typeof given === 'object' && !('id' in given) ? { ...given, id } : given)
+  refuse(problems)
+  if (entry.id !== id) throw new ApiError('invalid_input', `id: '${entry.id}' is not the model of the path, '${id}'`)
+  const outcome = await applied(() => ports.catalog.putModel(entry))
+  await recordEvent(ports, call, `model.${outcome === 'created' ? 'create' : 'update'}`, id, null, entry)
+  return { status: outcome === 'created' ? 201 : 200, body: entry }
+}
+
+async function remove(ports: AdminPorts, call: AdminCall, what: 'provider' | 'model', id: string, work: (id: string) => Promise<boolean>): Promise<Reply> {
+  const removed = await applied(() => work(id))
+  if (!removed) throw notFound(what === 'provider' ? 'Provider' : 'Model', id)
+  await recordEvent(ports, call, `${what}.delete`, id, null, null)
+  return { status: 200, body: { id, deleted: true } }
+}
+
+function settingsBody(settings: Settings): Record<string, unknown> {
+  return {
+    maintenance: settings.maintenance === null ? null : { message: settings.maintenance.message, retry_after: settings.maintenance.retryAfter },
+    timezone: settings.timezone,
+    rates: Object.fromEntries(Object.entries(settings.rates).filter(([currency]) => currency !== 'RUB').map(([currency, rate]) => [currency, Number(decimalText(rate))])),
+    markup: Number(decimalText(settings.markup)),
+    rate_limit: settings.rateLimit,
+    ip_block: settings.ipBlock,
+    midstream_error: settings.midstreamError,
+    stream_resume: settings.streamResume,
+    fetch_urls: settings.fetchUrls,
+  }
+}
+
+async function patchSettings(ports: AdminPorts, call: AdminCall): Promise<Reply> {
+  const { settings, problems } = parseSettingsJson(call.json)
+  refuse(problems)
+  const before = settingsBody(ports.catalog.current().settings)
+  await applied(() => ports.catalog.patchSettings(settings))
+  const after = settingsBody(ports.catalog.current().settings)
+  await recordEvent(ports, call, 'settings.update', 'settings', before, after)
+  return { status: 200, body: after }
+}

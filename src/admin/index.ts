@@ -1,0 +1,11 @@
+import type { Principal } from '../access/principal.ts'
+import type { Route } from '../http/edge.ts'
+import { accountAdminRoutes } from './accounts.ts'
+import { catalogAdminRoutes } from './catalog.ts'
+import type { AdminPorts } from './ports.ts'
+import { reportAdminRoutes } from './reports.ts'
+
+/** Every route of `/admin/v1` (operator.md 4). */
+export function adminRoutes(ports: AdminPorts, adapters: ReadonlySet<string>): readonly Route<Principal>[] {
+  return [...accountAdminRoutes(ports), ...catalogAdminRoutes(ports, adapters), ...reportAdminRoutes(ports)]
+}

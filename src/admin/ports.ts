@@ -1,0 +1,74 @@
+import type { Access } from '../access/access.ts'
+import type { Principal } from '../access/principal.ts'
+import type { CatalogService } from '../catalog/catalog-service.ts'
+import { ApiError } from '../errors.ts'
+import type { Call, Reply, Route } from '../http/edge.ts'
+import type { PeriodStarts } from '../ledger/ledger-store.ts'
+import type { KeyWrap } from '../ledger/seal.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { IdSource } from '../lib/ids.ts'
+import { wholeParameter } from '../endpoints/query.ts'
+import type { AuditCheck, Store } from '../store/store.ts'
+import type { AdminSessions } from './sessions.ts'
+
+/** Measured state of an endpoint, as the relay reports it. */
+export interface HealthSource {
+  report(endpointId: string): {
+    readonly unhealthy: boolean
+    readonly uptime5m: number | null
+    readonly uptime30m: number | null
+    readonly uptime1d: number | null
+    readonly latency30m: Readonly<Record<'p50' | 'p75' | 'p90' | 'p99', number>> | null
+    readonly throughput30m: Readonly<Record<'p50' | 'p75' | 'p90' | 'p99', number>> | null
+  }
+}
+
+export interface AdminPorts {
+  readonly store: Store
+  readonly catalog: CatalogService
+  readonly access: Access
+  readonly sessions: AdminSessions
+  readonly health: HealthSource
+  readonly ids: IdSource
+  readonly clock: Clock
+  readonly periods: () => PeriodStarts
+  readonly keyWrap: KeyWrap
+  readonly allowPrivateUpstreams: boolean
+  readonly audit: (sinceMs: number) => Promise<readonly AuditCheck[]>
+}
+
+export type AdminCall = Call<Principal>
+
+/** One route of `/admin/v1`. */
+export function adminRoute(method: Route<Principal>['method'], path: string, handle: (call: AdminCall) => Promise<Reply>): Route<Principal> {
+  return { method, path: `/admin/v1/${path}`, plane: 'admin', body: method === 'GET' || method === 'DELETE' ? 'none' : 'json', handle }
+}
+
+export function page(call: AdminCall): { readonly limit: number; readonly offset: number } {
+  return { limit: wholeParameter(call.query, 'limit', 1, 1_000) ?? 100, offset: wholeParameter(call.query, 'offset', 0, Number.MAX_SAFE_INTEGER) ?? 0 }
+}
+
+export function notFound(what: string, id: string): ApiError {
+  return new ApiError('not_found', `${what} '${id.slice(0, 200)}' not found`)
+}
+
+/** Writes a change into the append-only audit log: who, what, when, before and after. */
+export async function recordEvent(ports: AdminPorts, call: AdminCall, action: string, object: string, before: unknown, after: unknown): Promise<void> {
+  await ports.store.events.append({
+    atMs: ports.clock.now(),
+    actor: actor(ports, call),
+    ip: call.clientIp,
+    action,
+    object,
+    before: before === null ? null : JSON.stringify(before),
+    after: after === null ? null : JSON.stringify(after),
+  })
+}
+
+export function actor(ports: AdminPorts, call: AdminCall): string {
+  return ports.access.actorOf(call.request) ?? 'unknown'
+}
+
+export function param(call: AdminCall, name: string): string {
+  return call.params[name] ?? ''
+}

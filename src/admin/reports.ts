@@ -1,0 +1,135 @@
+import type { Principal } from '../access/principal.ts'
+import { generationFilter, logRecord } from '../endpoints/generation.ts'
+import { timeParameter } from '../endpoints/query.ts'
+import { ApiError } from '../errors.ts'
+import type { Reply, Route } from '../http/edge.ts'
+import { periodStarts } from '../ledger/period.ts'
+import { rubles } from '../money.ts'
+import type { GenerationFilter, GenerationRow } from '../store/store.ts'
+import { BodyFields } from './fields.ts'
+import { adminRoute, page, recordEvent, type AdminCall, type AdminPorts } from './ports.ts'
+
+const GROUPS = ['model', 'provider', 'account', 'key', 'day'] as const
+const STATUSES = ['completed', 'error', 'cancelled'] as const
+const DAY_MS = 86_400_000
+const USAGE_DAYS = 30
+
+/** Usage, log, health, audit, events and administrators (operator.md 4). */
+export function reportAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
+  return [
+    adminRoute('GET', 'usage', (call) => usage(ports, call)),
+    adminRoute('GET', 'generations', (call) => generations(ports, call)),
+    adminRoute('GET', 'endpoints/health', async () => endpointHealth(ports)),
+    adminRoute('GET', 'audit', async (call) => ({ status: 200, body: auditBody(await ports.audit(timeParameter(call.query, 'since') ?? 0)) })),
+    adminRoute('GET', 'events', (call) => events(ports, call)),
+    adminRoute('POST', 'administrators', (call) => invite(ports, call)),
+    adminRoute('POST', 'kek/rotate', async (call) => {
+      await ports.catalog.rewrap()
+      await recordEvent(ports, call, 'kek.rotate', 'kek', null, null)
+      return { status: 200, body: { rewrapped: ports.catalog.credentialCount() } }
+    }),
+  ]
+}
+
+/** The report of `tollgate audit`. */
+export function auditBody(checks: Awaited<ReturnType<AdminPorts['audit']>>): { readonly ok: boolean; readonly violations: number; readonly checks: readonly Record<string, unknown>[] } {
+  const violations = checks.reduce((sum, check) => sum + check.violations.length, 0)
+  return { ok: violations === 0, violations, checks: checks.map(({ id, name, violations: found }) => ({ id, name, ok: found.length === 0, violations: found })) }
+}
+
+async function usage(ports: AdminPorts, call: AdminCall): Promise<Reply> {
+  const groupBy = GROUPS.find((name) => name === (call.query.get('group_by') ?? 'model'))
+  if (groupBy === undefined) throw new ApiError('invalid_input', `group_by: must be one of ${GROUPS.join(', ')}`)
+  const { timezone } = ports.catalog.current().settings
+  const toMs = timeParameter(call.query, 'to') ?? ports.clock.now() + DAY_MS
+  const fromMs = timeParameter(call.query, 'from') ?? toMs - USAGE_DAYS * DAY_MS
+  const rows = await ports.store.generations.usage({ groupBy, fromDay: periodStarts(fromMs, timezone).day, toDay: periodStarts(toMs, timezone).day })
+  const data = rows.map((row) => ({
+    [groupBy]: row.group,
+    requests: row.requests,
+    input_tokens: row.inputTokens,
+    output_tokens: row.outputTokens,
+    revenue: rubles(row.revenueMicro),
+    provider_cost: rubles(row.providerCostMicro),
+    margin: rubles(row.revenueMicro - row.providerCostMicro - row.insuredMicro),
+    insured: rubles(row.insuredMicro),
+    shortfall: rubles(row.shortfallMicro),
+  }))
+  return { status: 200, body: { data, total: data.length } }
+}
+
+async function generations(ports: AdminPorts, call: AdminCall): Promise<Reply> {
+  const filter: { -readonly [K in keyof GenerationFilter]: GenerationFilter[K] } = { ...generationFilter(call.query), ...page(call) }
+  const account = call.query.get('account')
+  const key = call.query.get('key')
+  const provider = call.query.get('provider')
+  const status = call.query.get('status')
+  if (account !== null) filter.accountId = account
+  if (key !== null) filter.keyId = key
+  if (provider !== null) filter.provider = provider
+  if (status !== null) {
+    const known = STATUSES.find((name) => name === status)
+    if (known === undefined) throw new ApiError('invalid_input', `status: must be one of ${STATUSES.join(', ')}`)
+    filter.status = known
+  }
+  const { data, total } = await ports.store.generations.list(filter)
+  return { status: 200, body: { data: data.map(operatorRecord), total } }
+}
+
+function operatorRecord(row: GenerationRow): Record<string, unknown> {
+  return {
+    ...logRecord(row),
+    account: row.accountId,
+    key: row.keyId,
+    provider: row.providerSlug,
+    endpoint: row.endpointId,
+    upstream_id: row.upstreamId,
+    attempts: row.attempts,
+    error_type: row.errorType,
+    flagged: row.flagged,
+    price_version: row.priceVersion,
+    meters: row.usage,
+    provider_cost: rubles(row.providerCostMicro),
+    insured: rubles(row.insuredMicro),
+    shortfall: rubles(row.shortfallMicro),
+  }
+}
+
+function endpointHealth(ports: AdminPorts): Reply {
+  const data = [...ports.catalog.current().models.values()].flatMap((model) =>
+    model.endpoints.map((endpoint) => {
+      const report = ports.health.report(endpoint.id)
+      return {
+        model: model.id,
+        provider: endpoint.provider.slug,
+        endpoint: endpoint.id,
+        state: report.unhealthy ? 'cooling_down' : 'healthy',
+        error_rate_30m: report.uptime30m === null ? null : Math.round((100 - report.uptime30m) * 10) / 1_000,
+        ttft_ms_30m: report.latency30m,
+        throughput_30m: report.throughput30m,
+      }
+    }),
+  )
+  return { status: 200, body: { data, total: data.length } }
+}
+
+async function events(ports: AdminPorts, call: AdminCall): Promise<Reply> {
+  const { limit, offset } = page(call)
+  const { data, total } = await ports.store.events.list(limit, offset)
+  const body = data.map(({ atMs, before, after, ...event }) => ({
+    ...event,
+    at: new Date(atMs).toISOString(),
+    before: before === null ? null : JSON.parse(before),
+    after: after === null ? null : JSON.parse(after),
+  }))
+  return { status: 200, body: { data: body, total } }
+}
+
+async function invite(ports: AdminPorts, call: AdminCall): Promise<Reply> {
+  const fields = new BodyFields(call.json)
+  const email = fields.requiredText('email', 255)
+  fields.done()
+  const { id, token } = await ports.sessions.invite(email)
+  await recordEvent(ports, call, 'administrator.create', id, null, { email })
+  return { status: 201, body: { id, email, link: `/setup?token=${token}` } }
+}

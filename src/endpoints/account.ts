@@ -1,0 +1,106 @@
+import type { Principal } from '../access/principal.ts'
+import type { Catalog } from '../catalog/catalog.ts'
+import { ApiError } from '../errors.ts'
+import type { Call, Reply, Route } from '../http/edge.ts'
+import { limitPeriod } from '../ledger/ledger-core.ts'
+import type { PeriodStarts } from '../ledger/ledger-store.ts'
+import { periodEndMs } from '../ledger/period.ts'
+import type { Clock } from '../lib/clock.ts'
+import { rubles } from '../money.ts'
+import type { KeyRecord, KeySpend, Store } from '../store/store.ts'
+
+export interface AccountRoutePorts {
+  readonly store: Pick<Store, 'accounts' | 'keys' | 'entries'>
+  readonly catalog: Catalog
+  readonly clock: Clock
+  readonly periods: () => PeriodStarts
+}
+
+/** Balance, credits and key of the caller: always of the principal's own account. */
+export function accountRoutes(ports: AccountRoutePorts): readonly Route<Principal>[] {
+  const get = (path: string, handle: (ports: AccountRoutePorts, principal: Principal) => Promise<Reply>): Route<Principal> => ({
+    method: 'GET',
+    path,
+    plane: 'key',
+    body: 'none',
+    handle: (call) => handle(ports, principalOf(call)),
+  })
+  return [get('/v1/user/balance', balance), get('/v1/credits', credits), get('/v1/key', key), get('/v1/auth/key', key)]
+}
+
+export function principalOf(call: Call<Principal>): Principal {
+  if (call.principal === null) throw new Error('A route of the key plane has a principal.')
+  return call.principal
+}
+
+/** What a key's limit has left in its period; null for a key without a limit. */
+export function limitRemaining(key: KeyRecord, spend: KeySpend, periods: PeriodStarts): bigint | null {
+  const period = limitPeriod(key, periods)
+  if (period === null || key.limitMicro === null) return null
+  const spent = { total: spend.totalMicro, day: spend.dayMicro, week: spend.weekMicro, month: spend.monthMicro }[period.period]
+  const left = key.limitMicro - spent - spend.heldMicro
+  return left > 0n ? left : 0n
+}
+
+async function balance({ store }: AccountRoutePorts, principal: Principal): Promise<Reply> {
+  const account = await store.accounts.get(principal.accountId)
+  if (account === null) throw new ApiError('invalid_api_key', 'Invalid API key')
+  const body = {
+    user: account.id,
+    balance: rubles(account.availableMicro + account.heldMicro),
+    currency: 'RUB',
+    reserved: rubles(account.heldMicro),
+    available: rubles(account.availableMicro),
+  }
+  return { status: 200, body }
+}
+
+async function credits({ store }: AccountRoutePorts, principal: Principal): Promise<Reply> {
+  const totals = await store.entries.totals(principal.accountId)
+  return { status: 200, body: { data: { total_credits: rubles(totals.creditsMicro), total_usage: rubles(totals.chargesMicro), currency: 'RUB' } } }
+}
+
+async function key(ports: AccountRoutePorts, principal: Principal): Promise<Reply> {
+  const periods = ports.periods()
+  const found = await ports.store.keys.get(principal.keyId, periods)
+  if (found === null) throw new ApiError('invalid_api_key', 'Invalid API key')
+  const { settings } = ports.catalog.current()
+  const rate = principal.rateLimit ?? settings.rateLimit
+  const { key: record, spend } = found
+  const remaining = limitRemaining(record, spend, periods)
+  const resetsAt = record.limitMicro === null || record.limitReset === null ? null : isoSeconds(periodEndMs(ports.clock.now(), record.limitReset, settings.timezone))
+  const data = {
+    label: record.label,
+    name: record.name,
+    limit: record.limitMicro === null ? null : rubles(record.limitMicro),
+    limit_reset: record.limitReset,
+    limit_remaining: remaining === null ? null : rubles(remaining),
+    limit_resets_at: resetsAt,
+    usage: rubles(spend.totalMicro),
+    usage_daily: rubles(spend.dayMicro),
+    usage_weekly: rubles(spend.weekMicro),
+    usage_monthly: rubles(spend.monthMicro),
+    currency: 'RUB',
+    expires_at: record.expiresAtMs === null ? null : new Date(record.expiresAtMs).toISOString(),
+    is_free_tier: false,
+    is_management_key: false,
+    is_provisioning_key: false,
+    include_byok_in_limit: false,
+    byok_usage: 0,
+    byok_usage_daily: 0,
+    byok_usage_weekly: 0,
+    byok_usage_monthly: 0,
+    creator_user_id: record.accountId,
+    organization_id: null,
+    workspace_id: null,
+    allowed_data_regions: ['global'],
+    free_model_daily_requests: { limit: 0, remaining: 0, used: 0 },
+    rate_limit: { requests: rate.requests, interval: `${rate.window}s`, note: 'Requests per sliding window; see X-RateLimit-* headers.' },
+  }
+  return { status: 200, body: { data } }
+}
+
+/** The form of boundaries: whole seconds, no fraction. */
+export function isoSeconds(atMs: number): string {
+  return new Date(atMs).toISOString().replace('.000Z', 'Z')
+}

@@ -1,0 +1,138 @@
+import type { Principal } from '../access/principal.ts'
+import { ApiError } from '../errors.ts'
+import type { Call, Reply, Route } from '../http/edge.ts'
+import { rubles } from '../money.ts'
+import type { GenerationFilter, GenerationRow, Store } from '../store/store.ts'
+import { principalOf } from './account.ts'
+import { timeParameter, wholeParameter } from './query.ts'
+
+const LIMIT_DEFAULT = 10
+const LIMIT_MAX = 300
+
+const API_TYPES: Readonly<Record<GenerationRow['type'], string>> = {
+  chat: 'completions', responses: 'completions', completions: 'completions', embeddings: 'embeddings', image: 'image', tts: 'tts',
+  transcription: 'stt', translation: 'stt', rerank: 'rerank', video: 'video',
+}
+
+export interface GenerationRoutePorts {
+  readonly store: Pick<Store, 'generations'>
+}
+
+/** The usage log (wire.md 6): the list of `api.md`, and OpenRouter's single record where `id` is given. */
+export function generationRoutes({ store }: GenerationRoutePorts): readonly Route<Principal>[] {
+  return [{ method: 'GET', path: '/v1/generation', plane: 'key', body: 'none', handle: (call) => (call.query.has('id') ? single(store, call) : list(store, call)) }]
+}
+
+/** Filters that the customer's and the operator's log share; a limit above 300 is clamped, not refused. */
+export function generationFilter(query: URLSearchParams): GenerationFilter {
+  const limit = wholeParameter(query, 'limit', 1, Number.MAX_SAFE_INTEGER) ?? LIMIT_DEFAULT
+  const filter: { -readonly [K in keyof GenerationFilter]: GenerationFilter[K] } = {
+    limit: Math.min(LIMIT_MAX, limit),
+    offset: wholeParameter(query, 'offset', 0, Number.MAX_SAFE_INTEGER) ?? 0,
+  }
+  const generationId = query.get('generation_id')
+  const requestId = query.get('request_id')
+  const model = query.get('model')
+  const type = query.get('type')
+  const fromMs = timeParameter(query, 'from')
+  const toMs = timeParameter(query, 'to')
+  if (generationId !== null) filter.generationId = generationId
+  if (requestId !== null) filter.requestId = requestId
+  if (model !== null) filter.model = model
+  if (type !== null) filter.type = type
+  if (fromMs !== null) filter.fromMs = fromMs
+  if (toMs !== null) filter.toMs = toMs
+  return filter
+}
+
+async function list(store: GenerationRoutePorts['store'], call: Call<Principal>): Promise<Reply> {
+  const page = await store.generations.list({ ...generationFilter(call.query), accountId: principalOf(call).accountId })
+  return { status: 200, body: { logs: page.data.map(logRecord), total: page.total } }
+}
+
+export function logRecord(row: GenerationRow): Record<string, unknown> {
+  return {
+    id: row.id,
+    model_name: row.model,
+    input_tokens: row.inputTokens,
+    output_tokens: row.outputTokens,
+    total_cost: rubles(row.costMicro),
+    timestamp: new Date(row.endedAtMs).toISOString(),
+    currency: 'RUB',
+    generation_id: row.generationId,
+    request_id: row.requestId,
+    type: row.type,
+    status: row.status,
+    provider_name: row.providerName,
+    finish_reason: row.finishReason,
+    cached_tokens: row.cachedTokens,
+    reasoning_tokens: row.reasoningTokens,
+    streamed: row.streamed,
+    billing_basis: row.billingBasis,
+    latency_ms: row.latencyMs,
+    duration_ms: row.durationMs,
+    key_name: row.keyName,
+    app_title: row.appTitle,
+    app_url: row.appUrl,
+  }
+}
+
+async function single(store: GenerationRoutePorts['store'], call: Call<Principal>): Promise<Reply> {
+  const id = call.query.get('id') ?? ''
+  // A Responses client knows its answer by `resp-…`, logged under the same tail.
+  const row = await store.generations.get(id.replace(/^resp-/, 'gen-'))
+  if (row === null || row.accountId !== principalOf(call).accountId) throw new ApiError('generation_not_found', `Generation '${id.slice(0, 80)}' not found`)
+  return { status: 200, body: { data: openRouterRecord(row) } }
+}
+
+/** OpenRouter's record with every key its clients' schemas ask for; what we do not know is null. */
+function openRouterRecord(row: GenerationRow): Record<string, unknown> {
+  const cost = rubles(row.costMicro)
+  return {
+    id: row.generationId,
+    upstream_id: row.upstreamId,
+    request_id: row.requestId,
+    api_type: API_TYPES[row.type],
+    model: row.model,
+    provider_name: row.providerName,
+    created_at: new Date(row.createdAtMs).toISOString(),
+    total_cost: cost,
+    usage: cost,
+    currency: 'RUB',
+    cache_discount: null,
+    upstream_inference_cost: null,
+    is_byok: false,
+    app_id: null,
+    origin: '',
+    http_referer: row.appUrl,
+    user_agent: null,
+    external_user: null,
+    session_id: row.sessionId,
+    streamed: row.streamed,
+    cancelled: row.status === 'cancelled',
+    latency: row.latencyMs,
+    generation_time: row.durationMs,
+    moderation_latency: null,
+    finish_reason: row.finishReason,
+    native_finish_reason: row.nativeFinishReason,
+    tokens_prompt: row.inputTokens,
+    tokens_completion: row.outputTokens,
+    native_tokens_prompt: row.inputTokens,
+    native_tokens_completion: row.outputTokens,
+    native_tokens_completion_images: null,
+    native_tokens_reasoning: row.reasoningTokens,
+    native_tokens_cached: row.cachedTokens,
+    num_media_prompt: null,
+    num_input_audio_prompt: null,
+    num_media_completion: null,
+    num_search_results: null,
+    num_fetches: null,
+    web_search_engine: null,
+    router: null,
+    service_tier: null,
+    data_region: 'global',
+    preset_id: null,
+    provider_responses: null,
+    response_cache_source_id: null,
+  }
+}

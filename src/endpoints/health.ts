@@ -1,0 +1,27 @@
+import type { Principal } from '../access/principal.ts'
+import type { Catalog } from '../catalog/catalog.ts'
+import type { Route } from '../http/edge.ts'
+
+export interface HealthRoutePorts {
+  readonly version: string
+  /** Every route there is: the health record lists what exists. */
+  readonly routes: readonly Route<Principal>[]
+  readonly catalog: Catalog
+  /** false while the process drains. */
+  readonly ready: () => boolean
+}
+
+export function healthRoutes({ version, routes, catalog, ready }: HealthRoutePorts): readonly Route<Principal>[] {
+  const endpoints = [...new Set(['health', ...routes.filter(({ path }) => path.startsWith('/v1/')).map(({ path }) => shown(path))])]
+  const open = (path: string, handle: Route<Principal>['handle']): Route<Principal> => ({ method: 'GET', path, plane: 'open', body: 'none', handle })
+  return [
+    open('/v1/health', () => ({ status: 200, body: { status: catalog.current().settings.maintenance === null ? 'ok' : 'maintenance', version, endpoints } })),
+    open('/healthz', () => ({ status: 200, body: { status: 'ok' } })),
+    open('/readyz', () => (ready() ? { status: 200, body: { status: 'ready' } } : { status: 503, body: { status: 'draining' } })),
+  ]
+}
+
+/** `/v1/models/:author/:slug/endpoints` as `models/{author}/{slug}/endpoints`. */
+function shown(path: string): string {
+  return path.slice('/v1/'.length).replaceAll(/[:*]([a-z]+)/g, '{$1}')
+}

@@ -1,0 +1,56 @@
+import type { Principal } from '../access/principal.ts'
+import { ApiError } from '../errors.ts'
+import { HIJACKED, type Call, type Reply, type Route } from '../http/edge.ts'
+import { principalOf } from './account.ts'
+import { wholeParameter } from './query.ts'
+
+/** A running or lately ended stream, as far as this folder needs it. */
+interface FoundStream {
+  readonly finished: boolean
+  readonly input: { readonly generationId: string }
+  readonly done: Promise<unknown>
+  cancel(): void
+}
+
+export interface StreamRoutePorts {
+  /** Sends events after number `after` and then the live ones; false when the stream cannot be resumed. */
+  readonly attach: (call: Call<Principal>, id: string, after: number) => boolean
+  readonly find: (accountId: string, id: string) => FoundStream | null
+}
+
+/** Resume and cancel of a stream by X-Request-Id or generation id (wire.md D-7.8). */
+export function streamRoutes(ports: StreamRoutePorts): readonly Route<Principal>[] {
+  return [
+    { method: 'GET', path: '/v1/streams', plane: 'key', body: 'none', handle: (call) => resume(ports, call) },
+    { method: 'DELETE', path: '/v1/streams', plane: 'key', body: 'none', handle: (call) => cancel(ports, call) },
+  ]
+}
+
+function resume(ports: StreamRoutePorts, call: Call<Principal>): typeof HIJACKED {
+  const id = idOf(call)
+  const lastEventId = call.request.headers['last-event-id']
+  const fromHeader = typeof lastEventId === 'string' && /^\d{1,15}$/.test(lastEventId) ? Number(lastEventId) : 0
+  const after = wholeParameter(call.query, 'after', 0, Number.MAX_SAFE_INTEGER) ?? fromHeader
+  if (!ports.attach(call, id, after)) throw notFound(id)
+  return HIJACKED
+}
+
+async function cancel(ports: StreamRoutePorts, call: Call<Principal>): Promise<Reply> {
+  const id = idOf(call)
+  const stream = ports.find(principalOf(call).accountId, id)
+  if (stream === null) throw notFound(id)
+  const status = stream.finished ? 'completed' : 'cancelled'
+  stream.cancel()
+  await stream.done
+  return { status: 200, body: { id: stream.input.generationId, object: 'stream', status } }
+}
+
+function idOf(call: Call<Principal>): string {
+  const id = call.query.get('id')
+  if (id === null || id === '') throw new ApiError('invalid_input', 'id: the X-Request-Id or the generation id of the stream is required')
+  return id.replace(/^resp-/, 'gen-')
+}
+
+function notFound(id: string): ApiError {
+  return new ApiError('stream_not_found', `Stream '${id.slice(0, 128)}' not found or expired`)
+}

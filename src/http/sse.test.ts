@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import { connect, type AddressInfo, type Socket } from 'node:net'
+import { test, type TestContext } from 'node:test'
+import { movingClock } from '../../test/harness/moving-clock.ts'
+import { SseStreams, type SseStream } from './sse.ts'
+
+interface Bench {
+  readonly streams: SseStreams
+  readonly clock: ReturnType<typeof movingClock>
+  readonly socket: Socket
+  readonly stream: SseStream
+  readonly events: string[]
+}
+
+/** One client with an open stream over a real socket; the client reads nothing until told. */
+async function open(context: TestContext): Promise<Bench> {
+  const clock = movingClock()
+  const streams = new SseStreams(clock)
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  // A listening TCP server has an address object.
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  socket.on('error', () => undefined)
+  context.after(() => {
+    socket.destroy()
+    server.closeAllConnections()
+    server.close()
+  })
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+  const [, response] = (await once(server, 'request')) as [unknown, ServerResponse]
+  const events: string[] = []
+  const stream = streams.open(response, { 'x-request-id': 'r', 'cache-control': 'no-store' }, { onDrain: () => events.push('drain'), onClose: () => events.push('close') })
+  return { streams, clock, socket, stream, events }
+}
+
+async function textUntilEnd(socket: Socket): Promise<string> {
+  let text = ''
+  socket.on('data', (chunk: Buffer) => (text += chunk.toString()))
+  while (!text.includes('0\r\n\r\n')) await once(socket, 'data')
+  return text
+}
+
+test('D-3.3: the head of a stream leaves once with its first bytes, and a clean end is no close', async (context) => {
+  const { stream, socket, events, streams } = await open(context)
+  assert.equal(stream.write(': PROCESSING\n\n'), true)
+  stream.end(Buffer.from('data: [DONE]\n\n'))
+  assert.equal(stream.write('data: late\n\n'), true)
+  const text = await textUntilEnd(socket)
+  assert.match(text, /^HTTP\/1.1 200 OK\r\nx-request-id: r\r\ncache-control: no-cache\r\ncontent-type: text\/event-stream; charset=utf-8\r\nx-accel-buffering: no\r\n/)
+  assert.match(text, /: PROCESSING\n\n[^]*data: \[DONE\]\n\n/)
+  assert.equal(text.includes('late'), false)
+  socket.destroy()
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  assert.deepEqual([events, streams.size], [[], 0])
+})
+
+test('F41: write answers false to a slow reader, and drain is told when it has read', async (context) => {
+  const { stream, socket, events } = await open(context)
+  while (stream.write(Buffer.alloc(65_536, 0x20)));
+  assert.deepEqual(events, [])
+  socket.resume()
+  while (events.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  assert.deepEqual(events, ['drain'])
+})
+
+test('F41: a reader that takes nothing for 60 s is reset, once told to the owner', async (context) => {
+  const { stream, socket, events, clock, streams } = await open(context)
+  // More than the kernel buffers on both sides, so that bytes stay with us.
+  while (stream.write(Buffer.alloc(8_388_608, 0x20)));
+  clock.advance(55_000)
+  assert.equal(stream.closed, false)
+  clock.advance(10_000)
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  assert.deepEqual([stream.closed, events, streams.size], [true, ['close'], 0])
+  assert.equal(stream.write('x'), true)
+  stream.end()
+  socket.destroy()
+})
+
+test('a stream that keeps up is never taken for stalled, however long it is silent', async (context) => {
+  const { stream, socket, clock } = await open(context)
+  socket.resume()
+  stream.write('data: 1\n\n')
+  clock.advance(600_000)
+  assert.equal(stream.closed, false)
+})
+
+test('reset breaks the connection, and the client leaving is told', async (context) => {
+  const first = await open(context)
+  first.stream.write('data: 1\n\n')
+  await once(first.socket, 'data')
+  first.stream.reset()
+  // `once` would reject with the very error that is looked for.
+  const hadError = await new Promise((resolve) => first.socket.on('close', resolve))
+  assert.equal(hadError, true)
+  const second = await open(context)
+  second.stream.write('data: 1\n\n')
+  second.socket.destroy()
+  while (second.events.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  assert.deepEqual([second.events, second.streams.size], [['close'], 0])
+})
