@@ -114,6 +114,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   const recovered = await ledger.start()
   const health = new EndpointHealthBook(clock)
   const tokens = createTokenCounter()
+  tokens.warm()
   const relay = new Relay({
     ledger, adapters, clock, ids, health, tokens, catalog,
     keyPools: new KeyPools(),
@@ -138,7 +139,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     ...accountRoutes({ store, catalog, clock, periods }),
     ...generationRoutes({ store }),
     ...streamRoutes({ attach: (call, id, after) => attachStream({ relay, sse }, call, id, after), find: (accountId, id) => relay.streams.find(accountId, id) }),
-    ...startPageRoutes({ sessions, catalog, clock }),
+    ...startPageRoutes({ sessions, publicUrl: config.publicUrl }),
     ...adminRoutes({ store, catalog, access, sessions, health, ids, clock, periods, keyWrap, allowPrivateUpstreams: config.allowPrivateUpstreams, audit: core.audit }, new Set(adapters.keys())),
   ]
   routes.push(...healthRoutes({ version: options.version, routes, catalog, ready: () => !closing.now }))

@@ -1,99 +1,179 @@
-import { BlockList } from 'node:net'
+import { isIP } from 'node:net'
+import { parseEnv } from 'node:util'
+import { proxyList } from './http/client-ip.ts'
 import { parseWrappingKeys } from './ledger/seal.ts'
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
-/** The settings of operator.md 2, read once at start. */
+/** Settings of the process (operator.md 2), checked once at the start and never read again. */
 export interface Config {
   readonly host: string
+  /** 0 = any free one. */
   readonly port: number
   readonly dataDir: string
   /** null = the embedded store. */
   readonly databaseUrl: string | null
   /** null = `./tollgate.yaml` if it is there. */
   readonly configFile: string | null
+  /** null = console administrators only. */
   readonly adminToken: string | null
+  /** Where the thin-client commands send their requests, without a trailing slash. */
   readonly url: string
-  /** null = made in the data directory. */
+  /** 32 bytes each, the first wraps; null = made in `dataDir`. */
   readonly kek: readonly Buffer[] | null
+  /** Without a trailing slash; null = from the request's Host. */
   readonly publicUrl: string | null
+  /** Addresses and CIDR ranges, each valid. */
   readonly trustedProxies: readonly string[]
   readonly allowPrivateUpstreams: boolean
   readonly logLevel: LogLevel
 }
 
-type Env = Readonly<Record<string, string | undefined>>
+export type Environment = Readonly<Record<string, string | undefined>>
 
-/** Reads the environment; every malformed value is one clear line that names the variable, never its secret. */
-export function readConfig(env: Env): { readonly config: Config; readonly problems: readonly string[] } {
-  const problems: string[] = []
-  const databaseUrl = checked(env, 'DATABASE_URL', isPostgresUrl, 'must be an address such as postgres://user@host/database', problems)
-  const kekText = given(env, 'TOLLGATE_KEK')
-  const kek = kekText === null ? null : parseWrappingKeys(kekText)
-  if (kekText !== null && kek === null) problems.push('TOLLGATE_KEK: must be base64 of 32 bytes, or a comma list of such')
-  if (databaseUrl !== null && kekText === null) problems.push('TOLLGATE_KEK: is required with DATABASE_URL: base64 of 32 random bytes')
-  if (given(env, 'VALKEY_URL') !== null) problems.push('VALKEY_URL: several nodes that share a Valkey are not supported by this version; leave it out')
-  const config: Config = {
-    host: given(env, 'HOST') ?? '127.0.0.1',
-    port: Number(checked(env, 'PORT', (text) => /^\d{1,5}$/.test(text) && Number(text) <= 65_535, 'must be a port number from 0 to 65535', problems) ?? '8080'),
-    dataDir: given(env, 'TOLLGATE_DATA') ?? './data',
+const TOKEN_CHARACTERS_MIN = 32
+const TOKEN_CHARACTERS_MAX = 256
+const PROXIES_MAX = 1_000
+/** Copied from a guide and never changed: as public as no token at all. */
+const PLACEHOLDER = /change[-_ ]?me|replace[-_ ]?me|your[-_]|placeholder/i
+
+/** Variables of the process over those of `.env`: what was set for this start wins over the file. */
+export function withEnvFile(environment: Environment, fileText: string | null): Environment {
+  return fileText === null ? environment : { ...parseEnv(fileText), ...environment }
+}
+
+/** Reads every setting; each value that cannot be used is one clear line that names its variable, never its secret. */
+export function readConfig(environment: Environment): { readonly config: Config; readonly problems: readonly string[] } {
+  const reader = new SettingReader(environment)
+  const databaseUrl = reader.url('DATABASE_URL', ['postgres:', 'postgresql:'], 'postgres://user@host:5432/name')
+  const config: Config = Object.freeze({
+    host: reader.host('HOST', '127.0.0.1'),
+    port: reader.whole('PORT', 8_080, 0, 65_535),
+    dataDir: reader.text('TOLLGATE_DATA') ?? './data',
     databaseUrl,
-    configFile: given(env, 'TOLLGATE_CONFIG'),
-    adminToken: checked(env, 'TOLLGATE_ADMIN_TOKEN', (text) => text.length >= 32, 'must have at least 32 characters', problems),
-    url: checked(env, 'TOLLGATE_URL', isHttpUrl, 'must be an http or https address', problems) ?? 'http://127.0.0.1:8080',
-    kek,
-    publicUrl: checked(env, 'TOLLGATE_PUBLIC_URL', isHttpUrl, 'must be an http or https address', problems),
-    trustedProxies: listOf(env, 'TRUSTED_PROXIES', problems),
-    allowPrivateUpstreams: flag(env, 'ALLOW_PRIVATE_UPSTREAMS', problems),
-    logLevel: level(env, problems),
+    configFile: reader.text('TOLLGATE_CONFIG'),
+    adminToken: readAdminToken(reader),
+    url: reader.address('TOLLGATE_URL', 'http://127.0.0.1:8080') ?? 'http://127.0.0.1:8080',
+    kek: readKek(reader, databaseUrl !== null),
+    publicUrl: reader.address('TOLLGATE_PUBLIC_URL', 'https://ai.example.com'),
+    trustedProxies: readProxies(reader),
+    allowPrivateUpstreams: reader.flag('ALLOW_PRIVATE_UPSTREAMS', false),
+    logLevel: reader.oneOf('TOLLGATE_LOG_LEVEL', LOG_LEVELS, 'info'),
+  })
+  if (reader.text('VALKEY_URL') !== null) reader.problem('VALKEY_URL', 'is not supported by this version: several nodes share what they need through PostgreSQL; leave it out')
+  if (reader.whole('TOLLGATE_WORKERS', 1, 1, 1_024) > 1) reader.problem('TOLLGATE_WORKERS', 'must be 1: more processes on one machine are not supported by this version')
+  return { config, problems: reader.problems }
+}
+
+function readAdminToken(reader: SettingReader): string | null {
+  const token = reader.text('TOLLGATE_ADMIN_TOKEN')
+  if (token === null) return null
+  // The value is never repeated in the message: it ends up in logs.
+  if (token.length < TOKEN_CHARACTERS_MIN) reader.problem('TOLLGATE_ADMIN_TOKEN', `has ${token.length} characters, at least ${TOKEN_CHARACTERS_MIN} are needed: make one with 'openssl rand -hex 32'`)
+  else if (token.length > TOKEN_CHARACTERS_MAX) reader.problem('TOLLGATE_ADMIN_TOKEN', `has ${token.length} characters, at most ${TOKEN_CHARACTERS_MAX} are allowed`)
+  else if (!/^[\x21-\x7e]+$/.test(token)) reader.problem('TOLLGATE_ADMIN_TOKEN', 'may hold printable ASCII characters only, without spaces: it travels in a header')
+  else if (PLACEHOLDER.test(token)) reader.problem('TOLLGATE_ADMIN_TOKEN', "is a placeholder: make one with 'openssl rand -hex 32'")
+  return token
+}
+
+function readKek(reader: SettingReader, required: boolean): readonly Buffer[] | null {
+  const name = 'TOLLGATE_KEK'
+  const text = reader.text(name)
+  if (text === null) {
+    if (required && !reader.given(name)) reader.problem(name, "is required with DATABASE_URL, where every node must hold the same key: make one with 'openssl rand -base64 32'")
+    return null
   }
-  checked(env, 'TOLLGATE_WORKERS', (text) => text === '1', 'must be 1: more processes on one machine are not supported by this version', problems)
-  return { config, problems }
+  const keys = parseWrappingKeys(text)
+  if (keys === null) reader.problem(name, "must be base64 of 32 bytes, or a comma list of such: make one with 'openssl rand -base64 32'")
+  else if (keys.some((key) => key.every((byte) => byte === 0))) reader.problem(name, "is all zeros: make one with 'openssl rand -base64 32'")
+  return keys
 }
 
-function given(env: Env, name: string): string | null {
-  const value = env[name]
-  return value === undefined || value === '' ? null : value
-}
-
-function checked(env: Env, name: string, allows: (text: string) => boolean, what: string, problems: string[]): string | null {
-  if (env[name] === '') problems.push(`${name}: is set but empty: ${what}, or leave it out`)
-  const value = given(env, name)
-  if (value === null || allows(value)) return value
-  problems.push(`${name}: ${what}`)
-  return null
-}
-
-function isHttpUrl(text: string): boolean {
-  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
-}
-
-function isPostgresUrl(text: string): boolean {
-  return URL.canParse(text) && /^postgres(ql)?:$/.test(new URL(text).protocol)
-}
-
-function flag(env: Env, name: string, problems: string[]): boolean {
-  return checked(env, name, (text) => text === 'true' || text === 'false', 'must be true or false', problems) === 'true'
-}
-
-function level(env: Env, problems: string[]): LogLevel {
-  const text = given(env, 'TOLLGATE_LOG_LEVEL') ?? 'info'
-  const found = LOG_LEVELS.find((name) => name === text)
-  if (found === undefined) problems.push(`TOLLGATE_LOG_LEVEL: must be one of ${LOG_LEVELS.join(', ')}, got '${text}'`)
-  return found ?? 'info'
-}
-
-function listOf(env: Env, name: string, problems: string[]): readonly string[] {
-  const entries = (given(env, name) ?? '').split(',').map((entry) => entry.trim()).filter((entry) => entry !== '')
+function readProxies(reader: SettingReader): readonly string[] {
+  const entries = (reader.text('TRUSTED_PROXIES') ?? '').split(',').map((entry) => entry.trim()).filter((entry) => entry !== '')
+  if (entries.length > PROXIES_MAX) reader.problem('TRUSTED_PROXIES', `lists ${entries.length} ranges, at most ${PROXIES_MAX} are allowed`)
   for (const entry of entries) {
-    const [address = '', bits] = entry.split('/')
     try {
-      const family = address.includes(':') ? 'ipv6' : 'ipv4'
-      new BlockList().addSubnet(address, bits === undefined ? (family === 'ipv6' ? 128 : 32) : Number(bits), family)
+      proxyList([entry])
     } catch {
-      problems.push(`${name}: '${entry}' is not an address or a CIDR range`)
+      // The list says only that it is no range; the line below says so with the setting's name.
+      reader.problem('TRUSTED_PROXIES', `'${entry}' is not an IP address or a CIDR range such as 10.0.0.0/8`)
     }
   }
-  return entries
+  return Object.freeze(entries)
+}
+
+/** Takes values out of the environment and collects what is wrong with them. */
+class SettingReader {
+  readonly problems: string[] = []
+  readonly #environment: Environment
+
+  constructor(environment: Environment) {
+    this.#environment = environment
+  }
+
+  problem(name: string, message: string): void {
+    this.problems.push(`${name}: ${message}`)
+  }
+
+  given(name: string): boolean {
+    return this.#environment[name] !== undefined
+  }
+
+  /** An empty value is refused: it is a variable that failed to be filled in, and guessing picks the wrong store or an open door. */
+  text(name: string): string | null {
+    const value = this.#environment[name]
+    if (value === undefined) return null
+    if (value.trim() !== '') return value.trim()
+    this.problem(name, 'is empty: give it a value or unset it')
+    return null
+  }
+
+  host(name: string, fallback: string): string {
+    const value = this.text(name)?.replace(/^\[(.+)\]$/, '$1') ?? fallback
+    if (isIP(value) === 0 && !/^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/.test(value)) this.problem(name, `must be an IP address or a host name, got '${value}'`)
+    return value
+  }
+
+  whole(name: string, fallback: number, least: number, most: number): number {
+    const text = this.text(name)
+    if (text === null) return fallback
+    const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
+    if (value >= least && value <= most) return value
+    this.problem(name, `must be a whole number from ${least} to ${most}, got '${text}'`)
+    return fallback
+  }
+
+  flag(name: string, fallback: boolean): boolean {
+    const text = this.text(name)
+    if (text === null) return fallback
+    if (text !== 'true' && text !== 'false') this.problem(name, `must be true or false, got '${text}'`)
+    return text === 'true'
+  }
+
+  oneOf<T extends string>(name: string, allowed: readonly T[], fallback: T): T {
+    const text = this.text(name)
+    if (text === null) return fallback
+    const found = allowed.find((value) => value === text)
+    if (found === undefined) this.problem(name, `must be one of ${allowed.join(', ')}, got '${text}'`)
+    return found ?? fallback
+  }
+
+  /** A connection URL, which may hold a password: its value is not repeated. */
+  url(name: string, protocols: readonly string[], example: string): string | null {
+    const text = this.text(name)
+    if (text === null) return null
+    if (!URL.canParse(text) || !protocols.includes(new URL(text).protocol)) this.problem(name, `must be a URL such as ${example}`)
+    return text
+  }
+
+  /** An http or https address, without a trailing slash. */
+  address(name: string, example: string): string | null {
+    const text = this.url(name, ['http:', 'https:'], example)
+    if (text === null || !URL.canParse(text)) return text
+    const { search, hash, username } = new URL(text)
+    if (search !== '' || hash !== '' || username !== '') this.problem(name, `must be a plain address such as ${example}, without user, query or fragment`)
+    return text.replace(/\/+$/, '')
+  }
 }

@@ -11,7 +11,7 @@ import { KeyCache, refusalOf, type KnownKey } from './key-cache.ts'
 import type { Principal } from './principal.ts'
 import { rateHeaders, RateLimiter } from './rate-limit.ts'
 
-export const ADMIN_TOKEN_LENGTH_MIN = 32
+const ADMIN_TOKEN_LENGTH_MIN = 32
 /** How often a success refreshes the guard's memory of (address, key): far below the day it lasts. */
 const PROVE_EVERY_MS = 60_000
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({})

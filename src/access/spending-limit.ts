@@ -2,7 +2,7 @@ import { ApiError } from '../errors.ts'
 import type { HoldOutcome } from '../ledger/ledger-store.ts'
 import { kopeckText, rubles, type Micro } from '../money.ts'
 
-export type LimitExceeded = Extract<HoldOutcome, { readonly status: 'limit_exceeded' }>
+type LimitExceeded = Extract<HoldOutcome, { readonly status: 'limit_exceeded' }>
 
 /** 429 `limit_exceeded` (wire.md D-9.3). `resetsAtMs` is the end of the period, null for a fixed limit. */
 export function limitExceededError(outcome: LimitExceeded, requiredMicro: Micro, resetsAtMs: number | null): ApiError {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { CatalogDocument } from './document.ts'
 
 /** What every installation has unless its file says `bundled: false`: the provider that needs no network. */
@@ -20,7 +21,7 @@ export const BUNDLED: CatalogDocument = Object.freeze({
       endpoints: [{ provider: 'sandbox', model: 'chat', price: { currency: 'RUB', prompt: '15', completion: '60', input_cache_read: '7.5' } }],
     },
   ],
-} as const satisfies CatalogDocument)
+})
 
 /** The file's entries over the bundled ones, by provider slug and model id. */
 export function withBundled(document: CatalogDocument): CatalogDocument {
@@ -32,4 +33,18 @@ export function withBundled(document: CatalogDocument): CatalogDocument {
     providers: { ...BUNDLED.providers, ...document.providers },
     models: [...BUNDLED.models.filter(({ id }) => !own.has(id)), ...document.models],
   }
+}
+
+/** The document without entries that say the same as the bundled ones, which would else hide what a later release bundles. */
+export function withoutBundled(document: CatalogDocument): CatalogDocument {
+  if (!document.bundled) return document
+  const models = document.models.filter((model) => !isDeepStrictEqual(model, BUNDLED.models.find(({ id }) => id === model.id)))
+  const providers = Object.fromEntries(Object.entries(document.providers).filter(([slug, entry]) => !isDeepStrictEqual(entry, BUNDLED.providers[slug])))
+  return { ...document, providers, models }
+}
+
+/** The document ready for the removal of an entry: a bundled one can go only when the rest of the bundle stands in the document itself. */
+export function withExplicit(document: CatalogDocument, removed: { readonly provider?: string; readonly model?: string }): CatalogDocument {
+  const bundled = (removed.provider !== undefined && BUNDLED.providers[removed.provider] !== undefined) || BUNDLED.models.some(({ id }) => id === removed.model)
+  return document.bundled && bundled ? { ...withBundled(document), bundled: false } : document
 }

@@ -1,23 +1,18 @@
 import { createHash } from 'node:crypto'
-import { stringify } from 'yaml'
+import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../lib/clock.ts'
 import type { PriceSheet } from '../meters.ts'
 import type { CatalogStore } from '../store/store.ts'
-import { withBundled } from './bundled.ts'
+import { withBundled, withExplicit, withoutBundled } from './bundled.ts'
 import type { Catalog, Snapshot } from './catalog.ts'
+import { credentialsOf, keepCredentials, openCredentials, sealCredentials, withCredentials, withMaskedCredentials, withoutCredentials, type Seal } from './credentials.ts'
 import { difference } from './difference.ts'
-import { parseDocumentText, type CatalogDocument, type ModelEntry, type ProviderEntry, type SettingsEntry } from './document.ts'
+import { EMPTY_DOCUMENT, parseDocumentText, type CatalogDocument, type ModelEntry, type ProviderEntry, type SettingsEntry } from './document.ts'
 import { buildSnapshot, crossProblems } from './snapshot.ts'
 import type { Problem } from './source-tree.ts'
+import { documentYaml } from './wire-document.ts'
 
 const VERSIONS_KEPT = 64
-const EMPTY: CatalogDocument = Object.freeze({ bundled: true, settings: {}, providers: {}, models: [] })
-
-/** Wraps provider credentials for the store. */
-export interface Seal {
-  seal(plain: Buffer, purpose: string): Buffer
-  open(sealed: Buffer, purpose: string): Buffer
-}
 
 export interface CatalogPorts {
   readonly store: CatalogStore
@@ -46,9 +41,9 @@ export function problemText(problem: Problem, file: string): string {
 
 /** Everything wrong with a file's text, unroutable endpoints included. */
 export function checkText(text: string, context: Pick<CatalogPorts, 'adapters' | 'env'>): { readonly document: CatalogDocument; readonly problems: readonly Problem[] } {
-  const { document, problems } = parseDocumentText(text, context)
-  const found = problems.length > 0 ? [] : crossProblems(withBundled(document)).map((problem) => ({ ...problem, line: 0 }))
-  return { document, problems: [...problems, ...found] }
+  const { document, problems, lineOf } = parseDocumentText(text, context)
+  const found = soundnessProblems(document).map((problem) => ({ ...problem, line: lineOf(problem.path) }))
+  return { document, problems: [...problems, ...found].toSorted((left, right) => left.line - right.line) }
 }
 
 /** The catalogue's life: what is sold now, how it changes, and what older price versions said. */
@@ -57,9 +52,9 @@ export class CatalogService implements Catalog {
   readonly #versions = new Map<number, Snapshot>()
   readonly #listeners: (() => void)[] = []
   /** As the operator gave it; the bundled part is added when a snapshot is built. */
-  #document: CatalogDocument = EMPTY
+  #document: CatalogDocument = EMPTY_DOCUMENT
   #fileDigest: string | null = null
-  #snapshot: Snapshot = buildSnapshot(EMPTY, 0, 0)
+  #snapshot: Snapshot = buildSnapshot(EMPTY_DOCUMENT, 0, 0)
   /** Changes are applied one after another. */
   #tail: Promise<unknown> = Promise.resolve()
 
@@ -76,17 +71,19 @@ export class CatalogService implements Catalog {
   }
 
   /** Reads the last applied version; an empty store gets the bundled catalogue as version 1. */
-  async load(): Promise<void> {
-    const latest = await this.#ports.store.latest()
-    if (latest === null) {
-      await this.#apply(EMPTY, null)
-      return
-    }
-    const document = parseStored(latest.document)
-    const credentials = parseCredentials(this.#ports.seal.open(latest.credentials, 'catalogue'))
-    this.#document = withCredentials(document, credentials)
-    this.#fileDigest = latest.fileDigest
-    this.#use(latest.version, latest.createdAtMs)
+  load(): Promise<void> {
+    return this.#inTurn(async () => {
+      const latest = await this.#ports.store.latest()
+      if (latest === null) return this.#apply(EMPTY_DOCUMENT, null)
+      this.#adopt(latest)
+      // Another release may bundle other prices: what is charged by is always a stored version.
+      if (!isDeepStrictEqual(withoutCredentials(withBundled(this.#document)), parseStored(latest.document).effective)) await this.#apply(this.#document, this.#fileDigest)
+    })
+  }
+
+  /** Takes over what another process applied; false = there is nothing newer. */
+  refresh(): Promise<boolean> {
+    return this.#inTurn(() => this.#adoptNewer())
   }
 
   /** Makes the catalogue equal to the file; answers the difference. With `onlyNew` a file that was the last one applied changes nothing. */
@@ -96,9 +93,11 @@ export class CatalogService implements Catalog {
     if (fatal.length > 0) throw new CatalogError(fatal, options.file)
     const digest = createHash('sha256').update(JSON.stringify(document)).digest('hex')
     return this.#inTurn(async () => {
+      await this.#adoptNewer()
       if (options.onlyNew && digest === this.#fileDigest) return []
-      const lines = difference(withBundled(this.#document), withBundled(document))
-      if (!options.dryRun && (lines.length > 0 || digest !== this.#fileDigest)) await this.#apply(document, digest)
+      const next = this.#successor(document)
+      const lines = difference(withBundled(this.#document), withBundled(next))
+      if (!options.dryRun && (lines.length > 0 || digest !== this.#fileDigest)) await this.#apply(next, digest)
       return lines
     })
   }
@@ -106,8 +105,9 @@ export class CatalogService implements Catalog {
   /** Replaces the whole document; a provider without credentials keeps those it has. */
   applyDocument(document: CatalogDocument, dryRun: boolean): Promise<readonly string[]> {
     return this.#inTurn(async () => {
-      const next = keepCredentials(this.#document, document)
-      assertSound(next)
+      await this.#adoptNewer()
+      // A document read from here comes back with the bundled entries in it.
+      const next = this.#successor(withoutBundled(document))
       const lines = difference(withBundled(this.#document), withBundled(next))
       if (!dryRun && lines.length > 0) await this.#apply(next, this.#fileDigest)
       return lines
@@ -121,11 +121,12 @@ export class CatalogService implements Catalog {
     })
   }
 
-  /** false = no such provider of the operator's own. */
+  /** false = no such provider. */
   deleteProvider(slug: string): Promise<boolean> {
     return this.#edit((document) => {
-      const { [slug]: removed, ...providers } = document.providers
-      return [removed !== undefined, { ...document, providers }]
+      const explicit = withExplicit(document, { provider: slug })
+      const { [slug]: removed, ...providers } = explicit.providers
+      return [removed !== undefined, { ...explicit, providers }]
     })
   }
 
@@ -138,8 +139,9 @@ export class CatalogService implements Catalog {
 
   deleteModel(id: string): Promise<boolean> {
     return this.#edit((document) => {
-      const models = document.models.filter((model) => model.id !== id)
-      return [models.length < document.models.length, { ...document, models }]
+      const explicit = withExplicit(document, { model: id })
+      const models = explicit.models.filter((model) => model.id !== id)
+      return [models.length < explicit.models.length, { ...explicit, models }]
     })
   }
 
@@ -158,18 +160,12 @@ export class CatalogService implements Catalog {
 
   /** The effective document with each credential cut to its last four characters. */
   shown(): CatalogDocument {
-    const effective = withBundled(this.#document)
-    const providers = Object.fromEntries(
-      Object.entries(effective.providers).map(([slug, entry]) => [slug, entry.api_key === undefined ? entry : { ...entry, api_key: entry.api_key.map((key) => `…${key.slice(-4)}`) }]),
-    )
-    return { ...effective, providers }
+    return withMaskedCredentials(withBundled(this.#document))
   }
 
   /** The operator's document as YAML, without credentials. */
   exportText(): string {
-    const { bundled, settings, providers, models } = withoutCredentials(this.#document)
-    const { maintenance: _maintenance, ...exported } = settings
-    return stringify({ ...(bundled ? {} : { bundled }), ...exported, providers, models })
+    return documentYaml(withoutCredentials(this.#document))
   }
 
   /** The price an endpoint had for the client in some version; null when that version did not sell it. */
@@ -181,15 +177,15 @@ export class CatalogService implements Catalog {
   async #loadVersion(version: number): Promise<Snapshot | null> {
     const stored = await this.#ports.store.byVersion(version)
     if (stored === null) return null
-    return this.#keep(buildSnapshot(withBundled(parseStored(stored.document)), version, stored.createdAtMs))
+    return this.#keep(buildSnapshot(parseStored(stored.document).effective, version, stored.createdAtMs))
   }
 
   #edit<T>(change: (document: CatalogDocument) => readonly [T, CatalogDocument]): Promise<T> {
     return this.#inTurn(async () => {
+      await this.#adoptNewer()
       const [result, changed] = change(this.#document)
-      const next = keepCredentials(this.#document, changed)
-      assertSound(next)
-      if (JSON.stringify(next) !== JSON.stringify(this.#document)) await this.#apply(next, this.#fileDigest)
+      const next = this.#successor(changed)
+      if (!isDeepStrictEqual(next, this.#document)) await this.#apply(next, this.#fileDigest)
       return result
     })
   }
@@ -200,10 +196,41 @@ export class CatalogService implements Catalog {
     return turn
   }
 
+  /** `document` with what it takes over from the one it replaces: dates of first use, credentials, the maintenance notice. Throws CatalogError. */
+  #successor(document: CatalogDocument): CatalogDocument {
+    const before = this.#document
+    const problems: Problem[] = []
+    const created = new Map(withBundled(before).models.map((model) => [model.id, model.created]))
+    const now = new Date(this.#ports.clock.now()).toISOString()
+    const models = document.models.map((model) => (model.created === undefined ? { ...model, created: created.get(model.id) ?? now } : model))
+    const maintenance = before.settings.maintenance
+    const settings = maintenance === undefined || document.settings.maintenance !== undefined ? document.settings : { ...document.settings, maintenance }
+    const next = keepCredentials(before, { ...document, settings, models }, problems)
+    problems.push(...soundnessProblems(next).map((problem) => ({ ...problem, line: 0 })))
+    if (problems.length > 0) throw new CatalogError(problems)
+    return next
+  }
+
+  async #adoptNewer(): Promise<boolean> {
+    const latest = await this.#ports.store.latest()
+    if (latest === null || latest.version <= this.#snapshot.priceVersion) return false
+    this.#adopt(latest)
+    return true
+  }
+
+  #adopt(latest: StoredVersion): void {
+    this.#document = withCredentials(parseStored(latest.document).own, openCredentials(latest.credentials, this.#ports.seal))
+    this.#fileDigest = latest.fileDigest
+    this.#use(latest.version, latest.createdAtMs)
+  }
+
   async #apply(document: CatalogDocument, fileDigest: string | null): Promise<void> {
     const atMs = this.#ports.clock.now()
-    const credentials = this.#ports.seal.seal(Buffer.from(JSON.stringify(credentialsOf(document))), 'catalogue')
-    const version = await this.#ports.store.append({ document: JSON.stringify(withoutCredentials(document)), credentials, fileDigest, atMs })
+    const credentials = sealCredentials(credentialsOf(document), this.#ports.seal)
+    const own = withoutCredentials(document)
+    // The effective part is what a charge is replayed by, whatever a later release bundles.
+    const stored = JSON.stringify({ own, effective: withBundled(own) })
+    const version = await this.#ports.store.append({ document: stored, credentials, fileDigest, atMs })
     this.#document = document
     this.#fileDigest = fileDigest
     this.#use(version, atMs)
@@ -222,55 +249,15 @@ export class CatalogService implements Catalog {
   }
 }
 
-type Credentials = Readonly<Record<string, readonly string[]>>
+type StoredVersion = NonNullable<Awaited<ReturnType<CatalogStore['latest']>>>
 
-function assertSound(document: CatalogDocument): void {
-  const problems = crossProblems(withBundled(document)).map((problem) => ({ ...problem, line: 0 }))
-  if (problems.length > 0) throw new CatalogError(problems)
+/** Faults between entries; paths count in the operator's own lists. */
+function soundnessProblems(document: CatalogDocument): ReturnType<typeof crossProblems> {
+  const effective = withBundled(document)
+  return crossProblems(effective, effective.models.length - document.models.length)
 }
 
-function credentialsOf(document: CatalogDocument): Credentials {
-  return Object.fromEntries(Object.entries(document.providers).flatMap(([slug, { api_key: keys }]) => (keys === undefined ? [] : [[slug, keys]])))
-}
-
-function withoutCredentials(document: CatalogDocument): CatalogDocument {
-  const providers = Object.fromEntries(
-    Object.entries(document.providers).map(([slug, entry]) => {
-      const { api_key: _keys, ...rest } = entry
-      return [slug, rest]
-    }),
-  )
-  return { ...document, providers }
-}
-
-function withCredentials(document: CatalogDocument, credentials: Credentials): CatalogDocument {
-  const providers = Object.fromEntries(
-    Object.entries(document.providers).map(([slug, entry]) => {
-      const keys = credentials[slug]
-      return [slug, keys === undefined || entry.api_key !== undefined ? entry : { ...entry, api_key: keys }]
-    }),
-  )
-  return { ...document, providers }
-}
-
-/** What comes back from `shown` carries masked credentials, and an entry may leave them out: both mean "unchanged". */
-function keepCredentials(before: CatalogDocument, after: CatalogDocument): CatalogDocument {
-  const unmasked = Object.fromEntries(
-    Object.entries(after.providers).map(([slug, entry]) => {
-      if (entry.api_key === undefined || !entry.api_key.some((key) => key.startsWith('…'))) return [slug, entry]
-      const { api_key: _masked, ...rest } = entry
-      return [slug, rest]
-    }),
-  )
-  return withCredentials({ ...after, providers: unmasked }, credentialsOf(before))
-}
-
-function parseStored(text: string): CatalogDocument {
+function parseStored(text: string): { readonly own: CatalogDocument; readonly effective: CatalogDocument } {
   // Written by this class from a validated document.
-  return JSON.parse(text) as CatalogDocument
-}
-
-function parseCredentials(plain: Buffer): Credentials {
-  // Sealed by this class, and the seal proves it.
-  return JSON.parse(plain.toString('utf8')) as Credentials
+  return JSON.parse(text) as { own: CatalogDocument; effective: CatalogDocument }
 }

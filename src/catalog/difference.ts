@@ -3,6 +3,7 @@ import type { CatalogDocument } from './document.ts'
 /** Readable lines of what changes from one document to the other; credentials are never shown. */
 export function difference(before: CatalogDocument, after: CatalogDocument): readonly string[] {
   return [
+    ...(before.bundled === after.bundled ? [] : [`~ bundled ${before.bundled} → ${after.bundled}`]),
     ...fieldLines('settings', before.settings, after.settings),
     ...entryLines('provider', new Map(Object.entries(before.providers)), new Map(Object.entries(after.providers))),
     ...entryLines('model', new Map(before.models.map((model) => [model.id, model])), new Map(after.models.map((model) => [model.id, model]))),

@@ -2,7 +2,8 @@ import { isTimezone } from '../ledger/period.ts'
 import type { ModelType, ProviderTimeouts } from './catalog.ts'
 import { FieldReader } from './field-reader.ts'
 import { missingPrices, PRICE_KEYS, type PriceKey } from './price-keys.ts'
-import { readSource, sourceOfJson, type Problem, type SourceNode } from './source-tree.ts'
+import { lineOf, readSource, sourceOfJson, type Problem, type SourceNode } from './source-tree.ts'
+import { forbiddenUpstream } from './upstream-address.ts'
 
 export const MODEL_TYPES = ['chat', 'embeddings', 'image', 'tts', 'transcription', 'rerank', 'video'] as const satisfies readonly ModelType[]
 
@@ -36,7 +37,7 @@ export interface ModelEntry {
   readonly type: ModelType
   readonly name?: string
   readonly description?: string
-  /** ISO day. */
+  /** ISO day or UTC time. */
   readonly created?: string
   readonly active?: boolean
   readonly hidden?: boolean
@@ -78,8 +79,14 @@ export interface CatalogDocument {
   readonly models: readonly ModelEntry[]
 }
 
+export const EMPTY_DOCUMENT: CatalogDocument = Object.freeze({ bundled: true, settings: {}, providers: {}, models: [] })
+
 const SLUG = /^[a-z0-9][a-z0-9._-]{0,63}$/
-const MODEL_ID = /^[A-Za-z0-9][A-Za-z0-9._:@/-]{0,199}$/
+const MODEL_ID = /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,99}\/[A-Za-z0-9][A-Za-z0-9._:@-]{0,99}$/
+const ALIAS = /^[A-Za-z0-9][A-Za-z0-9._:@/-]{0,199}$/
+/** A request's `:nitro` and `:floor` choose the order of providers, so no name may end so. */
+const SUFFIX = /:(nitro|floor)$/
+const DATE = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?Z)?$/
 const SECONDS_MAX = 86_400
 
 export interface DocumentContext {
@@ -87,9 +94,19 @@ export interface DocumentContext {
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-export function parseDocumentText(text: string, context: DocumentContext): { readonly document: CatalogDocument; readonly problems: readonly Problem[] } {
+export interface ParsedDocument {
+  readonly document: CatalogDocument
+  readonly problems: readonly Problem[]
+  /** Where a path stands in the text; 0 = the document is no text. */
+  lineOf(path: string): number
+}
+
+export function parseDocumentText(text: string, context: DocumentContext): ParsedDocument {
   const problems: Problem[] = []
-  return { document: readDocument(readSource(text, context.env, problems), context, problems), problems }
+  const source = readSource(text, context.env, problems)
+  // What is missing from a text that could not be read is no news.
+  const document = problems.some(({ path }) => path === '') ? EMPTY_DOCUMENT : readDocument(source, context, problems)
+  return { document, problems, lineOf: (path) => lineOf(source, path) }
 }
 
 export function parseDocumentJson(value: unknown, context: DocumentContext): { readonly document: CatalogDocument; readonly problems: readonly Problem[] } {
@@ -149,13 +166,15 @@ function readSettings(reader: FieldReader): SettingsEntry {
     if (rate === '0') rates?.problem(currency, 'must be above 0')
     if (rate !== null && rate !== undefined) rateTexts[currency] = rate
   }
+  const markup = reader.decimal('markup')
+  if (markup === '0') reader.problem('markup', 'must be above 0: it would give everything away')
   const rateLimit = wholes(reader, 'rate_limit', { requests: 100_000, window: SECONDS_MAX })
   const ipBlock = wholes(reader, 'ip_block', { failures: 100_000, window: SECONDS_MAX, duration: SECONDS_MAX })
   const resume = wholes(reader, 'stream_resume', { grace: 600, retention: SECONDS_MAX }, 0)
   return defined({
     timezone,
     rates: rates === null ? null : rateTexts,
-    markup: reader.decimal('markup'),
+    markup,
     rate_limit: rateLimit,
     ip_block: ipBlock,
     midstream_error: reader.oneOf<'free' | 'delivered'>('midstream_error', ['free', 'delivered']),
@@ -184,6 +203,7 @@ function readProvider(reader: FieldReader, adapters: ReadonlySet<string>): Provi
   if (adapter !== '' && !adapters.has(adapter)) reader.problem('adapter', `must be one of ${[...adapters].toSorted().join(', ')}, got '${adapter}'`)
   const baseUrl = reader.text('base_url')
   if (baseUrl !== null && !isHttpUrl(baseUrl)) reader.problem('base_url', `must be an http or https address, got '${baseUrl}'`)
+  else if (baseUrl !== null && forbiddenUpstream(baseUrl)) reader.problem('base_url', `must not be a link-local or metadata address, got '${baseUrl}'`)
   if (baseUrl === null && adapter !== 'sandbox' && adapters.has(adapter) && adapter !== 'openai') reader.problem('base_url', 'is required')
   const single = reader.node('api_key')
   const keys = single?.kind === 'list' ? reader.texts('api_key') : single === null ? null : [reader.text('api_key') ?? '']
@@ -214,28 +234,34 @@ function isHttpUrl(text: string): boolean {
 
 function readModel(reader: FieldReader): ModelEntry {
   const id = reader.required('id')
-  if (id !== '' && !MODEL_ID.test(id)) reader.problem('id', `must be of the form vendor/model_name, got '${id}'`)
+  if (id !== '' && (!MODEL_ID.test(id) || SUFFIX.test(id))) reader.problem('id', `must be of the form vendor/model_name, without :nitro or :floor, got '${id}'`)
+  const aliases = reader.texts('aliases')
+  const wrongAlias = aliases?.find((alias) => !ALIAS.test(alias) || SUFFIX.test(alias))
+  if (wrongAlias !== undefined) reader.problem('aliases', `must be names of letters, digits and ._:@/-, without :nitro or :floor, got '${wrongAlias}'`)
   const type = reader.oneOf('type', MODEL_TYPES)
   if (type === null && !reader.has('type')) reader.problem('type', 'is required')
   const created = reader.text('created')
-  if (created !== null && Number.isNaN(Date.parse(created))) reader.problem('created', `must be a date such as 2024-07-18, got '${created}'`)
-  if (type === 'chat' && !reader.has('context_length')) reader.problem('context_length', 'is required for a chat model')
-  const endpoints = reader.items('endpoints').map((endpoint) => readEndpoint(endpoint, type))
+  if (created !== null && (!DATE.test(created) || Number.isNaN(Date.parse(created)))) reader.problem('created', `must be a date such as 2024-07-18, got '${created}'`)
+  const contextLength = reader.whole('context_length', 1)
+  const maxCompletionTokens = reader.whole('max_completion_tokens', 1)
+  const outputBounded = contextLength !== null || maxCompletionTokens !== null
+  const endpoints = reader.items('endpoints').map((endpoint) => readEndpoint(endpoint, type, outputBounded))
   if (endpoints.length === 0) reader.problem('endpoints', 'is required: at least one way to serve the model')
+  if (type === 'chat' && !reader.has('context_length')) reader.problem('context_length', 'is required for a chat model')
   const rest = defined({
     name: reader.text('name'),
     description: reader.text('description'),
     created,
     active: reader.has('active') ? reader.flag('active', true) : null,
     hidden: reader.has('hidden') ? reader.flag('hidden', false) : null,
-    context_length: reader.whole('context_length', 1),
-    max_completion_tokens: reader.whole('max_completion_tokens', 1),
+    context_length: contextLength,
+    max_completion_tokens: maxCompletionTokens,
     max_prompt_length: reader.whole('max_prompt_length', 1),
     input_modalities: reader.texts('input_modalities'),
     output_modalities: reader.texts('output_modalities'),
     tokenizer: reader.text('tokenizer'),
     instruct_type: reader.text('instruct_type'),
-    aliases: reader.texts('aliases'),
+    aliases,
     supported_voices: reader.texts('supported_voices'),
     supported_formats: reader.texts('supported_formats'),
     supported_sizes: reader.texts('supported_sizes'),
@@ -247,17 +273,22 @@ function readModel(reader: FieldReader): ModelEntry {
   return { id, type: type ?? 'chat', endpoints, ...rest }
 }
 
-function readEndpoint(reader: FieldReader, type: ModelType | null): EndpointEntry {
+function readEndpoint(reader: FieldReader, type: ModelType | null, outputBounded: boolean): EndpointEntry {
   const price = reader.map('price')
   if (price === null) reader.problem('price', 'is required')
   const currency = price?.text('currency') ?? 'USD'
   if (!/^[A-Z]{3}$/.test(currency)) price?.problem('currency', 'must be a currency code of three capital letters')
   const prices = price === null ? {} : readPrices(price)
   const sell = reader.map('sell')
-  const missing = type === null ? [] : missingPrices(type, new Set(Object.keys(prices)))
-  if (price !== null && missing.length > 0) reader.problem('price', `is not complete for a ${type} model: needs ${missing.join(' or ')}. The endpoint is not routable`, true)
+  if (sell?.has('currency') === true && sell.text('currency') !== 'RUB') sell.problem('currency', 'must be RUB: what the customer pays is in rubles')
+  const sells = sell === null ? null : readPrices(sell)
+  const bounded = outputBounded || reader.has('max_completion_tokens')
+  for (const [key, given] of [['price', price === null ? null : prices], ['sell', sells]] as const) {
+    const missing = type === null || given === null ? [] : missingPrices(type, new Set(Object.keys(given)), bounded)
+    if (missing.length > 0) reader.problem(key, `is not complete for a ${type} model: needs ${missing.join(' or ')}. The endpoint is not routable`, true)
+  }
   const rest = defined({
-    sell: sell === null ? null : readPrices(sell),
+    sell: sells,
     supported_parameters: reader.texts('supported_parameters'),
     context_length: reader.whole('context_length', 1),
     max_completion_tokens: reader.whole('max_completion_tokens', 1),

@@ -1,5 +1,8 @@
-import { decimalText, parseDecimal } from '../money.ts'
+import { compare, decimalText, parseDecimal, type Decimal } from '../money.ts'
 import type { Problem, SourceNode } from './source-tree.ts'
+
+/** Far above any price or rate, far below what a sum of money may hold. */
+const DECIMAL_MAX: Decimal = { digits: 1_000_000_000n, scale: 0 }
 
 /** Reads the known keys of one map; what is left over at `done` is an unknown key. Every problem names its path and line. */
 export class FieldReader {
@@ -84,8 +87,8 @@ export class FieldReader {
     const node = this.node(key)
     if (node === null) return null
     const value = node.kind === 'number' || node.kind === 'text' ? parseDecimal(node.text) : null
-    if (value === null || value.digits < 0n) {
-      this.problem(key, 'must be a decimal number ≥ 0')
+    if (value === null || value.digits < 0n || compare(value, DECIMAL_MAX) > 0) {
+      this.problem(key, `must be a decimal number from 0 to ${decimalText(DECIMAL_MAX)}`)
       return null
     }
     return decimalText(value)

@@ -18,9 +18,14 @@ const COMPLETE: Readonly<Record<ModelType, readonly (readonly PriceKey[])[]>> = 
   video: [['video_second'], ['request']],
 }
 
-/** What a price lacks to be complete for its type, as readable alternatives; empty = complete. */
-export function missingPrices(type: ModelType, given: ReadonlySet<string>): readonly string[] {
+/** Of these types a call names no token limit of its own, so that its worst cost is known only from the model's. */
+const BOUNDED_BY_MODEL: ReadonlySet<ModelType> = new Set(['image', 'tts', 'transcription'])
+const PER_TOKEN: ReadonlySet<PriceKey> = new Set(['prompt', 'completion', 'audio', 'audio_output'])
+
+/** What a price lacks to be complete for its type, as readable alternatives; empty = complete. `outputBounded`: `max_completion_tokens` is known. */
+export function missingPrices(type: ModelType, given: ReadonlySet<string>, outputBounded: boolean): readonly string[] {
+  const needsBound = (keys: readonly PriceKey[]): boolean => BOUNDED_BY_MODEL.has(type) && keys.some((key) => PER_TOKEN.has(key))
   const alternatives = COMPLETE[type]
-  if (alternatives.some((keys) => keys.every((key) => given.has(key)))) return []
-  return alternatives.map((keys) => keys.join(' + '))
+  if (alternatives.some((keys) => keys.every((key) => given.has(key)) && (outputBounded || !needsBound(keys)))) return []
+  return alternatives.map((keys) => `${keys.join(' + ')}${needsBound(keys) ? ' with max_completion_tokens' : ''}`)
 }

@@ -6,12 +6,13 @@ import { priceSheet } from './price-sheet.ts'
 
 const DEFAULT_BASE_URLS: Readonly<Record<string, string>> = { openai: 'https://api.openai.com/v1' }
 const TIMEOUTS = { connect: 3, first_byte: 60, progress: 60, total: 1_800 }
+/** OpenRouter's names, which its clients filter by. */
 const MODALITIES: Readonly<Record<ModelType, { readonly input: readonly string[]; readonly output: readonly string[] }>> = {
   chat: { input: ['text'], output: ['text'] },
   embeddings: { input: ['text'], output: ['embeddings'] },
   image: { input: ['text'], output: ['image'] },
-  tts: { input: ['text'], output: ['audio'] },
-  transcription: { input: ['audio'], output: ['text'] },
+  tts: { input: ['text'], output: ['speech'] },
+  transcription: { input: ['audio'], output: ['transcription'] },
   rerank: { input: ['text'], output: ['rerank'] },
   video: { input: ['text'], output: ['video'] },
 }
@@ -23,10 +24,10 @@ export function settingsOf(entry: SettingsEntry): Settings {
     timezone: entry.timezone ?? 'UTC',
     rates: Object.freeze(rates),
     markup: (entry.markup === undefined ? null : parseDecimal(entry.markup)) ?? ONE,
-    rateLimit: entry.rate_limit ?? { requests: 300, window: 60 },
-    ipBlock: entry.ip_block ?? { failures: 20, window: 60, duration: 600 },
+    rateLimit: Object.freeze(entry.rate_limit ?? { requests: 300, window: 60 }),
+    ipBlock: Object.freeze(entry.ip_block ?? { failures: 20, window: 60, duration: 600 }),
     midstreamError: entry.midstream_error ?? 'free',
-    streamResume: entry.stream_resume ?? { grace: 15, retention: 300 },
+    streamResume: Object.freeze(entry.stream_resume ?? { grace: 15, retention: 300 }),
     fetchUrls: entry.fetch_urls ?? false,
     maintenance: entry.maintenance === undefined || entry.maintenance === null ? null : { message: entry.maintenance.message, retryAfter: entry.maintenance.retry_after },
   })
@@ -45,7 +46,23 @@ export function buildSnapshot(document: CatalogDocument, priceVersion: number, a
     models.set(model.id, model)
     for (const alias of model.aliases) aliases.set(alias, model.id)
   }
-  return Object.freeze({ priceVersion, settings, providers, models, aliases })
+  return Object.freeze({ priceVersion, settings, providers: sealed(providers), models: sealed(models), aliases: sealed(aliases) })
+}
+
+/** A map that cannot be changed: a request keeps its snapshot, and so must everybody else. */
+function sealed<K, V>(map: Map<K, V>): ReadonlyMap<K, V> {
+  const refuse = (): never => {
+    throw new TypeError('A snapshot does not change.')
+  }
+  return Object.freeze(Object.assign(map, { set: refuse, delete: refuse, clear: refuse }))
+}
+
+function list<T>(values: readonly T[]): readonly T[] {
+  return Object.freeze([...values])
+}
+
+function listOrNull<T>(values: readonly T[] | undefined): readonly T[] | null {
+  return values === undefined ? null : list(values)
 }
 
 function providerOf(slug: string, entry: ProviderEntry): Provider {
@@ -54,7 +71,7 @@ function providerOf(slug: string, entry: ProviderEntry): Provider {
     name: entry.name ?? slug,
     adapter: entry.adapter,
     baseUrl: (entry.base_url ?? DEFAULT_BASE_URLS[entry.adapter] ?? '').replace(/\/+$/, ''),
-    apiKeys: entry.api_key ?? [],
+    apiKeys: list(entry.api_key ?? []),
     cancelStopsBilling: entry.cancel_stops_billing ?? false,
     timeouts: Object.freeze({ ...TIMEOUTS, ...entry.timeouts }),
   })
@@ -78,19 +95,19 @@ function modelOf(entry: ModelEntry, providers: ReadonlyMap<string, Provider>, se
     active: true,
     contextLength,
     maxCompletionTokens: entry.max_completion_tokens ?? contextLength,
-    inputModalities: entry.input_modalities ?? MODALITIES[entry.type].input,
-    outputModalities: entry.output_modalities ?? MODALITIES[entry.type].output,
+    inputModalities: list(entry.input_modalities ?? MODALITIES[entry.type].input),
+    outputModalities: list(entry.output_modalities ?? MODALITIES[entry.type].output),
     tokenizer: entry.tokenizer ?? null,
     instructType: entry.instruct_type ?? null,
-    aliases: entry.aliases ?? [],
+    aliases: list(entry.aliases ?? []),
     maxPromptLength: entry.max_prompt_length ?? null,
-    supportedVoices: entry.supported_voices ?? null,
-    supportedFormats: entry.supported_formats ?? null,
-    supportedSizes: entry.supported_sizes ?? null,
-    supportedDurations: entry.supported_durations ?? null,
-    supportedResolutions: entry.supported_resolutions ?? null,
-    supportedAspectRatios: entry.supported_aspect_ratios ?? null,
-    endpoints,
+    supportedVoices: listOrNull(entry.supported_voices),
+    supportedFormats: listOrNull(entry.supported_formats),
+    supportedSizes: listOrNull(entry.supported_sizes),
+    supportedDurations: listOrNull(entry.supported_durations),
+    supportedResolutions: listOrNull(entry.supported_resolutions),
+    supportedAspectRatios: listOrNull(entry.supported_aspect_ratios),
+    endpoints: list(endpoints),
   })
 }
 
@@ -98,7 +115,9 @@ function modelOf(entry: ModelEntry, providers: ReadonlyMap<string, Provider>, se
 function endpointOf(entry: EndpointEntry, model: ModelEntry, providers: ReadonlyMap<string, Provider>, settings: Settings): Endpoint | null {
   const provider = providers.get(entry.provider)
   const rate = settings.rates[entry.price.currency]
-  if (provider === undefined || rate === undefined || missingPrices(model.type, new Set(Object.keys(entry.price))).length > 0) return null
+  const maxCompletionTokens = entry.max_completion_tokens ?? model.max_completion_tokens ?? model.context_length ?? null
+  const complete = (prices: object): boolean => missingPrices(model.type, new Set(Object.keys(prices)), maxCompletionTokens !== null).length === 0
+  if (provider === undefined || rate === undefined || !complete(entry.price) || (entry.sell !== undefined && !complete(entry.sell))) return null
   return Object.freeze({
     id: `${entry.provider}/${entry.model}`,
     provider,
@@ -106,28 +125,44 @@ function endpointOf(entry: EndpointEntry, model: ModelEntry, providers: Readonly
     sell: entry.sell === undefined ? priceSheet(entry.price, multiply(rate, settings.markup)) : priceSheet(entry.sell, ONE),
     buy: priceSheet(entry.price, rate),
     contextLength: entry.context_length ?? model.context_length ?? null,
-    maxCompletionTokens: entry.max_completion_tokens ?? model.max_completion_tokens ?? model.context_length ?? null,
-    supportedParameters: entry.supported_parameters ?? null,
+    maxCompletionTokens,
+    supportedParameters: listOrNull(entry.supported_parameters),
     nativeResponses: entry.native_responses ?? false,
     nativeCompletions: entry.native_completions ?? false,
   })
 }
 
-/** Faults between the entries of a document: references that lead nowhere, ids used twice. */
-export function crossProblems(document: CatalogDocument): readonly { readonly path: string; readonly message: string }[] {
+/**
+ * Faults between the entries of a document: references that lead nowhere, names used twice. `ownFrom` is where the operator's models
+ * start in the list: paths count from there, as in the file.
+ */
+export function crossProblems(document: CatalogDocument, ownFrom = 0): readonly { readonly path: string; readonly message: string }[] {
   const problems: { path: string; message: string }[] = []
   const names = new Set<string>()
   const rates = new Set(['RUB', ...Object.keys(document.settings.rates ?? {})])
   for (const [index, model] of document.models.entries()) {
-    for (const name of [model.id, ...(model.aliases ?? [])]) {
-      if (names.has(name)) problems.push({ path: `models[${index}].id`, message: `'${name}' is used by another model or alias` })
+    const place = index < ownFrom ? `bundled ${model.id}` : `models[${index - ownFrom}]`
+    const named = [{ path: `${place}.id`, name: model.id }, ...(model.aliases ?? []).map((name, at) => ({ path: `${place}.aliases[${at}]`, name }))]
+    for (const { path, name } of named) {
+      if (name !== '' && names.has(name)) problems.push({ path, message: `'${name}' is the name of another model or alias` })
       names.add(name)
     }
-    for (const [place, endpoint] of model.endpoints.entries()) {
-      const path = `models[${index}].endpoints[${place}]`
-      if (document.providers[endpoint.provider] === undefined) problems.push({ path: `${path}.provider`, message: `no provider '${endpoint.provider}' is defined` })
-      if (!rates.has(endpoint.price.currency)) problems.push({ path: `${path}.price.currency`, message: `no rate is given for ${endpoint.price.currency}` })
-    }
+    problems.push(...endpointProblems(document, model, place, rates))
+  }
+  return problems
+}
+
+function endpointProblems(document: CatalogDocument, model: ModelEntry, place: string, rates: ReadonlySet<string>): { path: string; message: string }[] {
+  const problems: { path: string; message: string }[] = []
+  const ways = new Set<string>()
+  for (const [at, endpoint] of model.endpoints.entries()) {
+    const path = `${place}.endpoints[${at}]`
+    const way = `${endpoint.provider}/${endpoint.model}`
+    if (endpoint.provider !== '' && document.providers[endpoint.provider] === undefined) problems.push({ path: `${path}.provider`, message: `no provider '${endpoint.provider}' is defined` })
+    if (!rates.has(endpoint.price.currency)) problems.push({ path: `${path}.price.currency`, message: `no rate is given for ${endpoint.price.currency}: add rates.${endpoint.price.currency}, in RUB` })
+    // The log names an endpoint by this pair, and a replayed charge must find its one price.
+    if (ways.has(way)) problems.push({ path: `${path}.model`, message: `'${way}' is an endpoint of this model already` })
+    ways.add(way)
   }
   return problems
 }

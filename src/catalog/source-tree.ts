@@ -1,4 +1,4 @@
-import { isMap, isScalar, isSeq, LineCounter, parseDocument, type Node } from 'yaml'
+import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, type Document, type Scalar, type YAMLMap } from 'yaml'
 
 /** A value of the catalogue document with the place it stands at. Numbers keep their source text: a price never passes through a float. */
 export type SourceNode =
@@ -18,52 +18,105 @@ export interface Problem {
 }
 
 const DEPTH_MAX = 32
+/** Aliases multiply a small text: a document that grows past this is an error, not a full memory. */
+const NODES_MAX = 500_000
+const TEXT_CHARS_MAX = 16 * 1_048_576
 const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g
+/** What stands for `${NAME}` while the text is parsed: braces inside `{…}` or `[…]` would be read as YAML. */
+const MARKED = /\u{E000}([A-Za-z0-9_]+)\u{E001}/gu
+const NUMBER = /^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$/
 
-/** Reads YAML (and so JSON) text; `env` fills in `${NAME}` in texts. */
-export function readSource(text: string, env: Readonly<Record<string, string | undefined>>, problems: Problem[]): SourceNode {
+type Env = Readonly<Record<string, string | undefined>>
+
+/** Reads YAML (and so JSON) text; `env` fills in `${NAME}` after the parse, so that no value can be read as YAML. */
+export function readSource(text: string, env: Env, problems: Problem[]): SourceNode {
+  const empty: SourceNode = { kind: 'map', line: 1, entries: new Map() }
+  if (text.length > TEXT_CHARS_MAX) {
+    problems.push({ line: 1, path: '', message: `is longer than ${TEXT_CHARS_MAX} characters` })
+    return empty
+  }
   const lines = new LineCounter()
-  const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true })
-  for (const error of document.errors) problems.push({ line: error.linePos?.[0].line ?? 1, path: '', message: error.message.split('\n')[0] ?? 'not valid YAML' })
-  if (document.errors.length > 0 || document.contents === null) return { kind: 'map', line: 1, entries: new Map() }
-  // parseDocument's default contents type is a union of the node classes tested below.
-  return convert(document.contents as Node, lines, env, problems, '', 0)
+  const document = parseDocument(text.replaceAll(VARIABLE, '\u{E000}$1\u{E001}'), { lineCounter: lines, prettyErrors: false, uniqueKeys: true })
+  for (const { pos, message } of document.errors) problems.push({ line: lines.linePos(pos[0]).line, path: '', message: unmarked(message.split('\n', 1)[0] ?? '') })
+  if (document.errors.length > 0 || document.contents === null) return empty
+  return new Conversion(document, lines, env, problems).convert(document.contents, '', 0)
 }
 
-function convert(node: Node | null, lines: LineCounter, env: Readonly<Record<string, string | undefined>>, problems: Problem[], path: string, depth: number): SourceNode {
-  const line = node?.range === null || node?.range === undefined ? 0 : lines.linePos(node.range[0]).line
-  if (depth > DEPTH_MAX) {
-    problems.push({ line, path, message: `nested deeper than ${DEPTH_MAX} levels` })
-    return { kind: 'null', line }
+class Conversion {
+  readonly #document: Document
+  readonly #lines: LineCounter
+  readonly #env: Env
+  readonly #problems: Problem[]
+  #nodes = 0
+
+  constructor(document: Document, lines: LineCounter, env: Env, problems: Problem[]) {
+    this.#document = document
+    this.#lines = lines
+    this.#env = env
+    this.#problems = problems
   }
-  if (isMap(node)) {
+
+  convert(value: unknown, path: string, depth: number): SourceNode {
+    if (!isNode(value)) return { kind: 'null', line: 0 }
+    const line = value.range === null || value.range === undefined ? 0 : this.#lines.linePos(value.range[0]).line
+    const node = isAlias(value) ? value.resolve(this.#document) : value
+    this.#nodes += 1
+    if (depth > DEPTH_MAX || this.#nodes > NODES_MAX) {
+      const message = depth > DEPTH_MAX ? `is nested deeper than ${DEPTH_MAX} levels` : `makes the document larger than ${NODES_MAX} values`
+      // Said once: every value after it is over the limit too.
+      if (depth > DEPTH_MAX || this.#nodes === NODES_MAX + 1) this.#problems.push({ line, path, message })
+      return { kind: 'null', line }
+    }
+    if (isMap(node)) return { kind: 'map', line, entries: this.#entries(node, path, depth) }
+    if (isSeq(node)) return { kind: 'list', line, items: node.items.map((item, index) => this.convert(item, `${path}[${index}]`, depth + 1)) }
+    return isScalar(node) ? this.#scalar(node, line, path) : { kind: 'null', line }
+  }
+
+  #entries(map: YAMLMap, path: string, depth: number): ReadonlyMap<string, SourceNode> {
     const entries = new Map<string, SourceNode>()
-    for (const pair of node.items) {
-      const key = isScalar(pair.key) ? String(pair.key.source ?? pair.key.value) : String(pair.key)
-      // A map's values are nodes of the same document.
-      entries.set(key, convert(pair.value as Node | null, lines, env, problems, path === '' ? key : `${path}.${key}`, depth + 1))
+    for (const { key, value } of map.items) {
+      const name = unmarked(isScalar(key) ? String(key.source ?? key.value) : String(key))
+      const node = this.convert(value, path === '' ? name : `${path}.${name}`, depth + 1)
+      // A key without a value has no place of its own.
+      entries.set(name, node.line > 0 || !isNode(key) || key.range === null || key.range === undefined ? node : { ...node, line: this.#lines.linePos(key.range[0]).line })
     }
-    return { kind: 'map', line, entries }
+    return entries
   }
-  if (isSeq(node)) {
-    // A list's items are nodes of the same document.
-    return { kind: 'list', line, items: node.items.map((item, index) => convert(item as Node | null, lines, env, problems, `${path}[${index}]`, depth + 1)) }
+
+  #scalar(node: Scalar, line: number, path: string): SourceNode {
+    if (node.value === null) return { kind: 'null', line }
+    if (typeof node.value === 'boolean') return { kind: 'boolean', line, value: node.value }
+    if (typeof node.value === 'number') return { kind: 'number', line, text: node.source ?? String(node.value) }
+    const text = String(node.value)
+    const filled = this.#filled(text, line, path)
+    if (filled === text || node.type !== 'PLAIN') return { kind: 'text', line, text: filled }
+    // An unquoted variable means what its value would mean in its place.
+    if (NUMBER.test(filled)) return { kind: 'number', line, text: filled }
+    return filled === 'true' || filled === 'false' ? { kind: 'boolean', line, value: filled === 'true' } : { kind: 'text', line, text: filled }
   }
-  if (!isScalar(node) || node.value === null) return { kind: 'null', line }
-  if (typeof node.value === 'boolean') return { kind: 'boolean', line, value: node.value }
-  if (typeof node.value === 'number') return { kind: 'number', line, text: node.source ?? String(node.value) }
-  return { kind: 'text', line, text: substitute(String(node.value), env, problems, line, path) }
+
+  #filled(text: string, line: number, path: string): string {
+    return text.replaceAll(MARKED, (_whole, name: string) => {
+      const value = this.#env[name]
+      if (value === undefined || value === '') this.#problems.push({ line, path, message: `environment variable ${name} is not set` })
+      return value ?? ''
+    })
+  }
 }
 
-function substitute(text: string, env: Readonly<Record<string, string | undefined>>, problems: Problem[], line: number, path: string): string {
-  return text.replaceAll(VARIABLE, (_whole, name: string) => {
-    const value = env[name]
-    if (value === undefined || value === '') {
-      problems.push({ line, path, message: `environment variable ${name} is not set` })
-      return ''
-    }
-    return value
-  })
+function unmarked(text: string): string {
+  return text.replaceAll(MARKED, (_whole, name: string) => `\${${name}}`)
+}
+
+/** The line of `path` in a tree, or of the nearest value around it that stands there. */
+export function lineOf(source: SourceNode, path: string): number {
+  let node = source
+  for (const step of path.split(/[.[\]]+/).filter((part) => part !== '')) {
+    const next = node.kind === 'map' ? node.entries.get(step) : node.kind === 'list' ? node.items[Number(step)] : undefined
+    if (next === undefined) break
+    node = next
+  }
+  return node.line
 }
 
 /** A document that came as parsed JSON. */

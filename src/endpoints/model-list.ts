@@ -1,5 +1,6 @@
 import type { Model } from '../catalog/catalog.ts'
 import { ApiError } from '../errors.ts'
+import { wholeParameter } from './query.ts'
 
 const LIMIT_MAX = 1_000
 const OFFSET_MAX = 1_000_000_000
@@ -52,8 +53,8 @@ function filterOf(value: string): ModelFilter {
 
 /** The wrapper and paging of every list (wire.md D-1.3, D-1.4). */
 export function listBody(models: readonly Model[], path: string, query: URLSearchParams, record: (model: Model) => unknown): Record<string, unknown> {
-  const limit = wholeOf(query, 'limit', 1, LIMIT_MAX)
-  const offset = wholeOf(query, 'offset', 0, OFFSET_MAX) ?? 0
+  const limit = wholeParameter(query, 'limit', 1, LIMIT_MAX)
+  const offset = wholeParameter(query, 'offset', 0, OFFSET_MAX) ?? 0
   const end = limit === null ? models.length : offset + limit
   return {
     object: 'list',
@@ -72,12 +73,4 @@ function nextPath(path: string, query: URLSearchParams, offset: number, limit: n
   next.set('offset', String(offset))
   next.set('limit', String(limit))
   return `${path}?${next}`
-}
-
-function wholeOf(query: URLSearchParams, name: string, least: number, most: number): number | null {
-  const text = query.get(name)
-  if (text === null) return null
-  const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN
-  if (value >= least && value <= most) return value
-  throw new ApiError('invalid_input', `${name}: must be a whole number from ${least} to ${most}, got '${text.slice(0, 100)}'`)
 }

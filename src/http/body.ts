@@ -3,9 +3,9 @@ import { ApiError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import { invalidJson, JsonScan } from './json-scan.ts'
 
-export const BODY_BYTES_MAX = 10_485_760
+const BODY_BYTES_MAX = 10_485_760
 /** Body bytes held by one node; what does not fit is refused before it is read (reliability.md 5). */
-export const BODY_BUDGET_BYTES = 256 * 1_048_576
+const BODY_BUDGET_BYTES = 256 * 1_048_576
 const SWEEP_MS = 1_000
 const OVERLOAD_RETRY_SECONDS = 2
 

@@ -2,14 +2,14 @@ import { isUtf8 } from 'node:buffer'
 import { ApiError } from '../errors.ts'
 
 /** What the shape of a body may be: beyond these `JSON.parse` of 10 MB takes seconds, within them at most ~0.1 s (reliability.md F48). */
-export interface JsonLimits {
+interface JsonLimits {
   readonly depth: number
   readonly containers: number
   readonly keys: number
   readonly commas: number
 }
 
-export const JSON_LIMITS: JsonLimits = Object.freeze({ depth: 64, containers: 100_000, keys: 30_000, commas: 700_000 })
+const JSON_LIMITS: JsonLimits = Object.freeze({ depth: 64, containers: 100_000, keys: 30_000, commas: 700_000 })
 
 const QUOTE = 0x22
 const COMMA = 0x2c

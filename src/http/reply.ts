@@ -4,7 +4,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { Reply } from './edge.ts'
 import type { Exchange } from './exchange.ts'
 
-export const JSON_TYPE = 'application/json; charset=utf-8'
+const JSON_TYPE = 'application/json; charset=utf-8'
 /** A rest of a body this small is read off the socket by Node itself, and the connection lives on. */
 const SMALL_REST_BYTES = 65_536
 const DISCARD_MS = 2_000

@@ -1,7 +1,7 @@
 import type { Clock } from '../lib/clock.ts'
 import type { RequestLog } from './edge.ts'
 
-export type LogValue = string | number | boolean | null
+type LogValue = string | number | boolean | null
 export type LogFields = Readonly<Record<string, LogValue>>
 
 /** Where the lines go; the application gives pino. */
@@ -43,6 +43,7 @@ export class RequestLine implements RequestLog {
   }
 
   set(fields: LogFields): void {
+    if (this.#finished) return
     for (const name in fields) {
       const value = fields[name]
       if (value !== undefined && ALLOWED.has(name)) this.#fields[name] = value

@@ -32,6 +32,13 @@ const routes: Route<string>[] = [
   { method: 'GET', path: '/v1/odd', plane: 'open', body: 'none', handle: () => ({ status: 200, body: 'x', contentType: 'text/plain', headers: { 'Cache-Control': 'max-age=1' } }) },
   { method: 'GET', path: '/v1/bigint', plane: 'open', body: 'none', handle: () => ({ status: 200, body: { amount: 1n } }) },
   {
+    method: 'GET', path: '/v1/endless', plane: 'open', body: 'none',
+    handle: (call) => {
+      call.response.writeHead(200, call.baseHeaders).write('on and on')
+      return HIJACKED
+    },
+  },
+  {
     method: 'GET', path: '/v1/cut', plane: 'open', body: 'none',
     handle: async (call) => {
       call.response.writeHead(200, call.baseHeaders).write('half')
@@ -49,8 +56,8 @@ const routes: Route<string>[] = [
   },
 ]
 
-before(async () => {
-  edge = createEdge<string>({
+function newEdge(): Edge {
+  return createEdge<string>({
     routes,
     access: {
       admit(request, plane) {
@@ -71,6 +78,10 @@ before(async () => {
     timeouts: { headers: 300, request: 400, upload: 800, check: 100 },
     bodyBudgetBytes: 12_000_000,
   })
+}
+
+before(async () => {
+  edge = newEdge()
   port = (await edge.listen('127.0.0.1', 0)).port
 })
 after(() => edge.close(1_000))
@@ -291,4 +302,25 @@ test('a client that leaves inside its body has one line and no answer', async ()
   socket.destroy()
   await new Promise((resolve) => setTimeout(resolve, 50))
   assert.deepEqual(lines.map(({ status, aborted }) => [status, aborted]), [[499, true]])
+})
+
+test('F10: a closing edge ends idle connections at once, lets running answers go on until the drain limit, and then cuts them', async () => {
+  const closing = newEdge()
+  const at = (await closing.listen('127.0.0.1', 0)).port
+  const idle = connect(at, '127.0.0.1')
+  idle.write('GET /v1/health HTTP/1.1\r\nHost: x\r\n\r\n')
+  await once(idle, 'data')
+  const running = connect(at, '127.0.0.1')
+  running.on('error', () => undefined)
+  running.write('GET /v1/endless HTTP/1.1\r\nHost: x\r\n\r\n')
+  await once(running, 'data')
+  const startedMs = performance.now()
+  const closed = closing.close(300)
+  await once(idle.resume(), 'close')
+  assert.ok(performance.now() - startedMs < 250)
+  assert.equal(running.closed, false)
+  await closed
+  assert.ok(performance.now() - startedMs >= 290)
+  assert.deepEqual(lines.map(({ route, status, aborted }) => [route, status, aborted]), [['/v1/health', 200, undefined], ['/v1/endless', 200, true]])
+  running.destroy()
 })

@@ -24,6 +24,7 @@ export interface EdgeTimeouts {
 }
 
 const TIMEOUTS: EdgeTimeouts = Object.freeze({ headers: 15_000, request: 60_000, upload: 120_000, keepAlive: 75_000, check: 5_000 })
+const KEEP_ALIVE_PROBE_MS = 30_000
 const CONNECTIONS_MAX = 10_000
 const IDLE_SWEEP_MS = 250
 /** How long the line of a stream whose client left waits for the handler to learn the cost: longer than any drain. */
@@ -72,8 +73,8 @@ class HttpEdge<P> implements Edge {
   readonly #router: Router<Route<P>>
   readonly #ports: ExchangePorts<P>
   readonly #body: BodyPorts
-  /** Streams whose line still waits for its cost. */
-  readonly #lateLines = new Set<() => void>()
+  /** Ends the lines of hijacked responses: at the close of the edge nobody waits for their cost any more. */
+  readonly #unfinished = new Set<() => void>()
   #draining = false
 
   constructor(options: EdgeOptions<P>) {
@@ -89,6 +90,9 @@ class HttpEdge<P> implements Edge {
       requestTimeout: this.#timeouts.upload + this.#timeouts.check,
       keepAliveTimeout: this.#timeouts.keepAlive,
       connectionsCheckingInterval: this.#timeouts.check,
+      // A client that vanished while it waits for a long answer is noticed by TCP's own probes.
+      keepAlive: true,
+      keepAliveInitialDelay: KEEP_ALIVE_PROBE_MS,
       // Checked by ourselves, so that the refusal has a body.
       requireHostHeader: false,
     })
@@ -123,7 +127,7 @@ class HttpEdge<P> implements Edge {
     await closed
     stopSweep()
     stopCut()
-    for (const finish of this.#lateLines) finish()
+    for (const finish of this.#unfinished) finish()
   }
 
   #start(request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): void {
@@ -237,18 +241,18 @@ class HttpEdge<P> implements Edge {
     const { response, log } = exchange
     this.#release(exchange)
     if (log.finished) return
-    const onClose = (): void => {
-      if (log.finished) return
-      if (response.writableFinished) return log.finish(response.statusCode)
-      const finish = (): void => {
-        cancel()
-        this.#lateLines.delete(finish)
-        log.set({ aborted: true })
-        log.finish(response.statusCode)
-      }
-      const cancel = this.#options.clock.after(LATE_LINE_MS, finish)
-      this.#lateLines.add(finish)
+    let cancel = (): void => undefined
+    const finish = (): void => {
+      cancel()
+      this.#unfinished.delete(finish)
+      if (!response.writableFinished) log.set({ aborted: true })
+      log.finish(response.statusCode)
     }
+    const onClose = (): void => {
+      if (log.finished || response.writableFinished) finish()
+      else cancel = this.#options.clock.after(LATE_LINE_MS, finish)
+    }
+    this.#unfinished.add(finish)
     if (response.closed) onClose()
     else response.on('close', onClose)
   }

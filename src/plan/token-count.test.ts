@@ -25,16 +25,18 @@ test('slices cost at most 1 % more than the text as a whole', () => {
   assert.ok(many <= one * 200 * 1.01, `${many} of ${one * 200}`)
 })
 
-test('a text too long to be counted whole is sampled: bounded in time, near the count of the whole, and not exact', () => {
-  const text = 'lorem ipsum dolor sit amet '.repeat(400_000)
-  const started = performance.now()
-  const counted = tokens.countText(text, null)
-  assert.ok(performance.now() - started < 2_000)
-  const perRepeat = tokens.countText('lorem ipsum dolor sit amet '.repeat(1_000), null) / 1_000
-  assert.ok(Math.abs(counted / (perRepeat * 400_000) - 1) < 0.02)
-  const request = chat({ prompt: text, messages: null })
-  tokens.countChat(request, 'o200k_base')
-  assert.equal(tokens.isExact(request, 'o200k_base'), false)
+test('a text is counted whole while the time lasts, then sampled: near the count of the whole, and no more exact', () => {
+  const sentence = 'lorem ipsum dolor sit amet '
+  const perRepeat = tokens.countText(sentence.repeat(1_000), null) / 1_000
+  const request = chat({ prompt: sentence.repeat(4_000), messages: null })
+  let nowMs = 0
+  const patient = createTokenCounter(() => 0.5, () => 0)
+  const hurried = createTokenCounter(Math.random, () => (nowMs += 5))
+  const whole = patient.countChat(request, 'o200k_base')
+  const sampled = hurried.countChat(request, 'o200k_base')
+  assert.deepEqual([patient.isExact(request, 'o200k_base'), hurried.isExact(request, 'o200k_base')], [true, false])
+  assert.ok(Math.abs(whole / (perRepeat * 4_000) - 1) < 0.02)
+  assert.ok(Math.abs(sampled / whole - 1) < 0.02, `${sampled} of ${whole}`)
 })
 
 test('the dearest text to tokenise does not hold the loop', () => {
@@ -53,8 +55,11 @@ test('the dearest text to tokenise does not hold the loop', () => {
 test('a text cannot hide from the sample: half blanks, half words are estimated as such', () => {
   const block = `${' '.repeat(1_024)}${'word '.repeat(205).slice(0, 1_024)}`
   const one = tokens.countText(block, null)
-  const counted = tokens.countText(block.repeat(2_000), null)
-  assert.ok(Math.abs(counted / (one * 2_000) - 1) < 0.25, `${counted} of ${one * 2_000}`)
+  let nowMs = 0
+  let state = 7
+  const random = (): number => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647
+  const counted = createTokenCounter(random, () => (nowMs += 0.1)).countText(block.repeat(2_000), null)
+  assert.ok(Math.abs(counted / (one * 2_000) - 1) < 0.2, `${counted} of ${one * 2_000}`)
 })
 
 test('a count is exact only for plain messages and a known encoding', () => {

@@ -10,13 +10,12 @@ const require = createRequire(import.meta.url)
 /** Every BPE package is quadratic on one long word: 100 kB of `a` blocks the loop for 8 s whole and for 7 ms in slices. */
 const SLICE_CHARS = 1_024
 /**
- * Work of one count, in microseconds by the two measured rates: no body may stall the loop for 100 ms (reliability.md R11).
- * Prose and code cost 0.14 µs a character, since their words are cached; random letters and ideographs up to 9 µs.
+ * No body may stall the loop for 100 ms (reliability.md R11). The time itself is the measure, because no cheap look at
+ * a text foretells it: prose and code take 0.14 µs a character, random letters and ideographs up to 9 µs.
  */
-const WORK_MAX = 80_000
-const SPARSE_WORK = 0.14
-const DENSE_WORK = 9
-const DENSE_TOKENS_PER_CHAR = 0.4
+const COUNT_MS_MAX = 60
+/** Counted whatever the time: 8 KiB of text are always counted whole. */
+const SLICES_MIN = 8
 const MESSAGE_TOKENS = 4
 const MESSAGE_TOKENS_MAX = 8
 const REPLY_TOKENS = 3
@@ -44,7 +43,8 @@ export interface TokenCounter {
  * A counter that loads each encoding when first needed and keeps it. A text too long to be counted whole is sampled
  * by `random`: a client who could foretell the sample could hide most of a text from the count.
  */
-export function createTokenCounter(random: () => number = Math.random): TokenCounter {
+export function createTokenCounter(random: () => number = Math.random, monotonicMs: () => number = () => performance.now()): TokenCounter {
+  const sample: Sample = { random, monotonicMs }
   const loaded = new Map<Encoding, GptEncoding['countTokens']>()
   const sampled = new WeakSet<ChatRequest>()
   const counterOf = (tokenizer: string | null): ((slice: string) => number) => {
@@ -54,11 +54,11 @@ export function createTokenCounter(random: () => number = Math.random): TokenCou
     // Text such as `<|endoftext|>` is counted as the text it is, where the package would throw.
     return (slice) => countTokens(slice, { disallowedSpecial: new Set() })
   }
-  const countText = (text: string, tokenizer: string | null): number => countTexts([text], counterOf(tokenizer), random).tokens
+  const countText = (text: string, tokenizer: string | null): number => countTexts([text], counterOf(tokenizer), sample).tokens
   return {
     countText,
     countChat(request, tokenizer) {
-      const { tokens, whole } = countTexts(inputTexts(request), counterOf(tokenizer), random)
+      const { tokens, whole } = countTexts(inputTexts(request), counterOf(tokenizer), sample)
       if (!whole) sampled.add(request)
       return tokens + frameTokens(request)
     },
@@ -100,20 +100,22 @@ interface Slice {
   readonly end: number
 }
 
-/** Counts slices in random order until all are counted or the work is done, and scales what was counted to the whole. */
-function countTexts(texts: readonly string[], count: (slice: string) => number, random: () => number): { readonly tokens: number; readonly whole: boolean } {
+interface Sample {
+  readonly random: () => number
+  readonly monotonicMs: () => number
+}
+
+/** Counts slices in random order until all are counted or the time is up, and scales what was counted to the whole. */
+function countTexts(texts: readonly string[], count: (slice: string) => number, { random, monotonicMs }: Sample): { readonly tokens: number; readonly whole: boolean } {
   const slices = slicesOf(texts)
+  const untilMs = monotonicMs() + COUNT_MS_MAX
   let tokens = 0
   let chars = 0
-  let work = 0
   let left = slices.length
-  while (left > 0 && work < WORK_MAX) {
+  while (left > 0 && (slices.length - left < SLICES_MIN || monotonicMs() < untilMs)) {
     const { text, start, end } = takeSlice(slices, Math.floor(random() * left), left - 1)
-    const sliceTokens = count(text.slice(start, end))
-    const length = end - start
-    tokens += sliceTokens
-    chars += length
-    work += length * (sliceTokens > length * DENSE_TOKENS_PER_CHAR ? DENSE_WORK : SPARSE_WORK)
+    tokens += count(text.slice(start, end))
+    chars += end - start
     left -= 1
   }
   if (left === 0) return { tokens, whole: true }

@@ -9,11 +9,16 @@ export interface Sql {
   run(text: string, values?: readonly SqlValue[]): Promise<number>
 }
 
+export interface TransactionOptions {
+  /** `snapshot`: reads one state of the data beside all other work. `migration`: changes the schema. Both take the time they need. */
+  readonly purpose?: 'snapshot' | 'migration'
+}
+
 /** A SQL database, embedded or PostgreSQL. */
 export interface Database extends Sql {
   readonly dialect: 'sqlite' | 'postgres'
   /** Commits when `work` resolves, rolls back when it rejects. Durable when it resolves. */
-  transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T>
+  transaction<T>(work: (sql: Sql) => Promise<T>, options?: TransactionOptions): Promise<T>
   close(): Promise<void>
 }
 

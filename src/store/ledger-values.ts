@@ -6,8 +6,6 @@ export const INSERT_HOLD = `INSERT INTO hold (id, account_id, key_id, amount, st
 export const UPDATE_HOLD = 'UPDATE hold SET state = ?, ended_at = ?, charged = ?, shortfall = ? WHERE id = ?'
 export const UPDATE_ACCOUNT = 'UPDATE account SET available = ?, held = ?, log_rows = ?, entry_head = ? WHERE id = ?'
 export const UPDATE_KEY = 'UPDATE api_key SET held = ? WHERE id = ?'
-export const ADD_SPEND = `INSERT INTO key_spend (key_id, period, start, spent, excess) VALUES (?,?,?,?,?)
-  ON CONFLICT (key_id, period, start) DO UPDATE SET spent = key_spend.spent + excluded.spent, excess = key_spend.excess + excluded.excess`
 export const INSERT_ENTRY = 'INSERT INTO entry (debit, credit, amount, kind, ref, account_id, created_at, hash) VALUES (?,?,?,?,?,?,?,?)'
 export const INSERT_LOG = `INSERT INTO generation (generation_id, account_id, seq, key_id, request_id, type, model, provider, status, cost, provider_cost, shortfall,
   insured, input_tokens, output_tokens, price_version, created_at, ended_at, record) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`
@@ -16,6 +14,12 @@ export const ADD_USAGE_DAY = `INSERT INTO usage_day (account_id, day, key_id, mo
   input_tokens = usage_day.input_tokens + excluded.input_tokens, output_tokens = usage_day.output_tokens + excluded.output_tokens, revenue = usage_day.revenue + excluded.revenue,
   provider_cost = usage_day.provider_cost + excluded.provider_cost, insured = usage_day.insured + excluded.insured, shortfall = usage_day.shortfall + excluded.shortfall`
 export const SELECT_SPEND = 'SELECT spent FROM key_spend WHERE key_id = ? AND period = ? AND start = ?'
+
+/** The statement that adds to `rows` rows of key spend. */
+export function addSpends(rows: number): string {
+  return `INSERT INTO key_spend (key_id, period, start, spent, excess) VALUES ${Array.from({ length: rows }, () => '(?,?,?,?,?)').join(',')}
+  ON CONFLICT (key_id, period, start) DO UPDATE SET spent = key_spend.spent + excluded.spent, excess = key_spend.excess + excluded.excess`
+}
 
 /** Values of a new hold, in the order of the column list that both dialects share. */
 export function holdValues(hold: HoldRow): readonly (string | bigint | null)[] {

@@ -1,8 +1,19 @@
+import { hash } from 'node:crypto'
 import pg from 'pg'
-import type { Database, Row, Sql, SqlValue } from './database.ts'
+import type { Database, Row, Sql, SqlValue, TransactionOptions } from './database.ts'
+import { StoreUnavailableError } from './store-unavailable-error.ts'
 
 const POOL_MAX = 16
 const RETRIES_MAX = 5
+// reliability.md 5: a stuck database must turn into a 503 soon.
+const CONNECT_MS = 2_000
+const STATEMENT_MS = 2_000
+const LOCK_MS = 1_000
+const IDLE_IN_TRANSACTION_MS = 5_000
+/** A server that was stopped or cut off answers no timeout of its own; the client gives up a little later than it would. */
+const ANSWER_MS = 3_000
+/** Waiting longer for one of the pool's connections than this many others is an overload, not a queue. */
+const WAITERS_MAX = 200
 /** Deadlock and serialization failure: the transaction did nothing and may be tried again. */
 const RETRYABLE: ReadonlySet<string> = new Set(['40P01', '40001'])
 const INT8 = 20
@@ -22,39 +33,54 @@ export class PostgresDatabase implements Database {
       connectionString: url,
       max: POOL_MAX,
       types,
-      connectionTimeoutMillis: 2_000,
-      statement_timeout: 60_000,
-      idle_in_transaction_session_timeout: 30_000,
+      connectionTimeoutMillis: CONNECT_MS,
+      statement_timeout: STATEMENT_MS,
+      lock_timeout: LOCK_MS,
+      idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+      keepAlive: true,
     })
     // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
     this.#pool.on('error', () => undefined)
+    // Nor may one that breaks between two statements of a transaction: its next statement tells.
+    this.#pool.on('connect', (client) => client.on('error', () => undefined))
   }
 
   async all(text: string, values: readonly SqlValue[] = []): Promise<readonly Row[]> {
-    return (await this.#pool.query<Record<string, unknown>>(numbered(text), bound(values))).rows
+    return this.#once(async (client) => (await client.query<Record<string, unknown>>(statement(text, values))).rows)
   }
 
   async run(text: string, values: readonly SqlValue[] = []): Promise<number> {
-    return (await this.#pool.query(numbered(text), bound(values))).rowCount ?? 0
+    return this.#once(async (client) => (await client.query(statement(text, values))).rowCount ?? 0)
   }
 
-  async transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+  async transaction<T>(work: (sql: Sql) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
     for (let tries = 1; ; tries += 1) {
-      const client = await this.#pool.connect()
-      let broken = false
       try {
-        await client.query('BEGIN')
-        const result = await work(sqlOf(client))
-        await client.query('COMMIT')
-        return result
+        return await this.#once((client) => transact(client, work, options))
       } catch (thrown) {
-        await client.query('ROLLBACK').catch(() => {
-          broken = true
-        })
         if (tries > RETRIES_MAX || !RETRYABLE.has(codeOf(thrown))) throw thrown
-      } finally {
-        client.release(broken)
       }
+    }
+  }
+
+  /** Runs `work` on a connection of the pool; one that broke is thrown away and told apart from a refused statement. */
+  async #once<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+    if (this.#pool.waitingCount >= WAITERS_MAX) throw new StoreUnavailableError('Too many wait for a connection to the database.')
+    let client: pg.PoolClient
+    try {
+      client = await this.#pool.connect()
+    } catch (thrown) {
+      throw new StoreUnavailableError('The database takes no connection.', { cause: thrown })
+    }
+    let broken = false
+    try {
+      return await work(client)
+    } catch (thrown) {
+      if (!isOutage(thrown)) throw thrown
+      broken = true
+      throw new StoreUnavailableError('The connection to the database broke.', { cause: thrown })
+    } finally {
+      client.release(broken)
     }
   }
 
@@ -63,12 +89,54 @@ export class PostgresDatabase implements Database {
   }
 }
 
-function sqlOf(client: pg.PoolClient): Sql {
-  return {
-    all: async (text, values = []) => (await client.query<Record<string, unknown>>(numbered(text), bound(values))).rows,
-    run: async (text, values = []) => (await client.query(numbered(text), bound(values))).rowCount ?? 0,
+const BEGIN_PATIENT = {
+  snapshot: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = 0',
+  // A node that starts waits for the one that migrates.
+  migration: `BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '60s'`,
+} as const
+
+async function transact<T>(client: pg.PoolClient, work: (sql: Sql) => Promise<T>, options: TransactionOptions): Promise<T> {
+  await client.query(within(options.purpose === undefined ? 'BEGIN' : BEGIN_PATIENT[options.purpose]))
+  try {
+    const result = await work({
+      all: async (text, values = []) => (await client.query<Record<string, unknown>>(prepared(text, values, options))).rows,
+      run: async (text, values = []) => (await client.query(prepared(text, values, options))).rowCount ?? 0,
+    })
+    await client.query(within('COMMIT'))
+    return result
+  } catch (thrown) {
+    // A broken connection has nothing to roll back; the first error tells more than the second.
+    await client.query(within('ROLLBACK')).catch(() => undefined)
+    throw thrown
   }
 }
+
+type Timed = pg.QueryConfig & { readonly query_timeout?: number }
+
+function within(text: string): Timed {
+  return { text, query_timeout: ANSWER_MS }
+}
+
+function statement(text: string, values: readonly SqlValue[]): Timed {
+  return { text: numbered(text), values: bound(values), query_timeout: ANSWER_MS }
+}
+
+/** Transactions run few different texts, over and over: planning them anew would cost more than running them. */
+function prepared(text: string, values: readonly SqlValue[], options: TransactionOptions): Timed {
+  if (options.purpose !== undefined) return { text: numbered(text), values: bound(values) }
+  return { ...statement(text, values), name: hash('md5', text) }
+}
+
+/** Anything but the server's refusal of a statement: lost sockets, timeouts of ours, and the server's own shutting down. */
+function isOutage(thrown: unknown): boolean {
+  if (!(thrown instanceof Error)) return false
+  if (!(thrown instanceof pg.DatabaseError)) return OURS.test(thrown.message) || ('code' in thrown && String(thrown.code).startsWith('E'))
+  // Classes of PostgreSQL's error codes: connection, resources (disk full), operator's intervention (shutdown, timeout), lock not available.
+  return ['08', '53', '57'].includes((thrown.code ?? '').slice(0, 2)) || thrown.code === '55P03'
+}
+
+/** What the driver says, without a code, when the socket is gone or its timeout passed. */
+const OURS = /connection terminated|connection error|query read timeout|timeout exceeded|not queryable|ended by|closed/i
 
 const numberedTexts = new Map<string, string>()
 const NUMBERED_MAX = 512

@@ -1,7 +1,8 @@
 import { fdatasync, openSync, closeSync, existsSync, mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import type { Database, Row, Sql, SqlValue } from './database.ts'
+import { setImmediate } from 'node:timers/promises'
+import type { Database, Row, Sql, SqlValue, TransactionOptions } from './database.ts'
 
 const STATEMENTS_MAX = 256
 const SQLITE_BUSY = 5
@@ -14,8 +15,10 @@ export class SqliteDatabase implements Database {
   readonly dialect = 'sqlite'
   readonly #database: DatabaseSync
   readonly #lock: DatabaseSync
+  readonly #path: string
   readonly #walPath: string
   readonly #statements = new Map<string, StatementSync>()
+  #coldWrites = 0
   #wal: { readonly descriptor: number; readonly inode: bigint } | null = null
   /** Cold transactions wait for each other: they hold awaits, and one connection has one transaction. */
   #tail: Promise<unknown> = Promise.resolve()
@@ -25,8 +28,14 @@ export class SqliteDatabase implements Database {
     const path = join(directory, 'tollgate.db')
     this.#lock = takeLock(directory)
     this.#database = new DatabaseSync(path, { readBigInts: true, enableForeignKeyConstraints: true })
-    this.#database.exec('PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=2000; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-32000')
+    this.#database.exec('PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=2000; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-32000; PRAGMA wal_autocheckpoint=10000')
+    this.#path = path
     this.#walPath = `${path}-wal`
+  }
+
+  /** Grows with every write that is not the ledger's, so that the ledger knows when rows it keeps may be old. */
+  get coldWrites(): number {
+    return this.#coldWrites
   }
 
   /** A prepared statement, kept: preparing costs more than running. */
@@ -75,15 +84,18 @@ export class SqliteDatabase implements Database {
 
   run(text: string, values: readonly SqlValue[] = []): Promise<number> {
     return this.exclusively(async () => {
+      this.#coldWrites += 1
       const changed = this.#run(text, values)
       await this.sync()
       return changed
     })
   }
 
-  transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+  transaction<T>(work: (sql: Sql) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
+    if (options.purpose === 'snapshot') return this.#snapshot(work)
     const sql: Sql = { all: (text, values) => this.all(text, values), run: async (text, values = []) => this.#run(text, values) }
     return this.exclusively(async () => {
+      this.#coldWrites += 1
       this.prepare('BEGIN IMMEDIATE').run()
       try {
         const result = await work(sql)
@@ -103,6 +115,23 @@ export class SqliteDatabase implements Database {
     this.#statements.clear()
     this.#database.close()
     this.#lock.close()
+  }
+
+  /** A connection of its own, so that money moves on meanwhile; between statements the event loop gets its turn. */
+  async #snapshot<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    const reader = new DatabaseSync(this.#path, { readBigInts: true, readOnly: true })
+    try {
+      reader.exec('PRAGMA busy_timeout=2000; BEGIN')
+      return await work({
+        all: async (text, values = []) => {
+          await setImmediate()
+          return reader.prepare(text).all(...values)
+        },
+        run: () => Promise.reject(new TypeError('A snapshot is only read.')),
+      })
+    } finally {
+      reader.close()
+    }
   }
 
   #run(text: string, values: readonly SqlValue[]): number {

@@ -13,8 +13,8 @@ const run = promisify(execFile)
 
 export interface Postgres {
   readonly url: string
-  /** Process id of the postmaster, for tests that stop or kill it. */
-  readonly pid: number
+  /** Ends every server process at once, as a crash would, and starts again on the same data. */
+  crash(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -38,7 +38,8 @@ export async function startPostgres(): Promise<Postgres | null> {
   const port = await freePort()
   // fsync is off: these tests kill processes, never the machine.
   const options = ['-D', data, '-h', '127.0.0.1', '-p', String(port), '-k', directory, '-c', 'fsync=off', '-c', 'max_connections=100', '-c', 'shared_buffers=32MB']
-  const child = spawn(...asOwner(owner, join(bin, 'postgres'), options), { cwd: directory, stdio: 'ignore' })
+  const start = (): ChildProcess => spawn(...asOwner(owner, join(bin, 'postgres'), options), { cwd: directory, stdio: 'ignore' })
+  let child = start()
   const url = `postgres://tollgate@127.0.0.1:${port}/postgres`
   const stop = async (): Promise<void> => {
     await ended(child)
@@ -50,7 +51,12 @@ export async function startPostgres(): Promise<Postgres | null> {
     await stop()
     throw thrown
   }
-  return { url, pid: child.pid ?? 0, stop }
+  const crash = async (): Promise<void> => {
+    await ended(child)
+    child = start()
+    await ready(url, child)
+  }
+  return { url, crash, stop }
 }
 
 function newestBin(): string | null {

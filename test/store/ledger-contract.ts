@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError } from '../../src/errors.ts'
 import type { Store } from '../../src/store/store.ts'
-import { Bench, newId, NOON_MS } from './ledger-fixture.ts'
+import { Bench, newId, NOON_MS, TestClock } from './ledger-fixture.ts'
 
 const RUB = 1_000_000n
 const DAY_MS = 86_400_000
@@ -11,7 +11,7 @@ const DAY_MS = 86_400_000
 export function ledgerContract(open: () => Promise<Store>): void {
   const money = (name: string, body: (bench: Bench) => Promise<void>): void => {
     test(name, async () => {
-      const bench = new Bench(await open())
+      const bench = new Bench(await open(), new TestClock(NOON_MS))
       try {
         await body(bench)
         await bench.auditClean()

@@ -57,12 +57,12 @@ export interface Customer {
 }
 
 /** One open store with a ledger on it, and the calls tests make all the time. */
-export class Bench {
+export class Bench<C extends Clock = TestClock> {
   readonly store: Store
-  readonly clock: TestClock
+  readonly clock: C
   readonly ledger: Ledger
 
-  constructor(store: Store, clock = new TestClock(NOON_MS), node = 'node-1') {
+  constructor(store: Store, clock: C, node = 'node-1') {
     this.store = store
     this.clock = clock
     this.ledger = new Ledger({ store: store.ledger, clock, node, timezone: () => 'UTC', singleProcess: store.kind === 'embedded' })

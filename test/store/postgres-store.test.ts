@@ -1,9 +1,10 @@
-import { after, before, describe, test } from 'node:test'
+import { after, describe, test } from 'node:test'
 import pg from 'pg'
 import { openStore } from '../../src/store/open.ts'
 import { startPostgres, type Postgres } from '../harness/postgres.ts'
 import { storeContract } from './store-contract.ts'
 import { storeProperties } from './store-properties.ts'
+import { outageContract } from './outage.ts'
 import { twoNodeContract } from './two-nodes.ts'
 
 const server: Postgres | null = await startPostgres()
@@ -15,22 +16,19 @@ function postgresTests(postgres: Postgres): void {
   const open = (url: string) => openStore({ dataDir: '', databaseUrl: url })
   describe('PostgreSQL store', () => {
     let databases = 0
-    let admin = new pg.Client({ connectionString: postgres.url })
-    before(async () => {
-      await admin.connect()
-    })
-    after(async () => {
-      await admin.end()
-      await postgres.stop()
-    })
+    after(() => postgres.stop())
     // A database of its own for each test, since an audit reads everything there is.
     const newDatabase = async (): Promise<string> => {
       databases += 1
+      const admin = new pg.Client({ connectionString: postgres.url })
+      await admin.connect()
       await admin.query(`CREATE DATABASE contract_${databases}`)
+      await admin.end()
       return postgres.url.replace(/\/postgres$/, `/contract_${databases}`)
     }
     storeContract(async () => open(await newDatabase()))
     storeProperties(async () => open(await newDatabase()), 8)
     twoNodeContract(newDatabase, open)
+    outageContract(newDatabase, open, () => postgres.crash())
   })
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { NewEntry, Store } from '../../src/store/store.ts'
-import { Bench, newId, NOON_MS } from './ledger-fixture.ts'
+import { Bench, newId, NOON_MS, TestClock } from './ledger-fixture.ts'
 
 const RUB = 1_000_000n
 
@@ -11,7 +11,7 @@ type Records = (name: string, body: (bench: Bench) => Promise<void>) => void
 export function recordsContract(open: () => Promise<Store>): void {
   const records: Records = (name, body) => {
     test(name, async () => {
-      const bench = new Bench(await open())
+      const bench = new Bench(await open(), new TestClock(NOON_MS))
       try {
         await body(bench)
         await bench.auditClean()
@@ -196,7 +196,7 @@ function auditTests(open: () => Promise<Store>): void {
   })
 
   test('a log row whose replayed price differs from its charge is a violation of I17', async () => {
-    const bench = new Bench(await open())
+    const bench = new Bench(await open(), new TestClock(NOON_MS))
     const customer = await bench.customer(RUB)
     const id = newId('gen-')
     await bench.hold(customer, RUB, id)

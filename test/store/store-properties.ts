@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { LimitReset } from '../../src/ledger/ledger-store.ts'
 import type { Store } from '../../src/store/store.ts'
-import { Bench, newId, type Customer } from './ledger-fixture.ts'
+import { Bench, newId, NOON_MS, TestClock, type Customer } from './ledger-fixture.ts'
 
 type Step =
   | { readonly kind: 'hold'; readonly customer: number; readonly amount: bigint }
@@ -51,7 +51,7 @@ interface Books {
 }
 
 async function play(store: Store, rounds: readonly (readonly Step[])[]): Promise<void> {
-  const bench = new Bench(store)
+  const bench = new Bench(store, new TestClock(NOON_MS))
   // Holds of this node die with it and are expired by the other.
   const doomed = new Bench(store, bench.clock, 'node-2')
   const customers = [await bench.customer(100n), await bench.customer(100n, { limitMicro: 70n }), await bench.customer(100n, { limitMicro: 40n, limitReset: 'daily' })]

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Store } from '../../src/store/store.ts'
-import { Bench, newId } from './ledger-fixture.ts'
+import { Bench, newId, NOON_MS, TestClock } from './ledger-fixture.ts'
 
 /** What holds when several nodes share one database. */
 export function twoNodeContract(newDatabase: () => Promise<string>, open: (url: string) => Promise<Store>): void {
@@ -14,7 +14,7 @@ export function twoNodeContract(newDatabase: () => Promise<string>, open: (url: 
 
   test('two nodes race for the last ruble: never more than the balance is held or charged', async () => {
     const url = await newDatabase()
-    const first = new Bench(await open(url))
+    const first = new Bench(await open(url), new TestClock(NOON_MS))
     const second = new Bench(await open(url), first.clock, 'node-2')
     const customers = [await first.customer(10n), await first.customer(10n), await first.customer(10n, { limitMicro: 5n })]
     for (let round = 0; round < 10; round += 1) {
@@ -45,7 +45,7 @@ export function twoNodeContract(newDatabase: () => Promise<string>, open: (url: 
 
   test('two nodes settle one generation at once: charged once', async () => {
     const url = await newDatabase()
-    const first = new Bench(await open(url))
+    const first = new Bench(await open(url), new TestClock(NOON_MS))
     const second = new Bench(await open(url), first.clock, 'node-2')
     const customer = await first.customer(1_000n)
     const ids = Array.from({ length: 20 }, () => newId('gen-'))

@@ -1,0 +1,96 @@
+import { parseArgs } from 'node:util'
+import type { CliContext } from './ports.ts'
+
+export interface Option {
+  /** What stands for its value in the help; absent = a flag without a value. */
+  readonly value?: string
+  readonly help: string
+}
+
+/** One command as a plain value: the help, the check of its arguments and the dispatch come from it. */
+export interface Command {
+  /** `check`, or `account create`. */
+  readonly words: string
+  /** Names in capitals; one in brackets may be left out, and only the last ones are. */
+  readonly operands: readonly string[]
+  readonly summary: string
+  readonly options: Readonly<Record<string, Option>>
+  /** Answers the exit code. */
+  run(input: CommandInput, context: CliContext): Promise<number>
+}
+
+export interface CommandInput {
+  /** Operands in order; those left out are undefined. */
+  readonly operands: readonly (string | undefined)[]
+  text(name: string): string | undefined
+  flag(name: string): boolean
+}
+
+/** The command line is wrong: one line and exit 2. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+}
+
+/** The command could not do its work: one line and exit 1. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError'
+}
+
+/** Reads a command's arguments; null when its help was asked for. */
+export function parseInput(command: Command, argv: readonly string[]): CommandInput | null {
+  const options = Object.fromEntries(Object.entries(command.options).map(([name, { value }]) => [name, { type: value === undefined ? ('boolean' as const) : ('string' as const) }]))
+  const { values, positionals } = parsed(command, argv, { ...options, help: { type: 'boolean', short: 'h' } })
+  if (values['help'] === true) return null
+  checkOperands(command, positionals)
+  return {
+    operands: command.operands.map((_name, index) => positionals[index]),
+    text: (name) => {
+      const value = values[name]
+      return typeof value === 'string' ? value : undefined
+    },
+    flag: (name) => values[name] === true,
+  }
+}
+
+type ParseOptions = Record<string, { type: 'boolean' | 'string'; short?: string }>
+
+function parsed(command: Command, argv: readonly string[], options: ParseOptions): { values: Record<string, unknown>; positionals: string[] } {
+  try {
+    return parseArgs({ args: [...argv], options, allowPositionals: true, strict: true })
+  } catch (thrown) {
+    if (!(thrown instanceof TypeError)) throw thrown
+    // The first sentence says what is wrong; the advice after it is about parseArgs, not about us.
+    const [what = 'wrong arguments'] = thrown.message.split(/\. |\n/)
+    throw new UsageError(`${what}. ${knownOptions(command)}`)
+  }
+}
+
+function knownOptions(command: Command): string {
+  return `Options of tollgate ${command.words}: ${[...Object.entries(command.options).map(([name, { value }]) => `--${name}${value === undefined ? '' : ` ${value}`}`), '--help'].join(', ')}`
+}
+
+function checkOperands(command: Command, given: readonly string[]): void {
+  const missing = command.operands.slice(given.length).find((name) => !name.startsWith('['))
+  if (missing !== undefined) throw new UsageError(`${missing} is missing. Usage: ${usageLine(command)}`)
+  const extra = given[command.operands.length]
+  if (extra !== undefined) throw new UsageError(`'${extra}' is one argument too many. Usage: ${usageLine(command)}`)
+  const empty = given.findIndex((operand) => operand === '')
+  if (empty !== -1) throw new UsageError(`${command.operands[empty] ?? 'An argument'} is empty. Usage: ${usageLine(command)}`)
+}
+
+export function usageLine(command: Command): string {
+  const options = Object.keys(command.options).length === 0 ? '' : ' [options]'
+  return `tollgate ${[command.words, ...command.operands].join(' ')}${options}`
+}
+
+/** The help of one command. */
+export function commandHelp(command: Command): string {
+  const rows = [...Object.entries(command.options).map(([name, { value, help }]) => [`--${name}${value === undefined ? '' : ` ${value}`}`, help] as const), ['-h, --help', 'this text'] as const]
+  return [`Usage: ${usageLine(command)}`, '', `  ${command.summary}`, '', ...columns(rows)].join('\n')
+}
+
+/** Two columns, the first as wide as its widest entry. */
+export function columns(rows: readonly (readonly [string, string])[]): string[] {
+  const width = Math.max(...rows.map(([left]) => left.length))
+  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`)
+}

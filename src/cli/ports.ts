@@ -1,0 +1,37 @@
+import type { CatalogService } from '../catalog/catalog-service.ts'
+import type { Config } from '../config.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { IdSource } from '../lib/ids.ts'
+import type { AuditCheck, Store } from '../store/store.ts'
+
+/** The store and the catalogue over it, opened for one command. */
+export interface OpenStore {
+  readonly store: Store
+  readonly catalog: CatalogService
+  audit(sinceMs: number): Promise<readonly AuditCheck[]>
+  close(): Promise<void>
+}
+
+/** What the process lends to its commands. */
+export interface CliPorts {
+  readonly version: string
+  /** The process's environment with `.env` filled in. */
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** Each writes one line or text and ends it. */
+  readonly stdout: (text: string) => void
+  readonly stderr: (text: string) => void
+  readonly clock: Clock
+  readonly ids: IdSource
+  /** Names that a catalogue file may give as a provider's adapter. */
+  readonly adapters: ReadonlySet<string>
+  /** Throws StoreBusyError where another process has the embedded store. */
+  readonly open: (config: Config) => Promise<OpenStore>
+  /** Runs the server until it ends; answers the exit code. */
+  readonly start: () => Promise<number>
+}
+
+export interface CliContext extends CliPorts {
+  readonly config: Config
+  /** One line per malformed setting, which begins with the variable's name. */
+  readonly configProblems: readonly string[]
+}

@@ -1,0 +1,31 @@
+import { isObject } from '../kinds/json-fields.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** A record as one line a field, for people. */
+export function recordText(record: Fields): string {
+  const names = Object.keys(record)
+  const width = Math.max(0, ...names.map((name) => name.length))
+  return names.map((name) => `${name.padEnd(width)}  ${valueText(record[name])}`).join('\n')
+}
+
+/** Records under the names of their columns, for people. */
+export function tableText(records: readonly Fields[], names: readonly string[]): string {
+  if (records.length === 0) return 'none'
+  const rows = [names, ...records.map((record) => names.map((name) => valueText(record[name])))]
+  const widths = names.map((_name, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
+  return rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd()).join('\n')
+}
+
+/** The records of a list's answer. */
+export function listed(answer: Fields): readonly Fields[] {
+  const { data } = answer
+  return Array.isArray(data) ? data.filter(isObject) : []
+}
+
+/** Control characters of a stored name could move the cursor of the operator's terminal. */
+function valueText(value: unknown): string {
+  if (value === null || value === undefined) return '-'
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  return text.replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, ' ')
+}

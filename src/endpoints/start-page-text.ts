@@ -1,0 +1,84 @@
+/** The page at `/` until there is a console. `address` holds no character that HTML gives a meaning to. */
+export function startPage(address: string): string {
+  return page(
+    'Tollgate',
+    `<h1>Tollgate</h1>
+<p class="lead">One OpenAI-shaped API over many model providers, billed exactly to the last micro-ruble.</p>
+<section><h2>Address</h2><pre><code>${address}/v1</code></pre></section>
+<section><h2>First request</h2>
+<p>The key is printed by the first <code>npm start</code>; further keys come from the admin API.</p>
+<pre><code>curl ${address}/v1/chat/completions \\
+  -H "Authorization: Bearer $TOLLGATE_KEY" \\
+  -H "Content-Type: application/json" \\
+  -d '{"model":"sandbox/chat","messages":[{"role":"user","content":"Hello"}]}'</code></pre></section>
+<section><h2>Look around</h2><ul>
+<li><a href="/v1/health">/v1/health</a> – what exists</li>
+<li><code>GET /v1/models</code> – models and prices</li>
+<li><code>GET /v1/user/balance</code> – what is left</li>
+<li><code>GET /v1/generation</code> – what each request cost</li>
+</ul></section>`,
+  )
+}
+
+export const SETUP_PAGE = page(
+  'Tollgate: first administrator',
+  `<h1>First administrator</h1>
+<p class="lead">This link works once. Choose the e-mail and the password you will sign in with.</p>
+<form id="setup" method="post" action="/setup">
+<label for="email">E-mail</label><input id="email" name="email" type="email" autocomplete="username" maxlength="255" required>
+<label for="password">Password, 12 to 128 characters</label><input id="password" name="password" type="password" autocomplete="new-password" minlength="12" maxlength="128" required>
+<button type="submit">Create administrator</button>
+<p id="outcome" role="status"></p>
+</form>
+<script src="/setup.js"></script>`,
+)
+
+export const SETUP_SCRIPT = `'use strict'
+const form = document.getElementById('setup')
+const outcome = document.getElementById('outcome')
+form.addEventListener('submit', async (event) => {
+  event.preventDefault()
+  const button = form.querySelector('button')
+  button.disabled = true
+  outcome.textContent = 'Creating…'
+  const token = new URLSearchParams(location.search).get('token')
+  try {
+    const answer = await fetch('/setup', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ token, email: form.email.value, password: form.password.value }),
+    })
+    const body = await answer.json()
+    outcome.textContent = answer.ok ? 'Done. You are the administrator of this server.' : body.error.message
+    button.disabled = answer.ok
+  } catch {
+    outcome.textContent = 'The server did not answer. Try again.'
+    button.disabled = false
+  }
+})
+`
+
+export const STYLE = `:root { color-scheme: light dark; --ink: #1b1f24; --paper: #fbfaf8; --line: #dcd8d0; --accent: #0b6e4f; --code: #f1eee8 }
+@media (prefers-color-scheme: dark) { :root { --ink: #e8e6e1; --paper: #16181b; --line: #34383d; --accent: #5cc79c; --code: #202327 } }
+body { margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.55 system-ui, sans-serif }
+main { max-width: 46rem; margin: 0 auto; padding: 3rem 1.25rem }
+h1 { font-size: 2.1rem; letter-spacing: -.02em; margin: 0 0 .25rem }
+h2 { font-size: 1rem; margin: 2rem 0 .5rem; color: var(--accent) }
+.lead { font-size: 1.1rem; margin: 0 }
+pre { background: var(--code); border: 1px solid var(--line); border-radius: .5rem; padding: .9rem 1rem; overflow-x: auto }
+code { font: .88rem/1.5 ui-monospace, monospace }
+a { color: var(--accent) }
+ul { padding-left: 1.2rem }
+form { display: grid; gap: .5rem; max-width: 24rem; margin-top: 1.5rem }
+input, button { font: inherit; padding: .55rem .7rem; border: 1px solid var(--line); border-radius: .4rem; background: var(--code); color: inherit }
+button { background: var(--accent); color: var(--paper); border: 0; margin-top: .5rem; cursor: pointer }
+button:disabled { opacity: .6; cursor: default }
+:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px }
+`
+
+function page(title: string, body: string): string {
+  return `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${title}</title><link rel="stylesheet" href="/start.css"></head>
+<body><main>${body}</main></body></html>
+`
+}

@@ -1,0 +1,60 @@
+import type { Principal } from '../access/principal.ts'
+import { ApiError } from '../errors.ts'
+import type { Call, Reply, Route } from '../http/edge.ts'
+import { isObject } from '../kinds/json-fields.ts'
+import { SETUP_PAGE, SETUP_SCRIPT, STYLE, startPage } from './start-page-text.ts'
+
+const SESSION_SECONDS = 12 * 3_600
+const PAGE_HEADERS = Object.freeze({
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'same-origin',
+  'cross-origin-opener-policy': 'same-origin',
+})
+
+export interface StartPagePorts {
+  readonly sessions: { setUp(token: string, email: string, password: string): Promise<string> }
+  /** null = from the request's Host. */
+  readonly publicUrl: string | null
+}
+
+/** The plain page at `/`, and the page behind the printed set-up link. */
+export function startPageRoutes(ports: StartPagePorts): readonly Route<Principal>[] {
+  const get = (path: string, contentType: string, body: (call: Call<Principal>) => string): Route<Principal> => ({
+    method: 'GET',
+    path,
+    plane: 'open',
+    body: 'none',
+    handle: (call) => ({ status: 200, body: body(call), contentType, headers: PAGE_HEADERS }),
+  })
+  return [
+    get('/', 'text/html; charset=utf-8', (call) => startPage(ports.publicUrl ?? `http://${safeHost(call.request.headers.host)}`)),
+    get('/setup', 'text/html; charset=utf-8', () => SETUP_PAGE),
+    get('/start.css', 'text/css; charset=utf-8', () => STYLE),
+    get('/setup.js', 'text/javascript; charset=utf-8', () => SETUP_SCRIPT),
+    { method: 'POST', path: '/setup', plane: 'open', body: 'json', handle: (call) => setUp(ports, call) },
+  ]
+}
+
+/** Host is shown on the page alone and decides nothing; what is no host name is not shown. */
+function safeHost(host: string | undefined): string {
+  return host !== undefined && /^[A-Za-z0-9.[\]:-]{1,255}$/.test(host) ? host : '127.0.0.1:8080'
+}
+
+async function setUp(ports: StartPagePorts, call: Call<Principal>): Promise<Reply> {
+  const { 'sec-fetch-site': site, origin, host } = call.request.headers
+  const foreign = site === undefined ? origin !== undefined && (!URL.canParse(origin) || new URL(origin).host !== host) : site !== 'same-origin'
+  if (foreign) throw new ApiError('access_denied', 'The set-up page must be sent from this server’s own page')
+  const body = isObject(call.json) ? call.json : {}
+  const session = await ports.sessions.setUp(textOf(body, 'token'), textOf(body, 'email'), textOf(body, 'password'))
+  const secure = ports.publicUrl?.startsWith('https:') === true
+  // A browser refuses a Secure cookie, and with it the __Host- prefix, on plain http.
+  const cookie = `${secure ? '__Host-tg_sid' : 'tg_sid'}=${session}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${SESSION_SECONDS}${secure ? '; Secure' : ''}`
+  return { status: 201, body: { created: true }, headers: { 'set-cookie': cookie } }
+}
+
+function textOf(body: Readonly<Record<string, unknown>>, name: string): string {
+  const value = body[name]
+  if (typeof value === 'string' && value !== '' && value.length <= 300) return value
+  throw new ApiError('invalid_input', `${name}: is required, a text of at most 300 characters`)
+}

@@ -1,0 +1,141 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parseEnv } from 'node:util'
+import { pino } from 'pino'
+import { digestOf, generateKey, labelOf } from './access/api-key.ts'
+import { createApp, type App, type AppLog } from './app.ts'
+import { CatalogError } from './catalog/catalog-service.ts'
+import { readConfig, type Config } from './config.ts'
+import { newWrappingKey, parseWrappingKeys } from './ledger/seal.ts'
+import { randomIds } from './lib/ids.ts'
+import { MICRO_PER_RUB } from './money.ts'
+import { StoreBusyError } from './store/sqlite-database.ts'
+
+const DEMO_BALANCE_RUB = 100n
+const DEFAULT_CATALOGUE = './tollgate.yaml'
+const EXIT_BAD_INPUT = 2
+
+class StartError extends Error {
+  override readonly name = 'StartError'
+}
+
+function environment(): Record<string, string | undefined> {
+  // What the process was given wins over the file.
+  const file = existsSync('.env') ? parseEnv(readFileSync('.env', 'utf8')) : {}
+  return { ...file, ...process.env }
+}
+
+function version(): string {
+  const manifest: unknown = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
+  return manifest !== null && typeof manifest === 'object' && 'version' in manifest ? String(manifest.version) : '0.0.0'
+}
+
+/** One JSON line per request on stdout; a terminal gets readable lines. */
+function createLog(config: Config): AppLog {
+  const logger = pino({ level: config.logLevel, base: null, messageKey: 'message' }, pino.destination({ dest: 1, sync: false, minLength: 0 }))
+  const readable = process.stdout.isTTY
+  return {
+    line: (fields, failed) => {
+      if (readable) process.stdout.write(`${Object.entries(fields).map(([name, value]) => `${name}=${value}`).join(' ')}\n`)
+      else if (failed) logger.error(fields)
+      else logger.info(fields)
+    },
+    bug: (thrown, requestId) => logger.error({ request_id: requestId, bug: thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown) }),
+  }
+}
+
+async function wrappingKeys(config: Config): Promise<readonly Buffer[]> {
+  if (config.kek !== null) return config.kek
+  const path = join(config.dataDir, 'kek')
+  if (existsSync(path)) {
+    const keys = parseWrappingKeys((await readFile(path, 'utf8')).trim())
+    if (keys === null) throw new StartError(`${path}: is not base64 of 32 bytes`)
+    return keys
+  }
+  await mkdir(config.dataDir, { recursive: true, mode: 0o700 })
+  const key = newWrappingKey()
+  await writeFile(path, `${key.toString('base64')}\n`, { mode: 0o600 })
+  return [key]
+}
+
+function cataloguePath(config: Config): string | null {
+  if (config.configFile !== null) {
+    if (!existsSync(config.configFile)) throw new StartError(`TOLLGATE_CONFIG: there is no file ${config.configFile}`)
+    return config.configFile
+  }
+  return existsSync(DEFAULT_CATALOGUE) ? DEFAULT_CATALOGUE : null
+}
+
+async function applyFile(app: App, path: string): Promise<void> {
+  const lines = await app.catalog.applyText(await readFile(path, 'utf8'), { dryRun: false, onlyNew: true, file: path })
+  if (lines.length > 0) process.stdout.write(`Applied ${path}: ${lines.length} change${lines.length === 1 ? '' : 's'}, price version ${app.catalog.current().priceVersion}\n`)
+}
+
+/** An account with 100 RUB and a key, for the first minutes of a newcomer; the key is shown this once. */
+async function createDemo(app: App): Promise<string> {
+  const ids = randomIds()
+  const atMs = Date.now()
+  const account = await app.store.accounts.create({ id: `acc_${ids.letters(16)}`, name: 'Demo', email: null, defaultModel: 'sandbox/chat', rateLimit: null, createdAtMs: atMs })
+  await app.store.entries.post({ accountId: account.id, kind: 'topup', amountMicro: DEMO_BALANCE_RUB * MICRO_PER_RUB, reason: 'demo balance', reference: `demo-${account.id}`, actor: 'start', atMs })
+  const key = generateKey(ids)
+  await app.store.keys.create({ id: `key_${ids.letters(16)}`, accountId: account.id, name: 'demo', digest: digestOf(key), label: labelOf(key), limitMicro: null, limitReset: null, expiresAtMs: null, allowedModels: null, createdAtMs: atMs })
+  return key
+}
+
+async function greet(app: App, url: string, demoKey: string | null): Promise<void> {
+  const token = await app.sessions.firstSetupToken()
+  if (token !== null) process.stdout.write(`Console   ${url}/  (set-up link, valid for 60 minutes: ${url}/setup?token=${token})\n`)
+  if (demoKey === null) return
+  process.stdout.write(`API key   ${demoKey}  (demo account with ${DEMO_BALANCE_RUB} RUB; shown this once)\n`)
+  process.stdout.write(`Try it    curl ${url}/v1/chat/completions -H 'Authorization: Bearer ${demoKey}' -H 'Content-Type: application/json' -d '{"model":"sandbox/chat","messages":[{"role":"user","content":"Hello"}]}'\n`)
+}
+
+export async function start(): Promise<void> {
+  const env = environment()
+  const { config, problems } = readConfig(env)
+  if (problems.length > 0) throw new StartError(problems.join('\n'))
+  const path = cataloguePath(config)
+  const log = createLog(config)
+  const app = await createApp({ config, version: version(), wrappingKeys: await wrappingKeys(config), env, log })
+  const fresh = (await app.store.accounts.list({ query: null, limit: 1, offset: 0 })).total === 0
+  if (path !== null) await applyFile(app, path)
+  const demoKey = fresh && path === null ? await createDemo(app) : null
+  if (app.recovered > 0) process.stdout.write(`Gave back ${app.recovered} hold${app.recovered === 1 ? '' : 's'} of a process that had died\n`)
+  const { address, port, family } = await app.edge.listen(config.host, config.port)
+  const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+  await greet(app, config.publicUrl ?? url, demoKey)
+  process.stdout.write(`Tollgate ready on ${url}\n`)
+  handleSignals(app, path, log)
+}
+
+function handleSignals(app: App, path: string | null, log: AppLog): void {
+  process.on('SIGHUP', () => {
+    if (path === null) return
+    applyFile(app, path).catch((thrown: unknown) => process.stderr.write(`${thrown instanceof Error ? thrown.message : String(thrown)}\n`))
+  })
+  let stopping = false
+  const stop = (): void => {
+    if (stopping) return
+    stopping = true
+    app.stop().then(
+      () => process.exit(0),
+      (thrown: unknown) => {
+        log.bug(thrown, '')
+        process.exit(1)
+      },
+    )
+  }
+  process.on('SIGTERM', stop)
+  process.on('SIGINT', stop)
+}
+
+/** What stops a start is one clear line, without a stack. */
+function report(thrown: unknown): never {
+  const known = thrown instanceof StartError || thrown instanceof CatalogError || thrown instanceof StoreBusyError
+  const message = thrown instanceof Error ? (known ? thrown.message : (thrown.stack ?? thrown.message)) : String(thrown)
+  process.stderr.write(`${message}\n`)
+  process.exit(known ? EXIT_BAD_INPUT : 1)
+}
+
+start().catch(report)

@@ -1,0 +1,59 @@
+import type { UsageReport } from '../kinds/chat-answer.ts'
+import { objectOf, type RawJson } from './raw-json.ts'
+
+/** Reads the numbers of a usage object and remembers whether one of them cannot be a count of tokens. */
+class TokenReader {
+  implausible = false
+
+  read(object: RawJson | null, ...names: readonly string[]): number {
+    for (const name of names) {
+      const value = object?.[name]
+      if (value === undefined || value === null) continue
+      if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && !Object.is(value, -0)) return value
+      this.implausible = true
+      return 0
+    }
+    return 0
+  }
+}
+
+/**
+ * An OpenAI-shaped usage object as disjoint meters; null when there is none. `prompt_tokens` holds cached and
+ * cache-written tokens, `completion_tokens` holds reasoning, except at xAI, whose reasoning stands only in the total.
+ */
+export function openaiUsage(raw: unknown): UsageReport | null {
+  const usage = objectOf(raw)
+  if (usage === null) return null
+  const tokens = new TokenReader()
+  const promptDetails = objectOf(usage['prompt_tokens_details']) ?? objectOf(usage['input_tokens_details'])
+  const outputDetails = objectOf(usage['completion_tokens_details']) ?? objectOf(usage['output_tokens_details'])
+  const prompt = tokens.read(usage, 'prompt_tokens', 'input_tokens')
+  const completion = tokens.read(usage, 'completion_tokens', 'output_tokens')
+  const total = tokens.read(usage, 'total_tokens')
+  const cached = Math.min(prompt, tokens.read(promptDetails, 'cached_tokens') || tokens.read(usage, 'prompt_cache_hit_tokens', 'cached_tokens'))
+  const written = Math.min(prompt - cached, tokens.read(promptDetails, 'cache_write_tokens', 'cache_creation_tokens') || tokens.read(usage, 'cache_creation_input_tokens'))
+  const audioIn = Math.min(prompt - cached - written, tokens.read(promptDetails, 'audio_tokens'))
+  const reasoning = tokens.read(outputDetails, 'reasoning_tokens') || tokens.read(usage, 'reasoning_tokens')
+  const audioOut = tokens.read(outputDetails, 'audio_tokens')
+  const outside = reasoning > 0 && total === prompt + completion + reasoning
+  const output = outside ? completion + reasoning : completion
+  const reasoningPart = Math.min(output, reasoning)
+  const audioPart = Math.min(output - reasoningPart, audioOut)
+  return {
+    usage: {
+      input: prompt - cached - written - audioIn,
+      output: output - reasoningPart - audioPart,
+      ...(cached > 0 ? { cache_read: cached } : {}),
+      ...(written > 0 ? { cache_write: written } : {}),
+      ...(audioIn > 0 ? { audio_input: audioIn } : {}),
+      ...(reasoningPart > 0 ? { reasoning: reasoningPart } : {}),
+      ...(audioPart > 0 ? { audio_output: audioPart } : {}),
+    },
+    inputTokens: prompt,
+    outputTokens: output,
+    cachedTokens: cached,
+    cacheWriteTokens: written,
+    reasoningTokens: reasoningPart,
+    implausible: tokens.implausible,
+  }
+}

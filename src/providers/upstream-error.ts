@@ -1,0 +1,68 @@
+import type { AttemptFailure } from './adapter.ts'
+import { objectOf, textOf } from './raw-json.ts'
+
+const MESSAGE_LENGTH_MAX = 500
+const RETRY_AFTER_MAX_SECONDS = 60
+const DETAIL_LENGTH_MAX = 2_000
+const CONTEXT = /maximum context length|context[ _-]?(length|window)|too many (input )?tokens|prompt is too long|reduce the length/i
+const MODERATION = /content[_ ]?(filter|policy)|moderation|safety system|responsible ?ai/i
+const CREDENTIALS = /api[ _-]?key (is )?(not valid|invalid|expired)|(incorrect|invalid) api[ _-]?key|invalid_api_key|authentication/i
+/** Keys, organisations, projects and addresses: whatever could name the operator's account. */
+const SECRETS = [/\b(sk|pk|rk|gsk|xai|key|org|proj|acct|user|req|tgp)[-_][A-Za-z0-9*._-]{6,}/g, /\bBearer\s+\S+/gi, /\bAIza[\w-]{10,}/g, /https?:\/\/\S+/g, /[\w.+-]+@[\w-]+\.[\w.]+/g]
+
+/** An error answer of any OpenAI dialect, stripped for the client (wire.md 7.4). `body` is parsed JSON, or undefined. */
+export function upstreamFailure(status: number, body: unknown, headers: ReadonlyMap<string, string>, nowMs: number): AttemptFailure {
+  const error = errorObject(body)
+  const message = error.message
+  const refusal = refusalOf(status, `${error.code} ${error.type} ${message}`)
+  const isRequestFault = status === 400 || status === 413 || status === 422
+  return {
+    reason: 'status',
+    status: refusal === 'context_length' && status < 500 ? 400 : status,
+    publicMessage: isRequestFault && refusal !== 'credentials' && message !== '' ? redact(message) : null,
+    refusal,
+    retryAfterSeconds: retryAfter(headers.get('retry-after'), nowMs),
+    detail: `${status} ${JSON.stringify(body) ?? ''}`.slice(0, DETAIL_LENGTH_MAX),
+  }
+}
+
+/** An error object inside a 200: the code it names if that is a status, else 502. */
+export function eventFailure(raw: unknown): AttemptFailure {
+  const error = errorObject({ error: raw })
+  const code = Number(error.code)
+  return {
+    reason: 'error_event',
+    status: Number.isSafeInteger(code) && code >= 400 && code <= 599 ? code : 502,
+    publicMessage: null,
+    refusal: refusalOf(502, `${error.code} ${error.type} ${error.message}`),
+    retryAfterSeconds: null,
+    detail: JSON.stringify(raw)?.slice(0, DETAIL_LENGTH_MAX) ?? 'error event',
+  }
+}
+
+function errorObject(body: unknown): { readonly message: string; readonly code: string; readonly type: string } {
+  const outer = objectOf(Array.isArray(body) ? body[0] : body)
+  const inner = objectOf(outer?.['error']) ?? outer
+  const message = textOf(inner?.['message']) ?? textOf(outer?.['error']) ?? textOf(inner?.['detail']) ?? textOf(inner?.['msg']) ?? ''
+  const code = inner?.['code'] ?? inner?.['status'] ?? ''
+  return { message, code: typeof code === 'string' || typeof code === 'number' ? String(code) : '', type: textOf(inner?.['type']) ?? '' }
+}
+
+function refusalOf(status: number, said: string): AttemptFailure['refusal'] {
+  if (status === 401 || CREDENTIALS.test(said)) return 'credentials'
+  if (CONTEXT.test(said)) return 'context_length'
+  return MODERATION.test(said) ? 'moderation' : null
+}
+
+function redact(message: string): string {
+  let clean = message
+  for (const secret of SECRETS) clean = clean.replaceAll(secret, '[redacted]')
+  return clean.slice(0, MESSAGE_LENGTH_MAX)
+}
+
+/** Seconds or a date, at most a minute. */
+function retryAfter(value: string | undefined, nowMs: number): number | null {
+  if (value === undefined) return null
+  const seconds = /^\d+(\.\d+)?$/.test(value) ? Number(value) : (Date.parse(value) - nowMs) / 1_000
+  return Number.isFinite(seconds) ? Math.min(RETRY_AFTER_MAX_SECONDS, Math.max(0, Math.ceil(seconds))) : null
+}
