@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { CatalogDocument } from './document.ts'
 
 /** What every installation has unless its file says `bundled: false`: the provider that needs no network. */
-export const BUNDLED: CatalogDocument = Object.freeze({
+export const BUNDLED = Object.freeze<CatalogDocument>({
   bundled: true,
   settings: {},
   providers: { sandbox: { name: 'Sandbox', adapter: 'sandbox', cancel_stops_billing: true } },

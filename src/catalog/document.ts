@@ -283,8 +283,9 @@ function readEndpoint(reader: FieldReader, type: ModelType | null, outputBounded
   if (sell?.has('currency') === true && sell.text('currency') !== 'RUB') sell.problem('currency', 'must be RUB: what the customer pays is in rubles')
   const sells = sell === null ? null : readPrices(sell)
   const bounded = outputBounded || reader.has('max_completion_tokens')
-  for (const [key, given] of [['price', price === null ? null : prices], ['sell', sells]] as const) {
-    const missing = type === null || given === null ? [] : missingPrices(type, new Set(Object.keys(given)), bounded)
+  for (const [key, given] of [['price', price], ['sell', sell]] as const) {
+    // A price that is there but wrong has its own problem and is not missing.
+    const missing = type === null || given === null ? [] : missingPrices(type, new Set(given.keys().filter((name) => given.has(name))), bounded)
     if (missing.length > 0) reader.problem(key, `is not complete for a ${type} model: needs ${missing.join(' or ')}. The endpoint is not routable`, true)
   }
   const rest = defined({

@@ -94,7 +94,11 @@ function change(context: CliContext, input: CommandInput, path: string, body: Fi
 }
 
 async function list(context: CliContext, input: CommandInput, path: string, filters: readonly string[], names: readonly string[]): Promise<number> {
-  const query = new URLSearchParams(filters.flatMap((name) => (input.text(name) === undefined ? [] : [[name, input.text(name) ?? '']])))
+  const query = new URLSearchParams()
+  for (const name of filters) {
+    const value = input.text(name)
+    if (value !== undefined) query.set(name, value)
+  }
   const answer = await adminClient(context).call('GET', query.size === 0 ? path : `${path}?${query.toString()}`)
   context.stdout(input.flag('json') ? JSON.stringify(answer) : tableText(listed(answer), names))
   return 0

@@ -26,7 +26,7 @@ export interface CliPorts {
   readonly adapters: ReadonlySet<string>
   /** Throws StoreBusyError where another process has the embedded store. */
   readonly open: (config: Config) => Promise<OpenStore>
-  /** Runs the server until it ends; answers the exit code. */
+  /** Answers 0 once the server listens; the process then lives as long as the server does. */
   readonly start: () => Promise<number>
 }
 

@@ -27,5 +27,5 @@ export function listed(answer: Fields): readonly Fields[] {
 function valueText(value: unknown): string {
   if (value === null || value === undefined) return '-'
   const text = typeof value === 'string' ? value : JSON.stringify(value)
-  return text.replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, ' ')
+  return text.replaceAll(/\p{Cc}/gu, ' ')
 }

@@ -105,7 +105,8 @@ export class OpenaiStream {
     if (chunk['error'] !== undefined && chunk['error'] !== null) return this.#fail(eventFailure(chunk['error']))
     this.#upstreamId ??= textOf(chunk['id'])
     // Growing numbers and repeats: the last usage counts, never the sum.
-    this.#usage = openaiUsage(chunk['usage']) ?? this.#usage
+    // Groq's older models say it under a name of its own.
+    this.#usage = openaiUsage(chunk['usage']) ?? openaiUsage(objectOf(chunk['x_groq'])?.['usage']) ?? this.#usage
     for (const raw of listOf(chunk['choices'])) this.#choice(objectOf(raw) ?? {})
     if (this.#hasContent) this.#splice.learn(data, chunk)
   }

@@ -9,7 +9,7 @@ interface Migration {
 /** What the two dialects spell differently. `clustered` keeps rows in their text key itself: one tree to write instead of two. */
 function words(dialect: Database['dialect']): { readonly blob: string; readonly serial: string; readonly clustered: string } {
   return dialect === 'sqlite'
-    ? { blob: 'BLOB', serial: 'INTEGER PRIMARY KEY AUTOINCREMENT', clustered: ' WITHOUT ROWID' }
+    ? { blob: 'BLOB', serial: 'INTEGER PRIMARY KEY', clustered: ' WITHOUT ROWID' }
     : { blob: 'BYTEA', serial: 'BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY', clustered: '' }
 }
 

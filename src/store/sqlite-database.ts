@@ -28,7 +28,7 @@ export class SqliteDatabase implements Database {
     const path = join(directory, 'tollgate.db')
     this.#lock = takeLock(directory)
     this.#database = new DatabaseSync(path, { readBigInts: true, enableForeignKeyConstraints: true })
-    this.#database.exec('PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=2000; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-32000; PRAGMA wal_autocheckpoint=10000')
+    this.#database.exec('PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=2000; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-32000; PRAGMA wal_autocheckpoint=4000')
     this.#path = path
     this.#walPath = `${path}-wal`
   }

@@ -25,7 +25,6 @@ export class SqliteLedger implements LedgerStore {
   readonly #accounts = new Map<string, AccountRow>()
   readonly #keys = new Map<string, KeyRow>()
   readonly #holds = new Map<string, HoldRow>()
-  readonly #spends = new Map<string, Micro>()
   /** Writes besides the ledger's at the time of the rows above. */
   #coldWrites = 0
 
@@ -68,7 +67,7 @@ export class SqliteLedger implements LedgerStore {
   }
 
   #forgetWhatMayHaveChanged(): void {
-    const full = Math.max(this.#accounts.size, this.#keys.size, this.#holds.size, this.#spends.size) > KEPT_MAX
+    const full = Math.max(this.#accounts.size, this.#keys.size, this.#holds.size) > KEPT_MAX
     if (full || this.#coldWrites !== this.#database.coldWrites) this.#forget()
     this.#coldWrites = this.#database.coldWrites
   }
@@ -77,10 +76,11 @@ export class SqliteLedger implements LedgerStore {
     this.#accounts.clear()
     this.#keys.clear()
     this.#holds.clear()
-    this.#spends.clear()
   }
 
   #load(operations: readonly LedgerOperation[]): LedgerRows {
+    // Not kept: the core adds to periods it never asked the whole of.
+    const spends = new Map<string, Micro>()
     for (const operation of operations) {
       const hold = this.#holds.get(operation.generationId) ?? this.#loadHold(operation)
       const owner = hold ?? (operation.op === 'hold' ? operation : null)
@@ -88,12 +88,12 @@ export class SqliteLedger implements LedgerStore {
       this.#loadOwners(owner.accountId, owner.keyId)
       const key = this.#keys.get(owner.keyId)
       const period = key === undefined ? null : limitPeriod(key, owner.periods)
-      if (period !== null && !this.#spends.has(spendKeyText(period))) {
+      if (period !== null && !spends.has(spendKeyText(period))) {
         const row = this.#database.prepare(SELECT_SPEND).get(period.keyId, period.period, period.start)
-        this.#spends.set(spendKeyText(period), row === undefined ? 0n : big(row, 'spent'))
+        spends.set(spendKeyText(period), row === undefined ? 0n : big(row, 'spent'))
       }
     }
-    return { accounts: this.#accounts, keys: this.#keys, holds: this.#holds, spends: this.#spends }
+    return { accounts: this.#accounts, keys: this.#keys, holds: this.#holds, spends }
   }
 
   #loadHold(operation: LedgerOperation): HoldRow | undefined {

@@ -4,6 +4,7 @@ import { openStore } from '../../src/store/open.ts'
 import { startPostgres, type Postgres } from '../harness/postgres.ts'
 import { storeContract } from './store-contract.ts'
 import { storeProperties } from './store-properties.ts'
+import { appendOnlyContract } from './append-only.ts'
 import { outageContract } from './outage.ts'
 import { twoNodeContract } from './two-nodes.ts'
 
@@ -20,15 +21,27 @@ function postgresTests(postgres: Postgres): void {
     // A database of its own for each test, since an audit reads everything there is.
     const newDatabase = async (): Promise<string> => {
       databases += 1
-      const admin = new pg.Client({ connectionString: postgres.url })
-      await admin.connect()
-      await admin.query(`CREATE DATABASE contract_${databases}`)
-      await admin.end()
+      await direct(postgres.url, `CREATE DATABASE contract_${databases}`)
       return postgres.url.replace(/\/postgres$/, `/contract_${databases}`)
     }
     storeContract(async () => open(await newDatabase()))
     storeProperties(async () => open(await newDatabase()), 8)
     twoNodeContract(newDatabase, open)
+    appendOnlyContract(async () => {
+      const url = await newDatabase()
+      const store = await open(url)
+      return { store, below: (statement) => direct(url, statement), dropTriggers: ['entry', 'event'].map((table) => `DROP TRIGGER ${table}_append_only ON ${table}`) }
+    })
     outageContract(newDatabase, open, () => postgres.crash())
   })
+}
+
+async function direct(url: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query(statement)
+  } finally {
+    await client.end()
+  }
 }

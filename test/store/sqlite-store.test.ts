@@ -3,8 +3,10 @@ import assert from 'node:assert/strict'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
+import { DatabaseSync } from 'node:sqlite'
 import { openStore } from '../../src/store/open.ts'
 import { StoreBusyError } from '../../src/store/sqlite-database.ts'
+import { appendOnlyContract } from './append-only.ts'
 import { storeContract } from './store-contract.ts'
 import { storeProperties } from './store-properties.ts'
 
@@ -23,6 +25,19 @@ describe('embedded store', () => {
   const open = () => openStore({ dataDir: newDirectory(), databaseUrl: null })
   storeContract(open)
   storeProperties(open, 40)
+  appendOnlyContract(async () => {
+    const dataDir = newDirectory()
+    const store = await openStore({ dataDir, databaseUrl: null })
+    const below = async (statement: string): Promise<void> => {
+      const database = new DatabaseSync(join(dataDir, 'tollgate.db'))
+      try {
+        database.exec(statement)
+      } finally {
+        database.close()
+      }
+    }
+    return { store, below, dropTriggers: ['entry', 'event'].flatMap((table) => [`DROP TRIGGER ${table}_no_update`, `DROP TRIGGER ${table}_no_delete`]) }
+  })
 
   test('a second process finds the directory taken and says so in one sentence', async () => {
     const dataDir = newDirectory()

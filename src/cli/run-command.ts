@@ -1,0 +1,62 @@
+import { CatalogError } from '../catalog/catalog-service.ts'
+import { readConfig } from '../config.ts'
+import { ApiError } from '../errors.ts'
+import { StoreBusyError } from '../store/sqlite-database.ts'
+import { StoreUnavailableError } from '../store/store-unavailable-error.ts'
+import { ACCOUNT_COMMANDS } from './account-commands.ts'
+import { columns, commandHelp, CommandError, parseInput, UsageError, usageLine, type Command } from './command.ts'
+import type { CliPorts } from './ports.ts'
+import { STORE_COMMANDS } from './store-commands.ts'
+
+const START: Command = { words: 'start', operands: [], summary: 'Migrates and starts the server.', options: {}, run: (_input, { start }) => start() }
+const COMMANDS: readonly Command[] = [START, ...STORE_COMMANDS, ...ACCOUNT_COMMANDS]
+
+/** Runs one command line, such as `['account', 'list']`; answers the exit code: 0 done, 1 failed or violated, 2 asked wrongly. */
+export async function runCommand(argv: readonly string[], ports: CliPorts): Promise<number> {
+  const [first = '', second = ''] = argv
+  if (['', '--help', '-h', 'help'].includes(first)) return answer(ports, generalHelp(COMMANDS))
+  if (first === '--version') return answer(ports, ports.version)
+  const family = COMMANDS.filter(({ words }) => words === first || words.startsWith(`${first} `))
+  const command = family.find(({ words }) => words === first || words === `${first} ${second}`)
+  if (command === undefined) {
+    if (family.length > 0 && ['--help', '-h'].includes(second)) return answer(ports, generalHelp(family))
+    return failed(ports, unknownText(first, second, family), 2)
+  }
+  try {
+    const input = parseInput(command, argv.slice(command.words.split(' ').length))
+    if (input === null) return answer(ports, commandHelp(command))
+    const { config, problems } = readConfig(ports.env)
+    return await command.run(input, { ...ports, config, configProblems: problems })
+  } catch (thrown) {
+    // A document that cannot be applied is a wrong value, as much as a wrong flag.
+    if (thrown instanceof UsageError || thrown instanceof CatalogError) return failed(ports, thrown.message, 2)
+    if (isExpected(thrown)) return failed(ports, thrown.message, 1)
+    throw thrown
+  }
+}
+
+/** Failures whose sentence tells the operator what to do; anything else is a bug and keeps its stack. */
+function isExpected(thrown: unknown): thrown is Error {
+  return [CommandError, StoreBusyError, StoreUnavailableError, ApiError].some((kind) => thrown instanceof kind)
+}
+
+function answer({ stdout }: CliPorts, text: string): number {
+  stdout(text)
+  return 0
+}
+
+function failed({ stderr }: CliPorts, message: string, code: number): number {
+  stderr(`tollgate: ${message}`)
+  return code
+}
+
+function unknownText(first: string, second: string, family: readonly Command[]): string {
+  if (family.length === 0) return `unknown command '${first}'. Commands: ${[...new Set(COMMANDS.map(({ words }) => words.split(' ')[0] ?? words))].join(', ')}; see --help`
+  const known = family.map(({ words }) => words.split(' ')[1] ?? words).join(', ')
+  return `${second === '' ? `${first} needs one of` : `unknown command '${first} ${second}', expected one of`}: ${known}; see tollgate ${first} --help`
+}
+
+function generalHelp(commands: readonly Command[]): string {
+  const rows = commands.map((command) => [usageLine(command), command.summary] as const)
+  return ['Usage: tollgate COMMAND', '', ...columns(rows), '', 'tollgate COMMAND --help tells more of one command.'].join('\n')
+}

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import OpenAI, { APIError, BadRequestError, InternalServerError, AuthenticationError, RateLimitError } from 'openai'
+import { startTollgate, type Tollgate } from '../harness/server.ts'
+
+let tollgate: Tollgate
+let client: OpenAI
+
+const hello = [{ role: 'user' as const, content: 'Hello' }]
+const weather = [{ type: 'function' as const, function: { name: 'weather', parameters: { type: 'object', properties: { input: { type: 'string' } } } } }]
+
+before(async () => {
+  tollgate = await startTollgate()
+  client = clientOf((await tollgate.createAccount()).key)
+})
+
+after(() => tollgate.stop())
+
+function clientOf(apiKey: string, maxRetries = 0): OpenAI {
+  return new OpenAI({ apiKey, baseURL: `${tollgate.url}/v1`, maxRetries })
+}
+
+function script(line: string): { role: 'user'; content: string }[] {
+  return [{ role: 'user', content: `Hello\nsandbox: ${line}` }]
+}
+
+async function requestsOf(work: (counted: OpenAI) => Promise<unknown>, apiKey: string): Promise<number> {
+  let requests = 0
+  const counted = new OpenAI({
+    apiKey,
+    baseURL: `${tollgate.url}/v1`,
+    fetch: (url, init) => {
+      requests += 1
+      return fetch(url, init)
+    },
+  })
+  await work(counted).catch(() => undefined)
+  return requests
+}
+
+test('models: list and retrieve by an id with a slash', async () => {
+  const models = await client.models.list()
+  assert.deepEqual(models.data.map(({ id }) => id), ['sandbox/chat'])
+  assert.equal((await client.models.retrieve('sandbox/chat')).owned_by, 'sandbox')
+})
+
+test('chat: a plain answer with usage and cost', async () => {
+  const answer = await client.chat.completions.create({ model: 'sandbox/chat', messages: hello })
+  assert.equal(answer.choices[0]?.message.content, 'Hello from the sandbox. You said: Hello')
+  assert.equal(answer.usage?.total_tokens, 13)
+  assert.equal(JSON.parse(JSON.stringify(answer.usage)).cost, 0.00051)
+})
+
+test('chat: a stream, usage on the finish chunk', async () => {
+  const stream = await client.chat.completions.create({ model: 'sandbox/chat', messages: hello, stream: true })
+  let text = ''
+  let usage = null
+  for await (const chunk of stream) {
+    assert.ok(chunk.choices[0], 'no client that indexes choices[0] meets an empty list')
+    text += chunk.choices[0].delta.content ?? ''
+    usage = chunk.usage ?? usage
+  }
+  assert.equal(text, 'Hello from the sandbox. You said: Hello')
+  assert.equal(usage?.completion_tokens, 7)
+})
+
+test('chat: a stream with include_usage ends with a chunk of usage alone', async () => {
+  const stream = await client.chat.completions.create({ model: 'sandbox/chat', messages: hello, stream: true, stream_options: { include_usage: true } })
+  const chunks = await Array.fromAsync(stream)
+  assert.deepEqual(chunks.at(-1)?.choices, [])
+  assert.equal(chunks.at(-1)?.usage?.completion_tokens, 7)
+  assert.equal(chunks.filter(({ usage }) => usage !== undefined && usage !== null).length, 1)
+})
+
+test('chat: the stream helper folds tool calls', async () => {
+  const stream = client.chat.completions.stream({ model: 'sandbox/chat', messages: hello, tools: weather, tool_choice: 'required' })
+  const answer = await stream.finalChatCompletion()
+  const call = answer.choices[0]?.message.tool_calls?.[0]
+  assert.equal(call?.type === 'function' ? call.function.name : '', 'weather')
+  assert.equal(answer.choices[0]?.finish_reason, 'tool_calls')
+})
+
+test('errors: each status is the class the SDK has for it', async () => {
+  await assert.rejects(clientOf('sk-tg-wrong').chat.completions.create({ model: 'sandbox/chat', messages: hello }), AuthenticationError)
+  await assert.rejects(client.chat.completions.create({ model: 'no/such', messages: hello }), BadRequestError)
+  await assert.rejects(client.chat.completions.create({ model: 'sandbox/chat', messages: script('status=500') }), InternalServerError)
+  const poor = await tollgate.createAccount({ balance: 0 })
+  await assert.rejects(clientOf(poor.key).chat.completions.create({ model: 'sandbox/chat', messages: hello }), (error: unknown) => {
+    assert.ok(error instanceof APIError)
+    assert.equal(error.status, 402)
+    assert.match(error.message, /Insufficient balance: required \d+\.\d\d RUB, available 0\.00 RUB/)
+    return true
+  })
+})
+
+test('errors: a break after the first byte is thrown, not taken for the end', async () => {
+  const stream = await client.chat.completions.create({ model: 'sandbox/chat', messages: script('error=2 words=5'), stream: true })
+  await assert.rejects(Array.fromAsync(stream), APIError)
+})
+
+test('retries: a spent key limit is asked once, a busy provider again', async () => {
+  const limited = await tollgate.createAccount({ key: { limit: 0 } })
+  const ask = (messages: typeof hello) => (counted: OpenAI) => counted.chat.completions.create({ model: 'sandbox/chat', messages })
+  assert.equal(await requestsOf(ask(hello), limited.key), 1)
+  await assert.rejects(clientOf(limited.key).chat.completions.create({ model: 'sandbox/chat', messages: hello }), RateLimitError)
+  const { key } = await tollgate.createAccount()
+  assert.equal(await requestsOf(ask(script('status=503')), key), 3)
+})
+
+test('an omitted max_tokens is computed from what the balance allows, and the answer says so', async () => {
+  const { key } = await tollgate.createAccount({ balance: 0.01 })
+  const { response } = await clientOf(key).chat.completions.create({ model: 'sandbox/chat', messages: hello }).withResponse()
+  const computed = Number(response.headers.get('x-max-tokens'))
+  assert.ok(computed >= 16 && computed <= 166, String(computed))
+})

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Store } from '../../src/store/store.ts'
+import { Bench, NOON_MS, TestClock } from './ledger-fixture.ts'
+
+export interface OpenedBelow {
+  readonly store: Store
+  /** Runs SQL past the store, as an intruder or a careless operator would. */
+  below(text: string): Promise<void>
+  /** The statements that take the triggers away. */
+  readonly dropTriggers: readonly string[]
+}
+
+/** What protects the books from those who reach the database itself. */
+export function appendOnlyContract(open: () => Promise<OpenedBelow>): void {
+  const withBooks = async (body: (bench: Bench, opened: OpenedBelow) => Promise<void>): Promise<void> => {
+    const opened = await open()
+    const bench = new Bench(opened.store, new TestClock(NOON_MS))
+    const customer = await bench.customer(1_000n)
+    await bench.topUp(customer.accountId, 5n)
+    for (const action of ['first', 'second']) await bench.store.events.append({ atMs: NOON_MS, actor: 'admin', ip: null, action, object: 'acc_1', before: null, after: null })
+    await body(bench, opened)
+    await opened.store.close()
+  }
+  const brokenChecks = async (bench: Bench): Promise<readonly string[]> => {
+    const checks = await bench.store.audit.run({ sinceMs: 0, nowMs: NOON_MS, replay: async (row) => row.costMicro + row.shortfallMicro })
+    return checks.filter(({ violations }) => violations.length > 0).map(({ id }) => id)
+  }
+
+  test('the database itself refuses to change or delete an entry or an event', () =>
+    withBooks(async (bench, { below }) => {
+      for (const statement of ["UPDATE entry SET reason = 'x'", 'DELETE FROM entry', "UPDATE event SET actor = 'x'", 'DELETE FROM event']) {
+        await assert.rejects(below(statement), /append-only/, statement)
+      }
+      await bench.auditClean()
+    }))
+
+  test('the database itself refuses a negative balance', () =>
+    withBooks(async (bench, { below }) => {
+      await assert.rejects(below('UPDATE account SET available = -1'))
+      await assert.rejects(below('UPDATE account SET held = -1'))
+      await bench.auditClean()
+    }))
+
+  for (const [what, statement] of [
+    ['a changed reason of an entry', "UPDATE entry SET reason = 'x' WHERE id = (SELECT MIN(id) FROM entry)"],
+    ['a changed event', "UPDATE event SET actor = 'x' WHERE id = (SELECT MIN(id) FROM event)"],
+    ['a removed event', 'DELETE FROM event WHERE id = (SELECT MIN(id) FROM event)'],
+  ] as const) {
+    test(`${what} is a violation of I16, triggers or not`, () =>
+      withBooks(async (bench, { below, dropTriggers }) => {
+        for (const drop of dropTriggers) await below(drop)
+        await below(statement)
+        assert.deepEqual(await brokenChecks(bench), ['I16'])
+      }))
+  }
+
+  for (const [check, statement] of [
+    ['I2', 'UPDATE account SET available = available + 1'],
+    ['I4', 'UPDATE account SET available = available - 1, held = held + 1'],
+    ['I5', 'UPDATE api_key SET held = held + 1'],
+    ['I15', 'UPDATE account SET log_rows = log_rows + 1'],
+  ] as const) {
+    test(`${check} tells when a balance was changed below the ledger: ${statement}`, () =>
+      withBooks(async (bench, { below }) => {
+        await below(statement)
+        assert.deepEqual(await brokenChecks(bench), [check])
+      }))
+  }
+}
