@@ -1,15 +1,17 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { parseEnv } from 'node:util'
 import { pino } from 'pino'
 import { digestOf, generateKey, labelOf } from './access/api-key.ts'
-import { createApp, type App, type AppLog } from './app.ts'
+import { createApp, openCore, type App, type AppLog } from './app.ts'
 import { CatalogError } from './catalog/catalog-service.ts'
-import { readConfig, type Config } from './config.ts'
+import { runCommand } from './cli/run-command.ts'
+import { readConfig, withEnvFile, type Config } from './config.ts'
 import { newWrappingKey, parseWrappingKeys } from './ledger/seal.ts'
+import { systemClock } from './lib/clock.ts'
 import { randomIds } from './lib/ids.ts'
 import { MICRO_PER_RUB } from './money.ts'
+import { createAdapters } from './providers/index.ts'
 import { StoreBusyError } from './store/sqlite-database.ts'
 
 const DEMO_BALANCE_RUB = 100n
@@ -20,10 +22,8 @@ class StartError extends Error {
   override readonly name = 'StartError'
 }
 
-function environment(): Record<string, string | undefined> {
-  // What the process was given wins over the file.
-  const file = existsSync('.env') ? parseEnv(readFileSync('.env', 'utf8')) : {}
-  return { ...file, ...process.env }
+function environment(): Readonly<Record<string, string | undefined>> {
+  return withEnvFile(process.env, existsSync('.env') ? readFileSync('.env', 'utf8') : null)
 }
 
 function version(): string {
@@ -91,8 +91,8 @@ async function greet(app: App, url: string, demoKey: string | null): Promise<voi
   process.stdout.write(`Try it    curl ${url}/v1/chat/completions -H 'Authorization: Bearer ${demoKey}' -H 'Content-Type: application/json' -d '{"model":"sandbox/chat","messages":[{"role":"user","content":"Hello"}]}'\n`)
 }
 
-export async function start(): Promise<void> {
-  const env = environment()
+/** Starts the server; resolves when it has stopped. */
+async function start(env: ReturnType<typeof environment>): Promise<number> {
   const { config, problems } = readConfig(env)
   if (problems.length > 0) throw new StartError(problems.join('\n'))
   const path = cataloguePath(config)
@@ -106,28 +106,31 @@ export async function start(): Promise<void> {
   const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
   await greet(app, config.publicUrl ?? url, demoKey)
   process.stdout.write(`Tollgate ready on ${url}\n`)
-  handleSignals(app, path, log)
+  return untilStopped(app, path, log)
 }
 
-function handleSignals(app: App, path: string | null, log: AppLog): void {
+function untilStopped(app: App, path: string | null, log: AppLog): Promise<number> {
   process.on('SIGHUP', () => {
     if (path === null) return
+    // A file with a mistake changes nothing, and the server goes on.
     applyFile(app, path).catch((thrown: unknown) => process.stderr.write(`${thrown instanceof Error ? thrown.message : String(thrown)}\n`))
   })
-  let stopping = false
-  const stop = (): void => {
-    if (stopping) return
-    stopping = true
-    app.stop().then(
-      () => process.exit(0),
-      (thrown: unknown) => {
-        log.bug(thrown, '')
-        process.exit(1)
-      },
-    )
-  }
-  process.on('SIGTERM', stop)
-  process.on('SIGINT', stop)
+  return new Promise((resolve) => {
+    let stopping = false
+    const stop = (): void => {
+      if (stopping) return
+      stopping = true
+      app.stop().then(
+        () => resolve(0),
+        (thrown: unknown) => {
+          log.bug(thrown, '')
+          resolve(1)
+        },
+      )
+    }
+    process.on('SIGTERM', stop)
+    process.on('SIGINT', stop)
+  })
 }
 
 /** What stops a start is one clear line, without a stack. */
@@ -138,4 +141,22 @@ function report(thrown: unknown): never {
   process.exit(known ? EXIT_BAD_INPUT : 1)
 }
 
-start().catch(report)
+async function main(): Promise<void> {
+  const env = environment()
+  const { adapters, close } = createAdapters({ clock: systemClock })
+  await close()
+  const code = await runCommand(process.argv.slice(2), {
+    version: version(),
+    env,
+    stdout: (text) => process.stdout.write(`${text}\n`),
+    stderr: (text) => process.stderr.write(`${text}\n`),
+    clock: systemClock,
+    ids: randomIds(),
+    adapters: new Set(adapters.keys()),
+    open: async (config) => openCore({ config, wrappingKeys: await wrappingKeys(config), env }),
+    start: () => start(env),
+  })
+  process.exit(code)
+}
+
+main().catch(report)

@@ -232,6 +232,10 @@ async function patchKey(ports: AdminPorts, call: AdminCall): Promise<Reply> {
   const models = fields.texts('allowed_models')
   if (models !== undefined) patch.allowedModels = models
   fields.done()
+  const limitAfter = limitMicro === undefined ? before.key.limitMicro : limitMicro
+  if (limitAfter === null && typeof limitReset === 'string') throw new ApiError('invalid_input', 'limit_reset: needs a limit')
+  // A key without a limit has no period that could begin anew.
+  if (limitAfter === null) patch.limitReset = null
   await ports.store.keys.update(id, patch, ports.periods())
   ports.access.invalidate({ keyId: id })
   const after = await ports.store.keys.get(id, ports.periods())
@@ -243,8 +247,9 @@ async function patchKey(ports: AdminPorts, call: AdminCall): Promise<Reply> {
 
 async function deleteKey(ports: AdminPorts, call: AdminCall): Promise<Reply> {
   const id = param(call, 'id')
-  if (!(await ports.store.keys.delete(id))) throw notFound('Key', id)
+  const before = await ports.store.keys.get(id, ports.periods())
+  if (before === null || !(await ports.store.keys.delete(id))) throw notFound('Key', id)
   ports.access.invalidate({ keyId: id })
-  await recordEvent(ports, call, 'key.delete', id, null, null)
+  await recordEvent(ports, call, 'key.delete', id, keyBody(ports, before.key, before.spend), null)
   return { status: 200, body: { id, deleted: true } }
 }

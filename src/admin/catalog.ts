@@ -1,8 +1,9 @@
 import type { Principal } from '../access/principal.ts'
 import { CatalogError, problemText } from '../catalog/catalog-service.ts'
 import type { Settings } from '../catalog/catalog.ts'
-import { parseDocumentJson, parseModelJson, parseProviderJson, parseSettingsJson, type CatalogDocument, type ProviderEntry } from '../catalog/document.ts'
+import { parseDocumentJson, parseModelJson, parseProviderJson, parseSettingsJson, type ProviderEntry } from '../catalog/document.ts'
 import type { Problem } from '../catalog/source-tree.ts'
+import { wireDocument, wireModel, wireProvider } from '../catalog/wire-document.ts'
 import { ApiError } from '../errors.ts'
 import type { Reply, Route } from '../http/edge.ts'
 import { isPrivateAddress } from '../lib/private-address.ts'
@@ -13,7 +14,7 @@ import { adminRoute, notFound, param, recordEvent, type AdminCall, type AdminPor
 export function catalogAdminRoutes(ports: AdminPorts, adapters: ReadonlySet<string>): readonly Route<Principal>[] {
   const context = { adapters, env: {} }
   return [
-    adminRoute('GET', 'catalog', async () => ({ status: 200, body: documentBody(ports.catalog.shown()) })),
+    adminRoute('GET', 'catalog', async (call) => showCatalog(ports, call)),
     adminRoute('PUT', 'catalog', async (call) => {
       const { document, problems } = parseDocumentJson(call.json, context)
       refuse(problems)
@@ -32,9 +33,10 @@ export function catalogAdminRoutes(ports: AdminPorts, adapters: ReadonlySet<stri
   ]
 }
 
-function documentBody({ bundled, settings, providers, models }: CatalogDocument): Record<string, unknown> {
-  const { maintenance: _maintenance, ...shown } = settings
-  return { bundled, ...shown, providers, models }
+/** With `format=yaml` the operator's own file, as `tollgate export` writes it. */
+function showCatalog({ catalog }: AdminPorts, call: AdminCall): Reply {
+  if (call.query.get('format') === 'yaml') return { status: 200, body: catalog.exportText(), contentType: 'application/yaml; charset=utf-8' }
+  return { status: 200, body: wireDocument(catalog.shown()) }
 }
 
 /** Endpoints that only cannot be routed to stand; everything else is refused in one sentence each. */
@@ -66,10 +68,11 @@ async function putProvider(ports: AdminPorts, call: AdminCall, context: Paramete
   const { entry, problems } = parseProviderJson(call.json, context)
   refuse(problems)
   await refusePrivate(ports, slug, entry)
+  const before = shownProvider(ports, slug)
   const outcome = await applied(() => ports.catalog.putProvider(slug, entry))
-  const shown = ports.catalog.shown().providers[slug]
-  await recordEvent(ports, call, `provider.${outcome === 'created' ? 'create' : 'update'}`, slug, null, shown)
-  return { status: outcome === 'created' ? 201 : 200, body: { slug, ...shown } }
+  const after = shownProvider(ports, slug)
+  await recordEvent(ports, call, `provider.${outcome === 'created' ? 'create' : 'update'}`, slug, before, after)
+  return { status: outcome === 'created' ? 201 : 200, body: { slug, ...after } }
 }
 
 async function putModel(ports: AdminPorts, call: AdminCall): Promise<Reply> {
@@ -79,15 +82,29 @@ async function putModel(ports: AdminPorts, call: AdminCall): Promise<Reply> {
   const { entry, problems } = parseModelJson(given !== null && typeof given === 'object' && !('id' in given) ? { ...given, id } : given)
   refuse(problems)
   if (entry.id !== id) throw new ApiError('invalid_input', `id: '${entry.id}' is not the model of the path, '${id}'`)
+  const before = shownModel(ports, id)
   const outcome = await applied(() => ports.catalog.putModel(entry))
-  await recordEvent(ports, call, `model.${outcome === 'created' ? 'create' : 'update'}`, id, null, entry)
-  return { status: outcome === 'created' ? 201 : 200, body: entry }
+  const after = shownModel(ports, id)
+  await recordEvent(ports, call, `model.${outcome === 'created' ? 'create' : 'update'}`, id, before, after)
+  return { status: outcome === 'created' ? 201 : 200, body: after }
+}
+
+/** As anyone may see it: credentials are cut to their last four characters. */
+function shownProvider({ catalog }: AdminPorts, slug: string): Record<string, unknown> | null {
+  const entry = catalog.shown().providers[slug]
+  return entry === undefined ? null : wireProvider(entry)
+}
+
+function shownModel({ catalog }: AdminPorts, id: string): Record<string, unknown> | null {
+  const entry = catalog.shown().models.find((model) => model.id === id)
+  return entry === undefined ? null : wireModel(entry)
 }
 
 async function remove(ports: AdminPorts, call: AdminCall, what: 'provider' | 'model', id: string, work: (id: string) => Promise<boolean>): Promise<Reply> {
+  const before = what === 'provider' ? shownProvider(ports, id) : shownModel(ports, id)
   const removed = await applied(() => work(id))
   if (!removed) throw notFound(what === 'provider' ? 'Provider' : 'Model', id)
-  await recordEvent(ports, call, `${what}.delete`, id, null, null)
+  await recordEvent(ports, call, `${what}.delete`, id, before, null)
   return { status: 200, body: { id, deleted: true } }
 }
 
@@ -109,7 +126,9 @@ async function patchSettings(ports: AdminPorts, call: AdminCall): Promise<Reply>
   const { settings, problems } = parseSettingsJson(call.json)
   refuse(problems)
   const before = settingsBody(ports.catalog.current().settings)
-  await applied(() => ports.catalog.patchSettings(settings))
+  // Only the rates that are given change: another currency's models must not lose theirs.
+  const rates = settings.rates === undefined ? {} : { rates: { ...ports.catalog.shown().settings.rates, ...settings.rates } }
+  await applied(() => ports.catalog.patchSettings({ ...settings, ...rates }))
   const after = settingsBody(ports.catalog.current().settings)
   await recordEvent(ports, call, 'settings.update', 'settings', before, after)
   return { status: 200, body: after }

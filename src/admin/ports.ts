@@ -34,14 +34,21 @@ export interface AdminPorts {
   readonly periods: () => PeriodStarts
   readonly keyWrap: KeyWrap
   readonly allowPrivateUpstreams: boolean
+  /** null = from the request's Host. */
+  readonly publicUrl: string | null
   readonly audit: (sinceMs: number) => Promise<readonly AuditCheck[]>
 }
 
 export type AdminCall = Call<Principal>
 
 /** One route of `/admin/v1`. */
-export function adminRoute(method: Route<Principal>['method'], path: string, handle: (call: AdminCall) => Promise<Reply>): Route<Principal> {
-  return { method, path: `/admin/v1/${path}`, plane: 'admin', body: method === 'GET' || method === 'DELETE' ? 'none' : 'json', handle }
+export function adminRoute(
+  method: Route<Principal>['method'],
+  path: string,
+  handle: (call: AdminCall) => Promise<Reply>,
+  body: 'none' | 'json' = method === 'GET' || method === 'DELETE' ? 'none' : 'json',
+): Route<Principal> {
+  return { method, path: `/admin/v1/${path}`, plane: 'admin', body, handle }
 }
 
 export function page(call: AdminCall): { readonly limit: number; readonly offset: number } {

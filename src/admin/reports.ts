@@ -1,6 +1,7 @@
 import type { Principal } from '../access/principal.ts'
 import { generationFilter, logRecord } from '../endpoints/generation.ts'
 import { timeParameter } from '../endpoints/query.ts'
+import { publicAddress } from '../endpoints/start-page.ts'
 import { ApiError } from '../errors.ts'
 import type { Reply, Route } from '../http/edge.ts'
 import { periodStarts } from '../ledger/period.ts'
@@ -23,12 +24,15 @@ export function reportAdminRoutes(ports: AdminPorts): readonly Route<Principal>[
     adminRoute('GET', 'audit', async (call) => ({ status: 200, body: auditBody(await ports.audit(timeParameter(call.query, 'since') ?? 0)) })),
     adminRoute('GET', 'events', (call) => events(ports, call)),
     adminRoute('POST', 'administrators', (call) => invite(ports, call)),
-    adminRoute('POST', 'kek/rotate', async (call) => {
-      await ports.catalog.rewrap()
-      await recordEvent(ports, call, 'kek.rotate', 'kek', null, null)
-      return { status: 200, body: { rewrapped: ports.catalog.credentialCount() } }
-    }),
+    adminRoute('POST', 'kek/rotate', (call) => rotateKek(ports, call), 'none'),
   ]
+}
+
+async function rotateKek(ports: AdminPorts, call: AdminCall): Promise<Reply> {
+  await ports.catalog.rewrap()
+  const body = { rewrapped: ports.catalog.credentialCount() }
+  await recordEvent(ports, call, 'kek.rotate', 'kek', null, body)
+  return { status: 200, body }
 }
 
 /** The report of `tollgate audit`. */
@@ -129,7 +133,7 @@ async function invite(ports: AdminPorts, call: AdminCall): Promise<Reply> {
   const fields = new BodyFields(call.json)
   const email = fields.requiredText('email', 255)
   fields.done()
-  const { id, token } = await ports.sessions.invite(email)
-  await recordEvent(ports, call, 'administrator.create', id, null, { email })
-  return { status: 201, body: { id, email, link: `/setup?token=${token}` } }
+  const { id, email: kept, token } = await ports.sessions.invite(email)
+  await recordEvent(ports, call, 'administrator.create', id, null, { email: kept })
+  return { status: 201, body: { id, email: kept, link: `${publicAddress(ports.publicUrl, call)}/setup?token=${token}` } }
 }

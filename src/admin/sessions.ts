@@ -3,12 +3,13 @@ import type { IncomingMessage } from 'node:http'
 import { ApiError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { IdSource } from '../lib/ids.ts'
-import type { AdministratorStore } from '../store/store.ts'
+import type { AdministratorStore, EventStore } from '../store/store.ts'
 
 const SETUP_MS = 3_600_000
 const SESSION_MS = 12 * 3_600_000
 const TOKEN_BYTES = 32
 const SALT_BYTES = 16
+const TOKEN_SHAPE = /^[A-Za-z0-9_-]{43}$/
 const HASHES_MAX = 2
 const PASSWORD_LENGTH = { least: 12, most: 128 }
 /** `__Host-` needs https; a console on plain http at loopback uses the bare name. */
@@ -18,6 +19,7 @@ const ARGON2 = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 }
 
 export interface SessionPorts {
   readonly store: AdministratorStore
+  readonly events: Pick<EventStore, 'append'>
   readonly clock: Clock
   readonly ids: IdSource
 }
@@ -36,22 +38,26 @@ export class AdminSessions {
     return (await this.#ports.store.count()) > 0 ? null : this.#setupToken(null)
   }
 
-  /** A new administrator without a password, and the token that lets them choose one. */
+  /** An administrator without a password, and the token that lets them choose one. A link that was never used may be asked for again. */
   async invite(email: string): Promise<{ readonly id: string; readonly email: string; readonly token: string }> {
-    const administrator = await this.#ports.store.create({ id: `adm_${this.#ports.ids.letters(16)}`, email, passwordHash: null, createdAtMs: this.#ports.clock.now() })
-    if (administrator === null) throw new ApiError('conflict', `An administrator with the e-mail '${email}' exists`)
+    checkEmail(email)
+    const created = await this.#ports.store.create({ id: `adm_${this.#ports.ids.letters(16)}`, email, passwordHash: null, createdAtMs: this.#ports.clock.now() })
+    const administrator = created ?? (await this.#ports.store.findByEmail(email))
+    if (administrator === null || administrator.passwordHash !== null) throw new ApiError('conflict', `An administrator with the e-mail '${email}' exists`)
     return { id: administrator.id, email, token: await this.#setupToken(administrator.id) }
   }
 
   /** Uses up a set-up token: creates the first administrator, or gives an invited one their password. Answers a session token. */
-  async setUp(token: string, email: string, password: string): Promise<string> {
+  async setUp({ token, email, password, ip }: { readonly token: string; readonly email: string; readonly password: string; readonly ip: string }): Promise<string> {
     checkPassword(password)
-    if (!/^[^\s@]{1,64}@[^\s@]{1,190}$/.test(email)) throw new ApiError('invalid_input', `email: '${email.slice(0, 80)}' is not an e-mail address`)
-    const passwordHash = await this.#hash(password)
-    const claim = await this.#ports.store.claimSetupToken(tokenHash(token), this.#ports.clock.now())
+    checkEmail(email)
+    // The link is proven before the password is hashed: a stranger must not be able to make the server work.
+    const claim = TOKEN_SHAPE.test(token) ? await this.#ports.store.claimSetupToken(tokenHash(token), this.#ports.clock.now()) : null
     if (claim === null) throw new ApiError('access_denied', 'This set-up link is used, expired or unknown. Start the server again, or run tollgate admin create, for a new one')
+    const passwordHash = await this.#hash(password)
     const administratorId = claim.administratorId ?? (await this.#first(email, passwordHash))
     if (claim.administratorId !== null) await this.#ports.store.setPassword(administratorId, passwordHash)
+    await this.#ports.events.append({ atMs: this.#ports.clock.now(), actor: administratorId, ip, action: 'administrator.setup', object: administratorId, before: null, after: null })
     const session = randomBytes(TOKEN_BYTES).toString('base64url')
     await this.#ports.store.createSession({ hash: tokenHash(session), administratorId, expiresAtMs: this.#ports.clock.now() + SESSION_MS })
     return session
@@ -92,7 +98,6 @@ export class AdminSessions {
   }
 }
 
-
 function derive(password: string, nonce: Buffer): Promise<Buffer> {
   const parameters: Argon2Parameters = { message: password, nonce, ...ARGON2 }
   return new Promise((resolve, reject) => {
@@ -103,6 +108,10 @@ function derive(password: string, nonce: Buffer): Promise<Buffer> {
 function checkPassword(password: string): void {
   const { least, most } = PASSWORD_LENGTH
   if (password.length < least || password.length > most) throw new ApiError('invalid_input', `password: must have ${least} to ${most} characters, got ${password.length}`)
+}
+
+function checkEmail(email: string): void {
+  if (!/^[^\s@]{1,64}@[^\s@]{1,190}$/.test(email)) throw new ApiError('invalid_input', `email: '${email.slice(0, 80)}' is not an e-mail address`)
 }
 
 function tokenHash(token: string): string {

@@ -1,11 +1,10 @@
 import { isTimezone } from '../ledger/period.ts'
 import type { ModelType, ProviderTimeouts } from './catalog.ts'
-import { FieldReader } from './field-reader.ts'
-import { missingPrices, PRICE_KEYS, type PriceKey } from './price-keys.ts'
+import { defined, FieldReader } from './field-reader.ts'
+import { readModel } from './model-entry.ts'
+import type { PriceKey } from './price-keys.ts'
 import { lineOf, readSource, sourceOfJson, type Problem, type SourceNode } from './source-tree.ts'
 import { forbiddenUpstream } from './upstream-address.ts'
-
-export const MODEL_TYPES = ['chat', 'embeddings', 'image', 'tts', 'transcription', 'rerank', 'video'] as const satisfies readonly ModelType[]
 
 /** Decimal texts by key, in the file's units; a map for `video_second` by resolution. */
 export type PriceTexts = Readonly<Partial<Record<PriceKey, string | Readonly<Record<string, string>>>>>
@@ -82,11 +81,6 @@ export interface CatalogDocument {
 export const EMPTY_DOCUMENT: CatalogDocument = Object.freeze({ bundled: true, settings: {}, providers: {}, models: [] })
 
 const SLUG = /^[a-z0-9][a-z0-9._-]{0,63}$/
-const MODEL_ID = /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,99}\/[A-Za-z0-9][A-Za-z0-9._:@-]{0,99}$/
-const ALIAS = /^[A-Za-z0-9][A-Za-z0-9._:@/-]{0,199}$/
-/** A request's `:nitro` and `:floor` choose the order of providers, so no name may end so. */
-const SUFFIX = /:(nitro|floor)$/
-const DATE = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?Z)?$/
 const SECONDS_MAX = 86_400
 
 export interface DocumentContext {
@@ -231,100 +225,3 @@ function isHttpUrl(text: string): boolean {
   const url = new URL(text)
   return (url.protocol === 'http:' || url.protocol === 'https:') && url.username === '' && url.hash === '' && url.search === ''
 }
-
-function readModel(reader: FieldReader): ModelEntry {
-  const id = reader.required('id')
-  if (id !== '' && (!MODEL_ID.test(id) || SUFFIX.test(id))) reader.problem('id', `must be of the form vendor/model_name, without :nitro or :floor, got '${id}'`)
-  const aliases = reader.texts('aliases')
-  const wrongAlias = aliases?.find((alias) => !ALIAS.test(alias) || SUFFIX.test(alias))
-  if (wrongAlias !== undefined) reader.problem('aliases', `must be names of letters, digits and ._:@/-, without :nitro or :floor, got '${wrongAlias}'`)
-  const type = reader.oneOf('type', MODEL_TYPES)
-  if (type === null && !reader.has('type')) reader.problem('type', 'is required')
-  const created = reader.text('created')
-  if (created !== null && (!DATE.test(created) || Number.isNaN(Date.parse(created)))) reader.problem('created', `must be a date such as 2024-07-18, got '${created}'`)
-  const contextLength = reader.whole('context_length', 1)
-  const maxCompletionTokens = reader.whole('max_completion_tokens', 1)
-  const outputBounded = contextLength !== null || maxCompletionTokens !== null
-  const endpoints = reader.items('endpoints').map((endpoint) => readEndpoint(endpoint, type, outputBounded))
-  if (endpoints.length === 0) reader.problem('endpoints', 'is required: at least one way to serve the model')
-  if (type === 'chat' && !reader.has('context_length')) reader.problem('context_length', 'is required for a chat model')
-  const rest = defined({
-    name: reader.text('name'),
-    description: reader.text('description'),
-    created,
-    active: reader.has('active') ? reader.flag('active', true) : null,
-    hidden: reader.has('hidden') ? reader.flag('hidden', false) : null,
-    context_length: contextLength,
-    max_completion_tokens: maxCompletionTokens,
-    max_prompt_length: reader.whole('max_prompt_length', 1),
-    input_modalities: reader.texts('input_modalities'),
-    output_modalities: reader.texts('output_modalities'),
-    tokenizer: reader.text('tokenizer'),
-    instruct_type: reader.text('instruct_type'),
-    aliases,
-    supported_voices: reader.texts('supported_voices'),
-    supported_formats: reader.texts('supported_formats'),
-    supported_sizes: reader.texts('supported_sizes'),
-    supported_durations: reader.wholes('supported_durations'),
-    supported_resolutions: reader.texts('supported_resolutions'),
-    supported_aspect_ratios: reader.texts('supported_aspect_ratios'),
-  })
-  reader.done()
-  return { id, type: type ?? 'chat', endpoints, ...rest }
-}
-
-function readEndpoint(reader: FieldReader, type: ModelType | null, outputBounded: boolean): EndpointEntry {
-  const price = reader.map('price')
-  if (price === null) reader.problem('price', 'is required')
-  const currency = price?.text('currency') ?? 'USD'
-  if (!/^[A-Z]{3}$/.test(currency)) price?.problem('currency', 'must be a currency code of three capital letters')
-  const prices = price === null ? {} : readPrices(price)
-  const sell = reader.map('sell')
-  if (sell?.has('currency') === true && sell.text('currency') !== 'RUB') sell.problem('currency', 'must be RUB: what the customer pays is in rubles')
-  const sells = sell === null ? null : readPrices(sell)
-  const bounded = outputBounded || reader.has('max_completion_tokens')
-  for (const [key, given] of [['price', price], ['sell', sell]] as const) {
-    // A price that is there but wrong has its own problem and is not missing.
-    const missing = type === null || given === null ? [] : missingPrices(type, new Set(given.keys().filter((name) => given.has(name))), bounded)
-    if (missing.length > 0) reader.problem(key, `is not complete for a ${type} model: needs ${missing.join(' or ')}. The endpoint is not routable`, true)
-  }
-  const rest = defined({
-    sell: sells,
-    supported_parameters: reader.texts('supported_parameters'),
-    context_length: reader.whole('context_length', 1),
-    max_completion_tokens: reader.whole('max_completion_tokens', 1),
-    native_responses: reader.has('native_responses') ? reader.flag('native_responses', false) : null,
-    native_completions: reader.has('native_completions') ? reader.flag('native_completions', false) : null,
-  })
-  const entry = { provider: reader.required('provider'), model: reader.required('model'), price: { currency, ...prices }, ...rest }
-  reader.done()
-  return entry
-}
-
-function readPrices(reader: FieldReader): PriceTexts {
-  const prices: Partial<Record<PriceKey, string | Record<string, string>>> = {}
-  for (const key of PRICE_KEYS) {
-    const node = reader.node(key)
-    if (node === null) continue
-    if (key === 'video_second' && node.kind === 'map') {
-      const sizes = reader.map(key)
-      const bySize: Record<string, string> = {}
-      for (const size of sizes?.keys() ?? []) bySize[size] = sizes?.decimal(size) ?? '0'
-      prices[key] = bySize
-      continue
-    }
-    const value = reader.decimal(key)
-    if (value !== null) prices[key] = value
-  }
-  reader.done()
-  return prices
-}
-
-type Defined<T> = { readonly [K in keyof T]?: Exclude<T[K], null> }
-
-/** The fields that are not null: an absent field stays absent in the document, so that defaults are not written back. */
-function defined<T extends Record<string, unknown>>(fields: T): Defined<T> {
-  // The filter removes exactly what Defined takes out of the type.
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as Defined<T>
-}
-

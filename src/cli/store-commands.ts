@@ -174,7 +174,7 @@ async function createAdministrator(input: CommandInput, context: CliContext): Pr
   const made = await withStore<Readonly<Record<string, unknown>>>(
     context,
     async (own) => {
-      const sessions = new AdminSessions({ store: own.store.administrators, clock: context.clock, ids: context.ids })
+      const sessions = new AdminSessions({ store: own.store.administrators, events: own.store.events, clock: context.clock, ids: context.ids })
       const { id, email: kept, token } = await sessions.invite(email)
       await recordEvent(context, own, 'administrator.create', id, { email: kept })
       return { id, email: kept, link: `${base}/setup?token=${token}` }

@@ -132,6 +132,7 @@ function openRouterRecord(row: GenerationRow): Record<string, unknown> {
     service_tier: null,
     data_region: 'global',
     preset_id: null,
+    workspace_id: null,
     provider_responses: null,
     response_cache_source_id: null,
   }

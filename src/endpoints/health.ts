@@ -1,5 +1,6 @@
 import type { Principal } from '../access/principal.ts'
 import type { Catalog } from '../catalog/catalog.ts'
+import { ApiError } from '../errors.ts'
 import type { Route } from '../http/edge.ts'
 
 export interface HealthRoutePorts {
@@ -17,7 +18,10 @@ export function healthRoutes({ version, routes, catalog, ready }: HealthRoutePor
   return [
     open('/v1/health', () => ({ status: 200, body: { status: catalog.current().settings.maintenance === null ? 'ok' : 'maintenance', version, endpoints } })),
     open('/healthz', () => ({ status: 200, body: { status: 'ok' } })),
-    open('/readyz', () => (ready() ? { status: 200, body: { status: 'ready' } } : { status: 503, body: { status: 'draining' } })),
+    open('/readyz', () => {
+      if (!ready()) throw new ApiError('service_unavailable', 'Service is shutting down. Retry after 5 seconds', { retryAfterSeconds: 5 })
+      return { status: 200, body: { status: 'ready' } }
+    }),
   ]
 }
 

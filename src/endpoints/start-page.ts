@@ -13,7 +13,7 @@ const PAGE_HEADERS = Object.freeze({
 })
 
 export interface StartPagePorts {
-  readonly sessions: { setUp(token: string, email: string, password: string): Promise<string> }
+  readonly sessions: { setUp(request: { readonly token: string; readonly email: string; readonly password: string; readonly ip: string }): Promise<string> }
   /** null = from the request's Host. */
   readonly publicUrl: string | null
 }
@@ -28,7 +28,7 @@ export function startPageRoutes(ports: StartPagePorts): readonly Route<Principal
     handle: (call) => ({ status: 200, body: body(call), contentType, headers: PAGE_HEADERS }),
   })
   return [
-    get('/', 'text/html; charset=utf-8', (call) => startPage(ports.publicUrl ?? `http://${safeHost(call.request.headers.host)}`)),
+    get('/', 'text/html; charset=utf-8', (call) => startPage(publicAddress(ports.publicUrl, call))),
     get('/setup', 'text/html; charset=utf-8', () => SETUP_PAGE),
     get('/start.css', 'text/css; charset=utf-8', () => STYLE),
     get('/setup.js', 'text/javascript; charset=utf-8', () => SETUP_SCRIPT),
@@ -36,9 +36,10 @@ export function startPageRoutes(ports: StartPagePorts): readonly Route<Principal
   ]
 }
 
-/** Host is shown on the page alone and decides nothing; what is no host name is not shown. */
-function safeHost(host: string | undefined): string {
-  return host !== undefined && /^[A-Za-z0-9.[\]:-]{1,255}$/.test(host) ? host : '127.0.0.1:8080'
+/** The address for links. Host is only shown and decides nothing; what is no host name is not shown. */
+export function publicAddress(publicUrl: string | null, { request }: Pick<Call<Principal>, 'request'>): string {
+  const { host } = request.headers
+  return publicUrl ?? `http://${host !== undefined && /^[A-Za-z0-9.[\]:-]{1,255}$/.test(host) ? host : '127.0.0.1:8080'}`
 }
 
 async function setUp(ports: StartPagePorts, call: Call<Principal>): Promise<Reply> {
@@ -46,7 +47,7 @@ async function setUp(ports: StartPagePorts, call: Call<Principal>): Promise<Repl
   const foreign = site === undefined ? origin !== undefined && (!URL.canParse(origin) || new URL(origin).host !== host) : site !== 'same-origin'
   if (foreign) throw new ApiError('access_denied', 'The set-up page must be sent from this server’s own page')
   const body = isObject(call.json) ? call.json : {}
-  const session = await ports.sessions.setUp(textOf(body, 'token'), textOf(body, 'email'), textOf(body, 'password'))
+  const session = await ports.sessions.setUp({ token: textOf(body, 'token'), email: textOf(body, 'email'), password: textOf(body, 'password'), ip: call.clientIp })
   const secure = ports.publicUrl?.startsWith('https:') === true
   // A browser refuses a Secure cookie, and with it the __Host- prefix, on plain http.
   const cookie = `${secure ? '__Host-tg_sid' : 'tg_sid'}=${session}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${SESSION_SECONDS}${secure ? '; Secure' : ''}`

@@ -45,6 +45,7 @@ export class Ledger {
   readonly #ports: LedgerPorts
   #queue: Queued[] = []
   #writing: Promise<void> | null = null
+  #down = false
   readonly #running = new Set<string>()
   #periods: { readonly atMs: number; readonly timezone: string; readonly starts: PeriodStarts } | null = null
   #stops: (() => void)[] = []
@@ -119,7 +120,9 @@ export class Ledger {
 
   #submit(operation: LedgerOperation): Promise<LedgerOutcome> {
     // A settle or void is never refused: its hold is open and must end.
-    if (operation.op === 'hold' && this.#queue.length >= QUEUE_MAX) return Promise.reject(storeUnavailable(null))
+    // While the store is down one write at a time finds out whether it is back; holds do not wait behind it.
+    const full = this.#queue.length >= QUEUE_MAX || (this.#down && this.#writing !== null)
+    if (operation.op === 'hold' && full) return Promise.reject(storeUnavailable(null))
     return new Promise((resolve, reject) => {
       this.#queue.push({ operation, giveUpAtMs: null, resolve, reject })
       this.#writing ??= this.#drain()
@@ -153,6 +156,7 @@ export class Ledger {
       await this.#splitOrFail(batch, thrown)
       return
     }
+    this.#down = false
     for (const [index, queued] of batch.entries()) {
       const outcome = outcomes[index]
       if (outcome !== undefined) queued.resolve(outcome)
@@ -179,6 +183,7 @@ export class Ledger {
    * again until its time is over, since by then the answer exists and its id makes the repeat harmless.
    */
   async #outlast(batch: readonly Queued[], thrown: StoreUnavailableError): Promise<void> {
+    this.#down = true
     const nowMs = this.#ports.clock.monotonic()
     const waiting: Queued[] = []
     for (const queued of batch) {

@@ -1,4 +1,4 @@
-import { ApiError, asApiError } from '../errors.ts'
+import { asApiError, type ApiError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { BillingBasis, GenerationRecord, GenerationStatus } from '../ledger/generation-record.ts'
