@@ -1,13 +1,21 @@
-import type { CatalogDocument } from './document.ts'
+import type { CatalogDocument, ModelEntry } from './document.ts'
 
 /** Readable lines of what changes from one document to the other; credentials are never shown. */
 export function difference(before: CatalogDocument, after: CatalogDocument): readonly string[] {
   return [
-    ...(before.bundled === after.bundled ? [] : [`~ bundled ${before.bundled} → ${after.bundled}`]),
+    ...(before.bundled === after.bundled ? [] : [`~ bundled: ${before.bundled} → ${after.bundled}`]),
     ...fieldLines('settings', before.settings, after.settings),
     ...entryLines('provider', new Map(Object.entries(before.providers)), new Map(Object.entries(after.providers))),
-    ...entryLines('model', new Map(before.models.map((model) => [model.id, model])), new Map(after.models.map((model) => [model.id, model]))),
+    ...entryLines('model', modelsById(before), modelsById(after)),
   ]
+}
+
+/** Endpoints become fields named by what they are, so that a changed price is one line and not two lists. */
+function modelsById({ models }: CatalogDocument): ReadonlyMap<string, object> {
+  return new Map(models.map((model: ModelEntry) => {
+    const { endpoints, ...fields } = model
+    return [model.id, { ...fields, ...Object.fromEntries(endpoints.map((endpoint) => [`endpoint ${endpoint.provider}/${endpoint.model}`, endpoint])) }]
+  }))
 }
 
 function entryLines(kind: string, before: ReadonlyMap<string, object>, after: ReadonlyMap<string, object>): string[] {
@@ -27,10 +35,23 @@ function fieldLines(title: string, before: object, after: object): string[] {
   const now = new Map<string, unknown>(Object.entries(after))
   const lines: string[] = []
   for (const field of new Set([...old.keys(), ...now.keys()])) {
-    const was = JSON.stringify(old.get(field)) ?? 'absent'
-    const is = JSON.stringify(now.get(field)) ?? 'absent'
-    if (was === is) continue
-    lines.push(field === 'api_key' ? `~ ${title}: api_key changed` : `~ ${title}: ${field} ${was} → ${is}`)
+    const was = old.get(field)
+    const is = now.get(field)
+    if (isMap(was) && isMap(is)) lines.push(...fieldLines(`${title}: ${field}`, was, is))
+    else if (isMap(is) && field.startsWith('endpoint ')) lines.push(`+ ${title}: ${field}`)
+    else if (isMap(was) && field.startsWith('endpoint ')) lines.push(`- ${title}: ${field}`)
+    else if (shown(was) === shown(is)) continue
+    else lines.push(field === 'api_key' ? `~ ${title}: api_key changed` : `~ ${title}: ${field} ${shown(was)} → ${shown(is)}`)
   }
   return lines
+}
+
+function isMap(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Decimals are texts in the document and read best as they stand in the file. */
+function shown(value: unknown): string {
+  if (value === undefined) return 'absent'
+  return typeof value === 'string' && /^\d+(\.\d+)?$/.test(value) ? value : JSON.stringify(value)
 }

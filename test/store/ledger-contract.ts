@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError } from '../../src/errors.ts'
+import { LedgerBatch } from '../../src/ledger/ledger-core.ts'
+import type { LedgerChanges, LedgerRows } from '../../src/ledger/ledger-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { Bench, newId, NOON_MS, TestClock } from './ledger-fixture.ts'
 
@@ -115,6 +117,13 @@ function settleTests(money: Money): void {
     assert.deepEqual(await bench.settle(customer, id, 25n * RUB), { status: 'settled', chargedMicro: 10n * RUB, shortfallMicro: 15n * RUB })
     assert.deepEqual(await bench.money(customer.accountId), { available: 0n, held: 0n })
     assert.equal((await bench.store.generations.get(id))?.shortfallMicro, 15n * RUB)
+  })
+
+  money('a cost above the hold takes no more than is available, also where the key limit leaves more', async (bench) => {
+    const customer = await bench.customer(10n * RUB, { limitMicro: 50n * RUB })
+    const id = newId('gen-')
+    await bench.hold(customer, 4n * RUB, id)
+    assert.deepEqual(await bench.settle(customer, id, 25n * RUB), { status: 'settled', chargedMicro: 10n * RUB, shortfallMicro: 15n * RUB })
   })
 
   money('a cost above the hold does not touch what other requests hold', async (bench) => {
@@ -251,6 +260,26 @@ function leaseTests(money: Money): void {
     assert.deepEqual(await bench.void(customer, id, 5n), { status: 'replayed' })
     assert.deepEqual(await bench.settle(customer, id, 3n), { status: 'not_open', state: 'voided' })
     assert.equal((await bench.store.generations.list({ accountId: customer.accountId, limit: 10, offset: 0 })).total, 1)
+  })
+
+  money('a hold that is renewed after a sweeper found it overdue is kept', async (bench) => {
+    const customer = await bench.customer(10n * RUB)
+    const id = newId('gen-')
+    await bench.hold(customer, 4n * RUB, id)
+    bench.clock.advance(61_000)
+    const overdue = await bench.store.ledger.openHolds(bench.clock.now())
+    assert.deepEqual(overdue.map((hold) => hold.id), [id])
+    await bench.ledger.renew()
+    const expire = { op: 'expire', generationId: id, atMs: bench.clock.now() } as const
+    const outcomes: unknown[] = []
+    const decide = (rows: LedgerRows): LedgerChanges => {
+      const batch = new LedgerBatch(rows)
+      outcomes.push(batch.apply(expire))
+      return batch.changes()
+    }
+    await bench.store.ledger.commit([expire], decide, true)
+    assert.deepEqual(outcomes, [{ status: 'kept' }])
+    assert.deepEqual(await bench.money(customer.accountId), { available: 6n * RUB, held: 4n * RUB })
   })
 
   money('a running hold is renewed and never expires; a settled one is renewed no more', async (bench) => {

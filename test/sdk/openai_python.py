@@ -1,0 +1,56 @@
+"""Contract checks of the official Python client against a running server: BASE_URL and API_KEY in the environment."""
+import os
+
+import openai
+
+client = openai.OpenAI(base_url=os.environ["BASE_URL"], api_key=os.environ["API_KEY"], max_retries=0)
+HELLO = [{"role": "user", "content": "Hello"}]
+passed = 0
+
+
+def check(name, holds):
+    global passed
+    assert holds, name
+    passed += 1
+
+
+check("models.list", [model.id for model in client.models.list()] == ["sandbox/chat"])
+check("models.retrieve", client.models.retrieve("sandbox/chat").owned_by == "sandbox")
+
+answer = client.chat.completions.create(model="sandbox/chat", messages=HELLO)
+check("chat text", answer.choices[0].message.content == "Hello from the sandbox. You said: Hello")
+check("chat cost", answer.usage.model_dump()["cost"] == 0.00051)
+
+text, usage = "", None
+for chunk in client.chat.completions.create(model="sandbox/chat", messages=HELLO, stream=True, stream_options={"include_usage": True}):
+    if chunk.choices:
+        text += chunk.choices[0].delta.content or ""
+    usage = chunk.usage or usage
+check("stream text", text == "Hello from the sandbox. You said: Hello")
+check("stream usage", usage.completion_tokens == 7)
+
+tools = [{"type": "function", "function": {"name": "weather", "parameters": {"type": "object"}}}]
+called = client.chat.completions.create(model="sandbox/chat", messages=HELLO, tools=tools, tool_choice="required")
+check("tool call", called.choices[0].message.tool_calls[0].function.name == "weather")
+
+
+def raises(kind, **changes):
+    try:
+        client.with_options(**changes.pop("options", {})).chat.completions.create(**{"model": "sandbox/chat", "messages": HELLO, **changes})
+    except kind as error:
+        return error
+    return None
+
+
+check("401", raises(openai.AuthenticationError, options={"api_key": "sk-tg-wrong"}) is not None)
+check("400", raises(openai.BadRequestError, model="no/such") is not None)
+failed = raises(openai.InternalServerError, messages=[{"role": "user", "content": "sandbox: status=500"}])
+check("502", failed is not None and failed.status_code == 502)
+
+try:
+    list(client.chat.completions.create(model="sandbox/chat", messages=[{"role": "user", "content": "sandbox: error=2 words=5"}], stream=True))
+    check("mid-stream error is raised", False)
+except openai.APIError:
+    check("mid-stream error is raised", True)
+
+print(passed)
