@@ -135,7 +135,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   const supportedEndpoints = Object.values(KINDS).map(({ endpointName, modelType }) => ({ endpointName, modelType }))
   const routes: Route<Principal>[] = [
     ...paidRoutes({ relay, sse }),
-    ...modelRoutes({ catalog, health, supportedEndpoints }),
+    ...modelRoutes({ catalog, health, supportedEndpoints, parametersOf: (name) => adapters.get(name)?.supportedParameters ?? [] }),
     ...accountRoutes({ store, catalog, clock, periods }),
     ...generationRoutes({ store }),
     ...streamRoutes({ attach: (call, id, after) => attachStream({ relay, sse }, call, id, after), find: (accountId, id) => relay.streams.find(accountId, id) }),

@@ -3,7 +3,6 @@ import type { ChatAnswer, ChunkIdentity, StreamEnd } from '../kinds/chat-answer.
 import type { ChatRequest } from '../kinds/chat-request.ts'
 
 /** The shapes of an answer belong to the kind, which renders them; adapters and the relay take them from here. */
-export type { ChatAnswer, ChunkIdentity, FinishReason, StreamEnd, UsageReport } from '../kinds/chat-answer.ts'
 
 /** Why an attempt failed, already stripped of anything of the operator's; the relay decides on fallback and status. */
 export interface AttemptFailure {

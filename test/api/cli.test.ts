@@ -1,0 +1,198 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { openCore } from '../../src/app.ts'
+import { runCommand } from '../../src/cli/run-command.ts'
+import { parseWrappingKeys } from '../../src/ledger/seal.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import { randomIds } from '../../src/lib/ids.ts'
+import { startTollgate, type Tollgate } from '../harness/server.ts'
+
+const KEK = Buffer.alloc(32, 'k').toString('base64')
+const CATALOGUE = `
+providers:
+  acme: { adapter: openai, base_url: "https://api.acme.example/v1", api_key: "\${ACME_KEY}" }
+models:
+  - id: acme/small
+    type: chat
+    context_length: 8000
+    endpoints:
+      - { provider: acme, model: small, price: { currency: RUB, prompt: 10, completion: 20.5 } }
+`
+
+interface Outcome {
+  readonly code: number
+  readonly out: string
+  readonly err: string
+}
+
+let tollgate: Tollgate
+let directory: string
+
+before(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'tollgate-cli-'))
+  writeFileSync(join(directory, 'catalogue.yaml'), CATALOGUE)
+  tollgate = await startTollgate({ env: { TOLLGATE_KEK: KEK } })
+})
+
+after(async () => {
+  await tollgate.stop()
+  rmSync(directory, { recursive: true, force: true })
+})
+
+async function run(argv: readonly string[], env: Record<string, string> = {}): Promise<Outcome> {
+  const out: string[] = []
+  const err: string[] = []
+  const code = await runCommand(argv, {
+    version: '1.2.3', env, clock: systemClock, ids: randomIds(), adapters: new Set(['openai', 'sandbox']),
+    stdout: (text) => out.push(text), stderr: (text) => err.push(text), start: async () => 0,
+    open: (config) => openCore({ config, env, wrappingKeys: parseWrappingKeys(KEK) ?? [] }),
+  })
+  return { code, out: out.join('\n'), err: err.join('\n') }
+}
+
+/** As an operator beside the running server, whose embedded store is locked. */
+function beside(argv: readonly string[], env: Record<string, string> = {}): Promise<Outcome> {
+  return run(argv, { TOLLGATE_DATA: tollgate.dataDir, TOLLGATE_URL: tollgate.url, TOLLGATE_ADMIN_TOKEN: tollgate.adminToken, ...env })
+}
+
+/** On a store of its own, without any server. */
+function alone(argv: readonly string[], env: Record<string, string> = {}): Promise<Outcome> {
+  return run(argv, { TOLLGATE_DATA: join(directory, 'data'), ...env })
+}
+
+async function json(argv: readonly string[]): Promise<Record<string, unknown>> {
+  const { code, out, err } = await beside([...argv, '--json'])
+  assert.equal(code, 0, err)
+  assert.equal(out.split('\n').length, 1)
+  return JSON.parse(out)
+}
+
+test('--help works everywhere and answers 0', async () => {
+  const commands = ['start', 'check', 'apply', 'export', 'migrate', 'audit', 'admin create', 'kek rotate', 'topup', ...['create', 'list', 'show', 'update'].map((verb) => `account ${verb}`), ...['create', 'list', 'update', 'delete'].map((verb) => `key ${verb}`)]
+  const general = await run(['--help'])
+  for (const command of commands) {
+    const help = await run([...command.split(' '), '--help'])
+    assert.equal(help.code, 0)
+    assert.match(help.out, new RegExp(`^Usage: tollgate ${command}`))
+    assert.ok(general.out.includes(`tollgate ${command}`), command)
+  }
+  for (const family of ['account', 'key', 'admin', 'kek']) assert.match((await run([family, '--help'])).out, new RegExp(`tollgate ${family} `))
+  assert.deepEqual(await run(['--version']), { code: 0, out: '1.2.3', err: '' })
+})
+
+for (const [argv, expected] of [
+  [['frobnicate'], /unknown command 'frobnicate'.*start, check/],
+  [['account'], /account needs one of: create, list, show, update/],
+  [['account', 'destroy'], /unknown command 'account destroy'/],
+  [['audit', '--loud'], /Unknown option '--loud'.*--since/],
+  [['audit', '--since'], /--since.*argument missing/],
+  [['audit', '--since', 'tomorrow-ish'], /--since must be an ISO time.*tomorrow-ish/],
+  [['apply'], /FILE is missing/],
+  [['apply', 'a', 'b'], /'b' is one argument too many/],
+  [['apply', '/nowhere/tollgate.yaml'], /\/nowhere\/tollgate\.yaml: no such file/],
+  [['check', '/nowhere/tollgate.yaml'], /no such file/],
+  [['topup', 'acc_1', '5'], /--reference is missing/],
+  [['topup', 'acc_1', '0', '--reference', 'r'], /AMOUNT must be above 0/],
+  [['topup', 'acc_1', '0.0000001', '--reference', 'r'], /at most 6 decimals/],
+  [['topup', 'acc_1', '9000000000.000001', '--reference', 'r'], /AMOUNT must be an amount/],
+  [['account', 'create'], /NAME is missing/],
+  [['account', 'update', 'acc_1'], /Nothing to change/],
+  [['account', 'update', 'acc_1', '--rate-limit', 'fast'], /--rate-limit must be requests\/seconds/],
+  [['key', 'update', 'key_1', '--disabled', 'maybe'], /--disabled must be true or false/],
+] as const) {
+  test(`tollgate ${argv.join(' ')}: one line that says what was expected, exit 2`, async () => {
+    const { code, out, err } = await beside(argv)
+    assert.deepEqual([code, out], [2, ''])
+    assert.match(err, expected)
+    assert.equal(err.split('\n').length, 1, err)
+  })
+}
+
+test('a malformed setting stops a command that opens the store, but no thin client', async () => {
+  const broken = await alone(['migrate'], { PORT: 'http' })
+  assert.equal(broken.code, 2)
+  assert.match(broken.err, /PORT/)
+  assert.equal((await beside(['account', 'list'], { PORT: 'http' })).code, 0)
+})
+
+test('thin clients manage accounts, keys and money of the running server', async () => {
+  const account = await json(['account', 'create', 'By hand', '--email', 'h@example.com', '--rate-limit', '40/10'])
+  assert.deepEqual([account['name'], account['email'], account['rate_limit']], ['By hand', 'h@example.com', { requests: 40, window: 10 }])
+  const id = String(account['id'])
+  assert.equal((await json(['topup', id, '12.5', '--reference', 'cli-1', '--reason', 'cash']))['balance'], 12.5)
+  assert.equal((await json(['topup', id, '12.5', '--reference', 'cli-1']))['balance'], 12.5)
+  const conflict = await beside(['topup', id, '13', '--reference', 'cli-1'])
+  assert.deepEqual([conflict.code, conflict.out], [1, ''])
+  assert.match(conflict.err, /cli-1/)
+  const changed = await json(['account', 'update', id, '--status', 'locked', '--rate-limit', 'none', '--allowed-models', 'a/b,c/d'])
+  assert.deepEqual([changed['status'], changed['rate_limit'], changed['allowed_models']], ['locked', null, ['a/b', 'c/d']])
+  await json(['account', 'update', id, '--status', 'active', '--allowed-models', 'none'])
+  const shown = await beside(['account', 'show', id])
+  assert.match(shown.out, /^name +By hand$/m)
+  assert.match((await beside(['account', 'list', '--query', 'By h'])).out, new RegExp(`^id .*\\n${id} `))
+
+  const key = await json(['key', 'create', id, 'backend', '--limit', '10', '--limit-reset', 'daily'])
+  assert.match(String(key['key']), /^sk-tg-/)
+  const balance = await tollgate.request('GET', '/v1/user/balance', { key: String(key['key']) })
+  assert.deepEqual([balance.body.user, balance.body.balance], [id, 12.5])
+  assert.equal((await json(['key', 'update', String(key['id']), '--disabled', 'true', '--limit', 'none']))['disabled'], true)
+  assert.match((await beside(['key', 'list', id])).out, /backend/)
+  assert.deepEqual(await json(['key', 'delete', String(key['id'])]), { id: key['id'], deleted: true })
+  assert.match((await beside(['key', 'delete', String(key['id'])])).err, /not found/)
+})
+
+test('without a token, a server or the right token a thin client says so in one line, exit 1', async () => {
+  for (const [env, expected] of [
+    [{ TOLLGATE_ADMIN_TOKEN: '' }, /TOLLGATE_ADMIN_TOKEN/],
+    [{ TOLLGATE_ADMIN_TOKEN: 'w'.repeat(40) }, /admin API needs/],
+    [{ TOLLGATE_URL: 'http://127.0.0.1:1' }, /No server answers at http:\/\/127\.0\.0\.1:1/],
+  ] as const) {
+    const { code, err } = await beside(['account', 'list'], env)
+    assert.equal(code, 1)
+    assert.match(err, expected)
+    assert.equal(err.split('\n').length, 1)
+  }
+})
+
+for (const [name, command] of [['the store itself', alone], ['the server that holds it', beside]] as const) {
+  test(`check, apply, export, audit, kek and admin work through ${name}`, async () => {
+    const file = join(directory, 'catalogue.yaml')
+    const env = { ACME_KEY: 'secret-acme-key-1234' }
+    assert.deepEqual((await command(['check', file], env)).code, 0)
+    const unset = await command(['check', file])
+    assert.equal(unset.code, 2)
+    assert.match(unset.err, /catalogue\.yaml:3: .*ACME_KEY is not set/)
+    const dry = await command(['apply', file, '--dry-run'], env)
+    assert.equal(dry.code, 0, dry.err)
+    assert.match(dry.out, /\+ provider acme\n\+ model acme\/small/)
+    assert.doesNotMatch((await command(['export'], env)).out, /acme/)
+    const applied = await command(['apply', file], env)
+    assert.equal(applied.code, 0, applied.err)
+    assert.match(applied.out, /\+ model acme\/small[\s\S]*Applied 2 changes$/)
+    assert.equal((await command(['apply', file], env)).out, 'No difference')
+    const exported = await command(['export'])
+    assert.match(exported.out, /id: acme\/small/)
+    assert.doesNotMatch(exported.out, /secret-acme|1234|sandbox/)
+    const rotated = await command(['kek', 'rotate'])
+    assert.deepEqual([rotated.code, rotated.out], [0, 'Wrapped 1 credentials anew'], rotated.err)
+    const audit = await command(['audit', '--json', '--since', '2026-01-01'])
+    assert.deepEqual([audit.code, JSON.parse(audit.out).violations], [0, 0], audit.err)
+    assert.match((await command(['audit'])).out, /^ok +I1 [\s\S]*\n0 violations$/)
+    const admin = await command(['admin', 'create', 'cli@example.com', '--json'])
+    assert.equal(admin.code, 0, admin.err)
+    assert.match(JSON.parse(admin.out).link, /^http:\/\/127\.0\.0\.1:\d+\/setup\?token=[A-Za-z0-9_-]{43}$/)
+    assert.equal((await command(['admin', 'create', 'nobody'])).code, 1)
+  })
+}
+
+test('a locked store and no token: one line that names both ways out', async () => {
+  const { code, err } = await beside(['audit'], { TOLLGATE_ADMIN_TOKEN: '' })
+  assert.ok(code === 1 || code === 2)
+  assert.match(err, /TOLLGATE_ADMIN_TOKEN/)
+  const held = await run(['migrate'], { TOLLGATE_DATA: tollgate.dataDir })
+  assert.equal(held.code, 1)
+  assert.match(held.err, /in use by another Tollgate process/)
+})

@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { codeOnly, findCycle, reachableFrom, readSourceFile, readSourceTree, unitOf, withoutComments, type SourceFile } from './harness/source-tree.ts'
+
+const BASE = ['lib', 'errors', 'money', 'meters']
+const FREE_OF_RELAY = [...BASE, 'http', 'store', 'kinds', 'catalog', 'ledger', 'usage', 'access', 'plan']
+
+/**
+ * The architecture: which folder of `src` may name which, types included. A row is widened by a decision written
+ * into docs/decisions, never in passing.
+ */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  lib: [],
+  errors: ['lib'],
+  money: ['lib'],
+  meters: ['lib', 'money'],
+  http: ['lib', 'errors'],
+  store: [...BASE, 'ledger', 'catalog'],
+  kinds: BASE,
+  ledger: [...BASE, 'store'],
+  catalog: [...BASE, 'store', 'ledger'],
+  usage: [...BASE, 'store'],
+  access: [...BASE, 'store', 'http', 'catalog', 'ledger'],
+  plan: [...BASE, 'catalog', 'kinds'],
+  providers: [...BASE, 'catalog', 'kinds'],
+  relay: [...BASE, 'catalog', 'kinds', 'ledger', 'usage', 'access', 'plan', 'providers'],
+  endpoints: FREE_OF_RELAY,
+  cabinet: FREE_OF_RELAY,
+  admin: [...FREE_OF_RELAY, 'endpoints'],
+  'paid-routes': [...FREE_OF_RELAY, 'relay'],
+  config: ['lib', 'http', 'ledger'],
+  cli: [...BASE, 'config', 'store', 'catalog', 'ledger', 'kinds', 'admin'],
+  app: [...FREE_OF_RELAY, 'config', 'providers', 'relay', 'endpoints', 'cabinet', 'admin', 'paid-routes'],
+  main: [...BASE, 'config', 'store', 'catalog', 'ledger', 'access', 'providers', 'cli', 'app'],
+}
+
+/** Where only types may be named, so that running the one never loads the other. */
+const TYPES_ONLY: readonly (readonly [string, string])[] = [['store', 'catalog'], ['access', 'ledger'], ['access', 'catalog']]
+
+const LINES_MAX = 500
+const FUNCTION_LINES_MAX = 70
+
+interface BannedCall {
+  readonly what: string
+  readonly pattern: RegExp
+  readonly why: string
+  /** Files that may, each with the reason. */
+  readonly except?: Readonly<Record<string, string>>
+}
+
+const BANNED_CALLS: readonly BannedCall[] = [
+  { what: 'eval', pattern: /(?<![\w.])eval\s*\(/, why: 'no text is ever run as code' },
+  { what: 'new Function', pattern: /\bnew\s+Function\b/, why: 'no text is ever run as code' },
+  {
+    what: 'global fetch',
+    pattern: /(?<![\w.#])fetch\s*\(/,
+    why: "it inflates, follows redirects and costs several times the CPU of undici's dispatcher",
+    except: { 'src/endpoints/start-page-text.ts': 'the script of a page, run by the browser' },
+  },
+  {
+    what: 'Math.random',
+    pattern: /\bMath\.random\b/,
+    why: 'its numbers can be guessed: ids come from lib/ids.ts',
+    except: { 'src/plan/token-count.ts': 'picks which texts are measured again; nobody gains by guessing it' },
+  },
+  { what: 'parseFloat', pattern: /\bparseFloat\s*\(/, why: 'a float never touches money: money.ts reads decimals exactly' },
+  { what: 'console', pattern: /\bconsole\.\w+/, why: 'main gives the log; nothing else prints' },
+  { what: 'TLS verification off', pattern: /rejectUnauthorized\s*:\s*false|NODE_TLS_REJECT_UNAUTHORIZED/, why: 'an upstream that cannot be verified is not the upstream' },
+  { what: 'a spread or assign of parsed JSON', pattern: /(?:\.\.\.|Object\.assign\([^)]*)\s*JSON\.parse\(/, why: "a parsed body's keys are the sender's: objects are rebuilt field by field" },
+]
+
+const BANNED_MODULES: Readonly<Record<string, string>> = {
+  'node:vm': 'no text is ever run as code',
+  vm: 'no text is ever run as code',
+  'node:child_process': 'the server starts no commands',
+  child_process: 'the server starts no commands',
+}
+
+const SQL = /\b(?:SELECT\s[\s\S]{1,200}?\sFROM|INSERT\s+INTO|UPDATE\s+\w+\s+SET|DELETE\s+FROM|CREATE\s+(?:TABLE|INDEX|TRIGGER)|ALTER\s+TABLE)\s/
+/** A value put into SQL text by `+` instead of a parameter. */
+const JOINED_SQL = /(?:WHERE|VALUES|SET|LIKE)\b[^'"`\n]*['"`]\s*\+/
+
+const files = readSourceTree('src', 'test', 'bench')
+const source = [...files.values()].filter(({ path }) => path.startsWith('src/'))
+const product = source.filter(({ path }) => !path.endsWith('.test.ts'))
+
+/** `path:line: what` of every match that no exception covers. */
+function offences(ban: BannedCall, among: readonly SourceFile[]): string[] {
+  return among.flatMap(({ path, text }) => {
+    if (ban.except?.[path] !== undefined) return []
+    return codeOnly(text).split('\n').flatMap((line, index) => (ban.pattern.test(line) ? [`${path}:${index + 1}: ${ban.what}: ${ban.why}`] : []))
+  })
+}
+
+function forbiddenImports(among: readonly SourceFile[]): string[] {
+  return among.flatMap(({ path, imports }) => {
+    const unit = unitOf(path)
+    const allowed = MAY_IMPORT[unit]
+    if (allowed === undefined) return [`${path}: folder '${unit}' has no row in MAY_IMPORT`]
+    return imports.filter((other) => unitOf(other) !== unit && !allowed.includes(unitOf(other))).map((other) => `${path} imports ${other}`)
+  })
+}
+
+test('imports follow the architecture: each folder names only those below it', () => {
+  assert.deepEqual(forbiddenImports(product), [])
+})
+
+test('tests beside the code may name what their folder may, and test/harness', () => {
+  const beside = source.filter(({ path }) => path.endsWith('.test.ts')).map((file) => ({ ...file, imports: file.imports.filter((other) => other.startsWith('src/')) }))
+  assert.deepEqual(forbiddenImports(beside.filter(({ path }) => path.split('/').length > 2)), [])
+})
+
+test('a folder that may name only types of another loads nothing of it', () => {
+  const loads = product.flatMap(({ path, runtimeImports }) =>
+    runtimeImports.filter((other) => TYPES_ONLY.some(([from, to]) => unitOf(path) === from && unitOf(other) === to)).map((other) => `${path} loads ${other}`),
+  )
+  assert.deepEqual(loads, [])
+})
+
+test('every import names a file that exists, with its extension', () => {
+  const missing = [...files.values()].flatMap(({ path, imports }) => imports.filter((other) => other.startsWith('src/') && !files.has(other)).map((other) => `${path} imports ${other}`))
+  assert.deepEqual(missing, [])
+})
+
+test('no file imports itself through others at run time', () => {
+  const edges = new Map([...files.values()].map(({ path, runtimeImports }) => [path, runtimeImports]))
+  assert.equal(findCycle(edges)?.join(' → ') ?? null, null)
+})
+
+test('no dead file: all of src is reached from main.ts, except what only tests use', () => {
+  const live = reachableFrom(['src/main.ts'], files)
+  const tested = reachableFrom([...files.keys()].filter((path) => path.endsWith('.test.ts')), files)
+  const isFixture = (path: string): boolean => path.endsWith('-fixture.ts') && tested.has(path)
+  assert.deepEqual(product.map(({ path }) => path).filter((path) => !live.has(path) && !isFixture(path)), [])
+})
+
+test('no product code imports a test, a fixture or the harness', () => {
+  const wrong = product
+    .filter(({ path }) => !path.endsWith('-fixture.ts'))
+    .flatMap(({ path, imports }) => imports.filter((other) => !other.startsWith('src/') || /(?:\.test|-fixture)\.ts$/.test(other)).map((other) => `${path} imports ${other}`))
+  assert.deepEqual(wrong, [])
+})
+
+test(`no file is longer than ${LINES_MAX} lines`, () => {
+  const long = [...files.values()].map(({ path, text }) => ({ path, lines: text.split('\n').length - 1 })).filter(({ lines }) => lines > LINES_MAX)
+  assert.deepEqual(long, [])
+})
+
+test(`no function of the product is longer than ${FUNCTION_LINES_MAX} lines`, () => {
+  assert.deepEqual(product.flatMap(longFunctions), [])
+})
+
+/** Functions and methods whose head and closing brace stand alone on their lines at the same indentation. */
+function longFunctions({ path, text }: SourceFile): string[] {
+  const lines = withoutComments(text).split('\n')
+  return lines.flatMap((line, index) => {
+    const head = /^( *)(?:export )?(?:async )?(?:function\b.*|(?:get |static )*#?\w+\(.*\)(?:: .*)?) \{$/.exec(line)
+    if (head === null || /^ *(?:if|for|while|switch|catch)\b/.test(line)) return []
+    const end = lines.indexOf(`${head[1]}}`, index)
+    return end - index + 1 > FUNCTION_LINES_MAX ? [`${path}:${index + 1}: ${end - index + 1} lines`] : []
+  })
+}
+
+test('only main.ts touches the process', () => {
+  const ban = { what: 'process', pattern: /(?<![\w.'#])process\./, why: 'settings and signals are given by main.ts' }
+  assert.deepEqual(offences(ban, product.filter(({ path }) => path !== 'src/main.ts')), [])
+})
+
+for (const ban of BANNED_CALLS) {
+  test(`banned in src: ${ban.what}, since ${ban.why}`, () => {
+    assert.deepEqual(offences(ban, product), [])
+    for (const path of Object.keys(ban.except ?? {})) assert.ok(ban.pattern.test(files.get(path)?.text ?? ''), `${path} no longer needs its exception`)
+  })
+}
+
+test('banned modules are not loaded', () => {
+  assert.deepEqual(product.flatMap(({ path, packages }) => packages.filter((name) => BANNED_MODULES[name] !== undefined).map((name) => `${path}: ${name}: ${BANNED_MODULES[name]}`)), [])
+})
+
+test('SQL stands in the store alone, and no value is joined into its text', () => {
+  const outside = product.filter(({ path, text }) => unitOf(path) !== 'store' && SQL.test(withoutComments(text))).map(({ path }) => path)
+  assert.deepEqual(outside, [])
+  const joined = product.filter(({ text }) => JOINED_SQL.test(withoutComments(text))).map(({ path }) => path)
+  assert.deepEqual(joined, [])
+})
+
+test('the rules above see what they are for', () => {
+  const seen = (text: string): string[] => BANNED_CALLS.flatMap((ban) => offences(ban, [readSourceFile('src/lib/x.ts', text)]))
+  for (const text of ['eval(text)', 'new Function(a)', 'await fetch(url)', 'Math.random()', 'parseFloat(a)', 'console.log(a)', 'const o = { rejectUnauthorized: false }', 'const o = { ...JSON.parse(body) }']) {
+    assert.equal(seen(text).length, 1, text)
+  }
+  assert.deepEqual(seen("// eval(x)\nconst said = 'fetch(x)' /* console.log */\nthis.#fetch(x)\n"), [])
+  assert.deepEqual(forbiddenImports([readSourceFile('src/providers/x.ts', "import type { A } from '../ledger/ledger.ts'\n")]), ['src/providers/x.ts imports src/ledger/ledger.ts'])
+  assert.deepEqual(forbiddenImports([readSourceFile('src/relay/x.ts', "import {\n  a,\n} from '../store/store.ts'\n")]), ['src/relay/x.ts imports src/store/store.ts'])
+  assert.deepEqual(findCycle(new Map([['a', ['b']], ['b', ['c']], ['c', ['b']]])), ['b', 'c', 'b'])
+  assert.ok(SQL.test('`SELECT a FROM b `'))
+  const long = ['function f(): void {', ...Array.from({ length: FUNCTION_LINES_MAX }, () => '  g()'), '}', ''].join('\n')
+  assert.deepEqual(longFunctions(readSourceFile('src/lib/x.ts', long)), [`src/lib/x.ts:1: ${FUNCTION_LINES_MAX + 2} lines`])
+})
