@@ -66,6 +66,12 @@ async function answer(ports: PaidRoutePorts, call: Call<Principal>, request: Ret
     call.log.finish(200)
     return HIJACKED
   }
+  if (result.error === null && result.body === null) {
+    // Cancelled before a first byte: there is no answer, and no clean end may look like one.
+    call.log.finish(200)
+    response.socket?.resetAndDestroy()
+    return HIJACKED
+  }
   return replyOf(generation, result)
 }
 

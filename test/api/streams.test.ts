@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { request } from 'undici'
+import { foldStream } from '../harness/chat-fold.ts'
+import { startTollgate, type Tollgate } from '../harness/server.ts'
+
+let tollgate: Tollgate
+
+before(async () => {
+  tollgate = await startTollgate({
+    catalog: `
+stream_resume: { grace: 1, retention: 300 }
+providers:
+  keeps: { name: Keeps billing, adapter: sandbox, cancel_stops_billing: false, timeouts: { progress: 1 } }
+models:
+  - { id: test/keeps, type: chat, context_length: 128000, endpoints: [{ provider: keeps, model: chat, price: { currency: RUB, prompt: 15, completion: 60 } }] }
+`,
+  })
+})
+
+after(() => tollgate.stop())
+
+function body(model: string, line: string): string {
+  return JSON.stringify({ model, stream: true, messages: [{ role: 'user', content: `Hello\nsandbox: ${line}` }] })
+}
+
+/** Reads a stream until it has seen `events` of them, then leaves without a word. */
+async function leaveAfter(key: string, model: string, line: string, events: number, headers: Record<string, string> = {}): Promise<{ readonly text: string; readonly id: string }> {
+  const answer = await request(`${tollgate.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
+    body: body(model, line),
+  })
+  let text = ''
+  for await (const piece of answer.body) {
+    text += String(piece)
+    if (text.split('\n\n').length > events) break
+  }
+  answer.body.destroy()
+  answer.body.on('error', () => undefined)
+  return { text, id: String(answer.headers['x-generation-id']) }
+}
+
+/** The log row once it is there. */
+async function logged(key: string, id: string): Promise<Record<string, unknown>> {
+  for (let tries = 0; tries < 200; tries += 1) {
+    const page = await tollgate.request('GET', `/v1/generation?generation_id=${id}`, { key })
+    if (page.body.total === 1) return page.body.logs[0]
+    await new Promise((resolve) => setTimeout(resolve, 25))
+  }
+  return assert.fail(`no log row of ${id}`)
+}
+
+test('a client that leaves a provider which stops billing is charged for what came, and no more', async () => {
+  const { key } = await tollgate.createAccount()
+  const { id } = await leaveAfter(key, 'sandbox/chat', 'words=400 gap_ms=10', 6)
+  const row = await logged(key, id)
+  assert.equal(row['status'], 'cancelled')
+  assert.equal(row['billing_basis'], 'counted')
+  assert.ok(Number(row['output_tokens']) >= 4 && Number(row['output_tokens']) < 100, String(row['output_tokens']))
+  assert.ok(Number(row['total_cost']) > 0)
+  const balance = await tollgate.request('GET', '/v1/user/balance', { key })
+  assert.equal(balance.body.reserved, 0)
+})
+
+test('a client that leaves a provider which keeps billing is charged by the real usage at the end', async () => {
+  const { key } = await tollgate.createAccount()
+  const { id } = await leaveAfter(key, 'test/keeps', 'words=40 gap_ms=5 usage=11,40', 6)
+  const row = await logged(key, id)
+  assert.equal(row['status'], 'cancelled')
+  assert.equal(row['billing_basis'], 'drained')
+  assert.equal(row['total_cost'], (11 * 15 + 40 * 60) / 1e6)
+})
+
+test('a stream with X-Request-Id is numbered, survives the disconnect and is resumed from where the client was', async () => {
+  const { key } = await tollgate.createAccount()
+  const { text, id } = await leaveAfter(key, 'sandbox/chat', 'words=30 gap_ms=10', 8, { 'x-request-id': 'resume-1' })
+  const numbers = [...text.matchAll(/^id: (\d+)$/gm)].map(([, number]) => Number(number))
+  assert.deepEqual(numbers, numbers.map((_value, index) => index + 1))
+  const seen = numbers.length - 1
+  const kept = text.split('\n\n').slice(0, seen).join('\n\n')
+  const resumed = await tollgate.request('GET', `/v1/streams?id=resume-1&after=${seen}`, { key })
+  assert.equal(resumed.status, 200)
+  assert.match(resumed.text, new RegExp(`^id: ${seen + 1}\n`))
+  const whole = foldStream(200, `${kept}\n\n${resumed.text}`, {})
+  assert.equal(whole.choices.get(0)?.text.trim().split(' ').length, 30)
+  assert.equal(whole.done, true)
+  const row = await logged(key, id)
+  assert.equal(row['status'], 'completed')
+  const again = await tollgate.request('GET', '/v1/streams?id=resume-1', { key })
+  assert.equal(foldStream(200, again.text, {}).choices.get(0)?.text, whole.choices.get(0)?.text)
+})
+
+test('another account cannot see the stream, and an unknown one is 404 stream_not_found', async () => {
+  const { key } = await tollgate.createAccount()
+  const other = await tollgate.createAccount()
+  const { id } = await leaveAfter(key, 'sandbox/chat', 'words=5', 100, { 'x-request-id': 'mine' })
+  for (const [asked, who] of [['mine', other.key], [id, other.key], ['never', key]] as const) {
+    const answer = await tollgate.request('GET', `/v1/streams?id=${asked}`, { key: who })
+    assert.equal(answer.status, 404)
+    assert.equal(answer.body.error.metadata.error_type, 'stream_not_found')
+  }
+})
+
+test('a cancelled stream stops, is charged for what came, and its connection breaks', async () => {
+  const { key } = await tollgate.createAccount()
+  const running = leaveAfter(key, 'sandbox/chat', 'words=2000 gap_ms=10', 5_000, { 'x-request-id': 'to-cancel' }).then(
+    () => 'ended',
+    () => 'broke',
+  )
+  let cancelled = await tollgate.request('DELETE', '/v1/streams?id=to-cancel', { key })
+  for (let tries = 0; cancelled.status === 404 && tries < 100; tries += 1) cancelled = await tollgate.request('DELETE', '/v1/streams?id=to-cancel', { key })
+  assert.equal(cancelled.status, 200, cancelled.text)
+  assert.equal(cancelled.body.status, 'cancelled')
+  assert.equal(await running, 'broke')
+  assert.equal((await logged(key, cancelled.body.id))['status'], 'cancelled')
+})
+
+test('a break, a stall or an error after the first byte: the two error events, [DONE], and no charge', async () => {
+  const { key } = await tollgate.createAccount()
+  const cases = [['cut=3 words=9', 502, 'provider_error'], ['error=3 words=9', 502, 'provider_error'], ['stall=3 words=9', 504, 'provider_timeout']] as const
+  for (const [line, code, type] of cases) {
+    const answer = await tollgate.request('POST', '/v1/chat/completions', { key, body: body('test/keeps', line) })
+    const events = answer.text.trim().split('\n\n').slice(-3)
+    const [combined, bare] = events.slice(0, 2).map((event) => JSON.parse(event.slice('data: '.length)))
+    assert.equal(events[2], 'data: [DONE]')
+    assert.equal(combined.choices[0].finish_reason, 'error')
+    assert.equal(combined.error.code, code, line)
+    assert.equal(combined.usage.cost, 0)
+    assert.deepEqual(Object.keys(bare), ['error'])
+    assert.equal(bare.error.metadata.error_type, type)
+    assert.equal((await logged(key, combined.id))['total_cost'], 0)
+  }
+})
+
+test('empty answers are free and 502; an empty answer that says stop is an answer', async () => {
+  const { key } = await tollgate.createAccount()
+  const ask = (line: string, stream: boolean) => tollgate.request('POST', '/v1/chat/completions', { key, body: { model: 'sandbox/chat', stream, messages: [{ role: 'user', content: `sandbox: ${line}` }] } })
+  for (const stream of [false, true]) {
+    const empty = await ask('empty=1', stream)
+    assert.equal(empty.status, 502)
+    assert.equal(empty.body.error.metadata.error_type, 'empty_response')
+    assert.equal((await ask('empty=1 finish=stop', stream)).status, 200)
+  }
+})
+
+test('odd usage: missing is counted, zero stays zero, huge is clamped', async () => {
+  const { key } = await tollgate.createAccount()
+  const cost = async (line: string): Promise<Record<string, unknown>> => {
+    const answer = await tollgate.request('POST', '/v1/chat/completions', { key, body: { model: 'sandbox/chat', max_tokens: 50, messages: [{ role: 'user', content: `Hello\nsandbox: ${line}` }] } })
+    return logged(key, answer.body.id)
+  }
+  const missing = await cost('words=10 usage=missing')
+  assert.equal(missing['billing_basis'], 'counted')
+  assert.ok(Number(missing['output_tokens']) >= 8 && Number(missing['output_tokens']) <= 14)
+  assert.equal((await cost('words=10 usage=zero'))['total_cost'], 0)
+  const huge = await cost('words=10 usage=huge')
+  assert.equal(huge['output_tokens'], 50 * 1.1 + 16)
+  assert.ok(Number(huge['input_tokens']) < 1_100)
+})
+
+test('the audit is clean after all of it', async () => {
+  const audit = await tollgate.admin('GET', '/admin/v1/audit')
+  assert.equal(audit.body.violations, 0, audit.text)
+})

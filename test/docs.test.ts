@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { test } from 'node:test'
+import { ERRORS } from '../src/errors.ts'
+
+const ROOT = join(import.meta.dirname, '..')
+const PAGES = ['README.md', 'CONTRIBUTING.md', ...globSync('docs/**/*.md', { cwd: ROOT }).toSorted()]
+
+interface ErrorRow {
+  readonly status: number
+  readonly errorType: string
+}
+
+function read(path: string): string {
+  return readFileSync(join(ROOT, path), 'utf8')
+}
+
+/** `| 400 | `missing_model` | … |` rows of the page. */
+function documentedErrors(page: string): readonly ErrorRow[] {
+  return [...page.matchAll(/^\| (\d{3}) \| `([a-z_]+)` \| \S/gm)].map(([, status, errorType = '']) => ({ status: Number(status), errorType }))
+}
+
+function sorted(rows: readonly ErrorRow[]): string[] {
+  return rows.map(({ status, errorType }) => `${status} ${errorType}`).toSorted()
+}
+
+test('docs/errors.md and src/errors.ts name the same errors with the same statuses, both ways', () => {
+  const table: ErrorRow[] = Object.entries(ERRORS).map(([name, row]) => ({ status: row.status, errorType: 'errorType' in row ? row.errorType : name }))
+  assert.deepEqual(sorted(documentedErrors(read('docs/errors.md'))), sorted(table))
+})
+
+test('every link between pages leads somewhere', () => {
+  const broken = PAGES.flatMap((page) =>
+    [...read(page).matchAll(/\]\((?!https?:)([^)#\s]+)(?:#[^)]*)?\)/g)].flatMap(([, target = '']) => (existsSync(join(ROOT, dirname(page), target)) ? [] : [`${page} → ${target}`])),
+  )
+  assert.deepEqual(broken, [])
+})
+
+test('every source path that a page names exists', () => {
+  const gone = PAGES.flatMap((page) => [...read(page).matchAll(/`((?:src|test|bench|bin|docs)\/[\w./-]+)`/g)].flatMap(([, path = '']) => (existsSync(join(ROOT, path)) ? [] : [`${page}: ${path}`])))
+  assert.deepEqual(gone, [])
+})
+
+test('every folder of src stands in docs/architecture.md', () => {
+  const page = read('docs/architecture.md')
+  const folders = new Set(globSync('src/*/**/*.ts', { cwd: ROOT }).map((path) => path.split('/')[1] ?? ''))
+  assert.deepEqual([...folders].filter((folder) => !page.includes(`\`${folder}\``)), [])
+})
