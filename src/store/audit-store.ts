@@ -55,6 +55,13 @@ function queries(nowMs: number, sinceMs: number): readonly Query[] {
         })
         .join(' UNION ALL '),
     },
+    ...historyQueries(nowMs, since),
+  ]
+}
+
+/** What holds, charges, entries and the log must agree on. */
+function historyQueries(nowMs: number, since: bigint): readonly Query[] {
+  return [
     {
       id: 'I8', name: 'a charge exists exactly for settled holds, with their amount',
       text: `SELECT 'hold ' || h.id AS what FROM hold h LEFT JOIN entry e ON e.kind = 'charge' AND e.ref = h.id WHERE h.placed_at >= ?

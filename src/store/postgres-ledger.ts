@@ -103,7 +103,21 @@ async function load(sql: Sql, operations: readonly LedgerOperation[]): Promise<L
   const accounts = await locked(sql, ACCOUNT_SELECT, [...accountIds], readAccountRow)
   const keys = await locked(sql, KEY_SELECT, [...keyIds], readKeyRow)
   const holds = await locked(sql, HOLD_SELECT, ids, readHoldRow)
+  await lockLateOwners(sql, holds, accounts, keys)
   return { accounts, keys, holds, spends: await loadSpends(sql, operations, keys, holds) }
+}
+
+/**
+ * Another node may have committed a hold between the look at its owners and its lock. Locking them now is out of the
+ * common order; should that meet another batch, the database calls it a deadlock and the whole batch is tried again.
+ */
+async function lockLateOwners(sql: Sql, holds: ReadonlyMap<string, HoldRow>, accounts: Map<string, AccountRow>, keys: Map<string, KeyRow>): Promise<void> {
+  const late = [...holds.values()].filter(({ accountId, keyId }) => !accounts.has(accountId) || !keys.has(keyId))
+  if (late.length === 0) return
+  const accountIds = [...new Set(late.map(({ accountId }) => accountId))].filter((id) => !accounts.has(id))
+  const keyIds = [...new Set(late.map(({ keyId }) => keyId))].filter((id) => !keys.has(id))
+  for (const [id, row] of await locked(sql, ACCOUNT_SELECT, accountIds, readAccountRow)) accounts.set(id, row)
+  for (const [id, row] of await locked(sql, KEY_SELECT, keyIds, readKeyRow)) keys.set(id, row)
 }
 
 async function locked<T extends AccountRow | KeyRow | HoldRow>(sql: Sql, select: string, ids: readonly string[], read: (row: Row) => T): Promise<Map<string, T>> {

@@ -158,7 +158,7 @@ function takeLock(directory: string): DatabaseSync {
   } catch (thrown) {
     lock.close()
     if (!(thrown instanceof Error && 'errcode' in thrown && thrown.errcode === SQLITE_BUSY)) throw thrown
-    throw new StoreBusyError(`The data directory ${directory} is in use by another Tollgate process. Stop it, or set TOLLGATE_DATA to another directory.`)
+    throw new StoreBusyError(`The data directory ${directory} is in use by another running Tollgate. Stop it, or set TOLLGATE_DATA to another directory.`)
   }
 }
 
