@@ -1,24 +1,122 @@
-import { Agent, request } from 'undici'
+import { Pool, type Dispatcher } from 'undici'
 
-const [, , url = '', key = '', kind = 'chat', clientsText = '32', countText = '1000'] = process.argv
-const clients = Number(clientsText)
-let left = Number(countText)
-const agent = new Agent({ connections: clients, pipelining: 1, keepAliveTimeout: 60_000 })
-const body = JSON.stringify({ model: 'bench', messages: [{ role: 'user', content: 'hello '.repeat(150) }], max_tokens: 500, ...(kind === 'stream' ? { stream: true } : {}) })
-const headers = { 'content-type': 'application/json', authorization: `Bearer ${key}` }
-let failed = 0
+/** What the load generator is asked to do, as JSON in its one argument. */
+export interface LoadOrder {
+  readonly origin: string
+  readonly model: string
+  readonly stream: boolean
+  /** Characters of text in the prompt. */
+  readonly promptChars: number
+  readonly clients: number
+  readonly seconds: number
+  /** Client i uses key i modulo their number. */
+  readonly keys: readonly string[]
+}
 
-async function client(): Promise<void> {
-  while (left > 0) {
-    left -= 1
-    const answer = await request(`${url}/v1/chat/completions`, { method: 'POST', body, headers, dispatcher: agent })
-    const text = await answer.body.text()
-    const whole = kind === 'stream' ? text.includes('[DONE]') && !text.includes('"error"') : text.includes('"usage"')
-    if (answer.statusCode !== 200 || !whole) failed += 1
+export interface LoadResult {
+  readonly requests: number
+  readonly wrong: number
+  readonly firstWrong: string | null
+  readonly bytes: number
+  readonly elapsedMs: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+}
+
+const TAIL_BYTES = 64
+/** What the end of a whole answer holds, seen through any of the servers. */
+const STREAM_END = 'data: [DONE]\n\n'
+
+/** One client: asks again as soon as an answer has come to its end, until the time is over. */
+class Client implements Dispatcher.DispatchHandler {
+  readonly #pool: Pool
+  readonly #options: Dispatcher.DispatchOptions
+  readonly #stream: boolean
+  readonly #report: (latencyMs: number, bytes: number, wrong: string | null) => boolean
+  readonly #finished: () => void
+  #startedMs = 0
+  #status = 0
+  #bytes = 0
+  #tail: Buffer = Buffer.alloc(0)
+
+  constructor(pool: Pool, options: Dispatcher.DispatchOptions, stream: boolean, report: (latencyMs: number, bytes: number, wrong: string | null) => boolean, finished: () => void) {
+    this.#pool = pool
+    this.#options = options
+    this.#stream = stream
+    this.#report = report
+    this.#finished = finished
+  }
+
+  ask(): void {
+    this.#startedMs = performance.now()
+    this.#pool.dispatch(this.#options, this)
+  }
+
+  onRequestStart(): void {
+    this.#bytes = 0
+    this.#tail = Buffer.alloc(0)
+  }
+
+  onResponseStart(_controller: unknown, status: number): void {
+    this.#status = status
+  }
+
+  onResponseData(_controller: unknown, chunk: Buffer): void {
+    this.#bytes += chunk.length
+    // A piece shorter than the end mark may carry a part of it.
+    this.#tail = chunk.length >= TAIL_BYTES ? chunk : Buffer.concat([this.#tail.subarray(-TAIL_BYTES), chunk])
+  }
+
+  onResponseEnd(): void {
+    const end = this.#tail.toString('latin1', Math.max(0, this.#tail.length - TAIL_BYTES))
+    const whole = this.#status === 200 && (this.#stream ? end.endsWith(STREAM_END) : end.endsWith('}'))
+    this.#next(whole ? null : `${this.#status} …${end}`)
+  }
+
+  onResponseError(_controller: unknown, error: Error): void {
+    this.#next(error.message)
+  }
+
+  #next(wrong: string | null): void {
+    if (this.#report(performance.now() - this.#startedMs, this.#bytes, wrong)) this.ask()
+    else this.#finished()
   }
 }
 
-const startedMs = performance.now()
-await Promise.all(Array.from({ length: clients }, client))
-process.stdout.write(`${JSON.stringify({ failed, ms: performance.now() - startedMs })}\n`)
-await agent.close()
+async function run(order: LoadOrder): Promise<LoadResult> {
+  const pool = new Pool(order.origin, { connections: order.clients, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 })
+  const text = 'What does the fake provider say today? '
+  const content = text.repeat(Math.ceil(order.promptChars / text.length)).slice(0, order.promptChars)
+  const body = Buffer.from(JSON.stringify({ model: order.model, stream: order.stream, max_tokens: 256, messages: [{ role: 'system', content: 'Answer in one sentence.' }, { role: 'user', content }] }))
+  const latencies: number[] = []
+  let bytes = 0
+  let wrong = 0
+  let firstWrong: string | null = null
+  const startedMs = performance.now()
+  const untilMs = startedMs + order.seconds * 1_000
+  const report = (latencyMs: number, size: number, what: string | null): boolean => {
+    latencies.push(latencyMs)
+    bytes += size
+    if (what !== null) {
+      wrong += 1
+      firstWrong ??= what
+    }
+    return performance.now() < untilMs && wrong < 100
+  }
+  await Promise.all(
+    Array.from({ length: order.clients }, (_value, index) => {
+      const headers = { 'content-type': 'application/json', authorization: `Bearer ${order.keys[index % order.keys.length] ?? 'none'}` }
+      const { promise, resolve } = Promise.withResolvers<void>()
+      new Client(pool, { path: '/v1/chat/completions', method: 'POST', body, headers }, order.stream, report, resolve).ask()
+      return promise
+    }),
+  )
+  const elapsedMs = performance.now() - startedMs
+  await pool.close()
+  latencies.sort((left, right) => left - right)
+  const at = (share: number): number => latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))] ?? 0
+  return { requests: latencies.length, wrong, firstWrong, bytes, elapsedMs, p50Ms: at(0.5), p99Ms: at(0.99) }
+}
+
+// The one argument is written by bench/run.ts.
+process.stdout.write(`${JSON.stringify(await run(JSON.parse(process.argv[2] ?? '{}') as LoadOrder))}\n`)

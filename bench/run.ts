@@ -1,118 +1,136 @@
-import { execFile, execFileSync, spawn, type ChildProcess } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
-import { cpus, tmpdir } from 'node:os'
+import { spawn } from 'node:child_process'
+import { cpus, totalmem } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
-import { startTollgate } from '../test/harness/server.ts'
+import { setTimeout as delay } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import type { LoadOrder, LoadResult } from './load.ts'
+import { treeUsage } from './process-tree.ts'
+import { startNginx, startTollgate, startUpstream, type Server } from './servers.ts'
 
-const ROUNDS = 5
-const CHAT = { kind: 'chat', clients: 32, count: 4_000 }
-const STREAM = { kind: 'stream', clients: 200, count: 800 }
 const CHUNKS = 100
-const run = promisify(execFile)
-const here = import.meta.dirname
-const ticksPerSecond = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }))
+/** The last settles and log lines of a round are written after its last answer. */
+const TRAILING_MS = 500
 
-/** CPU-µs that a process and all its descendants have used so far. */
-function cpuMicros(pid: number): number {
-  let ticks = 0
-  for (const id of tree(pid)) {
-    const fields = readFileSync(`/proc/${id}/stat`, 'utf8').replace(/^.*\) /s, '').split(' ')
-    ticks += Number(fields[11]) + Number(fields[12])
-  }
-  return (ticks / ticksPerSecond) * 1_000_000
+interface Scenario {
+  readonly name: string
+  readonly model: 'plain' | 'burst' | 'paced'
+  readonly promptChars: number
+  readonly clients: number
+  /** Requests, or chunks, that one answer counts as. */
+  readonly parts: number
 }
 
-function tree(pid: number): readonly number[] {
-  const children = readdirSync(`/proc/${pid}/task`).flatMap((task) => readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').trim().split(/\s+/).filter(Boolean).map(Number))
-  return [pid, ...children.flatMap(tree)]
+interface Sample extends LoadResult {
+  readonly cpuMicrosPerRequest: number
+  readonly residentBytes: number
 }
 
-async function line(child: ChildProcess): Promise<string> {
-  return new Promise((resolve, reject) => {
-    child.stdout?.once('data', (data: Buffer) => resolve(data.toString().trim()))
-    child.once('exit', (code) => reject(new Error(`ended with ${code}`)))
-  })
-}
+const SCENARIOS: readonly Scenario[] = [
+  { name: 'chat, 1 kB answer', model: 'plain', promptChars: 200, clients: 32, parts: 1 },
+  { name: 'chat, 100 kB prompt', model: 'plain', promptChars: 100_000, clients: 32, parts: 1 },
+  { name: 'stream of 100 chunks, at once', model: 'burst', promptChars: 200, clients: 32, parts: CHUNKS },
+  { name: 'stream of 100 chunks, over a second', model: 'paced', promptChars: 200, clients: 100, parts: CHUNKS },
+]
 
-async function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => resolve(address !== null && typeof address === 'object' ? address.port : 0))
-    })
-  })
-}
-
-async function startNginx(upstreamPort: number): Promise<{ readonly url: string; readonly child: ChildProcess; readonly directory: string }> {
-  const directory = mkdtempSync(join(tmpdir(), 'tollgate-bench-'))
-  const port = await freePort()
-  writeFileSync(
-    join(directory, 'nginx.conf'),
-    `daemon off; master_process on; worker_processes 1; pid ${directory}/pid; error_log ${directory}/error.log;
-events { worker_connections 4096; }
-http { access_log off; client_body_temp_path ${directory}/body; proxy_temp_path ${directory}/proxy; fastcgi_temp_path ${directory}/f; uwsgi_temp_path ${directory}/u; scgi_temp_path ${directory}/s;
-upstream provider { server 127.0.0.1:${upstreamPort}; keepalive 512; }
-server { listen 127.0.0.1:${port}; keepalive_requests 1000000; location / { proxy_pass http://provider; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_buffering off; } } }`,
-  )
-  const child = spawn('nginx', ['-p', directory, '-c', join(directory, 'nginx.conf')], { stdio: 'ignore' })
-  await new Promise((resolve) => setTimeout(resolve, 500))
-  return { url: `http://127.0.0.1:${port}`, child, directory }
-}
-
-async function measure(url: string, key: string, pid: number, load: typeof CHAT): Promise<number> {
-  const before = cpuMicros(pid)
-  const { stdout } = await run(process.execPath, [join(here, 'load.ts'), url, key, load.kind, String(load.clients), String(load.count)])
-  const { failed } = JSON.parse(stdout)
-  if (failed > 0) throw new Error(`${failed} of ${load.count} requests failed at ${url}`)
-  return (cpuMicros(pid) - before) / load.count
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)] ?? Number.NaN
-}
-
-const upstream = spawn(process.execPath, [join(here, 'upstream.ts')], { stdio: ['ignore', 'pipe', 'inherit'] })
-const upstreamPort = Number(await line(upstream))
-const nginx = await startNginx(upstreamPort)
-const tollgate = await startTollgate({
-  catalog: `
-rate_limit: { requests: 100000, window: 1 }
-providers: { fake: { name: Fake, adapter: openai, base_url: "http://127.0.0.1:${upstreamPort}/v1", api_key: k } }
-models:
-  - { id: test/bench, type: chat, context_length: 128000, aliases: [bench], endpoints: [{ provider: fake, model: bench, price: { currency: RUB, prompt: 15, completion: 60 } }] }
-`,
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '4' },
+    only: { type: 'string', default: '' },
+  },
 })
-try {
-  // A limit that is never reached, so that its check is part of the path.
-  const { key } = await tollgate.createAccount({ balance: 1_000_000, key: { limit: 900_000, limit_reset: 'monthly' } })
-  const sides = [{ name: 'nginx', url: nginx.url, pid: nginx.child.pid ?? 0 }, { name: 'tollgate', url: tollgate.url, pid: tollgate.pid }]
-  const figures = new Map<string, number[]>()
-  for (const side of sides) await measure(side.url, key, side.pid, { ...CHAT, count: 2_000 })
-  for (let round = 0; round < ROUNDS; round += 1) {
-    for (const load of [CHAT, STREAM]) {
-      for (const side of sides) {
-        const name = `${side.name} ${load.kind}`
-        figures.set(name, [...(figures.get(name) ?? []), await measure(side.url, key, side.pid, load)])
+const rounds = Number(values.rounds)
+const seconds = Number(values.seconds)
+const scenarios = SCENARIOS.filter(({ name }) => name.includes(values.only))
+if (!Number.isInteger(rounds) || rounds < 1 || !(seconds > 0) || scenarios.length === 0) {
+  process.stderr.write(`usage: npm run bench -- [--rounds N] [--seconds N] [--only TEXT], where TEXT is part of: ${SCENARIOS.map(({ name }) => name).join(' · ')}\n`)
+  process.exit(2)
+}
+
+async function load(order: LoadOrder): Promise<LoadResult> {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'load.ts'), JSON.stringify(order)], { stdio: ['ignore', 'pipe', 'inherit'] })
+  let text = ''
+  child.stdout.on('data', (chunk: Buffer) => {
+    text += chunk.toString()
+  })
+  const { promise, resolve } = Promise.withResolvers<number | null>()
+  child.once('close', resolve)
+  const code = await promise
+  if (code !== 0) throw new Error(`The load generator ended with ${code}.`)
+  // Written by bench/load.ts.
+  return JSON.parse(text) as LoadResult
+}
+
+async function measure(server: Server, scenario: Scenario, forSeconds: number): Promise<Sample> {
+  const before = treeUsage(server.pid)
+  const { model, promptChars, clients } = scenario
+  const result = await load({ origin: server.origin, model: server.model(model), stream: model !== 'plain', promptChars, clients, seconds: forSeconds, keys: server.keys })
+  await delay(TRAILING_MS)
+  const after = treeUsage(server.pid)
+  // A server that fails quickly would look fast.
+  if (result.wrong > 0) throw new Error(`${server.name}, ${scenario.name}: ${result.wrong} of ${result.requests} answers were wrong, the first: ${result.firstWrong}`)
+  return { ...result, cpuMicrosPerRequest: (after.cpuMicros - before.cpuMicros) / result.requests, residentBytes: after.residentBytes }
+}
+
+function median(numbers: readonly number[]): number {
+  const sorted = numbers.toSorted((left, right) => left - right)
+  const middle = Math.floor(sorted.length / 2)
+  const upper = sorted[middle] ?? 0
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? 0) + upper) / 2
+}
+
+function figure(value: number): string {
+  return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2)
+}
+
+/** Servers take turns within each round, so that a noisy minute of the machine touches both alike. */
+async function measureAll(servers: readonly Server[]): Promise<ReadonlyMap<Scenario, ReadonlyMap<Server, readonly Sample[]>>> {
+  const samples = new Map(scenarios.map((scenario) => [scenario, new Map(servers.map((server) => [server, [] as Sample[]]))]))
+  for (let round = 0; round <= rounds; round += 1) {
+    for (const scenario of scenarios) {
+      const turn = round % 2 === 0 ? servers : servers.toReversed()
+      for (const server of turn) {
+        const sample = await measure(server, scenario, round === 0 ? Math.min(2, seconds) : seconds)
+        // Round 0 warms up.
+        if (round > 0) samples.get(scenario)?.get(server)?.push(sample)
+        process.stderr.write(`round ${round} · ${scenario.name} · ${server.name}: ${figure(sample.cpuMicrosPerRequest)} CPU-µs a request, ${sample.requests} requests, p50 ${figure(sample.p50Ms)} ms, p99 ${figure(sample.p99Ms)} ms\n`)
       }
     }
   }
-  const audit = await tollgate.admin('GET', '/admin/v1/audit')
-  if (audit.body.violations !== 0) throw new Error(`audit: ${audit.text}`)
-  const of = (name: string): number => median(figures.get(name) ?? [])
-  const row = (title: string, kind: string, part: number): string =>
-    `| ${title} | ${(of(`nginx ${kind}`) / part).toFixed(1)} | ${(of(`tollgate ${kind}`) / part).toFixed(1)} | ${(of(`tollgate ${kind}`) / of(`nginx ${kind}`)).toFixed(1)}× |`
-  process.stdout.write(
-    [
-      `${cpus().length} cores, Node ${process.versions.node}, ${ROUNDS} interleaved rounds, medians, CPU-µs of the whole process tree`, '',
-      '| what | nginx | tollgate | ratio |', '|---|---|---|---|',
-      row(`chat, not streamed (${CHAT.clients} clients)`, 'chat', 1), row(`chat streamed, ${CHUNKS} chunks over a second (${STREAM.clients} clients)`, 'stream', 1), row('one chunk of it', 'stream', CHUNKS), '',
-    ].join('\n'),
-  )
+  return samples
+}
+
+function table(samples: ReadonlyMap<Scenario, ReadonlyMap<Server, readonly Sample[]>>): string {
+  const lines = ['| Load | Server | CPU-µs a request | range | CPU-µs a chunk | × nginx | requests/s | p50 ms | p99 ms | memory MB |', '|---|---|---|---|---|---|---|---|---|---|']
+  for (const [scenario, byServer] of samples) {
+    let floor: number | null = null
+    for (const [server, list] of byServer) {
+      const costs = list.map(({ cpuMicrosPerRequest }) => cpuMicrosPerRequest)
+      const cost = median(costs)
+      floor ??= cost
+      const perChunk = scenario.parts === 1 ? '' : figure(cost / scenario.parts)
+      const rate = median(list.map(({ requests, elapsedMs }) => (requests * 1_000) / elapsedMs))
+      const cells = [
+        `${scenario.name}, ${scenario.clients} clients`, server.name, figure(cost), `${figure(Math.min(...costs))}–${figure(Math.max(...costs))}`, perChunk, figure(cost / floor), rate.toFixed(0),
+        figure(median(list.map(({ p50Ms }) => p50Ms))), figure(median(list.map(({ p99Ms }) => p99Ms))), (Math.max(...list.map(({ residentBytes }) => residentBytes)) / 2 ** 20).toFixed(0),
+      ]
+      lines.push(`| ${cells.join(' | ')} |`)
+    }
+  }
+  return lines.join('\n')
+}
+
+const started: Server[] = []
+try {
+  const upstream = await startUpstream()
+  started.push(upstream)
+  const nginx = await startNginx(upstream)
+  started.push(nginx)
+  const tollgate = await startTollgate(upstream, Math.max(...scenarios.map(({ clients }) => clients)))
+  started.push(tollgate)
+  const samples = await measureAll([nginx, tollgate])
+  const [cpu] = cpus()
+  process.stdout.write(`${cpus().length} × ${cpu?.model.trim() ?? 'unknown CPU'}, ${(totalmem() / 2 ** 30).toFixed(0)} GiB, Node ${process.versions.node}; median of ${rounds} interleaved rounds of ${seconds} s\n\n${table(samples)}\n`)
 } finally {
-  await tollgate.stop()
-  nginx.child.kill('SIGTERM')
-  upstream.kill('SIGTERM')
-  rmSync(nginx.directory, { recursive: true, force: true })
+  for (const server of started.toReversed()) await server.stop()
 }

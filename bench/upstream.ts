@@ -1,41 +1,74 @@
-import { createServer } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 
+/** Chunks of content in every stream. */
 const CHUNKS = 100
+const PACE_MS = 10
+const USAGE = { prompt_tokens: 24, completion_tokens: CHUNKS, total_tokens: 24 + CHUNKS }
+const ANSWER_TEXT = 'The answer of the fake provider is long enough to look like one. '.repeat(11)
+
+/** Bodies are made once: the upstream is no part of what is measured, so it does as little as it can. */
 const PLAIN = Buffer.from(
   JSON.stringify({
-    id: 'chatcmpl-bench', object: 'chat.completion', created: 1, model: 'bench',
-    choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'word '.repeat(160).trim() } }],
-    usage: { prompt_tokens: 20, completion_tokens: 160, total_tokens: 180 },
+    id: 'chatcmpl-bench', object: 'chat.completion', created: 1_763_651_164, model: 'bench', system_fingerprint: 'fp_bench',
+    choices: [{ index: 0, message: { role: 'assistant', content: ANSWER_TEXT, refusal: null }, logprobs: null, finish_reason: 'stop' }],
+    usage: USAGE,
   }),
 )
-const chunk = (delta: object, finish: string | null): string =>
-  `data: ${JSON.stringify({ id: 'chatcmpl-bench', object: 'chat.completion.chunk', created: 1, model: 'bench', choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`
-const TAIL = `${chunk({}, 'stop')}data: ${JSON.stringify({ id: 'chatcmpl-bench', object: 'chat.completion.chunk', created: 1, model: 'bench', choices: [], usage: { prompt_tokens: 20, completion_tokens: CHUNKS, total_tokens: 20 + CHUNKS } })}\n\ndata: [DONE]\n\n`
+const EVENTS: readonly Buffer[] = [
+  event([{ index: 0, delta: { role: 'assistant', content: '' }, logprobs: null, finish_reason: null }]),
+  ...Array.from({ length: CHUNKS }, (_value, index) => event([{ index: 0, delta: { content: ` word${index}` }, logprobs: null, finish_reason: null }])),
+  event([{ index: 0, delta: {}, logprobs: null, finish_reason: 'stop' }]),
+  event([], USAGE),
+  Buffer.from('data: [DONE]\n\n'),
+]
 
-/** A provider that costs as little CPU as it can: one plain answer of about 1 kB, or 100 chunks over a second. */
+function event(choices: readonly unknown[], usage: typeof USAGE | null = null): Buffer {
+  return Buffer.from(`data: ${JSON.stringify({ id: 'chatcmpl-bench', object: 'chat.completion.chunk', created: 1_763_651_164, model: 'bench', system_fingerprint: 'fp_bench', choices, usage })}\n\n`)
+}
+
+interface Paced {
+  readonly response: ServerResponse
+  next: number
+}
+
+/** One timer for every paced stream, which sends its next event each tick. */
+const paced = new Set<Paced>()
+setInterval(() => {
+  for (const stream of paced) {
+    stream.response.write(EVENTS[stream.next])
+    stream.next += 1
+    if (stream.next < EVENTS.length) continue
+    paced.delete(stream)
+    stream.response.end()
+  }
+}, PACE_MS)
+
+function answer(model: string, response: ServerResponse): void {
+  if (model === 'plain') {
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': PLAIN.length }).end(PLAIN)
+    return
+  }
+  // nginx passes a stream on unbuffered when it is told so by this header.
+  response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache', 'x-accel-buffering': 'no' })
+  if (model === 'paced') {
+    paced.add({ response, next: 0 })
+    return
+  }
+  for (const bytes of EVENTS) response.write(bytes)
+  response.end()
+}
+
 const server = createServer((request, response) => {
-  const body: Buffer[] = []
-  request.on('data', (piece: Buffer) => body.push(piece))
-  request.on('end', () => {
-    if (!Buffer.concat(body).includes('"stream":true')) {
-      response.writeHead(200, { 'content-type': 'application/json', 'content-length': PLAIN.length }).end(PLAIN)
-      return
-    }
-    response.writeHead(200, { 'content-type': 'text/event-stream' })
-    response.write(chunk({ role: 'assistant', content: '' }, null))
-    let sent = 0
-    const timer = setInterval(() => {
-      sent += 1
-      response.write(chunk({ content: `word ${sent} ` }, null))
-      if (sent < CHUNKS) return
-      clearInterval(timer)
-      response.end(TAIL)
-    }, 10)
-    response.on('close', () => clearInterval(timer))
+  let head = ''
+  request.on('data', (chunk: Buffer) => {
+    if (head === '') head = chunk.toString('latin1', 0, 200)
   })
+  request.on('end', () => answer(/"model":\s*"(\w+)"/.exec(head)?.[1] ?? 'plain', response))
 })
-server.keepAliveTimeout = 60_000
+server.keepAliveTimeout = 120_000
 server.listen(0, '127.0.0.1', () => {
-  const address = server.address()
-  if (address !== null && typeof address === 'object') process.stdout.write(`${address.port}\n`)
+  // A TCP server's address is an object.
+  const { port } = server.address() as AddressInfo
+  process.stdout.write(`ready ${port}\n`)
 })

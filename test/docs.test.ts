@@ -18,7 +18,7 @@ function read(path: string): string {
 
 /** `| 400 | `missing_model` | … |` rows of the page. */
 function documentedErrors(page: string): readonly ErrorRow[] {
-  return [...page.matchAll(/^\| (\d{3}) \| `([a-z_]+)` \| \S/gm)].map(([, status, errorType = '']) => ({ status: Number(status), errorType }))
+  return [...page.matchAll(/^\| (\d{3}) \| `([a-z0-9_]+)` \| \S/gm)].map(([, status, errorType = '']) => ({ status: Number(status), errorType }))
 }
 
 function sorted(rows: readonly ErrorRow[]): string[] {

@@ -9,7 +9,10 @@ const TOTAL_MAX = 120
 const EXACT = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/
 const SHA512 = /^sha512-[A-Za-z0-9+/]{86}==$/
 /** Development packages that run a script when installed, each with the reason. */
-const SCRIPTS_ALLOWED: Readonly<Record<string, string>> = { node: 'links the binary of the runtime that the project pins' }
+const SCRIPTS_ALLOWED: Readonly<Record<string, string>> = {
+  node: 'links the binary of the runtime that the project pins',
+  '@openrouter/sdk': 'checks its own types and may fail; npm does not run it unless allowed',
+}
 
 interface LockEntry {
   readonly version?: string

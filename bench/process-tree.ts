@@ -1,0 +1,47 @@
+import { globSync, readFileSync } from 'node:fs'
+
+const TICKS_PER_SECOND = 100
+const PAGE_BYTES = 4_096
+
+interface ProcessStat {
+  readonly pid: number
+  readonly parent: number
+  /** User and system time together, in clock ticks. */
+  readonly ticks: number
+  readonly residentBytes: number
+}
+
+export interface TreeUsage {
+  readonly cpuMicros: number
+  readonly residentBytes: number
+}
+
+/** CPU time spent so far and memory held by a process and all its descendants, from /proc/<pid>/stat. */
+export function treeUsage(root: number): TreeUsage {
+  const all = globSync('/proc/[0-9]*/stat').flatMap(readStat)
+  const tree = new Set([root])
+  // Parents may have larger ids than their children once ids have wrapped, so passes go on until nothing is added.
+  for (let before = 0; before !== tree.size; ) {
+    before = tree.size
+    for (const { pid, parent } of all) if (tree.has(parent)) tree.add(pid)
+  }
+  const members = all.filter(({ pid }) => tree.has(pid))
+  if (!members.some(({ pid }) => pid === root)) throw new Error(`Process ${root} is gone.`)
+  return {
+    cpuMicros: (members.reduce((sum, { ticks }) => sum + ticks, 0) * 1_000_000) / TICKS_PER_SECOND,
+    residentBytes: members.reduce((sum, { residentBytes }) => sum + residentBytes, 0),
+  }
+}
+
+function readStat(path: string): ProcessStat[] {
+  try {
+    const text = readFileSync(path, 'latin1')
+    // The command's name stands in brackets and may hold blanks and brackets: fields are counted after the last one.
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ').map(Number)
+    const [, parent = 0] = fields
+    return [{ pid: Number(text.slice(0, text.indexOf(' '))), parent, ticks: (fields[11] ?? 0) + (fields[12] ?? 0), residentBytes: (fields[21] ?? 0) * PAGE_BYTES }]
+  } catch {
+    // The process ended between the listing and the reading.
+    return []
+  }
+}
