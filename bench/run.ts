@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { cpus, totalmem } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import type { LoadOrder, LoadResult } from './load.ts'
@@ -37,13 +37,14 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '4' },
     only: { type: 'string', default: '' },
+    profile: { type: 'string', default: '' },
   },
 })
 const rounds = Number(values.rounds)
 const seconds = Number(values.seconds)
 const scenarios = SCENARIOS.filter(({ name }) => name.includes(values.only))
 if (!Number.isInteger(rounds) || rounds < 1 || !(seconds > 0) || scenarios.length === 0) {
-  process.stderr.write(`usage: npm run bench -- [--rounds N] [--seconds N] [--only TEXT], where TEXT is part of: ${SCENARIOS.map(({ name }) => name).join(' · ')}\n`)
+  process.stderr.write(`usage: npm run bench -- [--rounds N] [--seconds N] [--only TEXT] [--profile DIRECTORY]: TEXT is part of ${SCENARIOS.map(({ name }) => name).join(' · ')}; DIRECTORY gets a CPU profile of Tollgate, whose figures are then too high\n`)
   process.exit(2)
 }
 
@@ -53,9 +54,9 @@ async function load(order: LoadOrder): Promise<LoadResult> {
   child.stdout.on('data', (chunk: Buffer) => {
     text += chunk.toString()
   })
-  const { promise, resolve } = Promise.withResolvers<number | null>()
-  child.once('close', resolve)
-  const code = await promise
+  const closed = Promise.withResolvers<number | null>()
+  child.once('close', closed.resolve)
+  const code = await closed.promise
   if (code !== 0) throw new Error(`The load generator ended with ${code}.`)
   // Written by bench/load.ts.
   return JSON.parse(text) as LoadResult
@@ -126,7 +127,7 @@ try {
   started.push(upstream)
   const nginx = await startNginx(upstream)
   started.push(nginx)
-  const tollgate = await startTollgate(upstream, Math.max(...scenarios.map(({ clients }) => clients)))
+  const tollgate = await startTollgate(upstream, Math.max(...scenarios.map(({ clients }) => clients)), values.profile === '' ? [] : ['--cpu-prof', `--cpu-prof-dir=${resolve(values.profile)}`])
   started.push(tollgate)
   const samples = await measureAll([nginx, tollgate])
   const [cpu] = cpus()

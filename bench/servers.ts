@@ -82,7 +82,7 @@ http {
 }
 
 /** Tollgate as an operator runs it: keys, limits, holds, settles, usage log and request log on, in the embedded store. */
-export async function startTollgate(upstream: Server, accounts: number): Promise<Server> {
+export async function startTollgate(upstream: Server, accounts: number, nodeOptions: readonly string[]): Promise<Server> {
   const directory = mkdtempSync(join(tmpdir(), 'tollgate-bench-'))
   const adminToken = randomBytes(24).toString('hex')
   const config = join(directory, 'tollgate.yaml')
@@ -92,7 +92,7 @@ export async function startTollgate(upstream: Server, accounts: number): Promise
     PATH: process.env['PATH'] ?? '', HOST: '127.0.0.1', PORT: '0', TOLLGATE_DATA: join(directory, 'data'), TOLLGATE_CONFIG: config, TOLLGATE_ADMIN_TOKEN: adminToken,
   }
   // A file, not a pipe: reading a line per request would cost the bench more than it measures.
-  const child = spawn(process.execPath, [join(import.meta.dirname, '../src/main.ts'), 'start'], { cwd: directory, env, stdio: ['ignore', openSync(log, 'w'), 'inherit'] })
+  const child = spawn(process.execPath, [...nodeOptions, join(import.meta.dirname, '../src/main.ts'), 'start'], { cwd: directory, env, stdio: ['ignore', openSync(log, 'w'), 'inherit'] })
   const origin = await readyOrigin(log, child)
   const keys: string[] = []
   for (let index = 0; index < accounts; index += 1) keys.push(await createKey(origin, adminToken, index))

@@ -90,6 +90,13 @@ export async function openCore(options: Pick<AppOptions, 'config' | 'wrappingKey
   }
 }
 
+/** Requests read from many sockets in one turn of the event loop are called one after another, with no microtask between them in common. */
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve)
+  })
+}
+
 function audit(store: Store, catalog: CatalogService, clock: Clock, sinceMs: number): ReturnType<Store['audit']['run']> {
   return store.audit.run({
     sinceMs,
@@ -110,7 +117,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   const ids = randomIds()
   const { adapters, close: closeAdapters } = createAdapters({ clock })
   const timezone = (): string => catalog.current().settings.timezone
-  const ledger = new Ledger({ store: store.ledger, clock, node: ids.letters(12), timezone, singleProcess: store.kind === 'embedded' })
+  const ledger = new Ledger({ store: store.ledger, clock, node: ids.letters(12), timezone, singleProcess: store.kind === 'embedded', gather: nextTurn })
   const recovered = await ledger.start()
   const health = new EndpointHealthBook(clock)
   const tokens = createTokenCounter()

@@ -27,6 +27,8 @@ export interface LedgerPorts {
   readonly timezone: () => string
   /** The store has one process: what is open at the start belongs to a dead one. */
   readonly singleProcess: boolean
+  /** Waits until what arrives in this turn of the event loop has arrived, so that it shares a commit; absent = writes at once. */
+  readonly gather?: () => Promise<void>
 }
 
 interface Queued {
@@ -130,8 +132,7 @@ export class Ledger {
   }
 
   async #drain(): Promise<void> {
-    // One turn of the loop gathers what arrives together.
-    await Promise.resolve()
+    await this.#ports.gather?.()
     while (this.#queue.length > 0) {
       const batch = this.#queue.splice(0, BATCH_MAX)
       await this.#write(batch)

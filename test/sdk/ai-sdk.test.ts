@@ -4,16 +4,22 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { APICallError, generateText, jsonSchema, streamText, tool } from 'ai'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
+type ChatModel = ReturnType<ReturnType<typeof createOpenAICompatible>['chatModel']>
+
 let tollgate: Tollgate
-let model: ReturnType<ReturnType<typeof createOpenAICompatible>['chatModel']>
+let model: ChatModel
 
 before(async () => {
   tollgate = await startTollgate()
   const { key } = await tollgate.createAccount()
-  model = createOpenAICompatible({ name: 'tollgate', baseURL: `${tollgate.url}/v1`, apiKey: key, includeUsage: true }).chatModel('sandbox/chat')
+  model = chatModel(key)
 })
 
 after(() => tollgate.stop())
+
+function chatModel(apiKey: string, includeUsage = true): ChatModel {
+  return createOpenAICompatible({ name: 'tollgate', baseURL: `${tollgate.url}/v1`, apiKey, includeUsage }).chatModel('sandbox/chat')
+}
 
 test('generateText: text and usage', async () => {
   const { text, usage } = await generateText({ model, prompt: 'Hello' })
@@ -50,6 +56,32 @@ test('a provider failure is an APICallError with our status and type', async () 
     assert.ok(APICallError.isInstance(error))
     assert.equal(error.statusCode, 502)
     assert.match(error.responseBody ?? '', /provider_error/)
+    return true
+  })
+})
+
+test('streamText without include_usage: usage comes with the finish chunk', async () => {
+  const { key } = await tollgate.createAccount()
+  const result = streamText({ model: chatModel(key, false), prompt: 'Hello' })
+  assert.equal(await result.text, 'Hello from the sandbox. You said: Hello')
+  assert.equal((await result.usage).outputTokens, 7)
+  assert.equal(await result.finishReason, 'stop')
+})
+
+test('streamText: a streamed tool call comes back parsed', async () => {
+  const weather = tool({ inputSchema: jsonSchema<{ input: string }>({ type: 'object', properties: { input: { type: 'string' } } }), execute: ({ input }) => Promise.resolve(input) })
+  const result = streamText({ model, prompt: 'Moscow', tools: { weather }, toolChoice: 'required' })
+  const [call] = await result.toolCalls
+  assert.deepEqual([call?.toolName, call?.input], ['weather', { input: 'Moscow' }])
+})
+
+test('402 is not retryable and says what is missing', async () => {
+  const { key } = await tollgate.createAccount({ balance: 0 })
+  await assert.rejects(generateText({ model: chatModel(key), prompt: 'Hello' }), (error: unknown) => {
+    assert.ok(APICallError.isInstance(error))
+    assert.equal(error.statusCode, 402)
+    assert.equal(error.isRetryable, false)
+    assert.match(error.message, /Insufficient balance/)
     return true
   })
 })

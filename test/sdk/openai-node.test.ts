@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import OpenAI, { APIError, BadRequestError, InternalServerError, AuthenticationError, RateLimitError } from 'openai'
+import OpenAI, { APIError, BadRequestError, InternalServerError, AuthenticationError, NotFoundError, PermissionDeniedError, RateLimitError } from 'openai'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
 let tollgate: Tollgate
@@ -112,4 +112,70 @@ test('an omitted max_tokens is computed from what the balance allows, and the an
   const { response } = await clientOf(key).chat.completions.create({ model: 'sandbox/chat', messages: hello }).withResponse()
   const computed = Number(response.headers.get('x-max-tokens'))
   assert.ok(computed >= 16 && computed <= 166, String(computed))
+})
+
+test('errors: what a client branches on is where the SDK puts it', async () => {
+  const failed = await client.chat.completions.create({ model: 'no/such', messages: hello }).catch((error: unknown) => error)
+  assert.ok(failed instanceof BadRequestError)
+  assert.equal(failed.code, 400)
+  assert.match(failed.requestID ?? '', /^req-/)
+  assert.deepEqual(failed.error, { code: 400, message: "Model 'no/such' not found or inactive", metadata: { error_type: 'model_not_found' } })
+})
+
+test('errors: 403 for a disabled key, 404 for a model that is not there', async () => {
+  const { key, keyId } = await tollgate.createAccount()
+  await tollgate.admin('PATCH', `/admin/v1/keys/${keyId}`, { disabled: true })
+  await assert.rejects(clientOf(key).models.list(), PermissionDeniedError)
+  await assert.rejects(client.models.retrieve('no/such'), NotFoundError)
+})
+
+test('errors: what a provider says of us is never said of the client', async () => {
+  const statusFor = async (status: number): Promise<unknown> => {
+    const error = await client.chat.completions.create({ model: 'sandbox/chat', messages: script(`status=${status}`) }).catch((thrown: unknown) => thrown)
+    assert.ok(error instanceof APIError)
+    return error.status
+  }
+  // Our account's trouble at the provider is 502, an overload 503, a time-out 504; only a refused request is the client's.
+  const expected: Readonly<Record<number, number>> = { 400: 400, 401: 502, 402: 502, 403: 502, 404: 502, 408: 504, 413: 400, 422: 400, 429: 503, 500: 502, 503: 503, 529: 503 }
+  for (const [given, shown] of Object.entries(expected)) assert.equal(await statusFor(Number(given)), shown, `provider answered ${given}`)
+})
+
+test('retries: a rate limit is waited out as Retry-After says, and the request then succeeds', async () => {
+  const { key } = await tollgate.createAccount({ account: { rate_limit: { requests: 1, window: 1 } } })
+  await clientOf(key).chat.completions.create({ model: 'sandbox/chat', messages: hello })
+  const statuses: number[] = []
+  const patient = new OpenAI({
+    apiKey: key,
+    baseURL: `${tollgate.url}/v1`,
+    fetch: async (url, init) => {
+      const answer = await fetch(url, init)
+      statuses.push(answer.status)
+      return answer
+    },
+  })
+  const answer = await patient.chat.completions.create({ model: 'sandbox/chat', messages: hello })
+  assert.equal(answer.choices[0]?.finish_reason, 'stop')
+  assert.deepEqual(statuses, [429, 200])
+})
+
+test('retries: what a repetition cannot cure is asked once', async () => {
+  const poor = await tollgate.createAccount({ balance: 0 })
+  const ask = (model: string) => (counted: OpenAI) => counted.chat.completions.create({ model, messages: hello })
+  assert.equal(await requestsOf(ask('sandbox/chat'), poor.key), 1)
+  assert.equal(await requestsOf(ask('no/such'), poor.key), 1)
+  assert.equal(await requestsOf(ask('sandbox/chat'), 'sk-tg-wrong'), 1)
+})
+
+test('every answer of the SDK is one row of the usage log, with its cost', async () => {
+  const account = await tollgate.createAccount()
+  const own = clientOf(account.key)
+  const plain = await own.chat.completions.create({ model: 'sandbox/chat', messages: hello })
+  const streamed = await Array.fromAsync(await own.chat.completions.create({ model: 'sandbox/chat', messages: hello, stream: true }))
+  await own.chat.completions.create({ model: 'sandbox/chat', messages: script('status=500') }).catch(() => undefined)
+  const { body } = await tollgate.request('GET', '/v1/generation', { key: account.key })
+  const costs = body.logs.map((row: { generation_id: string; status: string; total_cost: number }) => [row.generation_id, row.status, row.total_cost])
+  assert.deepEqual(costs.slice(1), [[streamed[0]?.id, 'completed', 0.00051], [plain.id, 'completed', 0.00051]])
+  assert.deepEqual(costs[0].slice(1), ['error', 0])
+  const { body: balance } = await tollgate.request('GET', '/v1/user/balance', { key: account.key })
+  assert.equal(balance.balance, 100 - 2 * 0.00051)
 })

@@ -8,7 +8,7 @@ import { startTollgate } from '../harness/server.ts'
 
 const PYTHON = join(import.meta.dirname, '../../node_modules/.cache/python/bin/python')
 
-test('the official Python client: 11 checks', async (t) => {
+test('the official Python client: 16 checks', async (t) => {
   if (!existsSync(PYTHON)) {
     assert.notEqual(process.env['CI'], 'true', 'the Python client must be installed in CI')
     t.skip('SKIPPED: no Python client. .ci/run installs it into node_modules/.cache/python')
@@ -17,8 +17,10 @@ test('the official Python client: 11 checks', async (t) => {
   const tollgate = await startTollgate()
   try {
     const { key } = await tollgate.createAccount()
-    const { stdout } = await promisify(execFile)(PYTHON, [join(import.meta.dirname, 'openai_python.py')], { env: { BASE_URL: `${tollgate.url}/v1`, API_KEY: key } })
-    assert.equal(stdout.trim(), '11')
+    const poor = await tollgate.createAccount({ balance: 0 })
+    const limited = await tollgate.createAccount({ key: { limit: 0 } })
+    const { stdout } = await promisify(execFile)(PYTHON, [join(import.meta.dirname, 'openai_python.py')], { env: { BASE_URL: `${tollgate.url}/v1`, API_KEY: key, POOR_KEY: poor.key, LIMITED_KEY: limited.key } })
+    assert.equal(stdout.trim(), '16')
   } finally {
     await tollgate.stop()
   }

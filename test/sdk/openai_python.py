@@ -47,6 +47,23 @@ check("400", raises(openai.BadRequestError, model="no/such") is not None)
 failed = raises(openai.InternalServerError, messages=[{"role": "user", "content": "sandbox: status=500"}])
 check("502", failed is not None and failed.status_code == 502)
 
+refused = raises(openai.BadRequestError, messages=[{"role": "user", "content": "sandbox: status=422"}])
+check("a refused request is the client's", refused is not None and refused.body["metadata"]["provider_name"] == "Sandbox")
+poor = raises(openai.APIStatusError, options={"api_key": os.environ["POOR_KEY"]})
+check("402", poor is not None and poor.status_code == 402 and poor.body["metadata"]["error_type"] == "insufficient_balance")
+limited = raises(openai.RateLimitError, options={"api_key": os.environ["LIMITED_KEY"], "max_retries": 2})
+check("429, asked once", limited is not None and limited.response.headers["x-should-retry"] == "false")
+
+plain = client.chat.completions.create(model="sandbox/chat", messages=HELLO, stream=True)
+last = list(plain)[-1]
+check("usage on the finish chunk", last.choices[0].finish_reason == "stop" and last.usage.completion_tokens == 7)
+
+try:
+    client.models.retrieve("no/such")
+    check("404 is raised", False)
+except openai.NotFoundError:
+    check("404 is raised", True)
+
 try:
     list(client.chat.completions.create(model="sandbox/chat", messages=[{"role": "user", "content": "sandbox: error=2 words=5"}], stream=True))
     check("mid-stream error is raised", False)

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { OpenRouter } from '@openrouter/sdk'
+import {
+  BadGatewayResponseError, BadRequestResponseError, PaymentRequiredResponseError, ServiceUnavailableResponseError, TooManyRequestsResponseError, UnauthorizedResponseError,
+} from '@openrouter/sdk/models/errors'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
 let tollgate: Tollgate
@@ -48,4 +51,41 @@ test('an error is thrown with its status', async () => {
     assert.match(error.message, /not found or inactive/)
     return true
   })
+})
+
+test('a forced tool call passes the schema, plain and streamed', async () => {
+  const tools = [{ type: 'function' as const, function: { name: 'weather', parameters: { type: 'object' } } }]
+  const request = { model: 'sandbox/chat', messages: [{ role: 'user' as const, content: 'Moscow' }], tools, toolChoice: 'required' as const }
+  const answer = await client.chat.send({ chatRequest: { ...request, stream: false } })
+  assert.equal(answer.choices[0]?.message.toolCalls?.[0]?.function.name, 'weather')
+  const stream = await client.chat.send({ chatRequest: { ...request, stream: true } })
+  let name = ''
+  for await (const chunk of stream) name += chunk.choices[0]?.delta.toolCalls?.[0]?.function?.name ?? ''
+  assert.equal(name, 'weather')
+})
+
+test('a break after the first byte is seen as an error in the stream', async () => {
+  const messages = [{ role: 'user' as const, content: 'Hello\nsandbox: error=2 words=5' }]
+  const stream = await client.chat.send({ chatRequest: { model: 'sandbox/chat', messages, stream: true } })
+  const errors: unknown[] = []
+  try {
+    for await (const chunk of stream) if (chunk.error !== undefined) errors.push(chunk.error.code)
+  } catch (error) {
+    errors.push(error)
+  }
+  assert.ok(errors.includes(502), JSON.stringify(errors))
+})
+
+test('errors: each status is the class the SDK has for it', async () => {
+  const send = (apiKey: string, content: string): Promise<unknown> =>
+    new OpenRouter({ apiKey, serverURL: `${tollgate.url}/v1`, retryConfig: { strategy: 'none' } }).chat.send({ chatRequest: { model: 'sandbox/chat', messages: [{ role: 'user', content }], stream: false } })
+  const { key } = await tollgate.createAccount()
+  const poor = await tollgate.createAccount({ balance: 0 })
+  const limited = await tollgate.createAccount({ key: { limit: 0 } })
+  await assert.rejects(send('sk-tg-wrong', 'x'), UnauthorizedResponseError)
+  await assert.rejects(send(poor.key, 'x'), PaymentRequiredResponseError)
+  await assert.rejects(send(limited.key, 'x'), TooManyRequestsResponseError)
+  await assert.rejects(send(key, 'sandbox: status=400'), BadRequestResponseError)
+  await assert.rejects(send(key, 'sandbox: status=500'), BadGatewayResponseError)
+  await assert.rejects(send(key, 'sandbox: status=503'), ServiceUnavailableResponseError)
 })
