@@ -104,7 +104,7 @@ test('retries: a spent key limit is asked once, a busy provider again', async ()
   assert.equal(await requestsOf(ask(hello), limited.key), 1)
   await assert.rejects(clientOf(limited.key).chat.completions.create({ model: 'sandbox/chat', messages: hello }), RateLimitError)
   const { key } = await tollgate.createAccount()
-  assert.equal(await requestsOf(ask(script('status=503')), key), 3)
+  assert.equal(await requestsOf(ask(script('status=429')), key), 3)
 })
 
 test('an omitted max_tokens is computed from what the balance allows, and the answer says so', async () => {

@@ -57,8 +57,10 @@ test('a forced tool call passes the schema, plain and streamed', async () => {
   const tools = [{ type: 'function' as const, function: { name: 'weather', parameters: { type: 'object' } } }]
   const request = { model: 'sandbox/chat', messages: [{ role: 'user' as const, content: 'Moscow' }], tools, toolChoice: 'required' as const }
   const answer = await client.chat.send({ chatRequest: { ...request, stream: false } })
+  assert.ok('choices' in answer)
   assert.equal(answer.choices[0]?.message.toolCalls?.[0]?.function.name, 'weather')
   const stream = await client.chat.send({ chatRequest: { ...request, stream: true } })
+  assert.ok(Symbol.asyncIterator in stream)
   let name = ''
   for await (const chunk of stream) name += chunk.choices[0]?.delta.toolCalls?.[0]?.function?.name ?? ''
   assert.equal(name, 'weather')
@@ -67,6 +69,7 @@ test('a forced tool call passes the schema, plain and streamed', async () => {
 test('a break after the first byte is seen as an error in the stream', async () => {
   const messages = [{ role: 'user' as const, content: 'Hello\nsandbox: error=2 words=5' }]
   const stream = await client.chat.send({ chatRequest: { model: 'sandbox/chat', messages, stream: true } })
+  assert.ok(Symbol.asyncIterator in stream)
   const errors: unknown[] = []
   try {
     for await (const chunk of stream) if (chunk.error !== undefined) errors.push(chunk.error.code)
