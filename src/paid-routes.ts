@@ -18,8 +18,14 @@ export interface PaidRoutePorts {
 /** The routes of every paid kind: the edge's call in, the relay's generation out. */
 export function paidRoutes(ports: PaidRoutePorts): readonly Route<Principal>[] {
   return Object.values(KINDS).flatMap((kind) =>
-    kind.paths.map((path): Route<Principal> => ({ method: 'POST', path, plane: 'key', body: 'json', handle: (call) => answer(ports, call, kind.parse(call.json)) })),
+    kind.paths.map((path): Route<Principal> => ({ method: 'POST', path, plane: 'key', body: 'json', handle: (call) => answer(ports, call, withSession(kind.parse(call.json), call.request.headers['x-session-id'])) })),
   )
+}
+
+/** The header says the session where the body does not: it is logged and keeps a conversation at one provider. */
+function withSession<T extends { readonly sessionId: string | null }>(request: T, header: string | string[] | undefined): T {
+  if (request.sessionId !== null || typeof header !== 'string' || !/^[\x21-\x7e]{1,256}$/.test(header)) return request
+  return { ...request, sessionId: header }
 }
 
 /** Resumes a stream for a second connection (wire.md D-7.8); answers false when it is not there. */

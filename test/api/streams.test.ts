@@ -163,3 +163,11 @@ test('the audit is clean after all of it', async () => {
   const audit = await tollgate.admin('GET', '/admin/v1/audit')
   assert.equal(audit.body.violations, 0, audit.text)
 })
+
+test('the session of the header is logged where the body names none', async () => {
+  const { key } = await tollgate.createAccount()
+  const ask = { key, body: { model: 'sandbox/chat', messages: [{ role: 'user', content: 'Hello' }] }, headers: { 'x-session-id': 'conversation-7' } }
+  const answer = await tollgate.request('POST', '/v1/chat/completions', ask)
+  const record = await tollgate.request('GET', `/v1/generation?id=${answer.body.id}`, { key })
+  assert.equal(record.body.data.session_id, 'conversation-7')
+})
