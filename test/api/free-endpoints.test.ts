@@ -136,11 +136,11 @@ test('a finished stream is read again from any event, costs nothing, and is comp
 
 test('a running stream is cancelled from outside, settled and logged as cancelled', async () => {
   const { key } = await tollgate.createAccount()
-  const running = chat(key, { stream: true, max_tokens: 4_000, messages: [{ role: 'user', content: 'Hello\nsandbox: words=2000 gap_ms=20' }] }, { 'x-request-id': 'cancel-1' })
+  const running = chat(key, { stream: true, max_tokens: 4_000, messages: [{ role: 'user', content: 'Hello\nsandbox: words=2000 gap_ms=20' }] }, { 'x-request-id': 'cancel-1' }).catch(() => undefined)
   let cancelled = await tollgate.request('DELETE', '/v1/streams?id=cancel-1', { key })
   for (let tries = 0; cancelled.status === 404 && tries < 200; tries += 1) cancelled = await tollgate.request('DELETE', '/v1/streams?id=cancel-1', { key })
   assert.deepEqual([cancelled.status, cancelled.body.object, cancelled.body.status], [200, 'stream', 'cancelled'], cancelled.text)
-  await running.catch(() => undefined)
+  await running
   const log = (await tollgate.request('GET', '/v1/generation?request_id=cancel-1', { key })).body.logs[0]
   assert.deepEqual([log.status, log.generation_id], ['cancelled', cancelled.body.id])
   assert.equal((await tollgate.request('GET', '/v1/user/balance', { key })).body.reserved, 0)
