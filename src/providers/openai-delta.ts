@@ -7,13 +7,19 @@ export interface ReadContent {
   readonly text: string
 }
 
+export interface CompleteToolCall {
+  readonly id: string
+  readonly type: 'function'
+  readonly function: { readonly name: string; readonly arguments: string }
+}
+
 const LISTS = ['annotations', 'images', 'reasoning_details'] as const
 
 /** Reads everything but the role and the tool calls; empty values count as absent, as some dialects send zeros for everything. */
 export function readContent(raw: RawJson): ReadContent {
   const fields: Record<string, unknown> = {}
   const parts = splitContent(raw['content'])
-  const reasoning = (textOf(raw['reasoning']) ?? textOf(raw['reasoning_content']) ?? '') + parts.reasoning
+  const reasoning = (textOf(raw['reasoning']) || textOf(raw['reasoning_content']) || '') + parts.reasoning
   const refusal = textOf(raw['refusal']) ?? ''
   if (parts.content !== '') fields['content'] = parts.content
   if (reasoning !== '') fields['reasoning'] = reasoning
@@ -43,13 +49,13 @@ function splitContent(content: unknown): { readonly content: string; readonly re
   return { content: text, reasoning }
 }
 
-/** A complete tool call of a non-streaming answer; null for one without a function. */
-export function readToolCall(raw: unknown, index: number): Record<string, unknown> | null {
+/** A complete tool call of a non-streaming answer; null for one without a function. `spareId` stands in for a missing id. */
+export function readToolCall(raw: unknown, spareId: string): CompleteToolCall | null {
   const call = objectOf(raw)
   const called = objectOf(call?.['function'])
   const name = textOf(called?.['name'])
   if (called === null || name === null || name === '') return null
-  return { id: textOf(call?.['id']) || `call_${index}`, type: 'function', function: { name, arguments: argumentsText(called['arguments']) } }
+  return { id: textOf(call?.['id']) || spareId, type: 'function', function: { name, arguments: argumentsText(called['arguments']) } }
 }
 
 export function argumentsText(value: unknown): string {

@@ -2,26 +2,35 @@ import type { FinishReason, StreamEnd, UsageReport } from '../kinds/chat-answer.
 import { finishReasonOf } from '../kinds/finish-reason.ts'
 import type { AttemptFailure, ChatCall, StreamSink } from './adapter.ts'
 import { chunkBytes } from './chat-chunk.ts'
-import { argumentsText, legacyCall, readContent } from './openai-delta.ts'
+import { readContent } from './openai-delta.ts'
 import { openaiUsage } from './openai-usage.ts'
 import { ContentSplice } from './content-splice.ts'
 import { listOf, objectOf, parseJson, textOf, type RawJson } from './raw-json.ts'
 import { SseDecoder } from './sse-decoder.ts'
+import { ToolCallDeltas } from './tool-call-deltas.ts'
 import { failure } from './transport.ts'
 import { eventFailure } from './upstream-error.ts'
 
 const DONE = Buffer.from('[DONE]')
+/** More answers than a request can ask for; it bounds what a broken upstream can make us keep. */
+const CHOICES_MAX = 128
 
 /** What one choice of the stream has said so far. */
-class ChoiceState {
-  finish: string | null = null
-  toolCalls = new Map<number, { readonly index: number; named: boolean }>()
-  said = false
-  roleSent = false
+interface ChoiceState {
+  readonly toolCalls: ToolCallDeltas
+  finish: string | null
+  said: boolean
+}
+
+/** What a network read led to. `flowing` = the client keeps up; `progressed` = an event that moves the answer on was among it. */
+interface PushResult {
+  readonly failure: AttemptFailure | null
+  readonly flowing: boolean
+  readonly progressed: boolean
 }
 
 /**
- * An OpenAI-dialect stream on its way to the client. Ordinary content chunks are spliced, everything else is parsed
+ * An OpenAI-dialect stream on its way to the client. Ordinary chunks of text are spliced, everything else is parsed
  * and rebuilt from the allow-list; one call of the sink a network read.
  */
 export class OpenaiStream {
@@ -38,21 +47,21 @@ export class OpenaiStream {
   #done = false
   #failure: AttemptFailure | null = null
   #hasContent = false
+  #progressed = false
 
   constructor(call: ChatCall, sink: StreamSink) {
     this.#call = call
     this.#sink = sink
     this.#splice = new ContentSplice(call.identity)
-    this.#decoder = new SseDecoder({ event: (data) => this.#event(data), errorLine: (value) => this.#fail(eventFailure(parseJson(value) ?? value.toString('utf8'))) })
+    this.#decoder = new SseDecoder({ event: (data) => this.#event(data), errorLine: (value) => this.#errorLine(value) })
   }
 
-  /** Takes a network read; answers whether the client keeps up. */
-  push(bytes: Buffer): { readonly failure: AttemptFailure | null; readonly flowing: boolean; readonly progressed: boolean } {
-    if (!this.#decoder.push(bytes)) this.#fail(failure('too_large', null, 'an SSE line is longer than 1 MiB'))
-    const progressed = this.#events > 0 || this.#done
+  push(bytes: Buffer): PushResult {
+    this.#progressed = false
+    if (!this.#decoder.push(bytes)) this.#fail(failure('too_large', null, 'an SSE line or event is longer than 1 MiB'))
     // What came before an error in the same read is still the client's.
     const flowing = this.#flush()
-    return { failure: this.#failure, flowing, progressed }
+    return { failure: this.#failure, flowing, progressed: this.#progressed }
   }
 
   /** The body is over: the answer's end if a terminal marker was seen, else the failure. */
@@ -60,9 +69,10 @@ export class OpenaiStream {
     this.#decoder.end()
     this.#flush()
     if (this.#failure !== null) return { failure: this.#failure }
-    const finished = [...this.#choices.values()].some(({ finish }) => finish !== null)
-    if (!this.#done && !finished) return { failure: failure(this.#choices.size === 0 ? 'garbage' : 'cut', null, 'the stream ended without [DONE] or a finish_reason') }
-    const finishes = [...this.#choices].toSorted(([left], [right]) => left - right).map(([index, choice]) => ({ index, finish: finishOf(choice), native: choice.finish }))
+    const choices = [...this.#choices].toSorted(([left], [right]) => left - right)
+    const finished = choices.length > 0 && choices.every(([, { finish }]) => finish !== null)
+    if (!this.#done && !finished) return { failure: failure(choices.length === 0 ? 'garbage' : 'cut', null, 'the stream ended without [DONE] or a finish_reason') }
+    const finishes = choices.map(([index, choice]) => ({ index, finish: finishOf(choice), native: choice.finish }))
     return { end: { finishes: finishes.length === 0 ? [{ index: 0, finish: null, native: null }] : finishes, usage: this.#usage, upstreamId: this.#upstreamId, hasContent: this.#hasContent } }
   }
 
@@ -72,9 +82,9 @@ export class OpenaiStream {
   }
 
   #flush(): boolean {
-    const [first, ...more] = this.#out
+    const first = this.#out[0]
     if (first === undefined) return true
-    const bytes = more.length === 0 ? first : Buffer.concat(this.#out)
+    const bytes = this.#out.length === 1 ? first : Buffer.concat(this.#out)
     const events = this.#events
     const text = this.#text
     this.#out = []
@@ -87,97 +97,80 @@ export class OpenaiStream {
     this.#failure ??= found
   }
 
+  #errorLine(value: Buffer): void {
+    if (!this.#done) this.#fail(eventFailure(parseJson(value) ?? value.toString('utf8')))
+  }
+
   #event(data: Buffer): void {
     if (this.#done || this.#failure !== null) return
-    const spliced = this.#splice.take(data)
+    const spliced = this.#splice.take(data, this.#out)
     if (spliced !== null) {
-      this.#out.push(...spliced.bytes)
       this.#events += 1
-      this.#text += spliced.text
+      this.#text += spliced
+      this.#progressed = true
       return
     }
     if (data.equals(DONE)) {
-      this.#done = true
+      this.#done = this.#progressed = true
       return
     }
     const chunk = objectOf(parseJson(data))
     if (chunk === null) return this.#fail(failure('garbage', null, `not a JSON object: ${data.subarray(0, 200).toString('utf8')}`))
-    if (chunk['error'] !== undefined && chunk['error'] !== null) return this.#fail(eventFailure(chunk['error']))
+    const error = chunk['error'] ?? (chunk['object'] === 'error' ? chunk : null)
+    if (error !== null) return this.#fail(eventFailure(error))
     this.#upstreamId ??= textOf(chunk['id'])
-    // Growing numbers and repeats: the last usage counts, never the sum.
-    // Groq's older models say it under a name of its own.
+    // Growing numbers and repeats: the last usage counts, never the sum. Groq's older models say it under a name of its own.
     this.#usage = openaiUsage(chunk['usage']) ?? openaiUsage(objectOf(chunk['x_groq'])?.['usage']) ?? this.#usage
     for (const raw of listOf(chunk['choices'])) this.#choice(objectOf(raw) ?? {})
-    if (this.#hasContent) this.#splice.learn(data, chunk)
+    this.#splice.learn(data, chunk)
   }
 
   #choice(raw: RawJson): void {
-    const index = typeof raw['index'] === 'number' ? raw['index'] : 0
+    const index = typeof raw['index'] === 'number' && Number.isSafeInteger(raw['index']) && raw['index'] >= 0 ? raw['index'] : 0
     const state = this.#state(index)
+    if (state === null) return
     const delta = objectOf(raw['delta']) ?? objectOf(raw['message']) ?? {}
-    if (!state.roleSent) {
-      state.roleSent = true
-      this.#emit(index, { role: 'assistant', content: '' }, '')
-    }
     const { fields, text } = readContent(delta)
-    const calls = [...this.#toolDeltas(state, listOf(delta['tool_calls'])), ...this.#legacyDelta(state, delta)]
+    const calls = state.toolCalls.read(delta)
+    const logprobs = raw['logprobs'] ?? null
+    if (calls === null) return this.#fail(failure('garbage', null, 'the stream holds more tool calls than any answer has'))
     if (Object.keys(fields).length > 0) {
       this.#hasContent = state.said = true
-      this.#emit(index, fields, text, raw['logprobs'] ?? null)
-    }
+      this.#emit(index, fields, text, logprobs)
+    } else if (logprobs !== null && calls.length === 0) this.#emit(index, { content: '' }, '', logprobs)
     for (const call of calls) {
       this.#hasContent = state.said = true
       this.#emit(index, { tool_calls: [call.delta] }, call.text)
     }
     const native = textOf(raw['finish_reason'])
-    if (native !== null && native !== '') state.finish = native
+    if (native === null || native === '') return
+    state.finish = native
+    this.#progressed = true
   }
 
-  #state(index: number): ChoiceState {
-    let state = this.#choices.get(index)
-    if (state === undefined) {
-      state = new ChoiceState()
-      this.#choices.set(index, state)
+  /** The first sight of a choice sends its role. */
+  #state(index: number): ChoiceState | null {
+    const known = this.#choices.get(index)
+    if (known !== undefined) return known
+    if (this.#choices.size >= CHOICES_MAX) {
+      this.#fail(failure('garbage', null, 'the stream holds more choices than were asked for'))
+      return null
     }
+    const state = { toolCalls: new ToolCallDeltas(this.#call.identity.id, index), finish: null, said: false }
+    this.#choices.set(index, state)
+    this.#emit(index, { role: 'assistant', content: '' }, '')
     return state
   }
 
-  #emit(index: number, delta: Record<string, unknown>, text: string, logprobs: unknown = null): void {
+  #emit(index: number, delta: Readonly<Record<string, unknown>>, text: string, logprobs: unknown = null): void {
     this.#out.push(chunkBytes(this.#call.identity, index, delta, logprobs))
     this.#events += 1
     this.#text += text
-  }
-
-  /** First a delta with id and name and empty arguments, then arguments alone; indexes start at 0 whatever the upstream counts from. */
-  #toolDeltas(state: ChoiceState, calls: readonly unknown[]): { readonly delta: Record<string, unknown>; readonly text: string }[] {
-    return calls.flatMap((raw, position) => {
-      const call = objectOf(raw) ?? {}
-      const called = objectOf(call['function']) ?? {}
-      const upstreamIndex = typeof call['index'] === 'number' ? call['index'] : state.toolCalls.size + (textOf(call['id']) ? 0 : -1) + (state.toolCalls.size === 0 && !textOf(call['id']) ? 1 + position : 0)
-      const known = state.toolCalls.get(upstreamIndex)
-      return this.#callDeltas(state, upstreamIndex, known, textOf(call['id']) ?? '', textOf(called['name']) ?? '', argumentsText(called['arguments']))
-    })
-  }
-
-  #legacyDelta(state: ChoiceState, delta: RawJson): { readonly delta: Record<string, unknown>; readonly text: string }[] {
-    const call = legacyCall(delta)
-    return call === null ? [] : this.#callDeltas(state, 0, state.toolCalls.get(0), 'call_0', call.name, call.arguments)
-  }
-
-  #callDeltas(state: ChoiceState, upstreamIndex: number, known: { readonly index: number; named: boolean } | undefined, id: string, name: string, text: string): { readonly delta: Record<string, unknown>; readonly text: string }[] {
-    const entry = known ?? { index: state.toolCalls.size, named: false }
-    if (known === undefined) state.toolCalls.set(upstreamIndex, entry)
-    const deltas: { delta: Record<string, unknown>; text: string }[] = []
-    if (!entry.named && name !== '') {
-      entry.named = true
-      deltas.push({ delta: { index: entry.index, id: id === '' ? `call_${entry.index}` : id, type: 'function', function: { name, arguments: '' } }, text: name })
-    }
-    if (text !== '') deltas.push({ delta: { index: entry.index, function: { arguments: text } }, text })
-    return deltas
+    this.#progressed = true
   }
 }
 
 /** A clean end with content and no reason given is `stop` (wire.md D-3.2). */
 function finishOf(choice: ChoiceState): FinishReason | null {
-  return finishReasonOf(choice.finish, choice.toolCalls.size > 0) ?? (choice.said ? 'stop' : null)
+  return finishReasonOf(choice.finish, choice.toolCalls.count > 0) ?? (choice.said ? 'stop' : null)
 }

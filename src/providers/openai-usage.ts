@@ -17,13 +17,16 @@ class TokenReader {
   }
 }
 
+/** An object without any of them, such as `{}`, reports nothing: that is not the same as reporting zero. */
+const COUNTS = ['prompt_tokens', 'input_tokens', 'completion_tokens', 'output_tokens']
+
 /**
  * An OpenAI-shaped usage object as disjoint meters; null when there is none. `prompt_tokens` holds cached and
  * cache-written tokens, `completion_tokens` holds reasoning, except at xAI, whose reasoning stands only in the total.
  */
 export function openaiUsage(raw: unknown): UsageReport | null {
   const usage = objectOf(raw)
-  if (usage === null) return null
+  if (usage === null || COUNTS.every((name) => (usage[name] ?? null) === null)) return null
   const tokens = new TokenReader()
   const promptDetails = objectOf(usage['prompt_tokens_details']) ?? objectOf(usage['input_tokens_details'])
   const outputDetails = objectOf(usage['completion_tokens_details']) ?? objectOf(usage['output_tokens_details'])
