@@ -1,5 +1,6 @@
 import type { Endpoint } from '../catalog/catalog.ts'
-import type { ChatAnswer, ChunkIdentity, StreamEnd } from '../kinds/chat-answer.ts'
+import type { AnswerEvent } from '../kinds/answer-event.ts'
+import type { TextAround } from '../kinds/chat-chunk.ts'
 import type { ChatRequest } from '../kinds/chat-request.ts'
 
 /** The shapes of an answer belong to the kind, which renders them; adapters and the relay take them from here. */
@@ -18,21 +19,14 @@ export interface AttemptFailure {
   readonly detail: string
 }
 
-/**
- * Where an adapter puts a streamed answer. Calls come in order; after `end` or `fail` nothing follows.
- * Returning false from `chunk` asks the adapter to pause its socket until `resume` is called.
- */
-export interface StreamSink {
+/** Where an adapter puts an answer, streamed or not. Calls come in order and never before the call has returned; after `end` or `fail` nothing follows. */
+export interface AnswerSink {
   /** The upstream answered 200 with headers: from here a cancel may be billed. */
   headers(): void
-  /**
-   * Ready SSE bytes of one or more whole client chunks (`data: {…}\n\n` each), with our identity and without usage, finish or [DONE];
-   * `events` how many of them; `text` the answer text in them for counting (content, reasoning and tool arguments joined).
-   * A network read gives one call. The first chunk of a stream carries delta {"role":"assistant","content":""}: the adapter makes it.
-   */
-  chunk(bytes: Buffer, events: number, text: string): boolean
+  /** What one network read brought, at least one event. false asks the adapter to pause its socket until `resume` is called. */
+  push(events: readonly AnswerEvent[]): boolean
   /** The answer ended with its terminal marker. */
-  end(result: StreamEnd): void
+  end(): void
   fail(failure: AttemptFailure): void
 }
 
@@ -42,25 +36,26 @@ export interface ChatCall {
   readonly apiKey: string | null
   readonly request: ChatRequest
   readonly sendMaxTokens: number | null
-  readonly identity: ChunkIdentity
+  /** Ours; adapters make missing tool call ids of it. */
+  readonly generationId: string
+  /** The bytes around the text of a client's chunk, where the client reads a chat stream; null = no event may be `spliced`. */
+  readonly splice: ((field: 'content' | 'reasoning') => TextAround) | null
 }
 
 /** A running attempt. */
 export interface RunningCall {
   /** Destroys the upstream connection; the sink gets no more calls. */
   cancel(): void
-  /** Continues after `chunk` returned false. */
+  /** Continues after `push` returned false. */
   resume(): void
 }
 
-/** A wire protocol. Knows no money, no store and no client. `createX(transport, clock)` makes one. */
+/** A wire protocol. Knows no money, no store and no client format. */
 export interface Adapter {
   readonly name: string
   /** Parameter names this protocol can carry. */
   readonly supportedParameters: readonly string[]
-  streamChat(call: ChatCall, sink: StreamSink): RunningCall
-  /** `onHeaders` as StreamSink.headers. Exactly one of `done`, `fail` is called, never after `cancel`. */
-  completeChat(call: ChatCall, sink: { headers(): void; done(answer: ChatAnswer): void; fail(failure: AttemptFailure): void }): RunningCall
+  chat(call: ChatCall, sink: AnswerSink): RunningCall
 }
 
 /** Adapter name of the catalogue file → adapter. */

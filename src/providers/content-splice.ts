@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
-import type { ChunkIdentity } from '../kinds/chat-answer.ts'
-import { textAround } from './chat-chunk.ts'
+import type { AnswerEvent } from '../kinds/answer-event.ts'
+import type { TextAround } from '../kinds/chat-chunk.ts'
 import { listOf, objectOf, type RawJson } from './raw-json.ts'
 
 const QUOTE = 34
@@ -20,9 +20,12 @@ interface Form {
   readonly tail: Buffer
   /** What follows the padding that `tail` leads up to; null = a chunk ends with `tail`. */
   readonly end: Buffer | null
-  readonly before: Buffer
-  readonly after: Buffer
+  readonly field: 'content' | 'reasoning'
+  readonly around: TextAround
 }
+
+/** The bytes around the text of a client's chunk, by the field that holds it. */
+type Surroundings = (field: 'content' | 'reasoning') => TextAround
 
 /**
  * The streaming fast path: once an ordinary chunk of text was parsed, the bytes around its text are known, and further
@@ -30,15 +33,15 @@ interface Form {
  * Nothing of the upstream but the JSON text itself gets through, for head and tail are ours.
  */
 export class ContentSplice {
-  readonly #identity: ChunkIdentity
+  readonly #around: Surroundings
   #form: Form | null = null
 
-  constructor(identity: ChunkIdentity) {
-    this.#identity = identity
+  constructor(around: Surroundings) {
+    this.#around = around
   }
 
-  /** Appends the client's chunk for an upstream event of the learned form to `out` and answers its text, else null. */
-  take(data: Buffer, out: Buffer[]): string | null {
+  /** The client's chunk for an upstream event of the learned form, else null. */
+  take(data: Buffer): AnswerEvent | null {
     const form = this.#form
     if (form === null) return null
     const { head, tail } = form
@@ -46,10 +49,8 @@ export class ContentSplice {
     if (end <= head.length || data.compare(head, 0, head.length, 0, head.length) !== 0) return null
     if (form.end === null && data.compare(tail, 0, tail.length, end) !== 0) return null
     const content = data.subarray(head.length, end)
-    const inside = jsonTextOf(content)
-    if (inside === null) return null
-    out.push(form.before, content, form.after)
-    return inside
+    const text = jsonTextOf(content)
+    return text === null ? null : { type: 'spliced', bytes: [form.around.before, content, form.around.after], field: form.field, text }
   }
 
   /** Learns from a parsed chunk: one choice, nothing in its delta but one text, nothing else that a client should see. */
@@ -59,7 +60,7 @@ export class ContentSplice {
     const start = valueStart(data, field.name)
     const close = start === -1 ? -1 : textEnd(data, start)
     if (close === -1 || jsonTextOf(data.subarray(start, close)) !== field.text) return
-    const { before, after } = textAround(this.#identity, TEXT_FIELDS.get(field.name) ?? 'content')
+    const ours = TEXT_FIELDS.get(field.name) ?? 'content'
     const padding = PADDINGS.find((name) => typeof chunk[name] === 'string')
     const paddingStart = padding === undefined ? -1 : valueStart(data, padding)
     // Padding that stands before the text, or that cannot be found, differs in each head: nothing can be learned.
@@ -70,8 +71,8 @@ export class ContentSplice {
       head: Buffer.from(data.subarray(0, start)),
       tail: Buffer.from(data.subarray(close, padding === undefined ? data.length : paddingStart)),
       end: padding === undefined ? null : Buffer.from(data.subarray(paddingEnd)),
-      before,
-      after,
+      field: ours,
+      around: this.#around(ours),
     }
   }
 }

@@ -1,36 +1,30 @@
+import type { AnswerEvent } from '../kinds/answer-event.ts'
 import { listOf, objectOf, textOf, type RawJson } from './raw-json.ts'
-
-/** The allow-listed fields of an upstream's message or delta, renamed to ours. */
-export interface ReadContent {
-  readonly fields: Record<string, unknown>
-  /** What counts as output: content, reasoning and refusal. */
-  readonly text: string
-}
 
 export interface CompleteToolCall {
   readonly id: string
-  readonly type: 'function'
-  readonly function: { readonly name: string; readonly arguments: string }
+  readonly name: string
+  readonly arguments: string
 }
 
 const LISTS = ['annotations', 'images', 'reasoning_details'] as const
 
-/** Reads everything but the role and the tool calls; empty values count as absent, as some dialects send zeros for everything. */
-export function readContent(raw: RawJson): ReadContent {
-  const fields: Record<string, unknown> = {}
-  const parts = splitContent(raw['content'])
-  const reasoning = (textOf(raw['reasoning']) || textOf(raw['reasoning_content']) || '') + parts.reasoning
+/** Everything of a message or delta but its role and tool calls; empty values count as absent, as some dialects send zeros for everything. */
+export function contentEvents(raw: RawJson, choice: number, logprobs: unknown): readonly AnswerEvent[] {
+  const events: AnswerEvent[] = []
+  const { content, reasoning: thinking } = splitContent(raw['content'])
+  const reasoning = (textOf(raw['reasoning']) || textOf(raw['reasoning_content']) || '') + thinking
   const refusal = textOf(raw['refusal']) ?? ''
-  if (parts.content !== '') fields['content'] = parts.content
-  if (reasoning !== '') fields['reasoning'] = reasoning
-  if (refusal !== '') fields['refusal'] = refusal
-  for (const name of LISTS) {
-    const list = listOf(raw[name])
-    if (list.length > 0) fields[name] = list
+  for (const field of LISTS) {
+    const value = listOf(raw[field])
+    if (value.length > 0) events.push({ type: 'extra', choice, field, value })
   }
+  if (reasoning !== '') events.push({ type: 'reasoning', choice, text: reasoning })
+  if (content !== '' || logprobs !== null) events.push({ type: 'text', choice, text: content, ...(logprobs === null ? {} : { logprobs }) })
+  if (refusal !== '') events.push({ type: 'refusal', choice, text: refusal })
   const audio = objectOf(raw['audio'])
-  if (audio !== null && Object.values(audio).some((value) => value !== '' && value !== null && value !== 0)) fields['audio'] = audio
-  return { fields, text: reasoning + parts.content + refusal }
+  if (audio !== null && Object.values(audio).some((value) => value !== '' && value !== null && value !== 0)) events.push({ type: 'extra', choice, field: 'audio', value: audio })
+  return events
 }
 
 /** Content may be a text or, at Mistral, a list of text and thinking parts. */
@@ -55,7 +49,7 @@ export function readToolCall(raw: unknown, spareId: string): CompleteToolCall | 
   const called = objectOf(call?.['function'])
   const name = textOf(called?.['name'])
   if (called === null || name === null || name === '') return null
-  return { id: textOf(call?.['id']) || spareId, type: 'function', function: { name, arguments: argumentsText(called['arguments']) } }
+  return { id: textOf(call?.['id']) || spareId, name, arguments: argumentsText(called['arguments']) }
 }
 
 export function argumentsText(value: unknown): string {

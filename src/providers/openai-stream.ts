@@ -1,14 +1,13 @@
-import type { FinishReason, StreamEnd, UsageReport } from '../kinds/chat-answer.ts'
-import { finishReasonOf } from '../kinds/finish-reason.ts'
-import type { AttemptFailure, ChatCall, StreamSink } from './adapter.ts'
-import { chunkBytes } from './chat-chunk.ts'
-import { readContent } from './openai-delta.ts'
-import { openaiUsage } from './openai-usage.ts'
+import { isContent, type AnswerEvent } from '../kinds/answer-event.ts'
+import type { AnswerSink, AttemptFailure, ChatCall } from './adapter.ts'
 import { ContentSplice } from './content-splice.ts'
+import { contentEvents } from './openai-delta.ts'
+import { openaiUsage } from './openai-usage.ts'
 import { listOf, objectOf, parseJson, textOf, type RawJson } from './raw-json.ts'
 import { SseDecoder } from './sse-decoder.ts'
 import { ToolCallDeltas } from './tool-call-deltas.ts'
 import { failure } from './transport.ts'
+import type { StreamProgress } from './upstream-call.ts'
 import { eventFailure } from './upstream-error.ts'
 
 const DONE = Buffer.from('[DONE]')
@@ -18,79 +17,51 @@ const CHOICES_MAX = 128
 /** What one choice of the stream has said so far. */
 interface ChoiceState {
   readonly toolCalls: ToolCallDeltas
-  finish: string | null
-  said: boolean
+  finished: boolean
 }
 
-/** What a network read led to. `flowing` = the client keeps up; `progressed` = an event that moves the answer on was among it. */
-interface PushResult {
-  readonly failure: AttemptFailure | null
-  readonly flowing: boolean
-  readonly progressed: boolean
-}
-
-/**
- * An OpenAI-dialect stream on its way to the client. Ordinary chunks of text are spliced, everything else is parsed
- * and rebuilt from the allow-list; one call of the sink a network read.
- */
+/** An OpenAI-dialect stream. Ordinary chunks of text are spliced where the client reads the same dialect, everything else is parsed. */
 export class OpenaiStream {
-  readonly #call: ChatCall
-  readonly #sink: StreamSink
+  readonly #generationId: string
+  readonly #sink: AnswerSink
   readonly #decoder: SseDecoder
-  readonly #splice: ContentSplice
+  readonly #splice: ContentSplice | null
   readonly #choices = new Map<number, ChoiceState>()
-  #out: Buffer[] = []
-  #events = 0
-  #text = ''
-  #usage: UsageReport | null = null
-  #upstreamId: string | null = null
+  #events: AnswerEvent[] = []
+  #named = false
   #done = false
   #failure: AttemptFailure | null = null
-  #hasContent = false
   #progressed = false
 
-  constructor(call: ChatCall, sink: StreamSink) {
-    this.#call = call
+  constructor(call: ChatCall, sink: AnswerSink) {
+    this.#generationId = call.generationId
     this.#sink = sink
-    this.#splice = new ContentSplice(call.identity)
+    this.#splice = call.splice === null ? null : new ContentSplice(call.splice)
     this.#decoder = new SseDecoder({ event: (data) => this.#event(data), errorLine: (value) => this.#errorLine(value) })
   }
 
-  push(bytes: Buffer): PushResult {
+  push(bytes: Buffer): StreamProgress {
     this.#progressed = false
     if (!this.#decoder.push(bytes)) this.#fail(failure('too_large', null, 'an SSE line or event is longer than 1 MiB'))
     // What came before an error in the same read is still the client's.
     const flowing = this.#flush()
-    return { failure: this.#failure, flowing, progressed: this.#progressed }
+    return { failure: this.#failure, flowing, progressed: this.#progressed, done: this.#done }
   }
 
-  /** The body is over: the answer's end if a terminal marker was seen, else the failure. */
-  end(): { readonly end: StreamEnd } | { readonly failure: AttemptFailure } {
+  /** Complete with `[DONE]`, or with a finish_reason for every choice. */
+  end(): AttemptFailure | null {
     this.#decoder.end()
     this.#flush()
-    if (this.#failure !== null) return { failure: this.#failure }
-    const choices = [...this.#choices].toSorted(([left], [right]) => left - right)
-    const finished = choices.length > 0 && choices.every(([, { finish }]) => finish !== null)
-    if (!this.#done && !finished) return { failure: failure(choices.length === 0 ? 'garbage' : 'cut', null, 'the stream ended without [DONE] or a finish_reason') }
-    const finishes = choices.map(([index, choice]) => ({ index, finish: finishOf(choice), native: choice.finish }))
-    return { end: { finishes: finishes.length === 0 ? [{ index: 0, finish: null, native: null }] : finishes, usage: this.#usage, upstreamId: this.#upstreamId, hasContent: this.#hasContent } }
-  }
-
-  /** `[DONE]` came: nothing after it matters. */
-  get done(): boolean {
-    return this.#done
+    if (this.#failure !== null) return this.#failure
+    const finished = this.#choices.size > 0 && [...this.#choices.values()].every((choice) => choice.finished)
+    return this.#done || finished ? null : failure(this.#choices.size === 0 ? 'garbage' : 'cut', null, 'the stream ended without [DONE] or a finish_reason')
   }
 
   #flush(): boolean {
-    const first = this.#out[0]
-    if (first === undefined) return true
-    const bytes = this.#out.length === 1 ? first : Buffer.concat(this.#out)
+    if (this.#events.length === 0) return true
     const events = this.#events
-    const text = this.#text
-    this.#out = []
-    this.#events = 0
-    this.#text = ''
-    return this.#sink.chunk(bytes, events, text)
+    this.#events = []
+    return this.#sink.push(events)
   }
 
   #fail(found: AttemptFailure): void {
@@ -103,10 +74,9 @@ export class OpenaiStream {
 
   #event(data: Buffer): void {
     if (this.#done || this.#failure !== null) return
-    const spliced = this.#splice.take(data, this.#out)
+    const spliced = this.#splice?.take(data) ?? null
     if (spliced !== null) {
-      this.#events += 1
-      this.#text += spliced
+      this.#events.push(spliced)
       this.#progressed = true
       return
     }
@@ -118,11 +88,19 @@ export class OpenaiStream {
     if (chunk === null) return this.#fail(failure('garbage', null, `not a JSON object: ${data.subarray(0, 200).toString('utf8')}`))
     const error = chunk['error'] ?? (chunk['object'] === 'error' ? chunk : null)
     if (error !== null) return this.#fail(eventFailure(error))
-    this.#upstreamId ??= textOf(chunk['id'])
-    // Growing numbers and repeats: the last usage counts, never the sum. Groq's older models say it under a name of its own.
-    this.#usage = openaiUsage(chunk['usage']) ?? openaiUsage(objectOf(chunk['x_groq'])?.['usage']) ?? this.#usage
+    this.#origin(chunk)
+    // Groq's older models say their usage under a name of their own.
+    const usage = openaiUsage(chunk['usage']) ?? openaiUsage(objectOf(chunk['x_groq'])?.['usage'])
+    if (usage !== null) this.#events.push({ type: 'usage', usage })
     for (const raw of listOf(chunk['choices'])) this.#choice(objectOf(raw) ?? {})
-    this.#splice.learn(data, chunk)
+    this.#splice?.learn(data, chunk)
+  }
+
+  #origin(chunk: RawJson): void {
+    const upstreamId = textOf(chunk['id'])
+    if (this.#named || upstreamId === null) return
+    this.#named = true
+    this.#events.push({ type: 'origin', upstreamId, systemFingerprint: textOf(chunk['system_fingerprint']) })
   }
 
   #choice(raw: RawJson): void {
@@ -130,25 +108,18 @@ export class OpenaiStream {
     const state = this.#state(index)
     if (state === null) return
     const delta = objectOf(raw['delta']) ?? objectOf(raw['message']) ?? {}
-    const { fields, text } = readContent(delta)
+    const content = contentEvents(delta, index, raw['logprobs'] ?? null)
     const calls = state.toolCalls.read(delta)
-    const logprobs = raw['logprobs'] ?? null
     if (calls === null) return this.#fail(failure('garbage', null, 'the stream holds more tool calls than any answer has'))
-    if (Object.keys(fields).length > 0) {
-      this.#hasContent = state.said = true
-      this.#emit(index, fields, text, logprobs)
-    } else if (logprobs !== null && calls.length === 0) this.#emit(index, { content: '' }, '', logprobs)
-    for (const call of calls) {
-      this.#hasContent = state.said = true
-      this.#emit(index, { tool_calls: [call.delta] }, call.text)
-    }
+    this.#events.push(...content, ...calls)
+    if (content.some(isContent) || calls.length > 0) this.#progressed = true
     const native = textOf(raw['finish_reason'])
     if (native === null || native === '') return
-    state.finish = native
-    this.#progressed = true
+    state.finished = this.#progressed = true
+    this.#events.push({ type: 'finish', choice: index, native })
   }
 
-  /** The first sight of a choice sends its role. */
+  /** The first sight of a choice opens it, even without a word. */
   #state(index: number): ChoiceState | null {
     const known = this.#choices.get(index)
     if (known !== undefined) return known
@@ -156,21 +127,10 @@ export class OpenaiStream {
       this.#fail(failure('garbage', null, 'the stream holds more choices than were asked for'))
       return null
     }
-    const state = { toolCalls: new ToolCallDeltas(this.#call.identity.id, index), finish: null, said: false }
+    const state = { toolCalls: new ToolCallDeltas(this.#generationId, index), finished: false }
     this.#choices.set(index, state)
-    this.#emit(index, { role: 'assistant', content: '' }, '')
+    this.#events.push({ type: 'text', choice: index, text: '' })
+    this.#progressed = true
     return state
   }
-
-  #emit(index: number, delta: Readonly<Record<string, unknown>>, text: string, logprobs: unknown = null): void {
-    this.#out.push(chunkBytes(this.#call.identity, index, delta, logprobs))
-    this.#events += 1
-    this.#text += text
-    this.#progressed = true
-  }
-}
-
-/** A clean end with content and no reason given is `stop` (wire.md D-3.2). */
-function finishOf(choice: ChoiceState): FinishReason | null {
-  return finishReasonOf(choice.finish, choice.toolCalls.count > 0) ?? (choice.said ? 'stop' : null)
 }

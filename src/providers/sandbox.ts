@@ -1,41 +1,35 @@
-import type { ChatAnswer, ChunkIdentity } from '../kinds/chat-answer.ts'
+import type { AnswerEvent } from '../kinds/answer-event.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { Adapter, AttemptFailure, ChatCall, RunningCall, StreamSink } from './adapter.ts'
-import { chunkBytes } from './chat-chunk.ts'
+import type { Adapter, AnswerSink, AttemptFailure, ChatCall, RunningCall } from './adapter.ts'
 import { OPENAI_PARAMETERS } from './openai-parameters.ts'
 import { sandboxAnswer, type SandboxAnswer } from './sandbox-answer.ts'
 import { lastUserText, readScript, type SandboxScript } from './sandbox-script.ts'
-
-interface SandboxEvent {
-  readonly bytes: Buffer
-  readonly text: string
-}
 
 /** The provider that needs no network: deterministic answers and, on request, every fault a provider can have. */
 export function createSandbox(clock: Clock): Adapter {
   return {
     name: 'sandbox',
     supportedParameters: OPENAI_PARAMETERS,
-    streamChat: (call, sink) => new SandboxStream(call, sink, clock),
-    completeChat: (call, sink) => {
-      const script = readScript(lastUserText(call.request))
-      let stop = clock.after(script.delayMs, () => {
-        const failure = plainFailure(script)
-        if (failure === null && script.stall !== null) {
-          sink.headers()
-          stop = clock.after(call.endpoint.provider.timeouts.progress * 1_000, () => sink.fail(failureOf('stall', null, 'stalled by script')))
-          return
-        }
-        if (failure !== null) {
-          if (failure.reason !== 'status') sink.headers()
-          return sink.fail(failure)
-        }
-        sink.headers()
-        sink.done(plainAnswer(call, sandboxAnswer(call.request, script, call.sendMaxTokens)))
-      })
-      return { cancel: () => stop(), resume: () => undefined }
-    },
+    chat: (call, sink) => (call.request.stream ? new SandboxStream(call, sink, clock) : answerWhole(call, sink, clock)),
   }
+}
+
+function answerWhole(call: ChatCall, sink: AnswerSink, clock: Clock): RunningCall {
+  const script = readScript(lastUserText(call.request))
+  let stop = clock.after(script.delayMs, () => {
+    const failure = plainFailure(script)
+    if (failure?.reason === 'status') return sink.fail(failure)
+    sink.headers()
+    if (failure !== null) return sink.fail(failure)
+    if (script.stall !== null) {
+      stop = clock.after(call.endpoint.provider.timeouts.progress * 1_000, () => sink.fail(failureOf('stall', null, 'stalled by script')))
+      return
+    }
+    const answer = sandboxAnswer(call.request, script, call.sendMaxTokens)
+    sink.push([...deltasOf(answer, call.request.n).flat(), ...endOf(answer, call.request.n)])
+    sink.end()
+  })
+  return { cancel: () => stop(), resume: () => undefined }
 }
 
 function failureOf(reason: AttemptFailure['reason'], status: number | null, detail: string): AttemptFailure {
@@ -56,61 +50,41 @@ function plainFailure(script: SandboxScript): AttemptFailure | null {
   return script.cut === null ? null : failureOf('cut', null, 'cut by script')
 }
 
-function plainAnswer(call: ChatCall, answer: SandboxAnswer): ChatAnswer {
-  const text = answer.words.join('')
-  const { toolCall } = answer
-  const message = {
-    role: 'assistant',
-    content: toolCall !== null || text === '' ? (toolCall === null && !isBlank(answer) ? '' : null) : text,
-    refusal: null,
-    ...(answer.reasoning === '' ? {} : { reasoning: answer.reasoning }),
-    ...(toolCall === null ? {} : { tool_calls: [{ id: toolCall.id, type: 'function', function: { name: toolCall.name, arguments: toolCall.arguments } }] }),
+/** What is said, a batch for each event that the script counts; the first opens the answer. */
+function deltasOf({ reasoning, words, toolCall, finish }: SandboxAnswer, n: number): readonly (readonly AnswerEvent[])[] {
+  const batches: AnswerEvent[][] = []
+  for (let choice = 0; choice < n; choice += 1) {
+    // A tool call stands without a text, and so does an answer that is wholly empty.
+    batches.push(toolCall === null && finish !== null ? [{ type: 'text', choice, text: '' }] : [])
+    if (reasoning !== '') batches.push([{ type: 'reasoning', choice, text: reasoning }])
+    for (const text of words) batches.push([{ type: 'text', choice, text }])
+    if (toolCall === null) continue
+    batches.push([{ type: 'tool_call', choice, index: 0, id: toolCall.id, name: toolCall.name }])
+    batches.push([{ type: 'tool_arguments', choice, index: 0, text: toolCall.arguments }])
   }
-  return {
-    choices: Array.from({ length: call.request.n }, (_value, index) => ({ index, finish: answer.finish, native: answer.native === '' ? null : answer.native, message, logprobs: null })),
-    usage: answer.usage,
-    upstreamId: null,
-    systemFingerprint: null,
-    hasContent: text !== '' || toolCall !== null || answer.reasoning !== '',
-    text: answer.reasoning + text + (toolCall?.arguments ?? ''),
-  }
+  return batches
 }
 
-function isBlank(answer: SandboxAnswer): boolean {
-  return answer.finish === null
-}
-
-/** The answer as events, one delta each. */
-function eventsOf(identity: ChunkIdentity, answer: SandboxAnswer, n: number): readonly SandboxEvent[] {
-  const events: SandboxEvent[] = []
-  for (let index = 0; index < n; index += 1) {
-    const add = (delta: Record<string, unknown>, text: string): void => {
-      events.push({ bytes: chunkBytes(identity, index, delta), text })
-    }
-    add({ role: 'assistant', content: '' }, '')
-    if (answer.reasoning !== '') add({ reasoning: answer.reasoning }, answer.reasoning)
-    for (const word of answer.words) add({ content: word }, word)
-    if (answer.toolCall === null) continue
-    const { id, name, arguments: text } = answer.toolCall
-    add({ tool_calls: [{ index: 0, id, type: 'function', function: { name, arguments: '' } }] }, name)
-    add({ tool_calls: [{ index: 0, function: { arguments: text } }] }, text)
-  }
-  return events
+function endOf(answer: SandboxAnswer, n: number): readonly AnswerEvent[] {
+  const events: AnswerEvent[] = Array.from({ length: n }, (_value, choice) => ({
+    type: 'finish' as const, choice, native: answer.native === '' ? null : answer.native, ...(answer.finish === null ? {} : { finish: answer.finish }),
+  }))
+  return answer.usage === null ? events : [...events, { type: 'usage', usage: answer.usage }]
 }
 
 class SandboxStream implements RunningCall {
   readonly #call: ChatCall
-  readonly #sink: StreamSink
+  readonly #sink: AnswerSink
   readonly #clock: Clock
   readonly #script: SandboxScript
-  #events: readonly SandboxEvent[] = []
+  #batches: readonly (readonly AnswerEvent[])[] = []
   #answer: SandboxAnswer | null = null
   #next = 0
   #paused = false
   #over = false
   #stop: () => void
 
-  constructor(call: ChatCall, sink: StreamSink, clock: Clock) {
+  constructor(call: ChatCall, sink: AnswerSink, clock: Clock) {
     this.#call = call
     this.#sink = sink
     this.#clock = clock
@@ -130,11 +104,11 @@ class SandboxStream implements RunningCall {
   }
 
   #begin(): void {
-    const { request, sendMaxTokens, identity } = this.#call
+    const { request, sendMaxTokens } = this.#call
     if (this.#script.status !== null) return this.#fail(failureOf('status', this.#script.status, 'status by script'))
     this.#sink.headers()
     this.#answer = sandboxAnswer(request, this.#script, sendMaxTokens)
-    this.#events = eventsOf(identity, this.#answer, request.n)
+    this.#batches = deltasOf(this.#answer, request.n)
     this.#run()
   }
 
@@ -143,10 +117,10 @@ class SandboxStream implements RunningCall {
     while (!this.#over && !this.#paused) {
       const count = Math.max(0, this.#next - 1)
       if (this.#next > 0 && this.#faultAt(count)) return
-      const event = this.#events[this.#next]
-      if (event === undefined) return this.#end()
+      const batch = this.#batches[this.#next]
+      if (batch === undefined) return this.#end()
       this.#next += 1
-      if (!this.#sink.chunk(event.bytes, 1, event.text)) this.#paused = true
+      if (batch.length > 0 && !this.#sink.push(batch)) this.#paused = true
       if (this.#script.gapMs > 0 && !this.#paused) {
         this.#stop = this.#clock.after(this.#script.gapMs, () => this.#run())
         return
@@ -171,14 +145,8 @@ class SandboxStream implements RunningCall {
 
   #end(): void {
     this.#over = true
-    const answer = this.#answer
-    if (answer === null) return
-    const native = answer.native === '' ? null : answer.native
-    this.#sink.end({
-      finishes: Array.from({ length: this.#call.request.n }, (_value, index) => ({ index, finish: answer.finish, native })),
-      usage: answer.usage,
-      upstreamId: null,
-      hasContent: answer.words.length > 0 || answer.toolCall !== null || answer.reasoning !== '',
-    })
+    if (this.#answer === null) return
+    this.#sink.push(endOf(this.#answer, this.#call.request.n))
+    this.#sink.end()
   }
 }

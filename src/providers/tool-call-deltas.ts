@@ -1,15 +1,10 @@
-import { toolCallId } from './chat-chunk.ts'
+import type { AnswerEvent } from '../kinds/answer-event.ts'
 import { argumentsText, legacyCall } from './openai-delta.ts'
 import { listOf, objectOf, textOf, type RawJson } from './raw-json.ts'
+import { toolCallId } from './tool-call-id.ts'
 
 /** Far beyond any honest answer; it bounds what a broken upstream can make us keep. */
 const CALLS_MAX = 256
-
-export interface ToolCallDelta {
-  readonly delta: Readonly<Record<string, unknown>>
-  /** What counts as output. */
-  readonly text: string
-}
 
 interface OpenCall {
   readonly index: number
@@ -25,8 +20,7 @@ interface RawCall {
 }
 
 /**
- * The tool calls of one choice. The client gets a delta with id, name and empty arguments, then arguments alone
- * (wire.md D-3.3); indexes start at 0 whatever the upstream counts from, repeated ids and names are dropped.
+ * The tool calls of one choice. Each opens once, then its arguments follow; indexes start at 0 whatever the upstream counts from, repeated ids and names are dropped.
  */
 export class ToolCallDeltas {
   readonly #generationId: string
@@ -44,12 +38,12 @@ export class ToolCallDeltas {
     return this.#count
   }
 
-  /** The client's deltas for those of one upstream delta; null when there are more calls than any honest answer has. */
-  read(delta: RawJson): readonly ToolCallDelta[] | null {
+  /** The events for those of one upstream delta; null when there are more calls than any honest answer has. */
+  read(delta: RawJson): readonly AnswerEvent[] | null {
     const calls = listOf(delta['tool_calls']).map((raw) => readCall(raw))
     const legacy = legacyCall(delta)
     if (legacy !== null) calls.push({ upstreamIndex: 0, id: '', name: legacy.name, text: legacy.arguments })
-    const deltas: ToolCallDelta[] = []
+    const events: AnswerEvent[] = []
     const seen = new Set<OpenCall>()
     for (const call of calls) {
       // Some dialects send zeros for everything there is.
@@ -57,9 +51,9 @@ export class ToolCallDeltas {
       const open = this.#openCall(call, seen)
       if (this.#count > CALLS_MAX) return null
       seen.add(open)
-      this.#add(deltas, open, call)
+      this.#add(events, open, call)
     }
-    return deltas
+    return events
   }
 
   #openCall(call: RawCall, seen: ReadonlySet<OpenCall>): OpenCall {
@@ -71,14 +65,14 @@ export class ToolCallDeltas {
     return open
   }
 
-  #add(deltas: ToolCallDelta[], open: OpenCall, { id, name, text }: RawCall): void {
+  #add(events: AnswerEvent[], open: OpenCall, { id, name, text }: RawCall): void {
     const { index } = open
     if (!open.named && name !== '') {
       open.named = true
       const given = open.upstreamId || id
-      deltas.push({ delta: { index, id: given === '' ? toolCallId(this.#generationId, this.#choice, index) : given, type: 'function', function: { name, arguments: '' } }, text: name })
+      events.push({ type: 'tool_call', choice: this.#choice, index, id: given === '' ? toolCallId(this.#generationId, this.#choice, index) : given, name })
     }
-    if (text !== '') deltas.push({ delta: { index, function: { arguments: text } }, text })
+    if (text !== '') events.push({ type: 'tool_arguments', choice: this.#choice, index, text })
   }
 }
 

@@ -1,5 +1,6 @@
 import type { AttemptFailure } from './adapter.ts'
 import { objectOf, textOf } from './raw-json.ts'
+import { headerOf, type UpstreamHeaders } from './transport.ts'
 
 const MESSAGE_LENGTH_MAX = 500
 const RETRY_AFTER_MAX_SECONDS = 60
@@ -11,7 +12,7 @@ const CREDENTIALS = /api[ _-]?key (is )?(not valid|invalid|expired)|(incorrect|i
 const SECRETS = [/\b(sk|pk|rk|gsk|xai|key|org|proj|acct|user|req|tgp)[-_][A-Za-z0-9*._-]{6,}/g, /\bBearer\s+\S+/gi, /\bAIza[\w-]{10,}/g, /https?:\/\/\S+/g, /[\w.+-]+@[\w-]+\.[\w.]+/g]
 
 /** An error answer of any OpenAI dialect, stripped for the client (wire.md 7.4). `body` is parsed JSON, or undefined. */
-export function upstreamFailure(status: number, body: unknown, headers: ReadonlyMap<string, string>, nowMs: number): AttemptFailure {
+export function upstreamFailure(status: number, body: unknown, headers: UpstreamHeaders, nowMs: number): AttemptFailure {
   const error = errorObject(body)
   const message = error.message
   const refusal = refusalOf(status, `${error.code} ${error.type} ${message}`)
@@ -21,7 +22,7 @@ export function upstreamFailure(status: number, body: unknown, headers: Readonly
     status: refusal === 'context_length' && status < 500 ? 400 : status,
     publicMessage: isRequestFault && refusal !== 'credentials' && message !== '' ? redact(message) : null,
     refusal,
-    retryAfterSeconds: retryAfter(headers.get('retry-after'), nowMs),
+    retryAfterSeconds: retryAfter(headerOf(headers, 'retry-after'), nowMs),
     detail: `${status} ${JSON.stringify(body) ?? ''}`.slice(0, DETAIL_LENGTH_MAX),
   }
 }

@@ -2,7 +2,12 @@ import { asApiError, type ApiError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { BillingBasis, GenerationRecord, GenerationStatus } from '../ledger/generation-record.ts'
-import type { ChatAnswer, ChunkIdentity, StreamEnd, UsageReport } from '../kinds/chat-answer.ts'
+import { AnswerEnd } from '../kinds/answer-end.ts'
+import { eventText, isContent, type AnswerEvent } from '../kinds/answer-event.ts'
+import { foldAnswer } from '../kinds/answer-fold.ts'
+import type { ChunkIdentity, UsageReport } from '../kinds/chat-answer.ts'
+import { textAround } from '../kinds/chat-chunk.ts'
+import { ChatWriter } from '../kinds/chat-writer.ts'
 import type { ChatRequest } from '../kinds/chat-request.ts'
 import { renderChatAnswer, streamErrorTail, streamTail, usageBody } from '../kinds/chat-render.ts'
 import { chargeMicro } from '../meters.ts'
@@ -10,7 +15,7 @@ import type { Micro } from '../money.ts'
 import type { Candidate, Plan } from '../plan/plan.ts'
 import { inputAtLeast, type TokenCounter } from '../plan/token-count.ts'
 import { boundUsage, countedReport } from '../plan/usage-bounds.ts'
-import type { AdapterTable, AttemptFailure, RunningCall, StreamSink } from '../providers/adapter.ts'
+import type { AdapterTable, AnswerSink, AttemptFailure, RunningCall } from '../providers/adapter.ts'
 import { errorOfAttempts, isUnhealthy, mayFallBack, mayRotateKey, midStreamError, type FailedAttempt } from './attempt-error.ts'
 import type { DrainSlots } from './drain-slots.ts'
 import type { EndpointHealthBook } from './endpoint-health.ts'
@@ -86,6 +91,10 @@ export class Generation {
   #upstreamAnswered = false
   #upstreamId: string | null = null
   #output: TextCounter
+  #writer: ChatWriter
+  #end = new AnswerEnd()
+  /** All of a plain answer; a stream keeps none. */
+  #events: AnswerEvent[] = []
   #head: Buffer[] = []
   #headBytes = 0
   #reader: Reader | null = null
@@ -106,6 +115,7 @@ export class Generation {
     this.#queue = rest
     this.#identity = this.#identityOf(first)
     this.#output = this.#newCounter()
+    this.#writer = new ChatWriter(this.#identity)
     this.#lastSentMs = ports.clock.monotonic()
     this.done = new Promise((resolve) => {
       this.#resolve = resolve
@@ -205,41 +215,51 @@ export class Generation {
     if (adapter === undefined) throw new Error(`The catalogue lets only known adapters through, got '${endpoint.provider.adapter}'.`)
     this.#attempts += 1
     this.#upstreamAnswered = false
-    this.#identity = this.#identityOf(this.#candidate)
-    const call = { endpoint, apiKey: this.#ports.keyPools.pick(endpoint.provider), request: this.input.request, sendMaxTokens, identity: this.#identity }
-    const attempt = this.#attempts
-    const current = (): boolean => attempt === this.#attempts && this.#state === 'running'
-    const headers = (): void => {
-      if (current()) this.#upstreamAnswered = true
-    }
-    const fail = (failure: AttemptFailure): void => {
-      if (current()) this.#attemptFailed(failure)
-    }
-    if (!this.input.request.stream) {
-      const done = (answer: ChatAnswer): void => {
-        if (current()) this.#answered(answer)
-      }
-      this.#call = adapter.completeChat(call, { headers, fail, done })
-      return
-    }
-    const sink: StreamSink = {
-      headers,
-      fail,
-      chunk: (bytes, _events, text) => !current() || this.#chunk(bytes, text),
-      end: (end) => {
-        if (current()) this.#streamEnded(end)
-      },
-    }
-    this.#call = adapter.streamChat(call, sink)
+    const identity = this.#identityOf(this.#candidate)
+    this.#identity = identity
+    this.#writer = new ChatWriter(identity)
+    this.#end = new AnswerEnd()
+    const { request, generationId } = this.input
+    const apiKey = this.#ports.keyPools.pick(endpoint.provider)
+    const splice = request.stream ? (field: 'content' | 'reasoning') => textAround(identity, field) : null
+    this.#call = adapter.chat({ endpoint, apiKey, request, sendMaxTokens, generationId, splice }, this.#sinkOf(this.#attempts))
   }
 
-  #chunk(bytes: Buffer, text: string): boolean {
+  /** What a later attempt has overtaken is not heard any more. */
+  #sinkOf(attempt: number): AnswerSink {
+    const current = (): boolean => attempt === this.#attempts && this.#state === 'running'
+    return {
+      headers: () => {
+        if (current()) this.#upstreamAnswered = true
+      },
+      push: (events) => !current() || this.#pushed(events),
+      end: () => {
+        if (current()) this.#answered()
+      },
+      fail: (failure) => {
+        if (current()) this.#attemptFailed(failure)
+      },
+    }
+  }
+
+  #pushed(events: readonly AnswerEvent[]): boolean {
     if (this.#firstEventMs === null) this.#firstEventMs = this.#ports.clock.monotonic()
+    for (const event of events) this.#end.add(event)
+    if (!this.input.request.stream) {
+      this.#events.push(...events)
+      return true
+    }
+    let text = ''
+    for (const event of events) text += eventText(event)
     if (text !== '') this.#output.add(text)
-    if (this.#contentSent) return this.#send(bytes)
+    return this.#stream(this.#writer.write(events), events.some(isContent))
+  }
+
+  #stream(bytes: Buffer, says: boolean): boolean {
+    if (this.#contentSent) return bytes.length === 0 || this.#send(bytes)
     this.#head.push(bytes)
     this.#headBytes += bytes.length
-    if (text === '' && this.#headBytes < HEAD_BYTES_MAX) return true
+    if (!says && this.#headBytes < HEAD_BYTES_MAX) return true
     return this.#sendHead()
   }
 
@@ -282,6 +302,7 @@ export class Generation {
     }
     this.#head = []
     this.#headBytes = 0
+    this.#events = []
     this.#output = this.#newCounter()
     this.#candidate = next
     this.#attempt()
@@ -305,36 +326,30 @@ export class Generation {
     return this.#settle(verdict, (charged) => this.#endReader(streamErrorTail({ identity: this.#identity, error, usage: usageBody(verdict.report, charged) })))
   }
 
-  #streamEnded(end: StreamEnd): void {
+  #answered(): void {
     this.#call = null
+    const end = this.#end.result()
     this.#upstreamId = end.upstreamId
-    const finish = end.finishes[0]?.finish ?? null
+    const { finish = null, native = null } = end.finishes[0] ?? {}
     if (isEmpty(end.hasContent, end.usage, finish)) {
       this.#attemptFailed('empty')
       return
     }
+    const answer = this.input.request.stream ? null : foldAnswer(this.#events)
+    // A whole answer is counted only where the provider did not.
+    if (answer !== null && end.usage === null) this.#output.add(answer.text)
+    const verdict = this.#completeVerdict(end.usage, finish, native)
+    if (answer !== null) {
+      void this.#settle(verdict, (charged) => renderChatAnswer({ identity: this.#identity, answer, usage: usageBody(verdict.report, charged) }))
+      return
+    }
     if (!this.#contentSent && this.#head.length > 0) this.#sendHead()
-    const verdict = this.#completeVerdict(end.usage, finish, end.finishes[0]?.native ?? null)
     void this.#settle(verdict, (charged) => {
       this.#commit()
       this.#endReader(
         streamTail({ identity: this.#identity, end, usage: usageBody(verdict.report, charged), includeUsage: this.input.request.includeUsage }),
       )
     })
-  }
-
-  #answered(answer: ChatAnswer): void {
-    this.#call = null
-    this.#upstreamId = answer.upstreamId
-    const finish = answer.choices[0]?.finish ?? null
-    if (isEmpty(answer.hasContent, answer.usage, finish)) {
-      this.#attemptFailed('empty')
-      return
-    }
-    this.#firstEventMs = this.#ports.clock.monotonic()
-    if (answer.usage === null) this.#output.add(answer.text)
-    const verdict = this.#completeVerdict(answer.usage, finish, answer.choices[0]?.native ?? null)
-    void this.#settle(verdict, (charged) => renderChatAnswer({ identity: this.#identity, answer, usage: usageBody(verdict.report, charged) }))
   }
 
   #completeVerdict(usage: UsageReport | null, finish: string | null, native: string | null): Verdict {

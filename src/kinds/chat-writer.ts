@@ -1,0 +1,59 @@
+import type { AnswerEvent } from './answer-event.ts'
+import type { ChunkIdentity } from './chat-answer.ts'
+import { chunkBytes } from './chat-chunk.ts'
+
+/** Writes the events of an answer as the chunks of a chat stream (wire.md D-3.3); the end is `streamTail`. */
+export class ChatWriter {
+  readonly #identity: ChunkIdentity
+  readonly #opened = new Set<number>()
+
+  constructor(identity: ChunkIdentity) {
+    this.#identity = identity
+  }
+
+  write(events: readonly AnswerEvent[]): Buffer {
+    const out: Buffer[] = []
+    for (const event of events) this.#write(event, out)
+    const [first] = out
+    return out.length === 1 && first !== undefined ? first : Buffer.concat(out)
+  }
+
+  #write(event: AnswerEvent, out: Buffer[]): void {
+    switch (event.type) {
+      case 'spliced':
+        this.#open(0, out)
+        out.push(...event.bytes)
+        return
+      case 'text':
+      case 'reasoning':
+      case 'refusal': {
+        this.#open(event.choice, out)
+        const logprobs = event.logprobs ?? null
+        if (event.text !== '' || logprobs !== null) this.#chunk(out, event.choice, { [event.type === 'text' ? 'content' : event.type]: event.text }, logprobs)
+        return
+      }
+      case 'tool_call':
+        return this.#chunk(out, event.choice, { tool_calls: [{ index: event.index, id: event.id, type: 'function', function: { name: event.name, arguments: '' } }] })
+      case 'tool_arguments':
+        return this.#chunk(out, event.choice, { tool_calls: [{ index: event.index, function: { arguments: event.text } }] })
+      case 'extra':
+        return this.#chunk(out, event.choice, { [event.field]: event.value })
+      case 'finish':
+        return this.#open(event.choice, out)
+      case 'usage':
+      case 'origin':
+    }
+  }
+
+  #chunk(out: Buffer[], choice: number, delta: Readonly<Record<string, unknown>>, logprobs: unknown = null): void {
+    this.#open(choice, out)
+    out.push(chunkBytes(this.#identity, choice, delta, logprobs))
+  }
+
+  /** The first sight of a choice sends its role. */
+  #open(choice: number, out: Buffer[]): void {
+    if (this.#opened.has(choice)) return
+    this.#opened.add(choice)
+    out.push(chunkBytes(this.#identity, choice, { role: 'assistant', content: '' }))
+  }
+}

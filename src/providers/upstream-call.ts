@@ -1,0 +1,145 @@
+import type { AnswerSink, AttemptFailure, RunningCall } from './adapter.ts'
+import { InflatedBody } from './inflated-body.ts'
+import { failure, headerOf, type Exchange, type ExchangeRequest, type Transport, type UpstreamHeaders } from './transport.ts'
+
+const BODY_BYTES_MAX = 32 * 1_048_576
+
+/** What a network read of a stream led to. */
+export interface StreamProgress {
+  readonly failure: AttemptFailure | null
+  /** The client keeps up. */
+  readonly flowing: boolean
+  /** An event that moves the answer on was among it. */
+  readonly progressed: boolean
+  /** The terminal marker came: nothing after it matters. */
+  readonly done: boolean
+}
+
+/** How a protocol reads one answer. What it reads goes to the sink, but for the end. */
+export interface AnswerReader {
+  /** Reads a piece of a streamed body; null where the protocol answers this request whole. */
+  readonly stream: {
+    push(bytes: Buffer): StreamProgress
+    /** The body is over: null when the answer is complete. */
+    end(): AttemptFailure | null
+  } | null
+  /** Reads a whole body of a good status: of a plain answer, or of JSON that came in a stream's place. */
+  whole(body: Buffer): AttemptFailure | null
+  /** Reads the body of an error status. */
+  error(status: number, body: Buffer, headers: UpstreamHeaders): AttemptFailure
+}
+
+/** One exchange of any HTTP protocol: status, encoding, size limits, progress, and exactly one end. */
+export class UpstreamCall implements RunningCall {
+  readonly #sink: AnswerSink
+  readonly #reader: AnswerReader
+  readonly #exchange: Exchange
+  #status = 0
+  #headers: UpstreamHeaders = {}
+  #streaming = false
+  #inflated: InflatedBody | null = null
+  #collected: Buffer[] = []
+  #collectedBytes = 0
+  #over = false
+
+  constructor(transport: Transport, request: ExchangeRequest, reader: AnswerReader, sink: AnswerSink) {
+    this.#sink = sink
+    this.#reader = reader
+    this.#exchange = transport.send(request, {
+      headers: (status, headers) => this.#answered(status, headers),
+      data: (bytes) => (this.#inflated === null ? this.#received(bytes) : this.#inflated.push(bytes)),
+      ended: () => (this.#inflated === null ? this.#ended() : this.#inflated.end()),
+      failed: (found) => this.#fail(found),
+    })
+  }
+
+  cancel(): void {
+    this.#finish()
+    this.#exchange.cancel()
+  }
+
+  resume(): void {
+    if (this.#inflated === null) this.#exchange.resume()
+    else this.#inflated.resume()
+  }
+
+  get #ok(): boolean {
+    return this.#status >= 200 && this.#status < 300
+  }
+
+  #answered(status: number, headers: UpstreamHeaders): void {
+    this.#status = status
+    this.#headers = headers
+    this.#streaming = this.#ok && this.#reader.stream !== null && !(headerOf(headers, 'content-type') ?? '').startsWith('application/json')
+    const encoding = headerOf(headers, 'content-encoding') ?? 'identity'
+    if (encoding !== 'identity') {
+      this.#inflated = InflatedBody.of(encoding, {
+        data: (bytes) => this.#received(bytes),
+        drained: () => this.#exchange.resume(),
+        end: () => this.#ended(),
+        fail: (detail) => this.#giveUp(failure('garbage', null, detail)),
+      })
+      if (this.#inflated === null) return this.#giveUp(failure('garbage', null, `unknown content-encoding ${encoding.slice(0, 40)}`))
+    }
+    if (this.#ok) this.#sink.headers()
+  }
+
+  #received(bytes: Buffer): boolean {
+    if (this.#over) return true
+    if (!this.#streaming || this.#reader.stream === null) return this.#collect(bytes)
+    const { failure: found, flowing, progressed, done } = this.#reader.stream.push(bytes)
+    // The sink may have cancelled the call within the push.
+    if (this.#over) return true
+    if (progressed) this.#exchange.progressed()
+    if (found !== null) this.#giveUp(found)
+    else if (done) {
+      this.#exchange.release()
+      this.#ended()
+    }
+    return flowing
+  }
+
+  #collect(bytes: Buffer): boolean {
+    this.#collectedBytes += bytes.length
+    this.#exchange.progressed()
+    if (this.#collectedBytes > BODY_BYTES_MAX) this.#giveUp(failure('too_large', null, 'the answer is larger than 32 MiB'))
+    else this.#collected.push(bytes)
+    return true
+  }
+
+  #ended(): void {
+    if (this.#over) return
+    const found = this.#readEnd()
+    // Reading the end may have pushed to a sink that cancelled the call.
+    if (this.#over) return
+    if (found !== null) this.#fail(found)
+    else {
+      this.#finish()
+      this.#sink.end()
+    }
+  }
+
+  #readEnd(): AttemptFailure | null {
+    if (this.#streaming && this.#reader.stream !== null) return this.#reader.stream.end()
+    const [first] = this.#collected
+    const body = this.#collected.length === 1 && first !== undefined ? first : Buffer.concat(this.#collected)
+    return this.#ok ? this.#reader.whole(body) : this.#reader.error(this.#status, body, this.#headers)
+  }
+
+  /** The answer is of no use any more: the socket goes too. */
+  #giveUp(found: AttemptFailure): void {
+    this.#exchange.cancel()
+    this.#fail(found)
+  }
+
+  #fail(found: AttemptFailure): void {
+    if (this.#over) return
+    this.#finish()
+    this.#sink.fail(found)
+  }
+
+  #finish(): void {
+    this.#over = true
+    this.#inflated?.destroy()
+  }
+}
