@@ -1,0 +1,158 @@
+import type { AnswerEvent } from '../kinds/answer-event.ts'
+import type { Adapter, AnswerSink, AttemptFailure, ChatCall, RunningCall } from './adapter.ts'
+import { parseJson } from './raw-json.ts'
+import { failure, type Transport, type UpstreamHeaders } from './transport.ts'
+import { UpstreamCall, type AnswerReader, type StreamProgress } from './upstream-call.ts'
+import { eventFailure } from './upstream-error.ts'
+
+/** What goes upstream. */
+export interface NativeRequest {
+  /** After the provider's base address. */
+  readonly path: string
+  readonly body: Readonly<Record<string, unknown>>
+  /** Credentials and versions; the content type and `accept` are there already. */
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** Reads one answer of a protocol. Stateful: one for each call. */
+export interface NativeReader {
+  /** One message of a stream. */
+  message(data: Buffer): readonly AnswerEvent[] | AttemptFailure
+  /** The terminal marker was among the messages: nothing after it matters. */
+  readonly done: boolean
+  /** The body of a stream is over: null when the answer is complete. */
+  ended(): AttemptFailure | null
+  /** The parsed body of a plain answer. */
+  whole(body: unknown): readonly AnswerEvent[] | AttemptFailure
+  /** An error status; `body` is parsed JSON, or undefined. */
+  error(status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure
+}
+
+/** Splits a body into messages. */
+export interface MessageDecoder {
+  /** false: the bytes are not of this framing, or a message is longer than any honest one. */
+  push(bytes: Buffer): boolean
+  end(): void
+}
+
+/** A protocol that is not OpenAI's. */
+export interface NativeProtocol {
+  readonly name: string
+  /** Names of OpenRouter's parameters that the protocol can carry. */
+  readonly supportedParameters: readonly string[]
+  /** Throws an `UnsendableError` for what this provider cannot be asked. */
+  request(call: ChatCall): NativeRequest
+  reader(call: ChatCall): NativeReader
+  decoder(events: { readonly message: (data: Buffer) => void; readonly error: (data: Buffer) => void }): MessageDecoder
+}
+
+/** The request holds what the provider's protocol has no words for; it is refused as the provider would refuse it, and costs nothing. */
+export class UnsendableError extends Error {
+  override readonly name = 'UnsendableError'
+}
+
+/** An adapter that translates: every message is parsed into events. */
+export function createNative(protocol: NativeProtocol, transport: Transport): Adapter {
+  return {
+    name: protocol.name,
+    supportedParameters: protocol.supportedParameters,
+    chat: (call, sink) => {
+      let sent: NativeRequest
+      try {
+        sent = protocol.request(call)
+      } catch (thrown) {
+        if (thrown instanceof UnsendableError) return refused(thrown, sink)
+        throw thrown
+      }
+      const { path, body, headers } = sent
+      const request = { provider: call.endpoint.provider, path, body: Buffer.from(JSON.stringify(body)), headers, streaming: call.request.stream }
+      return new UpstreamCall(transport, request, answerReader(protocol, call, sink), sink)
+    },
+  }
+}
+
+function refused({ message }: UnsendableError, sink: AnswerSink): RunningCall {
+  let over = false
+  queueMicrotask(() => {
+    if (!over) sink.fail({ ...failure('status', 400, message), publicMessage: message })
+  })
+  return {
+    cancel: () => {
+      over = true
+    },
+    resume: () => undefined,
+  }
+}
+
+function answerReader(protocol: NativeProtocol, call: ChatCall, sink: AnswerSink): AnswerReader {
+  const reader = protocol.reader(call)
+  return {
+    stream: call.request.stream ? new NativeStream(protocol, reader, sink) : null,
+    whole: (bytes) => {
+      const body = parseJson(bytes)
+      if (body === undefined) return failure('garbage', null, `not JSON: ${bytes.subarray(0, 200).toString('utf8')}`)
+      const read = reader.whole(body)
+      if (isFailure(read)) return read
+      if (call.request.stream) return failure('garbage', null, `a JSON answer to a stream of ${call.endpoint.id}`)
+      if (read.length > 0) sink.push(read)
+      return null
+    },
+    error: (status, body, headers) => reader.error(status, parseJson(body), headers),
+  }
+}
+
+/** Messages of one network read become one batch of events. */
+class NativeStream {
+  readonly #reader: NativeReader
+  readonly #sink: AnswerSink
+  readonly #decoder: MessageDecoder
+  #events: AnswerEvent[] = []
+  #failure: AttemptFailure | null = null
+  #progressed = false
+
+  constructor(protocol: NativeProtocol, reader: NativeReader, sink: AnswerSink) {
+    this.#reader = reader
+    this.#sink = sink
+    this.#decoder = protocol.decoder({
+      message: (data) => this.#message(data),
+      error: (data) => {
+        if (!reader.done) this.#failure ??= eventFailure(parseJson(data) ?? data.toString('utf8'))
+      },
+    })
+  }
+
+  push(bytes: Buffer): StreamProgress {
+    this.#progressed = false
+    if (!this.#decoder.push(bytes)) this.#failure ??= failure('too_large', null, 'the stream is not of its framing, or a message of it is longer than 1 MiB')
+    // What came before an error in the same read is still the client's.
+    const flowing = this.#flush()
+    return { failure: this.#failure, flowing, progressed: this.#progressed, done: this.#reader.done }
+  }
+
+  end(): AttemptFailure | null {
+    this.#decoder.end()
+    this.#flush()
+    return this.#failure ?? this.#reader.ended()
+  }
+
+  #message(data: Buffer): void {
+    if (this.#reader.done || this.#failure !== null) return
+    const read = this.#reader.message(data)
+    if (isFailure(read)) this.#failure = read
+    else if (read.length > 0 || this.#reader.done) {
+      this.#events.push(...read)
+      this.#progressed = true
+    }
+  }
+
+  #flush(): boolean {
+    if (this.#events.length === 0) return true
+    const events = this.#events
+    this.#events = []
+    return this.#sink.push(events)
+  }
+}
+
+function isFailure(read: readonly AnswerEvent[] | AttemptFailure): read is AttemptFailure {
+  return 'reason' in read
+}

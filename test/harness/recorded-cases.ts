@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { chat, type FoldedAnswer } from './chat-fold.ts'
+import { startReplayUpstream, type RecordedCase, type Replay } from './replay.ts'
+import { startTollgate, type Tollgate } from './server.ts'
+
+/** Long enough that the recorded usage (up to 8,174 input tokens) is plausible for it. */
+const PROMPT = 'the quick brown fox jumps over the lazy dog '.repeat(700)
+const PLAIN_VARIANTS = [{}, { split: 'bytes:7' }, { gzip: 1 }, { chunked: 1 }] as const
+/** Cuts that fit any framing. */
+const SPLIT_VARIANTS = [
+  {}, { split: 'whole' }, { split: 'line' }, { split: 'bytes:1' }, { split: 'random', seed: 1 }, { split: 'random', seed: 2, max: 9 }, { split: 'random', seed: 3, max: 300 }, { gzip: 1 },
+] as const
+/** Other spellings of the same server-sent events. */
+const SSE_VARIANTS = [{ crlf: 1 }, { cr: 1 }, { nospace: 1 }, { comments: 1 }, { multiline: 1 }, { bom: 1 }, { tail: 'none' }, { crlf: 1, split: 'random', seed: 4, max: 5 }] as const
+
+export interface ProtocolUnderTest {
+  /** `protocol` of the recorded cases, and the catalogue's adapter for it. */
+  readonly protocol: string
+  readonly adapter: string
+  readonly framing: 'sse' | 'other'
+  /** More keys of the provider's catalogue row, in YAML flow form. */
+  readonly providerFields?: string
+  /** Cases that cannot pass, each with the reason; it is printed, and the case must still not hang or crash. */
+  readonly excused?: Readonly<Record<string, string>>
+}
+
+/** Registers a test for every recorded chat case of a protocol: whole, in pieces and in other spellings, through a running server, with exact charges. */
+export async function testRecordedChatCases({ protocol, adapter, framing, providerFields = '', excused = {} }: ProtocolUnderTest): Promise<void> {
+  let replay: Replay
+  let tollgate: Tollgate
+  let key: string
+  const streamVariants = framing === 'sse' ? [...SPLIT_VARIANTS, ...SSE_VARIANTS] : SPLIT_VARIANTS
+
+  before(async () => {
+    replay = await startReplayUpstream()
+    tollgate = await startTollgate({
+      catalog: `
+markup: 1
+rate_limit: { requests: 100000, window: 60 }
+providers:
+  recorded: { name: Recorded, adapter: ${adapter}, base_url: ${replay.url}/slot/recorded, api_key: upstream-canary-key${providerFields} }
+models:
+  - id: test/recorded
+    type: chat
+    context_length: 1000000
+    input_modalities: [text, image, audio]
+    endpoints: [{ provider: recorded, model: upstream-model, price: { currency: RUB, prompt: 1, completion: 1000 } }]
+`,
+    })
+    key = (await tollgate.createAccount({ balance: 1_000_000 })).key
+  })
+
+  after(async () => {
+    await tollgate.stop()
+    await replay.close()
+  })
+
+  const ask = async (recorded: RecordedCase, opts: Readonly<Record<string, string | number>>): Promise<FoldedAnswer> => {
+    await replay.slot('recorded', [{ case: recorded.name, opts }])
+    const stream = recorded.meta.streaming
+    return chat(tollgate.url, key, {
+      model: 'test/recorded',
+      messages: [{ role: 'user', content: PROMPT }],
+      max_tokens: 20_000,
+      stream,
+      ...(stream ? { stream_options: { include_usage: true } } : {}),
+    })
+  }
+
+  const listing = await startReplayUpstream()
+  const recordedCases = listing.cases.filter(({ name, meta }) => meta.protocol === protocol && name.split('/')[1] === 'chat')
+  await listing.close()
+  const register = (recorded: RecordedCase, variants: readonly Readonly<Record<string, string | number>>[]): void => {
+    const reason = excused[recorded.name]
+    test(reason === undefined ? recorded.name : `${recorded.name} (excused: ${reason})`, async () => {
+      for (const opts of variants) {
+        const answer = await ask(recorded, opts)
+        if (reason === undefined) check(recorded, answer, `${recorded.name} ${JSON.stringify(opts)}`)
+      }
+    })
+  }
+
+  describe(`recorded plain chat answers of ${protocol}`, () => {
+    for (const recorded of recordedCases) if (!recorded.meta.streaming) register(recorded, PLAIN_VARIANTS)
+  })
+
+  describe(`recorded chat streams of ${protocol}`, () => {
+    for (const recorded of recordedCases) if (recorded.meta.streaming) register(recorded, streamVariants)
+  })
+
+  test(`there are recorded cases of ${protocol}, and the audit is clean after all of them`, async () => {
+    assert.ok(recordedCases.length > 0)
+    const audit = await tollgate.admin('GET', '/admin/v1/audit')
+    assert.equal(audit.body.violations, 0, audit.text)
+  })
+}
+
+/** What a client may see for an upstream's error status (wire.md 7.4); a 400 about our own credentials is a 502. */
+function clientStatuses(status: number): readonly number[] {
+  if ([400, 413, 422].includes(status)) return [400, 502]
+  if ([429, 503, 529].includes(status)) return [503]
+  return status === 408 ? [504] : [502]
+}
+
+function check(recorded: RecordedCase, answer: FoldedAnswer, label: string): void {
+  const { expected, status } = recorded.meta
+  if (status >= 400) {
+    assert.ok(answer.status >= 400, label)
+    assert.ok(answer.error, label)
+    assert.doesNotMatch(JSON.stringify(answer.error), /upstream-canary-key/)
+    assert.ok(clientStatuses(status).includes(answer.status), `${label}: ${answer.status}`)
+    return
+  }
+  if (expected.stream_error !== undefined && expected.stream_error !== null) {
+    assert.ok(answer.error, `${label}: an error inside the 200 reaches the client`)
+    return
+  }
+  assert.equal(answer.status, 200, `${label}: ${JSON.stringify(answer.error)}`)
+  assert.equal(answer.done, true, label)
+  for (const choice of expected.choices ?? []) {
+    const got = answer.choices.get(choice.index)
+    assert.ok(got, `${label}: choice ${choice.index}`)
+    assert.equal(got.text, choice.text ?? '', `${label}: text`)
+    assert.equal(got.reasoning, choice.reasoning ?? '', `${label}: reasoning`)
+    assert.equal(got.refusal, choice.refusal ?? '', `${label}: refusal`)
+    assert.equal(got.native, choice.finish_reason_native, `${label}: native finish`)
+    if (choice.finish_reason !== null) assert.equal(got.finish, choice.finish_reason, `${label}: finish`)
+    assert.deepEqual(got.toolCalls.map(({ name, arguments: text }) => [name, text]), choice.tool_calls.map(({ name, arguments: text }) => [name, text]), `${label}: tool calls`)
+  }
+  if (expected.usage === undefined || expected.usage === null) return
+  const { usage } = answer
+  assert.ok(usage, `${label}: usage`)
+  assert.equal(usage['prompt_tokens'], expected.usage.prompt_tokens, `${label}: prompt tokens`)
+  assert.equal(usage['completion_tokens'], expected.usage.completion_tokens, `${label}: completion tokens`)
+  // 1 and 1,000 RUB per million are as many µRUB per token, cached and reasoning tokens at their parent's price.
+  const micro = expected.usage.prompt_tokens + 1_000 * expected.usage.completion_tokens
+  assert.equal(usage['cost'], micro / 1_000_000, `${label}: cost`)
+}
