@@ -10,8 +10,8 @@ export interface NativeRequest {
   /** After the provider's base address. */
   readonly path: string
   readonly body: Readonly<Record<string, unknown>>
-  /** Credentials and versions; the content type and `accept` are there already. */
-  readonly headers: Readonly<Record<string, string>>
+  /** Credentials and versions, the content type and `accept` are there already; made from the body's bytes where they sign it. */
+  readonly headers: Readonly<Record<string, string>> | ((body: Buffer) => Readonly<Record<string, string>>)
 }
 
 /** Reads one answer of a protocol. Stateful: one for each call. */
@@ -64,8 +64,9 @@ export function createNative(protocol: NativeProtocol, transport: Transport): Ad
         if (thrown instanceof UnsendableError) return refused(thrown, sink)
         throw thrown
       }
-      const { path, body, headers } = sent
-      const request = { provider: call.endpoint.provider, path, body: Buffer.from(JSON.stringify(body)), headers, streaming: call.request.stream }
+      const { path, headers } = sent
+      const body = Buffer.from(JSON.stringify(sent.body))
+      const request = { provider: call.endpoint.provider, path, body, headers: typeof headers === 'function' ? headers(body) : headers, streaming: call.request.stream }
       return new UpstreamCall(transport, request, answerReader(protocol, call, sink), sink)
     },
   }
