@@ -36,15 +36,17 @@ const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '4' },
+    warmup: { type: 'string', default: '12' },
     only: { type: 'string', default: '' },
     profile: { type: 'string', default: '' },
   },
 })
 const rounds = Number(values.rounds)
 const seconds = Number(values.seconds)
+const warmup = Number(values.warmup)
 const scenarios = SCENARIOS.filter(({ name }) => name.includes(values.only))
-if (!Number.isInteger(rounds) || rounds < 1 || !(seconds > 0) || scenarios.length === 0) {
-  process.stderr.write(`usage: npm run bench -- [--rounds N] [--seconds N] [--only TEXT] [--profile DIRECTORY]: TEXT is part of ${SCENARIOS.map(({ name }) => name).join(' · ')}; DIRECTORY gets a CPU profile of Tollgate, whose figures are then too high\n`)
+if (!Number.isInteger(rounds) || rounds < 1 || !(seconds > 0) || !(warmup > 0) || scenarios.length === 0) {
+  process.stderr.write(`usage: npm run bench -- [--rounds N] [--seconds N] [--warmup N] [--only TEXT] [--profile DIRECTORY]: TEXT is part of ${SCENARIOS.map(({ name }) => name).join(' · ')}; DIRECTORY gets a CPU profile of Tollgate, whose figures are then too high\n`)
   process.exit(2)
 }
 
@@ -91,8 +93,8 @@ async function measureAll(servers: readonly Server[]): Promise<ReadonlyMap<Scena
     for (const scenario of scenarios) {
       const turn = round % 2 === 0 ? servers : servers.toReversed()
       for (const server of turn) {
-        const sample = await measure(server, scenario, round === 0 ? Math.min(2, seconds) : seconds)
-        // Round 0 warms up.
+        // Round 0 warms up: a server that runs for days is compiled, and the compiler takes tens of thousands of requests.
+        const sample = await measure(server, scenario, round === 0 ? warmup : seconds)
         if (round > 0) samples.get(scenario)?.get(server)?.push(sample)
         process.stderr.write(`round ${round} · ${scenario.name} · ${server.name}: ${figure(sample.cpuMicrosPerRequest)} CPU-µs a request, ${sample.requests} requests, p50 ${figure(sample.p50Ms)} ms, p99 ${figure(sample.p99Ms)} ms\n`)
       }

@@ -1,11 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock } from '../lib/clock.ts'
-import type { IdSource } from '../lib/ids.ts'
+import { timedId, type IdSource } from '../lib/ids.ts'
 import type { Call, EdgeAccess, Route } from './edge.ts'
 import { RequestLine, type RequestLogSink } from './request-log.ts'
 
 const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/
-const REQUEST_ID_LETTERS = 20
 const EXPOSED =
   'X-Request-Id, X-Generation-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Max-Tokens, Retry-After'
 const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({})
@@ -100,7 +99,7 @@ export function commonHeaders(id: string, isPublic: boolean): Record<string, str
 /** The client's own id when it is harmless in a header and a log, else a new one (wire.md D-7.6). */
 export function requestId(given: string | string[] | undefined, nowMs: number, ids: IdSource): string {
   if (typeof given === 'string' && REQUEST_ID.test(given)) return given
-  return `req-${Math.floor(nowMs / 1_000)}-${ids.letters(REQUEST_ID_LETTERS)}`
+  return timedId('req', nowMs, ids)
 }
 
 function isPublicPath(path: string): boolean {

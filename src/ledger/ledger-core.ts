@@ -83,6 +83,8 @@ export class LedgerBatch {
   }
 
   #hold(request: HoldRequest): HoldOutcome {
+    // As the schema says: a hold may be written only with a later batch, which it must not spoil.
+    assert(request.amountMicro >= 0n, `Hold ${request.generationId} would hold less than nothing.`)
     const known = this.#rows.holds.get(request.generationId)
     if (known !== undefined) {
       // A lost answer is asked for again while the hold is open; an ended one must never let a second answer be made.
@@ -211,7 +213,8 @@ export class LedgerBatch {
     for (const [period, start] of starts) {
       const key = { keyId: hold.keyId, period, start }
       const name = spendKeyText(key)
-      this.#rows.spends.set(name, this.#spent(key) + chargedMicro)
+      const spentMicro = this.#rows.spends.get(name)
+      if (spentMicro !== undefined) this.#rows.spends.set(name, spentMicro + chargedMicro)
       const change = this.#spends.get(name)
       this.#spends.set(name, { ...key, spentMicro: chargedMicro + (change?.spentMicro ?? 0n), excessMicro: excessMicro + (change?.excessMicro ?? 0n) })
     }

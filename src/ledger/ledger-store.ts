@@ -168,7 +168,7 @@ export interface LedgerRows {
   readonly accounts: ReadonlyMap<string, AccountRow>
   readonly keys: ReadonlyMap<string, KeyRow>
   readonly holds: Map<string, HoldRow>
-  /** Spent so far, by `spendKeyText`; absent = 0. */
+  /** Spent so far in each period that a limit of the batch counts in, by `spendKeyText`; other periods are absent. */
   readonly spends: Map<string, Micro>
 }
 
@@ -192,11 +192,16 @@ export function spendKeyText(key: SpendKey): string {
  * Both stores implement it and share one contract test.
  */
 export interface LedgerStore {
+  /** The store has one writer and keeps the rows it works with: holds are decided without a write. */
+  readonly decidesHoldsInMemory: boolean
   /**
    * Loads and locks the rows of the operations, lets `decide` change them and writes its changes in one commit.
-   * Resolves when the commit is durable, where `durable` asks for it (a hold need not survive a power cut: its request dies with it).
+   * Resolves when the commit is durable, where `durable` asks for it. A hold need not survive: its request dies with the
+   * process, so a batch of holds alone may be written with what follows it.
    */
   commit(operations: readonly LedgerOperation[], decide: (rows: LedgerRows) => LedgerChanges, durable: boolean): Promise<void>
+  /** Writes what batches of holds have left unwritten. */
+  flush(): Promise<void>
   /** Moves the leases of running holds. */
   renewLeases(generationIds: readonly string[], leaseUntilMs: number): Promise<void>
   /** Open holds whose lease ended before `nowMs`; all open ones when null. */

@@ -1,22 +1,17 @@
-import { ApiError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
-import { StoreUnavailableError } from '../store/store-unavailable-error.ts'
+import { BatchWriter, storeUnavailable } from './batch-writer.ts'
 import type { GenerationRecord } from './generation-record.ts'
-import { LedgerBatch } from './ledger-core.ts'
 import type {
-  HoldOutcome, HoldRequest, HoldRow, LedgerOperation, LedgerOutcome, LedgerStore, PeriodStarts, SettleOutcome, SettleRequest, VoidOutcome, VoidRequest,
+  HoldOutcome, HoldRequest, HoldRow, LedgerStore, PeriodStarts, SettleOutcome, SettleRequest, VoidOutcome, VoidRequest,
 } from './ledger-store.ts'
 import { periodStarts } from './period.ts'
 
-const BATCH_MAX = 1_024
-const QUEUE_MAX = 8_192
 const LEASE_MS = 60_000
 const RENEW_MS = 20_000
 const SWEEP_MS = 15_000
 const PERIODS_CACHE_MS = 1_000
-/** How long the end of an answer waits for its settle (reliability.md 5), and how often it is tried meanwhile. */
-const OUTLAST_MS = 2_000
-const OUTLAST_PAUSE_MS = 100
+/** How long a hold that was decided in memory may wait for the write of a settle before it is written by itself. */
+const FLUSH_MS = 25
 
 export interface LedgerPorts {
   readonly store: LedgerStore
@@ -29,31 +24,28 @@ export interface LedgerPorts {
   readonly singleProcess: boolean
   /** Waits until what arrives in this turn of the event loop has arrived, so that it shares a commit; absent = writes at once. */
   readonly gather?: () => Promise<void>
-}
-
-interface Queued {
-  readonly operation: LedgerOperation
-  /** Set when the store was first found down. */
-  giveUpAtMs: number | null
-  readonly resolve: (outcome: LedgerOutcome) => void
-  readonly reject: (error: Error) => void
+  /** Least time between the starts of two commits, ms; absent = none. */
+  readonly commitSpacingMs?: number
 }
 
 /**
- * The money of running requests: hold → settle | void, in group commits. All operations that arrive while a write is
- * under way share the next one, decided in arrival order.
+ * The money of running requests: hold → settle | void, in group commits. Where the store decides holds in memory they
+ * wait for no write; elsewhere they share the commits of the settles.
  */
 export class Ledger {
   readonly #ports: LedgerPorts
-  #queue: Queued[] = []
-  #writing: Promise<void> | null = null
-  #down = false
+  readonly #ends: BatchWriter
+  readonly #holds: BatchWriter
+  #flushing = false
   readonly #running = new Set<string>()
   #periods: { readonly atMs: number; readonly timezone: string; readonly starts: PeriodStarts } | null = null
   #stops: (() => void)[] = []
 
   constructor(ports: LedgerPorts) {
     this.#ports = ports
+    const { store, clock, gather, commitSpacingMs: spacingMs = 0 } = ports
+    this.#ends = new BatchWriter({ store, clock, gather, spacingMs })
+    this.#holds = store.decidesHoldsInMemory ? new BatchWriter({ store, clock, spacingMs: 0 }) : this.#ends
   }
 
   /** Recovers the holds of a dead process, then keeps leases alive and sweeps the ended ones. Answers how many were recovered. */
@@ -68,7 +60,8 @@ export class Ledger {
   async stop(): Promise<void> {
     for (const stop of this.#stops) stop()
     this.#stops = []
-    while (this.#writing !== null) await this.#writing
+    await this.#holds.idle()
+    await this.#ends.idle()
   }
 
   /** Takes the worst case of a request out of what is available; the lease is renewed until its settle or void. */
@@ -87,8 +80,7 @@ export class Ledger {
       leaseUntilMs: atMs + LEASE_MS,
       node: this.#ports.node,
     }
-    // The core answers each operation with the outcome of its own kind.
-    const outcome = (await this.#submit(operation)) as HoldOutcome
+    const outcome = await this.#place(operation)
     if (outcome.status === 'held') this.#running.add(request.generationId)
     return outcome
   }
@@ -98,7 +90,7 @@ export class Ledger {
     this.#running.delete(request.generationId)
     const { generationId, costMicro, providerCostMicro, record } = request
     // The core answers each operation with the outcome of its own kind.
-    return (await this.#submit({ op: 'settle', generationId, costMicro, providerCostMicro, record, atMs: this.#ports.clock.now() })) as SettleOutcome
+    return (await this.#ends.submit({ op: 'settle', generationId, costMicro, providerCostMicro, record, atMs: this.#ports.clock.now() })) as SettleOutcome
   }
 
   /** Gives a hold back, durably. */
@@ -106,7 +98,7 @@ export class Ledger {
     this.#running.delete(request.generationId)
     const { generationId, insuredMicro, record } = request
     // The core answers each operation with the outcome of its own kind.
-    return (await this.#submit({ op: 'void', generationId, insuredMicro, record, atMs: this.#ports.clock.now() })) as VoidOutcome
+    return (await this.#ends.submit({ op: 'void', generationId, insuredMicro, record, atMs: this.#ports.clock.now() })) as VoidOutcome
   }
 
   /** The periods of spending limits now; kept for a second, since a boundary is met by its first request of the next second at the latest. */
@@ -120,83 +112,26 @@ export class Ledger {
     return starts
   }
 
-  #submit(operation: LedgerOperation): Promise<LedgerOutcome> {
-    // A settle or void is never refused: its hold is open and must end.
-    // While the store is down one write at a time finds out whether it is back; holds do not wait behind it.
-    const full = this.#queue.length >= QUEUE_MAX || (this.#down && this.#writing !== null)
-    if (operation.op === 'hold' && full) return Promise.reject(storeUnavailable(null))
-    return new Promise((resolve, reject) => {
-      this.#queue.push({ operation, giveUpAtMs: null, resolve, reject })
-      this.#writing ??= this.#drain()
-    })
+  async #place(operation: HoldRequest): Promise<HoldOutcome> {
+    if (this.#holds.blocked || this.#ends.blocked) throw storeUnavailable(null)
+    const writer = this.#ends.down ? this.#ends : this.#holds
+    // The core answers each operation with the outcome of its own kind.
+    const outcome = (await writer.submit(operation)) as HoldOutcome
+    if (writer === this.#ends) return outcome
+    if (outcome.status === 'held') this.#flushSoon()
+    // Refused only after what has arrived before it: a settle under way may free the money.
+    const short = outcome.status === 'insufficient_balance' || outcome.status === 'limit_exceeded'
+    return short && this.#ends.busy ? ((await this.#ends.submit(operation)) as HoldOutcome) : outcome
   }
 
-  async #drain(): Promise<void> {
-    await this.#ports.gather?.()
-    while (this.#queue.length > 0) {
-      const batch = this.#queue.splice(0, BATCH_MAX)
-      await this.#write(batch)
+  #flushSoon(): void {
+    if (this.#flushing) return
+    this.#flushing = true
+    const done = (): void => {
+      this.#flushing = false
     }
-    this.#writing = null
-  }
-
-  async #write(batch: readonly Queued[]): Promise<void> {
-    let outcomes: readonly LedgerOutcome[] = []
-    try {
-      const durable = batch.some(({ operation }) => operation.op !== 'hold')
-      await this.#ports.store.commit(
-        batch.map(({ operation }) => operation),
-        (rows) => {
-          const ledger = new LedgerBatch(rows)
-          outcomes = batch.map(({ operation }) => ledger.apply(operation))
-          return ledger.changes()
-        },
-        durable,
-      )
-    } catch (thrown) {
-      await this.#splitOrFail(batch, thrown)
-      return
-    }
-    this.#down = false
-    for (const [index, queued] of batch.entries()) {
-      const outcome = outcomes[index]
-      if (outcome !== undefined) queued.resolve(outcome)
-    }
-  }
-
-  /** One poisoned operation must not fail its neighbours: halves are tried until it stands alone. */
-  async #splitOrFail(batch: readonly Queued[], thrown: unknown): Promise<void> {
-    if (thrown instanceof StoreUnavailableError) {
-      await this.#outlast(batch, thrown)
-      return
-    }
-    if (batch.length > 1) {
-      const middle = Math.ceil(batch.length / 2)
-      await this.#write(batch.slice(0, middle))
-      await this.#write(batch.slice(middle))
-      return
-    }
-    for (const queued of batch) queued.reject(storeUnavailable(thrown))
-  }
-
-  /**
-   * The store does not answer. A hold is refused at once, its request has cost nothing yet; a settle or void is sent
-   * again until its time is over, since by then the answer exists and its id makes the repeat harmless.
-   */
-  async #outlast(batch: readonly Queued[], thrown: StoreUnavailableError): Promise<void> {
-    this.#down = true
-    const nowMs = this.#ports.clock.monotonic()
-    const waiting: Queued[] = []
-    for (const queued of batch) {
-      if (queued.operation.op === 'settle' || queued.operation.op === 'void') queued.giveUpAtMs ??= nowMs + OUTLAST_MS
-      if (queued.giveUpAtMs !== null && nowMs < queued.giveUpAtMs) waiting.push(queued)
-      else queued.reject(storeUnavailable(thrown))
-    }
-    if (waiting.length === 0) return
-    await new Promise<void>((resolve) => {
-      this.#ports.clock.after(OUTLAST_PAUSE_MS, resolve)
-    })
-    this.#queue.unshift(...waiting)
+    // What cannot be written now is met again by the next settle.
+    this.#ports.clock.after(FLUSH_MS, () => void this.#ports.store.flush().then(done, done))
   }
 
   async #recover(): Promise<number> {
@@ -216,7 +151,7 @@ export class Ledger {
     const holds = await this.#ports.store.openHolds(atMs)
     // A clock that jumped ahead must not expire what still runs here: its lease is only late to be renewed.
     const lost = holds.filter(({ id }) => !this.#running.has(id))
-    await Promise.all(lost.map(({ id }) => this.#submit({ op: 'expire', generationId: id, atMs })))
+    await Promise.all(lost.map(({ id }) => this.#ends.submit({ op: 'expire', generationId: id, atMs })))
   }
 
   #repeat(everyMs: number, task: () => Promise<void>): void {
@@ -235,10 +170,6 @@ export class Ledger {
       stop()
     })
   }
-}
-
-function storeUnavailable(cause: unknown): ApiError {
-  return new ApiError('service_unavailable', 'Service is overloaded or its store is not available. Retry after 1 seconds', { retryAfterSeconds: 1, cause })
 }
 
 /** The log row of a request whose process died before it could tell more. */

@@ -31,3 +31,15 @@ export function randomIds(): IdSource {
     },
   }
 }
+
+const TAIL_LETTERS = 20
+const MILLIS_LETTERS = 2
+
+/**
+ * `<prefix>-<unix seconds>-<20 letters>` (wire.md D-2.0). The first two letters say the millisecond and the letters sort
+ * as bytes do, so new ids land at the end of an index: random ones would dirty a page each.
+ */
+export function timedId(prefix: string, nowMs: number, ids: IdSource): string {
+  const millis = Math.floor(nowMs % 1_000)
+  return `${prefix}-${Math.floor(nowMs / 1_000)}-${ALPHABET[Math.floor(millis / 62)] ?? ''}${ALPHABET[millis % 62] ?? ''}${ids.letters(TAIL_LETTERS - MILLIS_LETTERS)}`
+}

@@ -5,7 +5,7 @@ import { ApiError } from '../errors.ts'
 import type { ChatRequest } from '../kinds/chat-request.ts'
 import type { HoldOutcome } from '../ledger/ledger-store.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { IdSource } from '../lib/ids.ts'
+import { timedId, type IdSource } from '../lib/ids.ts'
 import { AMOUNT_MICRO_MAX, type Micro } from '../money.ts'
 import { planChat, recountedHold } from '../plan/chat-plan.ts'
 import { InsufficientBalanceError } from '../plan/insufficient-balance.ts'
@@ -17,7 +17,6 @@ import { Streams } from './streams.ts'
 
 const HOLD_TRIES_MAX = 4
 const TICK_MS = 1_000
-const ID_LETTERS = 20
 
 /** A parsed paid request with what the edge and access know of it. */
 export interface PaidCall {
@@ -73,7 +72,7 @@ export class Relay {
     const { accountId, keyId } = call.principal
     this.#inFlight.enter(accountId, keyId)
     try {
-      const generationId = `gen-${Math.floor(call.arrivedAtMs / 1_000)}-${this.#ports.ids.letters(ID_LETTERS)}`
+      const generationId = timedId('gen', call.arrivedAtMs, this.#ports.ids)
       const plan = await this.#hold(call, generationId)
       const generation = new Generation(this.#ports, {
         generationId,

@@ -1,4 +1,5 @@
 import type { HoldRow, LedgerChanges } from '../ledger/ledger-store.ts'
+import { logDetails } from './log-details.ts'
 
 // The hot path's statements, the same text in both dialects.
 export const INSERT_HOLD = `INSERT INTO hold (id, account_id, key_id, amount, state, price_version, subject, day, week, month, node, lease_until, placed_at, ended_at, charged, shortfall)
@@ -9,17 +10,7 @@ export const UPDATE_KEY = 'UPDATE api_key SET held = ? WHERE id = ?'
 export const INSERT_ENTRY = 'INSERT INTO entry (debit, credit, amount, kind, ref, account_id, created_at, hash) VALUES (?,?,?,?,?,?,?,?)'
 export const INSERT_LOG = `INSERT INTO generation (generation_id, account_id, seq, key_id, request_id, type, model, provider, status, cost, provider_cost, shortfall,
   insured, input_tokens, output_tokens, price_version, created_at, ended_at, record) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`
-export const ADD_USAGE_DAY = `INSERT INTO usage_day (account_id, day, key_id, model, provider, requests, input_tokens, output_tokens, revenue, provider_cost, insured, shortfall)
-  VALUES (?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (account_id, day, key_id, model, provider) DO UPDATE SET requests = usage_day.requests + excluded.requests,
-  input_tokens = usage_day.input_tokens + excluded.input_tokens, output_tokens = usage_day.output_tokens + excluded.output_tokens, revenue = usage_day.revenue + excluded.revenue,
-  provider_cost = usage_day.provider_cost + excluded.provider_cost, insured = usage_day.insured + excluded.insured, shortfall = usage_day.shortfall + excluded.shortfall`
 export const SELECT_SPEND = 'SELECT spent FROM key_spend WHERE key_id = ? AND period = ? AND start = ?'
-
-/** The statement that adds to `rows` rows of key spend. */
-export function addSpends(rows: number): string {
-  return `INSERT INTO key_spend (key_id, period, start, spent, excess) VALUES ${Array.from({ length: rows }, () => '(?,?,?,?,?)').join(',')}
-  ON CONFLICT (key_id, period, start) DO UPDATE SET spent = key_spend.spent + excluded.spent, excess = key_spend.excess + excluded.excess`
-}
 
 /** Values of a new hold, in the order of the column list that both dialects share. */
 export function holdValues(hold: HoldRow): readonly (string | bigint | null)[] {
@@ -36,7 +27,7 @@ export function logValues(log: LedgerChanges['log'][number]): readonly (string |
   return [
     record.generationId, record.accountId, log.seq, record.keyId, record.requestId, record.type, record.model, record.providerSlug, record.status, log.costMicro,
     log.providerCostMicro, log.shortfallMicro, log.insuredMicro, BigInt(record.inputTokens), BigInt(record.outputTokens), BigInt(record.priceVersion),
-    BigInt(record.createdAtMs), BigInt(log.atMs), JSON.stringify(record),
+    BigInt(record.createdAtMs), BigInt(log.atMs), logDetails(record),
   ]
 }
 

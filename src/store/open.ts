@@ -19,15 +19,17 @@ import type { LedgerStore } from '../ledger/ledger-store.ts'
 export async function openStore(options: { readonly dataDir: string; readonly databaseUrl: string | null }): Promise<Store> {
   if (options.databaseUrl === null) {
     const database = new SqliteDatabase(options.dataDir)
-    return opened('embedded', database, new SqliteLedger(database))
+    const ledger = new SqliteLedger(database)
+    return opened('embedded', database, ledger, () => ledger.open())
   }
   const database = new PostgresDatabase(options.databaseUrl)
   return opened('postgres', database, new PostgresLedger(database))
 }
 
-async function opened(kind: Store['kind'], database: Database, ledger: LedgerStore): Promise<Store> {
+async function opened(kind: Store['kind'], database: Database, ledger: LedgerStore, migrated = (): void => undefined): Promise<Store> {
   try {
     await migrate(database)
+    migrated()
   } catch (thrown) {
     await database.close()
     throw thrown

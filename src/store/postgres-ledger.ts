@@ -39,6 +39,7 @@ const RENEW = `UPDATE hold SET lease_until = ? WHERE state = 'open' AND id = ANY
 
 /** The hot path on PostgreSQL: rows locked in one order everywhere (accounts, keys, holds, each by id), one transaction a batch, one statement a table. */
 export class PostgresLedger implements LedgerStore {
+  readonly decidesHoldsInMemory = false
   readonly #database: PostgresDatabase
 
   constructor(database: PostgresDatabase) {
@@ -51,6 +52,8 @@ export class PostgresLedger implements LedgerStore {
       await write(sql, decide(await load(sql, operations)))
     })
   }
+
+  async flush(): Promise<void> {}
 
   async renewLeases(generationIds: readonly string[], leaseUntilMs: number): Promise<void> {
     await this.#database.run(RENEW, [BigInt(leaseUntilMs), arrayText(generationIds)])

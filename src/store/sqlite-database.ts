@@ -1,4 +1,4 @@
-import { fdatasync, openSync, closeSync, existsSync, mkdirSync, statSync } from 'node:fs'
+import { fdatasync, openSync, closeSync, existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { setImmediate } from 'node:timers/promises'
@@ -19,7 +19,8 @@ export class SqliteDatabase implements Database {
   readonly #walPath: string
   readonly #statements = new Map<string, StatementSync>()
   #coldWrites = 0
-  #wal: { readonly descriptor: number; readonly inode: bigint } | null = null
+  #beforeColdAccess = (): void => undefined
+  #wal: number | null = null
   /** Cold transactions wait for each other: they hold awaits, and one connection has one transaction. */
   #tail: Promise<unknown> = Promise.resolve()
 
@@ -38,6 +39,11 @@ export class SqliteDatabase implements Database {
     return this.#coldWrites
   }
 
+  /** Registers what has to be written before anybody besides the ledger reads or writes. */
+  beforeColdAccess(flush: () => void): void {
+    this.#beforeColdAccess = flush
+  }
+
   /** A prepared statement, kept: preparing costs more than running. */
   prepare(text: string): StatementSync {
     const known = this.#statements.get(text)
@@ -48,8 +54,9 @@ export class SqliteDatabase implements Database {
     return statement
   }
 
-  /** Runs `work` in a transaction without giving up the thread in between. */
+  /** Runs `work` in a transaction without giving up the thread in between; within one, as a part of it. */
   atomically<T>(work: () => T): T {
+    if (this.#database.isTransaction) return work()
     this.prepare('BEGIN IMMEDIATE').run()
     try {
       const result = work()
@@ -79,11 +86,14 @@ export class SqliteDatabase implements Database {
   }
 
   async all(text: string, values: readonly SqlValue[] = []): Promise<readonly Row[]> {
+    // Within a cold transaction nothing is left to write: the ledger waits for its turn.
+    if (!this.#database.isTransaction) this.#beforeColdAccess()
     return this.prepare(text).all(...values)
   }
 
   run(text: string, values: readonly SqlValue[] = []): Promise<number> {
     return this.exclusively(async () => {
+      this.#beforeColdAccess()
       this.#coldWrites += 1
       const changed = this.#run(text, values)
       await this.sync()
@@ -95,6 +105,7 @@ export class SqliteDatabase implements Database {
     if (options.purpose === 'snapshot') return this.#snapshot(work)
     const sql: Sql = { all: (text, values) => this.all(text, values), run: async (text, values = []) => this.#run(text, values) }
     return this.exclusively(async () => {
+      this.#beforeColdAccess()
       this.#coldWrites += 1
       this.prepare('BEGIN IMMEDIATE').run()
       try {
@@ -110,8 +121,8 @@ export class SqliteDatabase implements Database {
   }
 
   async close(): Promise<void> {
-    await this.#tail
-    if (this.#wal !== null) closeSync(this.#wal.descriptor)
+    await this.exclusively(() => this.#beforeColdAccess())
+    if (this.#wal !== null) closeSync(this.#wal)
     this.#statements.clear()
     this.#database.close()
     this.#lock.close()
@@ -119,6 +130,7 @@ export class SqliteDatabase implements Database {
 
   /** A connection of its own, so that money moves on meanwhile; between statements the event loop gets its turn. */
   async #snapshot<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    await this.exclusively(() => this.#beforeColdAccess())
     const reader = new DatabaseSync(this.#path, { readBigInts: true, readOnly: true })
     try {
       reader.exec('PRAGMA busy_timeout=2000; BEGIN')
@@ -138,14 +150,10 @@ export class SqliteDatabase implements Database {
     return Number(this.prepare(text).run(...values).changes)
   }
 
-  /** SQLite may replace the WAL file; syncing an old descriptor would promise what is not on the disk. */
+  /** The WAL is one file from the first write until the last connection closes, which is ours. */
   #walDescriptor(): number | null {
-    if (!existsSync(this.#walPath)) return null
-    const { ino } = statSync(this.#walPath, { bigint: true })
-    if (this.#wal?.inode === ino) return this.#wal.descriptor
-    if (this.#wal !== null) closeSync(this.#wal.descriptor)
-    this.#wal = { descriptor: openSync(this.#walPath, 'r+'), inode: ino }
-    return this.#wal.descriptor
+    if (this.#wal === null && existsSync(this.#walPath)) this.#wal = openSync(this.#walPath, 'r+')
+    return this.#wal
   }
 }
 

@@ -1,57 +1,85 @@
-import type { HoldRow, LedgerChanges, LedgerOperation, LedgerRows, LedgerStore, KeyRow, AccountRow, SpendChange } from '../ledger/ledger-store.ts'
+import type { HoldRow, LedgerChanges, LedgerOperation, LedgerRows, LedgerStore, KeyRow, AccountRow } from '../ledger/ledger-store.ts'
 import { limitPeriod } from '../ledger/ledger-core.ts'
-import { spendKeyText } from '../ledger/ledger-store.ts'
+import { assert } from '../lib/assert.ts'
+import { spendKeyText, type SpendKey } from '../ledger/ledger-store.ts'
 import type { Micro } from '../money.ts'
 import { big } from './database.ts'
 import { ACCOUNT_SELECT, HOLD_SELECT, KEY_SELECT, readAccountRow, readHoldRow, readKeyRow } from './ledger-rows.ts'
 import {
-  addSpends, ADD_USAGE_DAY, bigintOrNull, holdValues, INSERT_ENTRY, INSERT_HOLD, INSERT_LOG, logValues, SELECT_SPEND, UPDATE_ACCOUNT, UPDATE_HOLD, UPDATE_KEY, usageDays, usageDayValues,
+  bigintOrNull, holdValues, INSERT_ENTRY, INSERT_HOLD, INSERT_LOG, logValues, SELECT_SPEND, UPDATE_ACCOUNT, UPDATE_HOLD, UPDATE_KEY,
 } from './ledger-values.ts'
 import type { SqliteDatabase } from './sqlite-database.ts'
+import { SqliteRollup } from './sqlite-rollup.ts'
 
 const ACCOUNT_BY_ID = `${ACCOUNT_SELECT} WHERE id = ?`
 const KEY_BY_ID = `${KEY_SELECT} WHERE id = ?`
 const HOLD_BY_ID = `${HOLD_SELECT} WHERE id = ?`
 /** Rows kept of each kind; beyond it they are read again. */
 const KEPT_MAX = 20_000
-const SPENDS_AT_ONCE = 8
+/** Log rows after which the sums are brought up to date. */
+const ROLL_UP_ROWS = 256
+/** Ids of ended holds that are remembered, so that a repeat is known for one without a look into the database. */
+const ENDED_MAX = 10_000
+const NOTHING: LedgerChanges = { accounts: new Set(), keys: new Set(), newHolds: new Set(), endedHolds: new Set(), spends: [], entries: [], log: [] }
+
+/** What holds have changed in memory and no write has followed yet. */
+interface Unwritten {
+  readonly accounts: Set<AccountRow>
+  readonly keys: Set<KeyRow>
+  /** The kept row, and a copy as it was placed. */
+  readonly holds: Map<string, { readonly row: HoldRow; readonly placed: HoldRow }>
+}
 
 /**
  * The hot path of the embedded store: hand-written statements, one synchronous transaction a batch. One process has the
- * file, so rows it wrote last are kept in memory; a third of a pair's cost was to read them back.
+ * file, so the rows it works with are kept in memory, and holds are decided there: they are written with the next settle
+ * or flush, in their final state if they have ended by then.
  */
 export class SqliteLedger implements LedgerStore {
+  readonly decidesHoldsInMemory = true
   readonly #database: SqliteDatabase
   readonly #accounts = new Map<string, AccountRow>()
   readonly #keys = new Map<string, KeyRow>()
+  /** What the database has as `held` of a kept key. */
+  readonly #writtenHeld = new WeakMap<KeyRow, Micro>()
   readonly #holds = new Map<string, HoldRow>()
+  readonly #spends = new Map<string, Micro>()
+  readonly #ended = new Set<string>()
+  readonly #rollup: SqliteRollup
+  readonly #unwritten: Unwritten = { accounts: new Set(), keys: new Set(), holds: new Map() }
+  /** A write failed: the kept rows hold changes that the database does not. */
+  #stale = false
   /** Writes besides the ledger's at the time of the rows above. */
   #coldWrites = 0
 
   constructor(database: SqliteDatabase) {
     this.#database = database
+    this.#rollup = new SqliteRollup(database)
+    database.beforeColdAccess(() => this.#flush())
   }
 
-  commit(operations: readonly LedgerOperation[], decide: (rows: LedgerRows) => LedgerChanges, durable: boolean): Promise<void> {
-    return this.#database.exclusively(() => {
-      this.#forgetWhatMayHaveChanged()
-      try {
-        this.#database.atomically(() => {
-          const changes = decide(this.#load(operations))
-          this.#write(changes)
-          for (const hold of changes.endedHolds) this.#holds.delete(hold.id)
-        })
-      } catch (thrown) {
-        // The core has changed the kept rows, the database has not.
-        this.#forget()
-        throw thrown
-      }
-      return durable ? this.#database.sync() : undefined
+  async commit(operations: readonly LedgerOperation[], decide: (rows: LedgerRows) => LedgerChanges, durable: boolean): Promise<void> {
+    await this.#database.exclusively(() => {
+      this.#refresh()
+      if (durable) this.#writeNow(() => decide(this.#load(operations)))
+      else this.#keepForLater(() => decide(this.#load(operations)))
     })
+    // The turn is over: holds are decided while the disk works.
+    if (durable) await this.#database.sync()
+  }
+
+  /** The schema is there. */
+  open(): void {
+    this.#rollup.open()
+  }
+
+  async flush(): Promise<void> {
+    await this.#database.exclusively(() => this.#writeHolds())
   }
 
   async renewLeases(generationIds: readonly string[], leaseUntilMs: number): Promise<void> {
     await this.#database.exclusively(() => {
+      this.#flush()
       this.#database.atomically(() => {
         for (const id of generationIds) {
           this.#holds.delete(id)
@@ -66,21 +94,91 @@ export class SqliteLedger implements LedgerStore {
     return (await this.#database.all(`${HOLD_SELECT} WHERE state = 'open'${before}`, nowMs === null ? [] : [BigInt(nowMs)])).map(readHoldRow)
   }
 
-  #forgetWhatMayHaveChanged(): void {
-    const full = Math.max(this.#accounts.size, this.#keys.size, this.#holds.size) > KEPT_MAX
-    if (full || this.#coldWrites !== this.#database.coldWrites) this.#forget()
-    this.#coldWrites = this.#database.coldWrites
+  /** Everything is written, the sums too. */
+  #flush(): void {
+    this.#writeHolds()
+    this.#rollup.catchUp()
   }
 
-  #forget(): void {
+  #writeHolds(): void {
+    if (this.#unwritten.holds.size === 0) return
+    this.#refresh()
+    this.#writeNow(() => NOTHING)
+  }
+
+  #writeNow(changesOf: () => LedgerChanges): void {
+    const changes = this.#orStale(() =>
+      this.#database.atomically(() => {
+        const decided = changesOf()
+        this.#write(decided)
+        return decided
+      }),
+    )
+    this.#unwritten.accounts.clear()
+    this.#unwritten.keys.clear()
+    this.#unwritten.holds.clear()
+    for (const hold of changes.endedHolds) this.#forgetHold(hold)
+    for (const hold of changes.newHolds) if (hold.state !== 'open') this.#forgetHold(hold)
+  }
+
+  #forgetHold({ id }: HoldRow): void {
+    this.#holds.delete(id)
+    if (this.#ended.size >= ENDED_MAX) this.#ended.clear()
+    this.#ended.add(id)
+  }
+
+  #keepForLater(changesOf: () => LedgerChanges): void {
+    const { accounts, keys, newHolds } = this.#orStale(changesOf)
+    for (const account of accounts) this.#unwritten.accounts.add(account)
+    for (const key of keys) this.#unwritten.keys.add(key)
+    for (const hold of newHolds) this.#unwritten.holds.set(hold.id, { row: hold, placed: { ...hold } })
+  }
+
+  #orStale<T>(work: () => T): T {
+    try {
+      return work()
+    } catch (thrown) {
+      this.#stale = true
+      this.#rollup.reset()
+      throw thrown
+    }
+  }
+
+  /** Drops kept rows that may differ from the database, and places again what it does not have yet. */
+  #refresh(): void {
+    const full = Math.max(this.#accounts.size, this.#keys.size, this.#holds.size, this.#spends.size) > KEPT_MAX
+    const { coldWrites } = this.#database
+    if (!full && !this.#stale && this.#coldWrites === coldWrites) return
     this.#accounts.clear()
     this.#keys.clear()
     this.#holds.clear()
+    this.#spends.clear()
+    const waiting = [...this.#unwritten.holds.values()].map(({ placed }) => placed)
+    this.#unwritten.accounts.clear()
+    this.#unwritten.keys.clear()
+    this.#stale = true
+    for (const placed of waiting) this.#placeAgain(placed)
+    this.#stale = false
+    this.#coldWrites = coldWrites
+  }
+
+  #placeAgain(placed: HoldRow): void {
+    this.#loadOwners(placed.accountId, placed.keyId)
+    const account = this.#accounts.get(placed.accountId)
+    const key = this.#keys.get(placed.keyId)
+    // A cold write waits until all holds are written, so the money is still there.
+    assert(account !== undefined && key !== undefined && account.availableMicro >= placed.amountMicro, `Hold ${placed.id} was placed, and its account no longer has the money.`)
+    account.availableMicro -= placed.amountMicro
+    account.heldMicro += placed.amountMicro
+    key.heldMicro += placed.amountMicro
+    const row = { ...placed }
+    this.#holds.set(row.id, row)
+    this.#unwritten.holds.set(row.id, { row, placed })
+    this.#unwritten.accounts.add(account)
+    this.#unwritten.keys.add(key)
   }
 
   #load(operations: readonly LedgerOperation[]): LedgerRows {
-    // Not kept: the core adds to periods it never asked the whole of.
-    const spends = new Map<string, Micro>()
     for (const operation of operations) {
       const hold = this.#holds.get(operation.generationId) ?? this.#loadHold(operation)
       const owner = hold ?? (operation.op === 'hold' ? operation : null)
@@ -88,20 +186,27 @@ export class SqliteLedger implements LedgerStore {
       this.#loadOwners(owner.accountId, owner.keyId)
       const key = this.#keys.get(owner.keyId)
       const period = key === undefined ? null : limitPeriod(key, owner.periods)
-      if (period !== null && !spends.has(spendKeyText(period))) {
-        const row = this.#database.prepare(SELECT_SPEND).get(period.keyId, period.period, period.start)
-        spends.set(spendKeyText(period), row === undefined ? 0n : big(row, 'spent'))
-      }
+      if (period !== null) this.#loadSpend(period)
     }
-    return { accounts: this.#accounts, keys: this.#keys, holds: this.#holds, spends }
+    return { accounts: this.#accounts, keys: this.#keys, holds: this.#holds, spends: this.#spends }
   }
 
-  #loadHold(operation: LedgerOperation): HoldRow | undefined {
-    const row = this.#database.prepare(HOLD_BY_ID).get(operation.generationId)
+  #loadHold({ op, generationId }: LedgerOperation): HoldRow | undefined {
+    // Ids are drawn at random, so a new hold is in the database only as a repeat of one that has just ended.
+    if (op === 'hold' && !this.#ended.has(generationId)) return undefined
+    const row = this.#database.prepare(HOLD_BY_ID).get(generationId)
     if (row === undefined) return undefined
     const hold = readHoldRow(row)
     this.#holds.set(hold.id, hold)
     return hold
+  }
+
+  #loadSpend(period: SpendKey): void {
+    const name = spendKeyText(period)
+    if (this.#spends.has(name)) return
+    this.#rollup.catchUp()
+    const row = this.#database.prepare(SELECT_SPEND).get(period.keyId, period.period, period.start)
+    this.#spends.set(name, row === undefined ? 0n : big(row, 'spent'))
   }
 
   #loadOwners(accountId: string, keyId: string): void {
@@ -111,31 +216,44 @@ export class SqliteLedger implements LedgerStore {
     }
     if (!this.#keys.has(keyId)) {
       const row = this.#database.prepare(KEY_BY_ID).get(keyId)
-      if (row !== undefined) this.#keys.set(keyId, readKeyRow(row))
+      if (row === undefined) return
+      const key = readKeyRow(row)
+      this.#keys.set(keyId, key)
+      this.#writtenHeld.set(key, key.heldMicro)
     }
   }
 
+  /** Writes the changes and what was left unwritten before them. */
   #write(changes: LedgerChanges): void {
-    for (const account of changes.accounts) this.#run(UPDATE_ACCOUNT, account.availableMicro, account.heldMicro, account.logRows, account.entryHead, account.id)
-    for (const key of changes.keys) this.#run(UPDATE_KEY, key.heldMicro, key.id)
+    const unwritten = this.#unwritten
+    for (const account of union(unwritten.accounts, changes.accounts)) this.#run(UPDATE_ACCOUNT, account.availableMicro, account.heldMicro, account.logRows, account.entryHead, account.id)
+    for (const key of union(unwritten.keys, changes.keys)) this.#writeKey(key)
+    for (const { row } of unwritten.holds.values()) this.#run(INSERT_HOLD, ...holdValues(row))
     for (const hold of changes.newHolds) this.#run(INSERT_HOLD, ...holdValues(hold))
-    for (const hold of changes.endedHolds) this.#run(UPDATE_HOLD, hold.state, bigintOrNull(hold.endedAtMs), hold.chargedMicro, hold.shortfallMicro, hold.id)
-    this.#writeSpends(changes.spends)
+    for (const hold of changes.endedHolds) {
+      if (!unwritten.holds.has(hold.id)) this.#run(UPDATE_HOLD, hold.state, bigintOrNull(hold.endedAtMs), hold.chargedMicro, hold.shortfallMicro, hold.id)
+    }
     for (const entry of changes.entries) {
       this.#run(INSERT_ENTRY, entry.debit, entry.credit, entry.amountMicro, entry.kind, entry.reference, entry.accountId, BigInt(entry.atMs), entry.hash)
     }
     for (const log of changes.log) this.#run(INSERT_LOG, ...logValues(log))
-    for (const sum of usageDays(changes.log)) this.#run(ADD_USAGE_DAY, ...usageDayValues(sum))
+    this.#rollup.added(changes.log.length)
+    if (this.#rollup.behind >= ROLL_UP_ROWS) this.#rollup.catchUp()
   }
 
-  #writeSpends(spends: readonly SpendChange[]): void {
-    for (let from = 0; from < spends.length; from += SPENDS_AT_ONCE) {
-      const some = spends.slice(from, from + SPENDS_AT_ONCE)
-      this.#run(addSpends(some.length), ...some.flatMap((spend) => [spend.keyId, spend.period, spend.start, spend.spentMicro, spend.excessMicro]))
-    }
+  /** A request that begins and ends between two writes leaves its key as it was. */
+  #writeKey(key: KeyRow): void {
+    if (this.#writtenHeld.get(key) === key.heldMicro) return
+    this.#run(UPDATE_KEY, key.heldMicro, key.id)
+    this.#writtenHeld.set(key, key.heldMicro)
   }
 
   #run(text: string, ...values: readonly (string | bigint | null)[]): void {
     this.#database.prepare(text).run(...values)
   }
+}
+
+function union<T>(first: ReadonlySet<T>, second: ReadonlySet<T>): ReadonlySet<T> {
+  if (first.size === 0) return second
+  return second.size === 0 ? first : first.union(second)
 }

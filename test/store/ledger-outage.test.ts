@@ -14,6 +14,8 @@ import { Bench, newId } from './ledger-fixture.ts'
 type Fault = 'before' | 'after'
 
 class FaultyLedger implements LedgerStore {
+  /** As in a database on the network, so that each operation is a commit that can fail. */
+  readonly decidesHoldsInMemory = false
   readonly #store: LedgerStore
   readonly faults: Fault[] = []
 
@@ -25,6 +27,10 @@ class FaultyLedger implements LedgerStore {
     const fault = this.faults.shift()
     if (fault !== 'before') await this.#store.commit(...values)
     if (fault !== undefined) throw new StoreUnavailableError(`The store was cut off ${fault} the commit.`)
+  }
+
+  flush(): Promise<void> {
+    return this.#store.flush()
   }
 
   renewLeases(...values: Parameters<LedgerStore['renewLeases']>): Promise<void> {
