@@ -2,7 +2,7 @@ import { objectOf, type RawJson } from '../raw-json.ts'
 
 const TYPES: ReadonlySet<unknown> = new Set(['object', 'array', 'string', 'integer', 'number', 'boolean', 'null'])
 const FORMATS: ReadonlySet<unknown> = new Set(['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'uri', 'ipv4', 'ipv6', 'uuid'])
-const LABELS: ReadonlySet<string> = new Set(['title', 'description', 'default', 'enum', 'const', 'required'])
+const LABELS: ReadonlySet<string> = new Set(['title', 'description', 'default', 'const', 'required'])
 
 /**
  * The schema as constrained decoding takes it: every object closed, which only narrows what may be said. null where it
@@ -21,7 +21,10 @@ function nodeOf(node: RawJson, refers: boolean): Record<string, unknown> | null 
     rebuilt[keyword] = kept
   }
   const { type } = node
-  if (type === 'object' || (Array.isArray(type) && type.includes('object')) || node['properties'] !== undefined) rebuilt['additionalProperties'] = false
+  const isObject = type === 'object' || (Array.isArray(type) && type.includes('object'))
+  // Closed, an object without properties could hold nothing: it was meant as an open map.
+  if (isObject && node['properties'] === undefined) return null
+  if (isObject || node['properties'] !== undefined) rebuilt['additionalProperties'] = false
   return rebuilt
 }
 
@@ -31,6 +34,8 @@ function keywordOf(keyword: string, value: unknown, refers: boolean): unknown {
   switch (keyword) {
     case 'type':
       return (Array.isArray(value) ? value : [value]).every((type) => TYPES.has(type)) ? value : undefined
+    case 'enum':
+      return Array.isArray(value) && value.every((item) => typeof item !== 'object' || item === null) ? value : undefined
     case 'format':
       return FORMATS.has(value) ? value : undefined
     case 'additionalProperties':

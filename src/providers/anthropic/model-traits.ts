@@ -1,7 +1,7 @@
 /** What a model of the Messages protocol takes; the provider refuses with 400 what it does not. */
 export interface ModelTraits {
-  /** Thinks within a budget of tokens, or as much as it finds right. */
-  readonly thinking: 'budget' | 'adaptive'
+  /** Thinks within a budget of tokens, or as much as it finds right, or not at all. */
+  readonly thinking: 'budget' | 'adaptive' | 'none'
   /** The thinking of an adaptive model can be switched off. */
   readonly canStopThinking: boolean
   /** How many of temperature and top_p a request may hold; 0 = top_k is not taken either. */
@@ -21,7 +21,7 @@ export function traitsOf(upstreamModel: string): ModelTraits {
   const version = versionOf(name)
   const isAdaptive = version >= versionNumber(4, 7)
   return {
-    thinking: isAdaptive ? 'adaptive' : 'budget',
+    thinking: isAdaptive ? 'adaptive' : version > 0 && version < versionNumber(3, 7) ? 'none' : 'budget',
     canStopThinking: !ALWAYS_THINKS.test(name),
     samplingParameters: isAdaptive ? 0 : version >= versionNumber(4, 1) ? 1 : 2,
     constrains: version >= versionNumber(4, 5),

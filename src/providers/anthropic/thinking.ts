@@ -28,7 +28,7 @@ const UNASKED: Thinking = { thinking: null, effort: null }
 /** The `thinking` of a request whose answer has `maxTokens` for thinking and words together. `possible` is false where the rest of the request rules it out. */
 export function thinkingOf(parameters: Parameters, traits: ModelTraits, maxTokens: number, possible: boolean): Thinking {
   const wish = wishOf(parameters)
-  if (wish.thinks === null) return UNASKED
+  if (wish.thinks === null || traits.thinking === 'none') return UNASKED
   if (traits.thinking === 'adaptive') return adaptive(wish, traits, hidesReasoning(parameters), possible)
   const budget = wish.thinks && possible ? budgetOf(wish, maxTokens) : null
   return budget === null ? UNASKED : { thinking: { type: 'enabled', budget_tokens: budget }, effort: null }
