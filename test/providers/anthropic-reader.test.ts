@@ -283,6 +283,23 @@ describe('usage', () => {
     assert.deepEqual(usageOf({ input_tokens: 1, cache_creation: { ephemeral_5m_input_tokens: 4, ephemeral_1h_input_tokens: 5 }, output_tokens: 1 })?.usage, { input: 1, output: 1, cache_write: 4, cache_write_1h: 5 })
   })
 
+  test('whatever is reported, the meters are at least 0 and add up to the totals', () => {
+    const random = randomOf(11)
+    const count = (): number | null => (random() < 0.2 ? null : Math.floor(random() * 1_000))
+    for (let round = 0; round < 500; round += 1) {
+      const report = usageOf({
+        input_tokens: count() ?? 0, output_tokens: count(), cache_read_input_tokens: count(), cache_creation_input_tokens: count(),
+        cache_creation: { ephemeral_5m_input_tokens: count(), ephemeral_1h_input_tokens: count() }, output_tokens_details: { thinking_tokens: count() },
+      })
+      assert.ok(report)
+      const { input = 0, cache_read: read_ = 0, cache_write: write = 0, cache_write_1h: hour = 0, output = 0, reasoning = 0 } = report.usage
+      assert.ok(Object.values(report.usage).every((units) => units >= 0))
+      assert.equal(input + read_ + write + hour, report.inputTokens)
+      assert.equal(output + reasoning, report.outputTokens)
+      assert.deepEqual([read_, write + hour, reasoning], [report.cachedTokens, report.cacheWriteTokens, report.reasoningTokens])
+    }
+  })
+
   test('numbers that are no counts are marked and count nothing; no numbers are no report', () => {
     for (const bad of [-1, 1.5, Number.NaN, 2 ** 60, '7']) {
       const report = usageOf({ input_tokens: bad, output_tokens: 3 })
