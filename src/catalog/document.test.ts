@@ -25,6 +25,13 @@ test('a sound file has no problems', () => {
   assert.deepEqual(lines(HEAD + CHAT + ENDPOINT), [])
 })
 
+test('a provider names its address unless its adapter knows one', () => {
+  const known = new Set(['openai', 'anthropic', 'sandbox', 'other'])
+  const problems = (adapter: string): readonly string[] => parseDocumentText(`providers: { p: { adapter: ${adapter} } }`, { adapters: known, env: {} }).problems.map(({ path, message }) => `${path} ${message}`)
+  for (const adapter of ['openai', 'anthropic', 'sandbox']) assert.deepEqual(problems(adapter), [])
+  assert.deepEqual(problems('other'), ['providers.p.base_url is required'])
+})
+
 test('numbers keep every digit of their source text', () => {
   const { document } = parseDocumentText(
     `rates: { USD: 92.50, EUR: 1e-7 }\nmarkup: 1.20000000000000000000000000000001\nmodels: [{ id: v/m, type: chat, context_length: 1, endpoints: [{ provider: p, model: m, price: { currency: RUB, prompt: 0.30000000000000000004, completion: 12345678.901234567890123 } }] }]`,

@@ -1,5 +1,6 @@
 import { isTimezone } from '../ledger/period.ts'
 import type { ModelType, ProviderTimeouts } from './catalog.ts'
+import { DEFAULT_BASE_URLS } from './default-base-urls.ts'
 import { defined, FieldReader } from './field-reader.ts'
 import { readModel } from './model-entry.ts'
 import type { PriceKey } from './price-keys.ts'
@@ -198,7 +199,7 @@ function readProvider(reader: FieldReader, adapters: ReadonlySet<string>): Provi
   const baseUrl = reader.text('base_url')
   if (baseUrl !== null && !isHttpUrl(baseUrl)) reader.problem('base_url', `must be an http or https address, got '${baseUrl}'`)
   else if (baseUrl !== null && forbiddenUpstream(baseUrl)) reader.problem('base_url', `must not be a link-local or metadata address, got '${baseUrl}'`)
-  if (baseUrl === null && adapter !== 'sandbox' && adapters.has(adapter) && adapter !== 'openai') reader.problem('base_url', 'is required')
+  if (baseUrl === null && adapter !== 'sandbox' && adapters.has(adapter) && DEFAULT_BASE_URLS[adapter] === undefined) reader.problem('base_url', 'is required')
   const single = reader.node('api_key')
   const keys = single?.kind === 'list' ? reader.texts('api_key') : single === null ? null : [reader.text('api_key') ?? '']
   const limits = reader.map('timeouts')

@@ -1,10 +1,10 @@
 import { multiply, ONE, parseDecimal, type Decimal } from '../money.ts'
 import type { Endpoint, Model, ModelType, Provider, Settings, Snapshot } from './catalog.ts'
+import { DEFAULT_BASE_URLS } from './default-base-urls.ts'
 import type { CatalogDocument, EndpointEntry, ModelEntry, ProviderEntry, SettingsEntry } from './document.ts'
 import { missingPrices } from './price-keys.ts'
 import { priceSheet } from './price-sheet.ts'
 
-const DEFAULT_BASE_URLS: Readonly<Record<string, string>> = { openai: 'https://api.openai.com/v1' }
 const TIMEOUTS = { connect: 3, first_byte: 60, progress: 60, total: 1_800 }
 /** OpenRouter's names, which its clients filter by. */
 const MODALITIES: Readonly<Record<ModelType, { readonly input: readonly string[]; readonly output: readonly string[] }>> = {

@@ -5,7 +5,7 @@ import { headerOf, type UpstreamHeaders } from './transport.ts'
 const MESSAGE_LENGTH_MAX = 500
 const RETRY_AFTER_MAX_SECONDS = 60
 const DETAIL_LENGTH_MAX = 2_000
-const CONTEXT = /maximum context length|context[ _-]?(length|window)|too many (input )?tokens|prompt is too long|reduce the length/i
+const CONTEXT = /maximum context length|context[ _-]?(length|window|limit)|too many (input )?tokens|prompt is too long|reduce the length/i
 const MODERATION = /content[_ ]?(filter|policy)|moderation|safety system|responsible ?ai/i
 const CREDENTIALS = /api[ _-]?key (is )?(not valid|invalid|expired)|(incorrect|invalid) api[ _-]?key|invalid_api_key|authentication/i
 /** Keys, organisations, projects and addresses: whatever could name the operator's account. */

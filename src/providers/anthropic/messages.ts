@@ -1,0 +1,143 @@
+import type { ChatMessage } from '../../kinds/chat-request.ts'
+import { UnsendableError } from '../native.ts'
+import { objectOf, textOf } from '../raw-json.ts'
+import { REASONING_FORMAT } from './blocks.ts'
+import { contentBlocks, systemBlocks, type Block } from './content.ts'
+import { toolInput } from './tool-input.ts'
+
+interface Turn {
+  readonly role: 'user' | 'assistant'
+  content: Block[]
+}
+
+export interface Conversation {
+  readonly system: Block[]
+  readonly messages: readonly Turn[]
+  /** The last message is the beginning of the answer. */
+  readonly isPrefilled: boolean
+  /** The last calls of tools were made without thinking, so that their results cannot be answered with a budget for it. */
+  readonly continuesWithoutThinking: boolean
+  /** Names of the tools called so far. */
+  readonly calledTools: ReadonlySet<string>
+}
+
+/** The messages as turns that alternate. What is of the system stands apart, in its order: the protocol knows no system turn. */
+export function conversationOf(messages: readonly ChatMessage[]): Conversation {
+  const system: Block[] = []
+  const turns: Turn[] = []
+  const calledTools = new Set<string>()
+  for (const [index, message] of messages.entries()) {
+    const path = `messages[${index}]`
+    switch (message.role) {
+      case 'system':
+      case 'developer':
+        system.push(...systemBlocks(message.content, path))
+        break
+      case 'user':
+        addTurn(turns, 'user', contentBlocks(message.content, path))
+        break
+      case 'tool':
+        addTurn(turns, 'user', [toolResult(message, path)])
+        break
+      case 'assistant':
+        for (const call of message.tool_calls ?? []) calledTools.add(call.function.name)
+        addTurn(turns, 'assistant', assistantBlocks(message, path))
+    }
+  }
+  // A prompt of system messages alone is the question itself.
+  if (turns.length === 0) addTurn(turns, 'user', system.splice(0))
+  if (turns.length === 0) throw new UnsendableError('messages: at least one must hold text other than white space')
+  const isPrefilled = trimPrefill(turns)
+  return { system, messages: turns.map(ordered), isPrefilled, continuesWithoutThinking: continuesWithoutThinking(turns), calledTools }
+}
+
+function addTurn(turns: Turn[], role: Turn['role'], content: Block[]): void {
+  if (content.length === 0) return
+  const last = turns.at(-1)
+  if (last?.role === role) last.content.push(...content)
+  else turns.push({ role, content })
+}
+
+/** Thinking comes first, as it was said: the provider checks its signature and its place. */
+function assistantBlocks(message: ChatMessage, path: string): Block[] {
+  const { content, refusal = '', reasoning_details: details = [], tool_calls: calls = [] } = message
+  const text = contentBlocks(content, path)
+  return [
+    ...thinkingBlocks(details),
+    ...(text.length === 0 ? contentBlocks(refusal, path) : text),
+    ...calls.map(({ id, function: called }, index) => ({
+      type: 'tool_use',
+      id: toolUseId(id),
+      name: called.name,
+      input: toolInput(called.arguments, `${path}.tool_calls[${index}].function.arguments`),
+    })),
+  ]
+}
+
+/** Reasoning of our own answers, whole or in the pieces of a stream. Other providers' and what carries no signature would be refused. */
+function thinkingBlocks(details: readonly unknown[]): Block[] {
+  const blocks: Block[] = []
+  let text = ''
+  let index: unknown = null
+  for (const raw of details) {
+    const detail = objectOf(raw)
+    if (detail?.['format'] !== REASONING_FORMAT) continue
+    if (detail['type'] === 'reasoning.encrypted') {
+      const data = textOf(detail['data']) ?? ''
+      if (data !== '') blocks.push({ type: 'redacted_thinking', data })
+    }
+    if (detail['type'] !== 'reasoning.text') continue
+    text = (detail['index'] === index ? text : '') + (textOf(detail['text']) ?? '')
+    index = detail['index']
+    const signature = textOf(detail['signature']) ?? ''
+    if (signature === '') continue
+    blocks.push({ type: 'thinking', thinking: text, signature })
+    text = ''
+  }
+  return blocks
+}
+
+/** A mark for the cache on any part of a result marks the result. */
+function toolResult({ tool_call_id: id = '', content }: ChatMessage, path: string): Block {
+  const blocks = contentBlocks(content, path)
+  const marks = blocks.flatMap(({ cache_control: mark }) => (mark === undefined ? [] : [mark]))
+  const plain = blocks.map(({ cache_control: _mark, ...block }) => block)
+  return {
+    type: 'tool_result',
+    tool_use_id: toolUseId(id),
+    ...(plain.length === 0 ? {} : { content: plain }),
+    ...(marks.length === 0 ? {} : { cache_control: marks.at(-1) }),
+  }
+}
+
+/** Ids of other providers may hold what the protocol refuses in one. */
+function toolUseId(id: string): string {
+  return id.replaceAll(/[^a-zA-Z0-9_-]/g, '_')
+}
+
+/** Results come first in a turn, right after the calls they answer. */
+function ordered({ role, content }: Turn): Turn {
+  const results = content.filter((block) => block['type'] === 'tool_result')
+  return { role, content: results.length === 0 ? content : [...results, ...content.filter((block) => block['type'] !== 'tool_result')] }
+}
+
+/** The protocol refuses white space at the end of the answer's beginning. */
+function trimPrefill(turns: readonly Turn[]): boolean {
+  const last = turns.at(-1)
+  const block = last?.content.at(-1)
+  if (last === undefined || last.role !== 'assistant' || block === undefined) return false
+  const text = textOf(block['text'])
+  if (text !== null) last.content = [...last.content.slice(0, -1), { ...block, text: text.trimEnd() }]
+  return true
+}
+
+/** Walks back through the calls and results since the user last spoke to the first calls of them. */
+function continuesWithoutThinking(turns: readonly Turn[]): boolean {
+  let first: Turn | null = null
+  for (let index = turns.length - 1; index > 0; index -= 2) {
+    const results = turns[index]
+    if (results === undefined || results.role !== 'user' || !results.content.some((block) => block['type'] === 'tool_result')) break
+    first = turns[index - 1] ?? null
+  }
+  return first !== null && !String(first.content[0]?.['type']).endsWith('thinking')
+}

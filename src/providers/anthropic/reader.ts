@@ -1,0 +1,102 @@
+import type { AnswerEvent } from '../../kinds/answer-event.ts'
+import type { AttemptFailure } from '../adapter.ts'
+import type { NativeReader } from '../native.ts'
+import { objectOf, parseJson, textOf, type RawJson } from '../raw-json.ts'
+import { failure, type UpstreamHeaders } from '../transport.ts'
+import { ContentBlocks, type BlockView } from './blocks.ts'
+import { anthropicError, anthropicErrorEvent } from './error.ts'
+import { anthropicUsage, mergedUsage } from './usage.ts'
+
+/** Reads one answer of the Messages protocol: the events of a stream, or a whole message by the same steps. */
+export class AnthropicReader implements NativeReader {
+  readonly #blocks: ContentBlocks
+  readonly #now: () => number
+  #usage: RawJson | null = null
+  #started = false
+  #stopped = false
+  #done = false
+
+  constructor(view: BlockView, now: () => number) {
+    this.#blocks = new ContentBlocks(view)
+    this.#now = now
+  }
+
+  get done(): boolean {
+    return this.#done
+  }
+
+  message(data: Buffer): readonly AnswerEvent[] | AttemptFailure {
+    const event = objectOf(parseJson(data))
+    if (event === null) return failure('garbage', null, `not a JSON object: ${data.subarray(0, 200).toString('utf8')}`)
+    switch (event['type']) {
+      case 'message_start':
+        return this.#start(objectOf(event['message']) ?? {})
+      case 'content_block_start':
+        return this.#blocks.start(event['index'], objectOf(event['content_block']) ?? {}) ?? tooMuch()
+      case 'content_block_delta':
+        return this.#blocks.delta(event['index'], objectOf(event['delta']) ?? {}) ?? tooMuch()
+      case 'content_block_stop':
+        return this.#blocks.stop(event['index'])
+      case 'message_delta':
+        return this.#end(objectOf(event['delta']) ?? {}, event['usage'])
+      case 'message_stop':
+        this.#done = true
+        return []
+      case 'error':
+        return anthropicErrorEvent(event, this.#now())
+      default:
+        // `ping`, and whatever is newer than this reader.
+        return []
+    }
+  }
+
+  ended(): AttemptFailure | null {
+    if (this.#done || this.#stopped) return null
+    return failure(this.#started ? 'cut' : 'garbage', null, 'the stream ended without message_stop or a stop_reason')
+  }
+
+  whole(body: unknown): readonly AnswerEvent[] | AttemptFailure {
+    const message = objectOf(body)
+    if (message !== null && objectOf(message['error']) !== null) return anthropicErrorEvent(message, this.#now())
+    const content = message?.['content']
+    if (message === null || !Array.isArray(content)) return failure('garbage', null, 'the answer is not a message')
+    const events: AnswerEvent[] = [...this.#start(message)]
+    for (const [index, raw] of content.entries()) {
+      const started = this.#blocks.start(index, objectOf(raw) ?? {})
+      if (started === null) return tooMuch()
+      events.push(...started, ...this.#blocks.stop(index))
+    }
+    return [...events, ...this.#end(message, message['usage'])]
+  }
+
+  error(status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure {
+    return anthropicError(status, body, headers, this.#now())
+  }
+
+  /** Some proxies send the start twice; the content comes once. */
+  #start(message: RawJson): readonly AnswerEvent[] {
+    this.#usage = mergedUsage(this.#usage, message['usage'])
+    if (this.#started) return []
+    this.#started = true
+    return [{ type: 'origin', upstreamId: textOf(message['id']), systemFingerprint: null }]
+  }
+
+  /** The usage of the start alone counts no output, so it is told only together with the end's. */
+  #end(delta: RawJson, rawUsage: unknown): readonly AnswerEvent[] {
+    const events: AnswerEvent[] = []
+    const native = textOf(delta['stop_reason'])
+    if (native !== null) {
+      this.#stopped = true
+      events.push({ type: 'finish', choice: 0, native, ...(native === 'tool_use' && this.#blocks.onlyAnswered ? { finish: 'stop' } : {}) })
+    }
+    if (objectOf(rawUsage) === null) return events
+    this.#usage = mergedUsage(this.#usage, rawUsage)
+    const usage = anthropicUsage(this.#usage)
+    if (usage !== null) events.push({ type: 'usage', usage })
+    return events
+  }
+}
+
+function tooMuch(): AttemptFailure {
+  return failure('garbage', null, 'the answer holds more blocks or more thinking than any answer has')
+}

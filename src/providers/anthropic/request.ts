@@ -1,0 +1,138 @@
+import type { ChatRequest } from '../../kinds/chat-request.ts'
+import type { ChatCall } from '../adapter.ts'
+import { UnsendableError, type NativeRequest } from '../native.ts'
+import { constrainedSchema } from './constrained-schema.ts'
+import type { Block } from './content.ts'
+import { conversationOf, type Conversation } from './messages.ts'
+import { traitsOf, type ModelTraits } from './model-traits.ts'
+import { objectSchema, outputFormatOf, type OutputFormat } from './output-format.ts'
+import { thinkingOf } from './thinking.ts'
+
+const PATH = '/messages'
+const VERSION = '2023-06-01'
+/** For a model whose own maximum the catalogue does not know: every model of the protocol answers this much. */
+const MAX_TOKENS_DEFAULT = 4_096
+/** With thinking, top_p may not leave out more than this. */
+const THINKING_TOP_P_MIN = 0.95
+const USER_ID_CHARS_MAX = 256
+/** More tools than these cannot be constrained at once. */
+const STRICT_TOOLS_MAX = 20
+
+export function anthropicRequest(call: ChatCall): NativeRequest {
+  const headers = { 'anthropic-version': VERSION, ...(call.apiKey === null ? {} : { 'x-api-key': call.apiKey }) }
+  return { path: PATH, body: bodyOf(call), headers }
+}
+
+/** What the answer of a call is asked for as; the reader needs it too. */
+export function askedFormat(call: ChatCall): OutputFormat {
+  const { request, endpoint } = call
+  const takes = taken(call)
+  if (!takes('response_format') && !takes('structured_outputs')) return { kind: 'text' }
+  return outputFormatOf(takes('tools') ? request : { ...request, tools: null }, traitsOf(endpoint.upstreamModel))
+}
+
+/** The names of parameters that this endpoint takes. */
+function taken({ endpoint: { supportedParameters } }: ChatCall): (name: string) => boolean {
+  return (name) => supportedParameters === null || supportedParameters.includes(name)
+}
+
+function bodyOf(call: ChatCall): Record<string, unknown> {
+  const { endpoint, request } = call
+  if (request.n > 1) throw new UnsendableError('n: this provider gives one answer to a request')
+  const takes = taken(call)
+  const traits = traitsOf(endpoint.upstreamModel)
+  const conversation = conversationOf(request.messages)
+  const format = askedFormat(call)
+  const tools = toolFields(call, format, conversation, traits)
+  const maxTokens = call.sendMaxTokens ?? endpoint.maxCompletionTokens ?? MAX_TOKENS_DEFAULT
+  const parameters = takes('reasoning') || takes('reasoning_effort') ? request.parameters : {}
+  const canThink = !tools.isForced && !conversation.isPrefilled && (traits.thinking === 'adaptive' || !conversation.continuesWithoutThinking)
+  const { thinking, effort } = thinkingOf(parameters, traits, maxTokens, canThink)
+  const system = format.kind === 'instruction' ? [...conversation.system, { type: 'text', text: format.text }] : conversation.system
+  const output = { ...(effort === null ? {} : { effort }), ...(format.kind === 'constrained' ? { format: { type: 'json_schema', schema: format.schema } } : {}) }
+  return {
+    model: endpoint.upstreamModel,
+    max_tokens: maxTokens,
+    ...(system.length === 0 ? {} : { system }),
+    messages: conversation.messages,
+    ...tools.fields,
+    ...(thinking === null ? {} : { thinking }),
+    ...(Object.keys(output).length === 0 ? {} : { output_config: output }),
+    ...samplingFields(request.parameters, takes, traits, thinking !== null && thinking['type'] !== 'disabled'),
+    ...(takes('stop') ? stopFields(request.parameters['stop']) : {}),
+    ...(takes('user') ? userFields(request.parameters['user']) : {}),
+    ...(request.stream ? { stream: true } : {}),
+  }
+}
+
+interface ToolFields {
+  readonly fields: Readonly<Record<string, unknown>>
+  /** The answer has to be a call, which rules out thinking. */
+  readonly isForced: boolean
+}
+
+function toolFields(call: ChatCall, format: OutputFormat, { calledTools }: Conversation, traits: ModelTraits): ToolFields {
+  const { request } = call
+  const takes = taken(call)
+  const tools = request.tools !== null && takes('tools') ? toolsOf(request.tools, traits) : []
+  const choice = takes('tool_choice') ? request.toolChoice : null
+  const single = request.parameters['parallel_tool_calls'] === false && takes('parallel_tool_calls') ? { disable_parallel_tool_use: true } : {}
+  if (format.kind === 'tool') {
+    const { tool } = format
+    const forced = tools.length === 0 || choice === 'none' ? { type: 'tool', name: tool.name } : choiceOf(choice === 'auto' || choice === null ? 'required' : choice)
+    return { fields: { tools: [...tools, tool], tool_choice: { ...forced, disable_parallel_tool_use: true } }, isForced: true }
+  }
+  if (tools.length === 0) {
+    // Calls in the history need the definitions that are not there any more.
+    const known = [...calledTools].map((name) => ({ name, input_schema: { type: 'object' } }))
+    return { fields: known.length === 0 ? {} : { tools: known, tool_choice: { type: 'none' } }, isForced: false }
+  }
+  if (choice === 'none') return { fields: { tools, tool_choice: { type: 'none' } }, isForced: false }
+  if (choice === null && Object.keys(single).length === 0) return { fields: { tools }, isForced: false }
+  return { fields: { tools, tool_choice: { ...choiceOf(choice ?? 'auto'), ...single } }, isForced: choice !== null && choice !== 'auto' }
+}
+
+function choiceOf(choice: NonNullable<ChatRequest['toolChoice']>): Block {
+  if (typeof choice === 'object') return { type: 'tool', name: choice.function.name }
+  return { type: choice === 'required' ? 'any' : choice }
+}
+
+/** Strict where the schema can be held to; elsewhere the word is dropped, as at providers that do not know it. */
+function toolsOf(tools: NonNullable<ChatRequest['tools']>, traits: ModelTraits): Block[] {
+  const canBeStrict = traits.constrains && tools.filter((tool) => tool.function.strict === true).length <= STRICT_TOOLS_MAX
+  return tools.map(({ function: { name, description, parameters, strict } }) => {
+    const schema = objectSchema(parameters)
+    const constrained = strict === true && canBeStrict ? constrainedSchema(schema) : null
+    return { name, ...(description === undefined ? {} : { description }), input_schema: constrained ?? schema, ...(constrained === null ? {} : { strict: true }) }
+  })
+}
+
+function samplingFields(parameters: ChatRequest['parameters'], takes: (name: string) => boolean, { samplingParameters }: ModelTraits, isThinking: boolean): Record<string, number> {
+  if (samplingParameters === 0) return {}
+  const number = (name: string): number | null => {
+    const value = parameters[name]
+    return typeof value === 'number' && takes(name) ? value : null
+  }
+  const temperature = isThinking ? null : number('temperature')
+  const topP = number('top_p')
+  const topK = isThinking ? null : number('top_k')
+  const fitsTopP = topP !== null && (!isThinking || topP >= THINKING_TOP_P_MIN) && (temperature === null || samplingParameters === 2)
+  return {
+    // The protocol's scale ends at 1.
+    ...(temperature === null ? {} : { temperature: Math.min(temperature, 1) }),
+    ...(topP === null || !fitsTopP ? {} : { top_p: topP }),
+    ...(topK === null ? {} : { top_k: Math.floor(topK) }),
+  }
+}
+
+function stopFields(stop: unknown): { stop_sequences?: readonly string[] } {
+  if (stop === undefined) return {}
+  const sequences = (Array.isArray(stop) ? stop : [stop]).map(String)
+  if (sequences.some((sequence) => sequence.trim() === '')) throw new UnsendableError('stop: this provider takes no stop sequence of white space alone')
+  return { stop_sequences: sequences }
+}
+
+/** A longer one is refused, and it is only a label. */
+function userFields(user: unknown): { metadata?: Block } {
+  return typeof user === 'string' && user !== '' && user.length <= USER_ID_CHARS_MAX ? { metadata: { user_id: user } } : {}
+}

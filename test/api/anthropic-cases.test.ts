@@ -1,0 +1,3 @@
+import { testRecordedChatCases } from '../harness/recorded-cases.ts'
+
+await testRecordedChatCases({ protocol: 'anthropic-messages', adapter: 'anthropic', framing: 'sse' })
