@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { startTollgate, type Tollgate } from '../harness/server.ts'
+
+/** operator.md 1: a second start is ready in under 2 s. */
+const SECOND_START_MS = 2_000
+
+test('the printed curl gets an answer that says what it cost; the second start is quick and knows the account', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-first-run-'))
+  const started: Tollgate[] = []
+  try {
+    const first = await startTollgate({ dataDir })
+    started.push(first)
+    const command = /^Try it +(curl .+)$/m.exec(first.logs().join('\n'))?.[1] ?? ''
+    assert.match(command, /sandbox\/chat/, 'the start prints a curl')
+    const answered = spawnSync('sh', ['-c', command.replace('curl ', 'curl -s ')], { encoding: 'utf8', timeout: 10_000 })
+    const body = JSON.parse(answered.stdout)
+    assert.equal(body.object, 'chat.completion')
+    assert.ok(body.usage.cost > 0, 'the sandbox has a price')
+    await first.kill('SIGTERM')
+    const startedMs = performance.now()
+    const second = await startTollgate({ dataDir })
+    started.push(second)
+    const readyMs = performance.now() - startedMs
+    assert.ok(readyMs < SECOND_START_MS, `ready after ${Math.round(readyMs)} ms`)
+    const key = /Bearer (sk-tg-[0-9A-Za-z]+)/.exec(command)?.[1] ?? ''
+    const balance = await second.request('GET', '/v1/user/balance', { key })
+    assert.equal(balance.status, 200)
+    assert.equal(Math.round(balance.body.balance * 1e6), 100_000_000 - Math.round(body.usage.cost * 1e6), 'the demo account had 100 RUB')
+  } finally {
+    for (const server of started) await server.stop()
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+})
