@@ -20,7 +20,7 @@ const BUDGET_MAX_PRO = 32_768
 const BUDGET_MIN_PRO = 128
 const BUDGET_MIN_LITE = 512
 
-/** A name without a version is an alias, of Google's latest models or of an operator's own: taken for the newest generation. */
+/** By name, as the protocol has no other word for it. An alias of the latest model is taken for the newest generation, an unknown name for a plain model. */
 export function traitsOf(upstreamModel: string): ModelTraits {
   const model = upstreamModel.toLowerCase()
   const [, major = '', minor = '0'] = /gemini-(\d+)(?:\.(\d+))?/.exec(model) ?? []
