@@ -194,6 +194,11 @@ test('pieces of arguments: every kind of value at every kind of path', () => {
   }
 })
 
+test('a signature that comes late belongs to the call it came with', () => {
+  const { answer } = readChunks([parts({ functionCall: { name: 'f', id: 'own', willContinue: true } }), parts({ functionCall: {}, thoughtSignature: 'Y2FsbA==' }), STOP])
+  assert.deepEqual(answer.choices[0]?.message['reasoning_details'], [{ type: 'reasoning.encrypted', data: 'Y2FsbA==', id: 'own', format: 'google-gemini-v1', index: 0 }])
+})
+
 test('a call that is left open ends with its candidate', () => {
   const { answer } = readChunks([parts({ functionCall: { name: 'f', willContinue: true } }), parts({ functionCall: { partialArgs: [{ jsonPath: '$.a', numberValue: 1 }], willContinue: true } }), STOP])
   assert.deepEqual(Object(answer.choices[0]?.message['tool_calls'])[0].function, { name: 'f', arguments: '{"a":1}' })
@@ -209,7 +214,7 @@ test('pieces of sound add up to its bytes, wherever they are cut', () => {
   const bytes = Buffer.from(Array.from({ length: 20 }, (_, index) => index * 12))
   const piece = (start: number, end: number): unknown => parts({ inlineData: { mimeType: 'audio/L16;rate=24000', data: bytes.subarray(start, end).toString('base64') } })
   const { answer } = readChunks([piece(0, 4), piece(4, 5), piece(5, 13), piece(13, 20), STOP])
-  assert.deepEqual(answer.choices[0]?.message['audio'], { id: 'audio_abc_0_0', format: 'audio/L16;rate=24000', data: bytes.toString('base64') })
+  assert.deepEqual(answer.choices[0]?.message['audio'], { id: 'audio_abc_0', format: 'audio/L16;rate=24000', data: bytes.toString('base64') })
 })
 
 test('code that ran and what it printed are text', () => {

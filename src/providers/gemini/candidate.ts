@@ -28,6 +28,7 @@ export class Candidate {
   readonly #sources = new Set<string>()
   #events: AnswerEvent[] = []
   #calls = 0
+  #lastCallId: string | null = null
   #details = 0
   #open: PartialArguments | null = null
   #audio: Buffer | null = null
@@ -73,7 +74,7 @@ export class Candidate {
     else if (code !== null) this.#text(fenced((textOf(code['language']) ?? '').toLowerCase(), textOf(code['code']) ?? ''), false)
     else if (output !== null) this.#text(fenced('', output), false)
     const signature = textOf(part['thoughtSignature'])
-    if (signature !== null && signature !== '') this.#signature(signature, called === null ? null : this.#calls - 1)
+    if (signature !== null && signature !== '') this.#signature(signature, called === null ? null : this.#lastCallId)
   }
 
   #text(text: string, isThought: boolean): void {
@@ -101,7 +102,8 @@ export class Candidate {
     this.#calls += 1
     if (this.#calls > CALLS_MAX) this.#isBroken = true
     this.#open = new PartialArguments()
-    this.#events.push({ type: 'tool_call', choice: this.#choice, index, id: id || this.#callId(index), name })
+    this.#lastCallId = id || toolCallId(this.#view.generationId, this.#choice, index)
+    this.#events.push({ type: 'tool_call', choice: this.#choice, index, id: this.#lastCallId, name })
   }
 
   #closeCall(args: RawJson | null): void {
@@ -111,14 +113,8 @@ export class Candidate {
     this.#events.push({ type: 'tool_arguments', choice: this.#choice, index: this.#calls - 1, text })
   }
 
-  #callId(index: number): string {
-    return toolCallId(this.#view.generationId, this.#choice, index)
-  }
-
-  #signature(data: string, call: number | null): void {
-    const opened = call === null ? undefined : this.#events.findLast((event) => event.type === 'tool_call' && event.index === call)
-    const id = call === null ? null : opened?.type === 'tool_call' ? opened.id : this.#callId(call)
-    this.#events.push({ type: 'extra', choice: this.#choice, field: 'reasoning_details', value: [signatureDetail(data, id, this.#details)] })
+  #signature(data: string, callId: string | null): void {
+    this.#events.push({ type: 'extra', choice: this.#choice, field: 'reasoning_details', value: [signatureDetail(data, callId, this.#details)] })
     this.#details += 1
   }
 
@@ -131,7 +127,7 @@ export class Candidate {
 
   /** Pieces of base64 add up only if each but the last holds whole groups of three bytes. */
   #sound(mimeType: string, bytes: Buffer): void {
-    const id = this.#audio === null ? { id: `audio_${this.#callId(0).slice('call_'.length)}`, format: mimeType } : {}
+    const id = this.#audio === null ? { id: `audio_${this.#view.generationId.split('-').at(-1) ?? ''}_${this.#choice}`, format: mimeType } : {}
     const all = this.#audio === null ? bytes : Buffer.concat([this.#audio, bytes])
     const end = all.length - (all.length % 3)
     this.#audio = all.subarray(end)
