@@ -1,6 +1,7 @@
 import type { Clock } from '../lib/clock.ts'
 import type { Adapter, AdapterTable } from './adapter.ts'
 import { createAnthropic } from './anthropic/anthropic.ts'
+import { createGemini } from './gemini/gemini.ts'
 import { createOpenai } from './openai.ts'
 import { createSandbox } from './sandbox.ts'
 import { createTransport } from './transport.ts'
@@ -8,6 +9,12 @@ import { createTransport } from './transport.ts'
 /** Every wire protocol there is, by the name the catalogue gives it. */
 export function createAdapters({ clock }: { readonly clock: Clock }): { readonly adapters: AdapterTable; close(): Promise<void> } {
   const transport = createTransport({ clock })
-  const adapters: readonly Adapter[] = [createOpenai(transport, () => clock.now()), createAnthropic(transport, () => clock.now()), createSandbox(clock)]
+  const now = (): number => clock.now()
+  const adapters: readonly Adapter[] = [
+    createOpenai(transport, now),
+    createAnthropic(transport, now),
+    createGemini(transport, now),
+    createSandbox(clock),
+  ]
   return { adapters: new Map(adapters.map((adapter) => [adapter.name, adapter])), close: () => transport.close() }
 }

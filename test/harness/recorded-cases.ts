@@ -105,7 +105,7 @@ function clientStatuses(status: number): readonly number[] {
 
 /** Whether the provider sends arguments as an object, of which the recorded text is one spelling among many. */
 function sendsObjects({ meta }: RecordedCase): boolean {
-  return meta.protocol === 'anthropic-messages' && !meta.streaming
+  return (meta.protocol === 'anthropic-messages' && !meta.streaming) || meta.protocol === 'gemini-generate'
 }
 
 function check(recorded: RecordedCase, answer: FoldedAnswer, label: string): void {

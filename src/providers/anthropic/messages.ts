@@ -3,7 +3,7 @@ import { UnsendableError } from '../native.ts'
 import { objectOf, textOf } from '../raw-json.ts'
 import { REASONING_FORMAT } from './blocks.ts'
 import { contentBlocks, systemBlocks, type Block } from './content.ts'
-import { toolInput } from './tool-input.ts'
+import { toolInput } from '../tool-input.ts'
 
 interface Turn {
   readonly role: 'user' | 'assistant'

@@ -1,5 +1,5 @@
-import { UnsendableError } from '../native.ts'
-import { objectOf, type RawJson } from '../raw-json.ts'
+import { UnsendableError } from './native.ts'
+import { objectOf, type RawJson } from './raw-json.ts'
 
 /** The same limits as a whole body's: the arguments stand in a string there, so that its scan has not seen into them. */
 const DEPTH_MAX = 64

@@ -1,0 +1,93 @@
+import type { ChatMessage } from '../../kinds/chat-request.ts'
+import { UnsendableError } from '../native.ts'
+import { toolInput } from '../tool-input.ts'
+import { partsOf, textParts, type Part } from './media.ts'
+import { NO_SIGNATURE, signaturesOf } from './signatures.ts'
+
+interface Content {
+  readonly role: 'user' | 'model'
+  readonly parts: Part[]
+}
+
+export interface Conversation {
+  readonly system: readonly Part[]
+  readonly contents: readonly Content[]
+}
+
+/** The messages as turns of two roles that alternate. What is of the system stands apart, in its order: the protocol knows no system turn. */
+export function conversationOf(messages: readonly ChatMessage[], needsSignatures: boolean): Conversation {
+  const system: Part[] = []
+  const contents: Content[] = []
+  const toolNames = new Map<string, string>()
+  for (const [index, message] of messages.entries()) {
+    const path = `messages[${index}]`
+    switch (message.role) {
+      case 'system':
+      case 'developer':
+        system.push(...systemParts(message, path))
+        break
+      case 'user':
+        addTurn(contents, 'user', partsOf(message.content, path))
+        break
+      case 'tool':
+        addTurn(contents, 'user', toolResult(message, toolNames, path))
+        break
+      case 'assistant':
+        for (const { id, function: called } of message.tool_calls ?? []) toolNames.set(id, called.name)
+        addTurn(contents, 'model', assistantParts(message, needsSignatures, path))
+    }
+  }
+  // A prompt of system messages alone is the question itself.
+  if (contents.length === 0) addTurn(contents, 'user', system.splice(0))
+  if (contents.length === 0) throw new UnsendableError('messages: at least one must have content')
+  return { system, contents: contents.map(ordered) }
+}
+
+function addTurn(contents: Content[], role: Content['role'], parts: readonly Part[]): void {
+  if (parts.length === 0) return
+  const last = contents.at(-1)
+  if (last?.role === role) last.parts.push(...parts)
+  else contents.push({ role, parts: [...parts] })
+}
+
+function systemParts({ content }: ChatMessage, path: string): readonly Part[] {
+  const parts = partsOf(content, path)
+  if (parts.some((part) => part['text'] === undefined)) throw new UnsendableError(`${path}.content: a system message can only hold text at this provider`)
+  return parts
+}
+
+/** Reasoning is not said again: what the provider wants back of it is in the signatures. */
+function assistantParts(message: ChatMessage, needsSignatures: boolean, path: string): readonly Part[] {
+  const { content, refusal = '', reasoning_details: details = [], tool_calls: calls = [] } = message
+  const { ofCalls, ofText } = signaturesOf(details)
+  const said = partsOf(content, path)
+  const parts = said.length === 0 ? textParts(refusal) : said
+  const last = parts.at(-1)
+  if (last !== undefined && last['text'] !== undefined && ofText !== null) parts.splice(-1, 1, { ...last, thoughtSignature: ofText })
+  const isUnsigned = needsSignatures && !calls.some(({ id }) => ofCalls.has(id))
+  const callParts = calls.map(({ id, function: called }, index) => {
+    // Of parallel calls only the first is signed.
+    const signature = ofCalls.get(id) ?? (isUnsigned && index === 0 ? NO_SIGNATURE : null)
+    return {
+      functionCall: { id, name: called.name, args: toolInput(called.arguments, `${path}.tool_calls[${index}].function.arguments`) },
+      ...(signature === null ? {} : { thoughtSignature: signature }),
+    }
+  })
+  return [...parts, ...callParts]
+}
+
+/** Media beside the text of a result follow it as parts of the same turn, which every model understands. */
+function toolResult(message: ChatMessage, toolNames: ReadonlyMap<string, string>, path: string): readonly Part[] {
+  const { tool_call_id: id = '', content } = message
+  const name = toolNames.get(id) ?? message.name
+  if (name === undefined) throw new UnsendableError(`${path}.tool_call_id: no tool call before it has this id, and this provider needs the name of the tool`)
+  const parts = partsOf(content, path)
+  const output = parts.flatMap(({ text }) => (typeof text === 'string' ? [text] : [])).join('\n')
+  return [{ functionResponse: { id, name, response: { output } } }, ...parts.filter(({ text }) => text === undefined)]
+}
+
+/** Results come first in a turn, right after the calls they answer. */
+function ordered({ role, parts }: Content): Content {
+  const results = parts.filter((part) => part['functionResponse'] !== undefined)
+  return { role, parts: results.length === 0 ? parts : [...results, ...parts.filter((part) => part['functionResponse'] === undefined)] }
+}

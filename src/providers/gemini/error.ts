@@ -1,0 +1,54 @@
+import type { AttemptFailure } from '../adapter.ts'
+import { listOf, objectOf, textOf, type RawJson } from '../raw-json.ts'
+import type { UpstreamHeaders } from '../transport.ts'
+import { eventFailure, upstreamFailure } from '../upstream-error.ts'
+
+const RETRY_AFTER_MAX_SECONDS = 60
+const CONTEXT = /input token count\b.*\b(exceeds|only supports|supports up to)/is
+/** Names of the operator's project and account in a message. */
+const PROJECTS = [/\bprojects\/[\w:.-]+/gi, /\bproject(_number|_id)?\s*[:=]?\s*'?\d{6,}'?/gi, /\bserviceAccounts?[/:][\w@.:-]+/gi]
+
+/** An error answer: `{error: {code, message, status, details}}`, or a list of one where a stream was asked for. */
+export function geminiError(status: number, body: unknown, headers: UpstreamHeaders, nowMs: number): AttemptFailure {
+  const error = errorOf(body)
+  // The region, the billing or the terms of our own account: another provider may serve the request.
+  const isOurs = status === 400 && error['status'] === 'FAILED_PRECONDITION'
+  return detailed(upstreamFailure(isOurs ? 403 : status, body, headers, nowMs), error)
+}
+
+/** The same object inside a 200, plain or as an event of a stream. */
+export function geminiErrorEvent(body: unknown): AttemptFailure {
+  return detailed(eventFailure(rawError(body)), errorOf(body))
+}
+
+/** The body is an error, whatever its status said. */
+export function isErrorBody(body: unknown): boolean {
+  return rawError(body) !== null
+}
+
+function rawError(body: unknown): unknown {
+  return objectOf(Array.isArray(body) ? body[0] : body)?.['error'] ?? null
+}
+
+function errorOf(body: unknown): RawJson {
+  return objectOf(rawError(body)) ?? {}
+}
+
+function detailed(found: AttemptFailure, error: RawJson): AttemptFailure {
+  const isTooLong = found.refusal === null && CONTEXT.test(textOf(error['message']) ?? '')
+  return {
+    ...found,
+    publicMessage: found.publicMessage === null ? null : PROJECTS.reduce((text, secret) => text.replaceAll(secret, '[redacted]'), found.publicMessage),
+    refusal: isTooLong ? 'context_length' : found.refusal,
+    retryAfterSeconds: found.retryAfterSeconds ?? retryDelay(error['details']),
+  }
+}
+
+/** `RetryInfo` says it as a duration such as `34.4s`. */
+function retryDelay(details: unknown): number | null {
+  for (const raw of listOf(details)) {
+    const found = /^(\d{1,9}(?:\.\d+)?)s$/.exec(textOf(objectOf(raw)?.['retryDelay']) ?? '')
+    if (found !== null) return Math.min(RETRY_AFTER_MAX_SECONDS, Math.ceil(Number(found[1])))
+  }
+  return null
+}

@@ -1,0 +1,76 @@
+import type { ChatCall } from '../adapter.ts'
+import { UnsendableError } from '../native.ts'
+import { objectOf, textOf } from '../raw-json.ts'
+import type { ModelTraits } from './model-traits.ts'
+import { thinkingConfigOf } from './thinking.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+type Takes = (name: string) => boolean
+
+/** For a model whose own maximum the catalogue does not know: what every thinking model can answer. */
+const MAX_TOKENS_DEFAULT = 65_536
+const NUMBERS: readonly (readonly [string, string])[] = [
+  ['temperature', 'temperature'], ['top_p', 'topP'], ['frequency_penalty', 'frequencyPenalty'], ['presence_penalty', 'presencePenalty'],
+]
+/** Sound leaves the provider as bare samples, and nothing here turns it into another format. */
+const AUDIO_FORMAT = 'pcm16'
+
+export function generationConfigOf(call: ChatCall, takes: Takes, traits: ModelTraits): Fields {
+  const { request, endpoint, sendMaxTokens } = call
+  const { parameters } = request
+  const thinks = takes('reasoning') || takes('reasoning_effort') || takes('include_reasoning')
+  const thinkingConfig = thinks ? thinkingConfigOf(parameters, traits, sendMaxTokens ?? endpoint.maxCompletionTokens ?? MAX_TOKENS_DEFAULT) : null
+  return {
+    ...(sendMaxTokens === null ? {} : { maxOutputTokens: sendMaxTokens }),
+    ...(request.n > 1 ? { candidateCount: request.n } : {}),
+    ...samplingFields(parameters, takes),
+    ...logprobFields(parameters, takes),
+    ...formatFields(request.responseFormat, takes),
+    ...modalityFields(parameters, takes),
+    ...(thinkingConfig === null ? {} : { thinkingConfig }),
+  }
+}
+
+/** An answer in JSON is asked for. */
+export function wantsJson({ responseFormat }: ChatCall['request'], takes: Takes): boolean {
+  return responseFormat !== null && (takes('response_format') || takes('structured_outputs'))
+}
+
+function samplingFields(parameters: Fields, takes: Takes): Fields {
+  const fields: Record<string, unknown> = {}
+  for (const [name, own] of NUMBERS) if (parameters[name] !== undefined && takes(name)) fields[own] = parameters[name]
+  const { top_k: topK, seed, stop } = parameters
+  if (typeof topK === 'number' && takes('top_k')) fields['topK'] = Math.floor(topK)
+  // Seeds are of 32 bits here: a longer one keeps its lower half, so that the same one still gives the same answer.
+  if (typeof seed === 'number' && Number.isSafeInteger(seed) && takes('seed')) fields['seed'] = seed | 0
+  if (stop !== undefined && takes('stop')) fields['stopSequences'] = Array.isArray(stop) ? stop : [stop]
+  return fields
+}
+
+function logprobFields(parameters: Fields, takes: Takes): Fields {
+  if (parameters['logprobs'] !== true || !takes('logprobs')) return {}
+  const top = parameters['top_logprobs']
+  return { responseLogprobs: true, ...(typeof top === 'number' && top > 0 && takes('top_logprobs') ? { logprobs: top } : {}) }
+}
+
+function formatFields(format: ChatCall['request']['responseFormat'], takes: Takes): Fields {
+  if (format === null || (!takes('response_format') && !takes('structured_outputs'))) return {}
+  const schema = objectOf(objectOf(format['json_schema'])?.['schema'])
+  return { responseMimeType: 'application/json', ...(schema === null ? {} : { responseJsonSchema: schema }) }
+}
+
+function modalityFields(parameters: Fields, takes: Takes): Fields {
+  const { modalities } = parameters
+  if (!Array.isArray(modalities) || modalities.length === 0 || !takes('modalities')) return {}
+  const names = modalities.map((name) => String(name).toUpperCase())
+  const unknown = names.find((name) => !['TEXT', 'IMAGE', 'AUDIO'].includes(name))
+  if (unknown !== undefined) throw new UnsendableError('modalities: this provider knows text, image and audio')
+  return { responseModalities: names, ...(names.includes('AUDIO') && takes('audio') ? speechFields(objectOf(parameters['audio'])) : {}) }
+}
+
+function speechFields(audio: Fields | null): Fields {
+  const format = textOf(audio?.['format'])
+  if (format !== null && format !== AUDIO_FORMAT) throw new UnsendableError(`audio.format: this provider gives audio as '${AUDIO_FORMAT}' only`)
+  const voice = textOf(audio?.['voice'])
+  return voice === null ? {} : { speechConfig: { voiceConfig: { prebuiltVoiceConfig: { voiceName: voice } } } }
+}

@@ -1,0 +1,70 @@
+import type { ChatMessage, ChatPart } from '../../kinds/chat-request.ts'
+import { UnsendableError } from '../native.ts'
+
+export type Part = Readonly<Record<string, unknown>>
+
+const DATA_URL = /^data:([a-z0-9.+/-]*)((?:;[^;,]*)*),/i
+const ADDRESS = /^(https?|gs):\/\//i
+/** What was uploaded to Google itself: its type is known there. */
+const UPLOADED = /^https:\/\/generativelanguage\.googleapis\.com\//i
+const AUDIO_FORMAT = /^[a-z0-9.+-]{1,32}$/i
+const AUDIO_TYPES: ReadonlyMap<string, string> = new Map([['pcm16', 'audio/L16;rate=24000'], ['m4a', 'audio/mp4'], ['mpeg', 'audio/mp3']])
+/** The provider wants the type of what an address leads to, and nobody fetches it to find out. */
+const EXTENSIONS: ReadonlyMap<string, string> = new Map([
+  ['jpg', 'image/jpeg'], ['jpeg', 'image/jpeg'], ['png', 'image/png'], ['webp', 'image/webp'], ['gif', 'image/gif'], ['heic', 'image/heic'], ['heif', 'image/heif'], ['bmp', 'image/bmp'],
+  ['mp4', 'video/mp4'], ['mpeg', 'video/mpeg'], ['mpg', 'video/mpeg'], ['mov', 'video/quicktime'], ['avi', 'video/x-msvideo'], ['flv', 'video/x-flv'], ['webm', 'video/webm'],
+  ['wmv', 'video/wmv'], ['3gp', 'video/3gpp'], ['mp3', 'audio/mp3'], ['wav', 'audio/wav'], ['aac', 'audio/aac'], ['ogg', 'audio/ogg'], ['flac', 'audio/flac'], ['aiff', 'audio/aiff'],
+  ['pdf', 'application/pdf'], ['txt', 'text/plain'], ['md', 'text/markdown'], ['html', 'text/html'], ['csv', 'text/csv'], ['xml', 'text/xml'], ['json', 'application/json'],
+])
+
+/** The content of a message as parts. Empty text is left out: the protocol refuses it in most places. */
+export function partsOf(content: ChatMessage['content'], path: string): Part[] {
+  if (content === null) return []
+  if (typeof content === 'string') return textParts(content)
+  return content.flatMap((part, index) => contentParts(part, `${path}.content[${index}]`))
+}
+
+export function textParts(text: string): Part[] {
+  return text === '' ? [] : [{ text }]
+}
+
+function contentParts(part: ChatPart, path: string): Part[] {
+  switch (part.type) {
+    case 'text':
+      return textParts(part.text)
+    case 'refusal':
+      return textParts(part.refusal)
+    case 'image_url':
+      return [mediaPart(part.image_url.url, 'image/jpeg', `${path}.image_url.url`)]
+    case 'video_url':
+      return [mediaPart(part.video_url.url, 'video/mp4', `${path}.video_url.url`)]
+    case 'file':
+      return [mediaPart(part.file.file_data, typeByName(part.file.filename ?? '') ?? 'application/pdf', `${path}.file.file_data`)]
+    case 'input_audio':
+      return [{ inlineData: { mimeType: audioType(part.input_audio.format, `${path}.input_audio.format`), data: part.input_audio.data } }]
+  }
+}
+
+/** `usual` is the type where neither the data URL nor the address names one. */
+function mediaPart(url: string, usual: string, path: string): Part {
+  if (ADDRESS.test(url)) return { fileData: { ...(UPLOADED.test(url) ? {} : { mimeType: typeByAddress(url) ?? usual }), fileUri: url } }
+  const found = DATA_URL.exec(url)
+  if (found === null) throw new UnsendableError(`${path}: must be an http or https address or a data URL`)
+  const [head, named = '', attributes = ''] = found
+  if (!/;base64$/i.test(attributes)) throw new UnsendableError(`${path}: the data URL must be in base64`)
+  const mimeType = named === '' ? usual : named.toLowerCase()
+  return { inlineData: { mimeType: mimeType === 'image/jpg' ? 'image/jpeg' : mimeType, data: url.slice(head.length) } }
+}
+
+function typeByAddress(url: string): string | undefined {
+  return URL.canParse(url) ? typeByName(new URL(url).pathname) : undefined
+}
+
+function typeByName(name: string): string | undefined {
+  return EXTENSIONS.get((/\.([a-z0-9]+)$/i.exec(name)?.[1] ?? '').toLowerCase())
+}
+
+function audioType(format: string, path: string): string {
+  if (!AUDIO_FORMAT.test(format)) throw new UnsendableError(`${path}: must be the name of an audio format, such as 'wav' or 'mp3'`)
+  return AUDIO_TYPES.get(format.toLowerCase()) ?? `audio/${format.toLowerCase()}`
+}

@@ -1,0 +1,5 @@
+/** Parameters that `generateContent` carries, by OpenRouter's names; an endpoint may list fewer. */
+export const GEMINI_PARAMETERS: readonly string[] = Object.freeze([
+  'max_tokens', 'max_completion_tokens', 'temperature', 'top_p', 'top_k', 'frequency_penalty', 'presence_penalty', 'seed', 'stop', 'logprobs', 'top_logprobs', 'n',
+  'tools', 'tool_choice', 'response_format', 'structured_outputs', 'reasoning', 'reasoning_effort', 'include_reasoning', 'modalities', 'audio',
+])

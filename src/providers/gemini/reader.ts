@@ -1,0 +1,101 @@
+import type { AnswerEvent } from '../../kinds/answer-event.ts'
+import type { AttemptFailure } from '../adapter.ts'
+import type { NativeReader } from '../native.ts'
+import { listOf, objectOf, parseJson, textOf, type RawJson } from '../raw-json.ts'
+import { failure, type UpstreamHeaders } from '../transport.ts'
+import { Candidate, type CandidateView } from './candidate.ts'
+import { geminiError, geminiErrorEvent, isErrorBody } from './error.ts'
+import { geminiUsage } from './usage.ts'
+
+/** More answers than a request can ask for; it bounds what a broken upstream can make us keep. */
+const CANDIDATES_MAX = 128
+/** Gateways that speak OpenAI's protocol as well end both alike. */
+const DONE = Buffer.from('[DONE]')
+
+/** Reads one answer of `generateContent`; every message of a stream has the shape of the whole answer. */
+export class GeminiReader implements NativeReader {
+  readonly #view: CandidateView
+  readonly #now: () => number
+  readonly #candidates = new Map<number, Candidate>()
+  #isNamed = false
+  #isBlocked = false
+
+  constructor(view: CandidateView, now: () => number) {
+    this.#view = view
+    this.#now = now
+  }
+
+  /** There is no terminal marker: usage may come after the last reason to finish. */
+  get done(): boolean {
+    return false
+  }
+
+  message(data: Buffer): readonly AnswerEvent[] | AttemptFailure {
+    if (data.equals(DONE)) return []
+    const body = parseJson(data)
+    if (isErrorBody(body)) return geminiErrorEvent(body)
+    const chunk = objectOf(body)
+    if (chunk === null) return failure('garbage', null, `not a JSON object: ${data.subarray(0, 200).toString('utf8')}`)
+    return this.#read(chunk)
+  }
+
+  /** A stream is complete when every candidate has named its reason to finish, or the prompt was blocked. */
+  ended(): AttemptFailure | null {
+    if (this.#isBlocked) return null
+    if (this.#candidates.size === 0) return failure('garbage', null, 'the stream ended without a candidate')
+    const isComplete = [...this.#candidates.values()].every((candidate) => candidate.finished)
+    return isComplete ? null : failure('cut', null, 'the stream ended without a finishReason')
+  }
+
+  whole(body: unknown): readonly AnswerEvent[] | AttemptFailure {
+    if (isErrorBody(body)) return geminiErrorEvent(body)
+    const answer = objectOf(body)
+    const read = this.#read(answer ?? {})
+    if ('reason' in read) return read
+    if (this.#candidates.size === 0 && !this.#isBlocked) return failure('garbage', null, 'the answer holds no candidate')
+    return [...read, ...[...this.#candidates.values()].flatMap((candidate) => candidate.close())]
+  }
+
+  error(status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure {
+    return geminiError(status, body, headers, this.#now())
+  }
+
+  #read(chunk: RawJson): readonly AnswerEvent[] | AttemptFailure {
+    const events: AnswerEvent[] = []
+    const upstreamId = textOf(chunk['responseId'])
+    if (!this.#isNamed && upstreamId !== null) {
+      this.#isNamed = true
+      events.push({ type: 'origin', upstreamId, systemFingerprint: null })
+    }
+    for (const [position, raw] of listOf(chunk['candidates']).entries()) {
+      const read = this.#candidate(objectOf(raw) ?? {}, position)
+      if (read === null) return failure('garbage', null, 'the answer holds more candidates or calls than any answer has, or calls in pieces that do not fit')
+      events.push(...read)
+    }
+    events.push(...this.#feedback(objectOf(chunk['promptFeedback'])))
+    const usage = geminiUsage(chunk['usageMetadata'])
+    if (usage !== null) events.push({ type: 'usage', usage })
+    return events
+  }
+
+  /** An index of 0 is left out on the wire. */
+  #candidate(raw: RawJson, position: number): readonly AnswerEvent[] | null {
+    const given = raw['index']
+    const index = typeof given === 'number' && Number.isSafeInteger(given) && given >= 0 ? given : position
+    const known = this.#candidates.get(index)
+    if (known !== undefined) return known.read(raw)
+    if (this.#candidates.size >= CANDIDATES_MAX) return null
+    const candidate = new Candidate(this.#view, index)
+    this.#candidates.set(index, candidate)
+    return candidate.read(raw)
+  }
+
+  /** A blocked prompt has no candidates: the answer is that there is none. */
+  #feedback(feedback: RawJson | null): readonly AnswerEvent[] {
+    const native = textOf(feedback?.['blockReason'])
+    const isBlocked = native !== null || textOf(feedback?.['blockReasonMessage']) !== null
+    if (!isBlocked || this.#candidates.size > 0 || this.#isBlocked) return []
+    this.#isBlocked = true
+    return [{ type: 'finish', choice: 0, native, finish: 'content_filter' }]
+  }
+}

@@ -1,0 +1,45 @@
+import type { ChatCall } from '../adapter.ts'
+import { UnsendableError, type NativeRequest } from '../native.ts'
+import { conversationOf } from './contents.ts'
+import { generationConfigOf, wantsJson } from './generation-config.ts'
+import { traitsOf } from './model-traits.ts'
+import { toolFields } from './tools.ts'
+
+/** An access token of Google Cloud, as Vertex takes beside API keys. */
+const ACCESS_TOKEN = 'ya29.'
+
+export function geminiRequest(call: ChatCall): NativeRequest {
+  return { path: pathOf(call), body: bodyOf(call), headers: credentials(call.apiKey) }
+}
+
+/** A bare name is one of the provider's models; others, such as `tunedModels/x`, name their collection themselves. */
+function pathOf({ endpoint: { upstreamModel }, request }: ChatCall): string {
+  const resource = (upstreamModel.includes('/') ? upstreamModel : `models/${upstreamModel}`).split('/').map(encodeURIComponent).join('/')
+  return `/${resource}:${request.stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`
+}
+
+function credentials(apiKey: string | null): Readonly<Record<string, string>> {
+  if (apiKey === null) return {}
+  return apiKey.startsWith(ACCESS_TOKEN) ? { authorization: `Bearer ${apiKey}` } : { 'x-goog-api-key': apiKey }
+}
+
+function bodyOf(call: ChatCall): Record<string, unknown> {
+  const { endpoint, request } = call
+  const supported = endpoint.supportedParameters === null ? null : new Set(endpoint.supportedParameters)
+  const takes = (name: string): boolean => supported === null || supported.has(name)
+  const traits = traitsOf(endpoint.upstreamModel)
+  const { system, contents } = conversationOf(request.messages, traits.needsSignatures)
+  const choice = takes('tool_choice') ? request.toolChoice : null
+  let tools = takes('tools') ? request.tools : null
+  if (tools !== null && !traits.takesToolsWithJson && wantsJson(request, takes)) {
+    if (choice !== 'none') throw new UnsendableError('response_format: this model answers in JSON only without tools. Send one or the other')
+    tools = null
+  }
+  const generationConfig = generationConfigOf(call, takes, traits)
+  return {
+    ...(system.length === 0 ? {} : { systemInstruction: { parts: system } }),
+    contents,
+    ...toolFields(tools, choice),
+    ...(Object.keys(generationConfig).length === 0 ? {} : { generationConfig }),
+  }
+}

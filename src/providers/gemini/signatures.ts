@@ -1,0 +1,36 @@
+import { objectOf, textOf } from '../raw-json.ts'
+
+/** OpenRouter's name of these reasoning details, by which clients and we know whose they are. */
+export const REASONING_FORMAT = 'google-gemini-v1'
+/** Google's own word for a call that another provider made, or whose signature the client has lost. */
+export const NO_SIGNATURE = 'skip_thought_signature_validator'
+
+const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/
+
+/** What a client gives back of the thoughts behind one message. */
+export interface Signatures {
+  /** By the id of the tool call. */
+  readonly ofCalls: ReadonlyMap<string, string>
+  /** Of the text; null = none. */
+  readonly ofText: string | null
+}
+
+/** A thought signature as a reasoning detail; `toolCallId` null = it belongs to the text. */
+export function signatureDetail(data: string, toolCallId: string | null, index: number): Readonly<Record<string, unknown>> {
+  return { type: 'reasoning.encrypted', data, ...(toolCallId === null ? {} : { id: toolCallId }), format: REASONING_FORMAT, index }
+}
+
+/** The signatures among reasoning details; another provider's would be refused. */
+export function signaturesOf(details: readonly unknown[]): Signatures {
+  const ofCalls = new Map<string, string>()
+  let ofText: string | null = null
+  for (const raw of details) {
+    const detail = objectOf(raw)
+    const data = textOf(detail?.['data'])
+    if (detail?.['type'] !== 'reasoning.encrypted' || detail['format'] !== REASONING_FORMAT || data === null || !BASE64.test(data)) continue
+    const id = textOf(detail['id'])
+    if (id === null) ofText = data
+    else ofCalls.set(id, data)
+  }
+  return { ofCalls, ofText }
+}

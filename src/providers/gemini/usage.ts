@@ -1,0 +1,47 @@
+import type { UsageReport } from '../../kinds/chat-answer.ts'
+import { listOf, objectOf, type RawJson } from '../raw-json.ts'
+import { TokenReader } from '../token-reader.ts'
+
+/** An object without any of them, such as a stream's `{"trafficType": …}`, reports nothing: that is not the same as reporting zero. */
+const COUNTS = ['promptTokenCount', 'toolUsePromptTokenCount', 'candidatesTokenCount', 'thoughtsTokenCount']
+
+/**
+ * `usageMetadata` as disjoint meters; null when it counts nothing. `promptTokenCount` holds cached tokens but not what the
+ * provider's own tools added, `candidatesTokenCount` excludes thoughts. Image tokens stay among the others: no meter counts them.
+ */
+export function geminiUsage(raw: unknown): UsageReport | null {
+  const usage = objectOf(raw)
+  if (usage === null || COUNTS.every((name) => (usage[name] ?? null) === null)) return null
+  const tokens = new TokenReader()
+  const prompt = tokens.read(usage, 'promptTokenCount') + tokens.read(usage, 'toolUsePromptTokenCount')
+  const said = tokens.read(usage, 'candidatesTokenCount')
+  const reasoning = tokens.read(usage, 'thoughtsTokenCount')
+  const cached = Math.min(prompt, tokens.read(usage, 'cachedContentTokenCount'))
+  const heard = audioTokens(usage['promptTokensDetails'], tokens) + audioTokens(usage['toolUsePromptTokensDetails'], tokens)
+  const audioIn = Math.min(prompt - cached, Math.max(0, heard - audioTokens(usage['cacheTokensDetails'], tokens)))
+  const audioOut = Math.min(said, audioTokens(usage['candidatesTokensDetails'], tokens))
+  return {
+    usage: {
+      input: prompt - cached - audioIn,
+      output: said - audioOut,
+      ...(cached > 0 ? { cache_read: cached } : {}),
+      ...(audioIn > 0 ? { audio_input: audioIn } : {}),
+      ...(reasoning > 0 ? { reasoning } : {}),
+      ...(audioOut > 0 ? { audio_output: audioOut } : {}),
+    },
+    inputTokens: prompt,
+    outputTokens: said + reasoning,
+    cachedTokens: cached,
+    cacheWriteTokens: 0,
+    reasoningTokens: reasoning,
+    implausible: tokens.implausible || !Number.isSafeInteger(prompt) || !Number.isSafeInteger(said + reasoning),
+  }
+}
+
+/** A list of `{modality, tokenCount}`; a modality may come more than once. */
+function audioTokens(details: unknown, tokens: TokenReader): number {
+  return listOf(details)
+    .map(objectOf)
+    .filter((detail): detail is RawJson => detail?.['modality'] === 'AUDIO')
+    .reduce((sum, detail) => sum + tokens.read(detail, 'tokenCount'), 0)
+}
