@@ -13,7 +13,7 @@ const TRAILING_MS = 500
 
 interface Scenario {
   readonly name: string
-  readonly model: 'plain' | 'burst' | 'paced'
+  readonly model: 'plain' | 'burst' | 'paced' | 'translated'
   readonly promptChars: number
   readonly clients: number
   /** Requests, or chunks, that one answer counts as. */
@@ -29,6 +29,8 @@ const SCENARIOS: readonly Scenario[] = [
   { name: 'chat, 1 kB answer', model: 'plain', promptChars: 200, clients: 32, parts: 1 },
   { name: 'chat, 100 kB prompt', model: 'plain', promptChars: 100_000, clients: 32, parts: 1 },
   { name: 'stream of 100 chunks, at once', model: 'burst', promptChars: 200, clients: 32, parts: CHUNKS },
+  // nginx passes on the OpenAI stream; Tollgate makes it of Anthropic's events.
+  { name: 'stream of 100 chunks, at once, translated', model: 'translated', promptChars: 200, clients: 32, parts: CHUNKS },
   { name: 'stream of 100 chunks, over a second', model: 'paced', promptChars: 200, clients: 100, parts: CHUNKS },
 ]
 

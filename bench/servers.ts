@@ -108,13 +108,13 @@ export async function startTollgate(upstream: Server, accounts: number, nodeOpti
 }
 
 function catalogue(upstream: string): string {
-  const models = ['plain', 'burst', 'paced'].map(
-    (name) => `  - id: bench/${name}
+  const models = Object.entries({ plain: 'fake', burst: 'fake', paced: 'fake', translated: 'anthropic' }).map(
+    ([name, provider]) => `  - id: bench/${name}
     type: chat
     context_length: 128000
     max_completion_tokens: 16384
     tokenizer: o200k_base
-    endpoints: [{ provider: fake, model: ${name}, price: { currency: USD, prompt: 0.15, completion: 0.60 } }]
+    endpoints: [{ provider: ${provider}, model: ${name}, price: { currency: USD, prompt: 0.15, completion: 0.60 } }]
 `,
   )
   return `rates: { USD: 92.50 }
@@ -122,6 +122,7 @@ markup: 1.20
 rate_limit: { requests: 100000, window: 10 }
 providers:
   fake: { name: Fake, adapter: openai, base_url: "${upstream}/v1", api_key: sk-bench, cancel_stops_billing: true }
+  anthropic: { name: Translated, adapter: anthropic, base_url: "${upstream}/v1", api_key: sk-bench, cancel_stops_billing: true }
 models:
 ${models.join('')}`
 }

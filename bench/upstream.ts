@@ -23,6 +23,20 @@ const EVENTS: readonly Buffer[] = [
   Buffer.from('data: [DONE]\n\n'),
 ]
 
+/** The same answer in Anthropic's protocol, so that every chunk has to be translated. */
+const ANTHROPIC_EVENTS: readonly Buffer[] = [
+  anthropicEvent('message_start', { message: { id: 'msg_bench', type: 'message', role: 'assistant', model: 'bench', content: [], stop_reason: null, usage: { input_tokens: 24, output_tokens: 1 } } }),
+  anthropicEvent('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
+  ...Array.from({ length: CHUNKS }, (_value, index) => anthropicEvent('content_block_delta', { index: 0, delta: { type: 'text_delta', text: ` word${index}` } })),
+  anthropicEvent('content_block_stop', { index: 0 }),
+  anthropicEvent('message_delta', { delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: { input_tokens: 24, output_tokens: CHUNKS } }),
+  anthropicEvent('message_stop', {}),
+]
+
+function anthropicEvent(type: string, fields: Readonly<Record<string, unknown>>): Buffer {
+  return Buffer.from(`event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`)
+}
+
 function event(choices: readonly unknown[], usage: typeof USAGE | null = null): Buffer {
   return Buffer.from(`data: ${JSON.stringify({ id: 'chatcmpl-bench', object: 'chat.completion.chunk', created: 1_763_651_164, model: 'bench', system_fingerprint: 'fp_bench', choices, usage })}\n\n`)
 }
@@ -44,7 +58,7 @@ setInterval(() => {
   }
 }, PACE_MS)
 
-function answer(model: string, response: ServerResponse): void {
+function answer(model: string, path: string, response: ServerResponse): void {
   if (model === 'plain') {
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': PLAIN.length }).end(PLAIN)
     return
@@ -55,7 +69,7 @@ function answer(model: string, response: ServerResponse): void {
     paced.add({ response, next: 0 })
     return
   }
-  for (const bytes of EVENTS) response.write(bytes)
+  for (const bytes of path.endsWith('/messages') ? ANTHROPIC_EVENTS : EVENTS) response.write(bytes)
   response.end()
 }
 
@@ -64,7 +78,7 @@ const server = createServer((request, response) => {
   request.on('data', (chunk: Buffer) => {
     if (head === '') head = chunk.toString('latin1', 0, 200)
   })
-  request.on('end', () => answer(/"model":\s*"(\w+)"/.exec(head)?.[1] ?? 'plain', response))
+  request.on('end', () => answer(/"model":\s*"(\w+)"/.exec(head)?.[1] ?? 'plain', request.url ?? '', response))
 })
 server.keepAliveTimeout = 120_000
 server.listen(0, '127.0.0.1', () => {
