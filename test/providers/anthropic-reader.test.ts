@@ -8,6 +8,7 @@ import { parseChat } from '../../src/kinds/chat-parse.ts'
 import { endpoint } from '../../src/plan/plan-fixture.ts'
 import type { AttemptFailure, ChatCall } from '../../src/providers/adapter.ts'
 import { anthropicProtocol } from '../../src/providers/anthropic/anthropic.ts'
+import { cutAtRandom, randomOf } from '../harness/random-cuts.ts'
 import { bodyPath, startReplayUpstream, type RecordedCase } from '../harness/replay.ts'
 
 const PROTOCOL = anthropicProtocol(() => 0)
@@ -54,26 +55,6 @@ function foldWhole(body: unknown, call?: ChatCall): ChatAnswer {
   const events = whole(body, call)
   assert.ok(!('reason' in events))
   return foldAnswer(events)
-}
-
-/** A repeatable sequence: a failing cut can be made again. */
-function randomOf(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return state / 2 ** 32
-  }
-}
-
-function cutAtRandom(body: Buffer, random: () => number): readonly Buffer[] {
-  const pieces: Buffer[] = []
-  const longest = 1 + Math.floor(random() * 400)
-  for (let start = 0; start < body.length;) {
-    const end = start + 1 + Math.floor(random() * longest)
-    pieces.push(body.subarray(start, end))
-    start = end
-  }
-  return pieces
 }
 
 /** The message that the provider would have sent at once, put together from its stream. */

@@ -9,6 +9,7 @@ import { endpoint } from '../../src/plan/plan-fixture.ts'
 import type { AttemptFailure, ChatCall } from '../../src/providers/adapter.ts'
 import { geminiProtocol } from '../../src/providers/gemini/gemini.ts'
 import { geminiUsage } from '../../src/providers/gemini/usage.ts'
+import { cutAtRandom, randomOf } from '../harness/random-cuts.ts'
 import { bodyPath, startReplayUpstream, type RecordedCase } from '../harness/replay.ts'
 
 const PROTOCOL = geminiProtocol(() => 0)
@@ -62,26 +63,6 @@ function parts(...given: readonly unknown[]): { readonly candidates: readonly un
 }
 
 const STOP = { candidates: [{ finishReason: 'STOP', index: 0 }], usageMetadata: { promptTokenCount: 5, candidatesTokenCount: 2 } }
-
-/** A repeatable sequence: a failing cut can be made again. */
-function randomOf(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return state / 2 ** 32
-  }
-}
-
-function cutAtRandom(body: Buffer, random: () => number): readonly Buffer[] {
-  const pieces: Buffer[] = []
-  const longest = 1 + Math.floor(random() * 400)
-  for (let start = 0; start < body.length;) {
-    const end = start + 1 + Math.floor(random() * longest)
-    pieces.push(body.subarray(start, end))
-    start = end
-  }
-  return pieces
-}
 
 /** The answer that the provider would have given at once, put together from its stream. */
 function wholeAnswer(body: Buffer): Record<string, unknown> {
