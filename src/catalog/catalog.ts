@@ -1,5 +1,6 @@
 import type { Decimal } from '../money.ts'
 import type { PriceSheet } from '../meters.ts'
+import type { Dialect } from './dialect.ts'
 
 export type ModelType = 'chat' | 'embeddings' | 'image' | 'tts' | 'transcription' | 'rerank' | 'video'
 
@@ -21,6 +22,7 @@ export interface Provider {
   readonly apiKeys: readonly string[]
   readonly cancelStopsBilling: boolean
   readonly timeouts: ProviderTimeouts
+  readonly dialect: Dialect
 }
 
 /** One provider offering one model at one price. */

@@ -1,6 +1,7 @@
 import { isTimezone } from '../ledger/period.ts'
 import type { ModelType, ProviderTimeouts } from './catalog.ts'
 import { DEFAULT_BASE_URLS } from './default-base-urls.ts'
+import { readDialect, type DialectEntry } from './dialect.ts'
 import { defined, FieldReader } from './field-reader.ts'
 import { readModel } from './model-entry.ts'
 import type { PriceKey } from './price-keys.ts'
@@ -18,6 +19,8 @@ export interface ProviderEntry {
   readonly api_key?: readonly string[]
   readonly cancel_stops_billing?: boolean
   readonly timeouts?: Readonly<Partial<ProviderTimeouts>>
+  /** For the adapter `openai` alone. */
+  readonly dialect?: DialectEntry
 }
 
 export interface EndpointEntry {
@@ -210,12 +213,15 @@ function readProvider(reader: FieldReader, adapters: ReadonlySet<string>): Provi
     total: limits.whole('total', 1, SECONDS_MAX),
   })
   limits?.done()
+  const quirks = reader.map('dialect')
+  if (quirks !== null && adapter !== 'openai') reader.problem('dialect', `is for the adapter openai alone, got '${adapter}'`)
   const entry = defined({
     name: reader.text('name'),
     base_url: baseUrl,
     api_key: keys?.filter((key) => key !== '') ?? null,
     cancel_stops_billing: reader.has('cancel_stops_billing') ? reader.flag('cancel_stops_billing', false) : null,
     timeouts,
+    dialect: quirks === null ? null : readDialect(quirks),
   })
   reader.done()
   return { adapter, ...entry }

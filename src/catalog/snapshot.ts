@@ -1,6 +1,7 @@
 import { multiply, ONE, parseDecimal, type Decimal } from '../money.ts'
 import type { Endpoint, Model, ModelType, Provider, Settings, Snapshot } from './catalog.ts'
 import { DEFAULT_BASE_URLS } from './default-base-urls.ts'
+import { dialectOf } from './dialect.ts'
 import type { CatalogDocument, EndpointEntry, ModelEntry, ProviderEntry, SettingsEntry } from './document.ts'
 import { missingPrices } from './price-keys.ts'
 import { priceSheet } from './price-sheet.ts'
@@ -74,6 +75,7 @@ function providerOf(slug: string, entry: ProviderEntry): Provider {
     apiKeys: list(entry.api_key ?? []),
     cancelStopsBilling: entry.cancel_stops_billing ?? false,
     timeouts: Object.freeze({ ...TIMEOUTS, ...entry.timeouts }),
+    dialect: dialectOf(entry.dialect),
   })
 }
 

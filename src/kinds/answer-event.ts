@@ -46,3 +46,8 @@ export function eventText(event: AnswerEvent): string {
 export function isContent(event: AnswerEvent): boolean {
   return eventText(event) !== '' || (event.type === 'extra' && event.field !== 'annotations')
 }
+
+/** What is left for a client that does not want to see the reasoning; it is paid for all the same. */
+export function withoutReasoning(events: readonly AnswerEvent[]): readonly AnswerEvent[] {
+  return events.filter((event) => event.type !== 'reasoning' && !(event.type === 'extra' && event.field === 'reasoning_details') && !(event.type === 'spliced' && event.field === 'reasoning'))
+}

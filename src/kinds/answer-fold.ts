@@ -1,5 +1,5 @@
 import { AnswerEnd } from './answer-end.ts'
-import { eventText, type AnswerEvent } from './answer-event.ts'
+import type { AnswerEvent } from './answer-event.ts'
 import type { ChatAnswer } from './chat-answer.ts'
 
 interface ToolCall {
@@ -21,11 +21,9 @@ interface Choice {
 export function foldAnswer(events: readonly AnswerEvent[]): ChatAnswer {
   const end = new AnswerEnd()
   const choices = new Map<number, Choice>()
-  let text = ''
   let systemFingerprint: string | null = null
   for (const event of events) {
     end.add(event)
-    text += eventText(event)
     if (event.type === 'origin') systemFingerprint = event.systemFingerprint
     else if (event.type === 'spliced') addText(choiceAt(choices, 0), event.field === 'content' ? 'text' : 'reasoning', event.text)
     else if (event.type !== 'usage') addToChoice(choiceAt(choices, event.choice), event)
@@ -40,7 +38,6 @@ export function foldAnswer(events: readonly AnswerEvent[]): ChatAnswer {
     upstreamId,
     systemFingerprint,
     hasContent,
-    text,
   }
 }
 

@@ -47,6 +47,4 @@ export interface ChatAnswer {
   readonly upstreamId: string | null
   readonly systemFingerprint: string | null
   readonly hasContent: boolean
-  /** The answer's text for counting when usage is missing. */
-  readonly text: string
 }

@@ -63,6 +63,11 @@ export function parseParameters(body: RawObject): Readonly<Record<string, unknow
   return parameters
 }
 
+/** Both spellings of "keep the reasoning to yourself". */
+export function hidesReasoning({ reasoning, include_reasoning: include }: Readonly<Record<string, unknown>>): boolean {
+  return include === false || (isObject(reasoning) && reasoning['exclude'] === true)
+}
+
 /** `max_completion_tokens` wins over `max_tokens`; the model's own limits are checked by the plan. null = omitted. */
 export function parseMaxTokens(body: RawObject): number | null {
   const allows = (value: number): boolean => Number.isSafeInteger(value) && (value >= 1 || value === -1)

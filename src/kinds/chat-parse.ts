@@ -1,6 +1,6 @@
 import { ApiError } from '../errors.ts'
 import { parseMessages } from './chat-messages.ts'
-import { parseMaxTokens, parseN, parseParameters } from './chat-parameters.ts'
+import { hidesReasoning, parseMaxTokens, parseN, parseParameters } from './chat-parameters.ts'
 import type { ChatMessage, ChatPart, ChatRequest } from './chat-request.ts'
 import { textsOf } from './chat-texts.ts'
 import { parseResponseFormat, parseToolChoice, parseTools } from './chat-tools.ts'
@@ -40,6 +40,7 @@ export function parseChat(json: unknown): ChatRequest {
     toolChoice,
     responseFormat,
     parameters,
+    hidesReasoning: hidesReasoning(parameters),
     provider,
     sessionId: sessionIdOf(json),
     inputModalities: modalitiesOf(messages),

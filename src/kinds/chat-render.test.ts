@@ -19,7 +19,7 @@ function end(fields: Partial<StreamEnd> = {}): StreamEnd {
 
 function answer(message: Record<string, unknown>, fields: Partial<ChatAnswer> = {}): ChatAnswer {
   const choices = [{ index: 0, finish: 'stop' as const, native: 'stop', message, logprobs: undefined }]
-  return { choices, usage: report, upstreamId: null, systemFingerprint: null, hasContent: true, text: '', ...fields }
+  return { choices, usage: report, upstreamId: null, systemFingerprint: null, hasContent: true, ...fields }
 }
 
 test('a complete answer has exactly the keys of wire.md 3.1, and cost equals total_cost', () => {

@@ -15,6 +15,8 @@ export interface ChatRequest {
   readonly responseFormat: Readonly<Record<string, unknown>> | null
   /** Every other accepted parameter that an upstream may get, by OpenRouter's parameter name, rebuilt value by value: temperature, top_p, top_k, stop, seed, reasoning, reasoning_effort, … */
   readonly parameters: Readonly<Record<string, unknown>>
+  /** The client does not want to see the reasoning (`reasoning.exclude`, `include_reasoning: false`). */
+  readonly hidesReasoning: boolean
   readonly provider: ProviderPreferences
   readonly sessionId: string | null
   /** Modalities the messages need besides text: image, audio, file, video. */

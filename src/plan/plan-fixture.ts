@@ -1,3 +1,4 @@
+import { PLAIN_DIALECT } from '../catalog/dialect.ts'
 import type { Endpoint, Model, Snapshot } from '../catalog/catalog.ts'
 import { parseChat } from '../kinds/chat-parse.ts'
 import type { ChatRequest } from '../kinds/chat-request.ts'
@@ -31,6 +32,7 @@ export function endpoint(slug: string, fields: Partial<Endpoint> = {}): Endpoint
       apiKeys: [],
       cancelStopsBilling: false,
       timeouts: { connect: 3, first_byte: 60, progress: 60, total: 1_800 },
+      dialect: PLAIN_DIALECT,
     },
     upstreamModel: 'm',
     sell: prices('10', '40'),

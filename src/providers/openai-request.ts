@@ -1,8 +1,9 @@
 import type { ChatMessage } from '../kinds/chat-request.ts'
 import type { ChatCall } from './adapter.ts'
+import { openaiReasoning } from './openai-reasoning.ts'
 
 /** Handled by name below, or not the upstream's own spelling. */
-const OWN_FIELDS: ReadonlySet<string> = new Set(['max_tokens', 'max_completion_tokens', 'n', 'tools', 'tool_choice', 'response_format', 'developer', 'structured_outputs'])
+const OWN_FIELDS: ReadonlySet<string> = new Set(['max_tokens', 'max_completion_tokens', 'n', 'tools', 'tool_choice', 'response_format', 'developer', 'structured_outputs', 'reasoning', 'reasoning_effort'])
 
 /** The upstream's body: the typed allow-list of what this endpoint takes, and nothing the client invented (wire.md D-3.6). */
 export function openaiBody(call: ChatCall): Record<string, unknown> {
@@ -12,7 +13,7 @@ export function openaiBody(call: ChatCall): Record<string, unknown> {
   const body: Record<string, unknown> = { model: endpoint.upstreamModel, messages: request.messages.map((message) => upstreamMessage(message, supported)) }
   if (request.stream) {
     body['stream'] = true
-    body['stream_options'] = { include_usage: true }
+    if (endpoint.provider.dialect.streamUsage) body['stream_options'] = { include_usage: true }
   }
   if (sendMaxTokens !== null) body[supported !== null && supported.has('max_completion_tokens') && !supported.has('max_tokens') ? 'max_completion_tokens' : 'max_tokens'] = sendMaxTokens
   if (request.n > 1) body['n'] = request.n
@@ -24,6 +25,7 @@ export function openaiBody(call: ChatCall): Record<string, unknown> {
   for (const [name, value] of Object.entries(request.parameters)) {
     if (!OWN_FIELDS.has(name) && takes(name)) body[name] = value
   }
+  Object.assign(body, openaiReasoning(endpoint, request))
   return body
 }
 

@@ -18,14 +18,20 @@ export function createOpenai(transport: Transport, now: () => number): Adapter {
     chat: (call, sink) => {
       const request = {
         provider: call.endpoint.provider,
-        path: CHAT_PATH,
+        path: CHAT_PATH + call.endpoint.provider.dialect.query,
         body: Buffer.from(JSON.stringify(openaiBody(call))),
-        headers: call.apiKey === null ? {} : { authorization: `Bearer ${call.apiKey}` },
+        headers: credentials(call),
         streaming: call.request.stream,
       }
       return new UpstreamCall(transport, request, openaiReader(call, sink, now), sink)
     },
   }
+}
+
+function credentials({ apiKey, endpoint }: ChatCall): Readonly<Record<string, string>> {
+  if (apiKey === null) return {}
+  const { authHeader } = endpoint.provider.dialect
+  return authHeader === null ? { authorization: `Bearer ${apiKey}` } : { [authHeader]: apiKey }
 }
 
 function openaiReader(call: ChatCall, sink: AnswerSink, now: () => number): AnswerReader {

@@ -3,7 +3,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { BillingBasis, GenerationRecord, GenerationStatus } from '../ledger/generation-record.ts'
 import { AnswerEnd } from '../kinds/answer-end.ts'
-import { eventText, isContent, type AnswerEvent } from '../kinds/answer-event.ts'
+import { eventText, isContent, withoutReasoning, type AnswerEvent } from '../kinds/answer-event.ts'
 import { foldAnswer } from '../kinds/answer-fold.ts'
 import type { ChunkIdentity, UsageReport } from '../kinds/chat-answer.ts'
 import { textAround } from '../kinds/chat-chunk.ts'
@@ -252,7 +252,8 @@ export class Generation {
     let text = ''
     for (const event of events) text += eventText(event)
     if (text !== '') this.#output.add(text)
-    return this.#stream(this.#writer.write(events), events.some(isContent))
+    const visible = this.input.request.hidesReasoning ? withoutReasoning(events) : events
+    return this.#stream(this.#writer.write(visible), visible.some(isContent))
   }
 
   #stream(bytes: Buffer, says: boolean): boolean {
@@ -335,9 +336,9 @@ export class Generation {
       this.#attemptFailed('empty')
       return
     }
-    const answer = this.input.request.stream ? null : foldAnswer(this.#events)
+    const answer = this.input.request.stream ? null : foldAnswer(this.input.request.hidesReasoning ? withoutReasoning(this.#events) : this.#events)
     // A whole answer is counted only where the provider did not.
-    if (answer !== null && end.usage === null) this.#output.add(answer.text)
+    if (answer !== null && end.usage === null) for (const event of this.#events) this.#output.add(eventText(event))
     const verdict = this.#completeVerdict(end.usage, finish, native)
     if (answer !== null) {
       void this.#settle(verdict, (charged) => renderChatAnswer({ identity: this.#identity, answer, usage: usageBody(verdict.report, charged) }))

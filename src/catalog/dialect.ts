@@ -1,0 +1,49 @@
+import { defined, type FieldReader } from './field-reader.ts'
+
+/** How a service differs from OpenAI's own spelling of its protocol, as the catalogue file has it. Only what was given is present. */
+export interface DialectEntry {
+  readonly auth_header?: string
+  readonly query?: Readonly<Record<string, string>>
+  readonly stream_usage?: boolean
+  readonly reasoning?: ReasoningForm
+}
+
+/** `effort` = `reasoning_effort`, `object` = OpenRouter's `reasoning {…}`, `thinking` = `thinking {type}`. */
+export type ReasoningForm = 'effort' | 'object' | 'thinking'
+
+/** Declared quirks of an OpenAI-compatible service. */
+export interface Dialect {
+  /** Header that carries the bare key; null = `authorization: Bearer`. */
+  readonly authHeader: string | null
+  /** Appended to every path, with its question mark; empty without one. */
+  readonly query: string
+  /** Whether it takes `stream_options.include_usage`. */
+  readonly streamUsage: boolean
+  /** null = by what the endpoint lists, OpenAI's `reasoning_effort` where it lists nothing. */
+  readonly reasoning: ReasoningForm | null
+}
+
+export const PLAIN_DIALECT: Dialect = Object.freeze({ authHeader: null, query: '', streamUsage: true, reasoning: null })
+const HEADER = /^[a-z][a-z0-9-]{0,63}$/
+
+export function readDialect(reader: FieldReader): DialectEntry {
+  const header = reader.text('auth_header')?.toLowerCase() ?? null
+  if (header !== null && !HEADER.test(header)) reader.problem('auth_header', `must be the name of a header, got '${header}'`)
+  const given = reader.map('query')
+  const query: Record<string, string> = {}
+  for (const name of given?.keys() ?? []) query[name] = given?.text(name) ?? ''
+  const entry = defined({
+    auth_header: header,
+    query: given === null ? null : query,
+    stream_usage: reader.has('stream_usage') ? reader.flag('stream_usage', true) : null,
+    reasoning: reader.oneOf<ReasoningForm>('reasoning', ['effort', 'object', 'thinking']),
+  })
+  reader.done()
+  return entry
+}
+
+export function dialectOf(entry: DialectEntry | undefined): Dialect {
+  if (entry === undefined) return PLAIN_DIALECT
+  const query = new URLSearchParams(entry.query).toString()
+  return { authHeader: entry.auth_header ?? null, query: query === '' ? '' : `?${query}`, streamUsage: entry.stream_usage ?? true, reasoning: entry.reasoning ?? null }
+}
