@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { checkText, problemText } from './catalog-service.ts'
+import { checkText, problemText } from './catalog-check.ts'
 import { parseDocumentJson, parseDocumentText } from './document.ts'
 
 const ADAPTERS = new Set(['openai', 'sandbox'])
