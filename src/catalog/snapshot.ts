@@ -161,7 +161,7 @@ function endpointProblems(document: CatalogDocument, model: ModelEntry, place: s
     const path = `${place}.endpoints[${at}]`
     const way = `${endpoint.provider}/${endpoint.model}`
     if (endpoint.provider !== '' && document.providers[endpoint.provider] === undefined) problems.push({ path: `${path}.provider`, message: `no provider '${endpoint.provider}' is defined` })
-    if (rates?.has(endpoint.price.currency) === false) problems.push({ path: `${path}.price.currency`, message: `no rate is given for ${endpoint.price.currency}: add rates.${endpoint.price.currency}, in RUB` })
+    if (endpoint.price.currency !== '' && rates?.has(endpoint.price.currency) === false) problems.push({ path: `${path}.price.currency`, message: `no rate is given for ${endpoint.price.currency}: add rates.${endpoint.price.currency}, in RUB` })
     // The log names an endpoint by this pair, and a replayed charge must find its one price.
     if (ways.has(way)) problems.push({ path: `${path}.model`, message: `'${way}' is an endpoint of this model already` })
     ways.add(way)
