@@ -21,7 +21,7 @@ export class RateFeed {
   #cancel: () => void = () => undefined
   #running: Promise<void> | null = null
   #wasOn = false
-  #stopped = false
+  readonly #stop = new AbortController()
 
   constructor(ports: RateFeedPorts) {
     this.#ports = ports
@@ -35,7 +35,7 @@ export class RateFeed {
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true
+    this.#stop.abort()
     this.#cancel()
     await this.#running
   }
@@ -54,7 +54,7 @@ export class RateFeed {
   }
 
   #turn(): Promise<void> {
-    if (this.#stopped) return Promise.resolve()
+    if (this.#stop.signal.aborted) return Promise.resolve()
     this.#cancel()
     this.#cancel = this.#ports.clock.after(EVERY_MS, () => void this.#turn())
     this.#running ??= this.#refresh().finally(() => {
@@ -67,17 +67,19 @@ export class RateFeed {
     if (!this.#isOn()) return
     const { catalog, log, url } = this.#ports
     try {
-      const { refused } = await catalog.applyRates(await fetchRates(url))
+      const { refused } = await catalog.applyRates(await fetchRates(url, this.#stop.signal))
       for (const reason of refused) log(`Central Bank: ${reason}`)
     } catch (thrown) {
+      // A server that stops does not wait for the Bank.
+      if (this.#stop.signal.aborted) return
       log(`Central Bank: the rates could not be fetched, the last good ones stay: ${thrown instanceof Error ? thrown.message : String(thrown)}`)
     }
   }
 }
 
 /** A redirect is not followed: the answer must come from the address that was given. */
-async function fetchRates(url: string): Promise<Readonly<Record<string, string>>> {
-  const answer = await request(url, { method: 'GET', headers: { accept: 'application/xml, text/xml', 'user-agent': 'tollgate' }, signal: AbortSignal.timeout(TIMEOUT_MS) })
+async function fetchRates(url: string, stop: AbortSignal): Promise<Readonly<Record<string, string>>> {
+  const answer = await request(url, { method: 'GET', headers: { accept: 'application/xml, text/xml', 'user-agent': 'tollgate' }, signal: AbortSignal.any([stop, AbortSignal.timeout(TIMEOUT_MS)]) })
   const chunks: Buffer[] = []
   let bytes = 0
   for await (const chunk of answer.body) {

@@ -258,3 +258,24 @@ test('rates of the Central Bank: fetched at the start, kept through failure and 
   await until('the rate is taken, near the one set by hand', async () => (await usdRate(jumped)) === 130)
   await jumped.stop()
 })
+
+test('a Bank that never answers holds back neither a start that has rates nor a stop', async () => {
+  const silent = createServer(() => undefined)
+  await new Promise<void>((resolve) => {
+    silent.listen(0, '127.0.0.1', resolve)
+  })
+  // A listening TCP server has an AddressInfo.
+  const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/`
+  const asked = new Promise((resolve) => {
+    silent.once('request', resolve)
+  })
+  const beganMs = Date.now()
+  const tollgate = await started({ catalog: 'rates: { source: cbr, USD: 100 }', env: { ...KEY, TOLLGATE_CBR_URL: url }, dataDir: mkdtempSync(join(directory, 'silent-')) })
+  await asked
+  assert.equal((await modelsOf(tollgate)).get('openai/gpt-4o-mini')?.pricing['prompt'], '0.000015')
+  await tollgate.stop()
+  assert.ok(Date.now() - beganMs < FETCH_MS, `${Date.now() - beganMs} ms`)
+  assert.doesNotMatch(tollgate.logs().join('\n'), /could not be fetched/)
+  silent.closeAllConnections()
+  silent.close()
+})
