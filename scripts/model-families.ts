@@ -7,8 +7,8 @@ export interface Family {
 
 /**
  * The price data set knows neither what a model takes in nor how long its answers may be. These are the only facts of the bundled
- * catalogue that are not read from a package: whole families, as their makers describe them, and the smallest limit of a family where
- * its members differ, since a provider refuses a larger one. The first row that fits counts.
+ * catalogue about a model that are not read from a package: stated by hand for whole families, and the limit on the low side, since a
+ * provider refuses a larger one. An entry of the operator's overrides them. The first row that fits counts.
  */
 const FAMILIES: readonly (readonly [RegExp, Family])[] = [
   [/^anthropic\/claude-(2|3-|v)/, { inputModalities: ['text'], maxCompletionTokens: 4_096 }],
