@@ -4,7 +4,10 @@ import { createAccess, type Access } from './access/access.ts'
 import type { Principal } from './access/principal.ts'
 import { adminRoutes } from './admin/index.ts'
 import { AdminSessions } from './admin/sessions.ts'
+import { providerKeys } from './catalog/bundled-base.ts'
+import { readBundledRelease, type BundledRelease } from './catalog/bundled-release.ts'
 import { CatalogService } from './catalog/catalog-service.ts'
+import { RateFeed } from './catalog/rate-feed.ts'
 import type { Config } from './config.ts'
 import { accountRoutes } from './endpoints/account.ts'
 import { generationRoutes } from './endpoints/generation.ts'
@@ -37,6 +40,18 @@ import type { Store } from './store/store.ts'
 export interface AppLog {
   line(fields: LogFields, failed: boolean): void
   bug(thrown: unknown, requestId: string): void
+  /** One sentence for the operator. */
+  notice(message: string): void
+}
+
+export interface CoreOptions {
+  readonly config: Config
+  readonly wrappingKeys: readonly Buffer[]
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** A server decides by the keys in its environment which bundled providers are on; a command leaves them as they are. */
+  readonly server?: boolean
+  /** What is bundled, where it is not what stands beside the code. */
+  readonly release?: BundledRelease
 }
 
 export interface AppOptions {
@@ -61,6 +76,7 @@ export interface App extends Core {
   readonly edge: Edge
   readonly access: Access
   readonly sessions: AdminSessions
+  readonly rateFeed: RateFeed
   /** Holds of a dead process that were given back at the start. */
   readonly recovered: number
   /** Lets running answers end, then stops everything. */
@@ -73,12 +89,12 @@ const COMMIT_SPACING_MS = 5
 const RANDOM_STEPS = 2 ** 47
 
 /** Opens the store and the catalogue alone, for commands that need no server. */
-export async function openCore(options: Pick<AppOptions, 'config' | 'wrappingKeys' | 'env'>, clock: Clock = systemClock): Promise<Core> {
+export async function openCore(options: CoreOptions, clock: Clock = systemClock): Promise<Core> {
   const { config, env } = options
   const store = await openStore({ dataDir: config.dataDir, databaseUrl: config.databaseUrl })
   const keyWrap = new KeyWrap(options.wrappingKeys)
   const { adapters, close } = createAdapters({ clock })
-  const catalog = new CatalogService({ store: store.catalogs, clock, seal: keyWrap, adapters: new Set(adapters.keys()), env })
+  const catalog = new CatalogService({ store: store.catalogs, clock, seal: keyWrap, adapters: new Set(adapters.keys()), env, release: options.release ?? readBundledRelease(), providerKeys: options.server === true ? providerKeys(env) : null })
   await catalog.load()
   return {
     store,
@@ -114,7 +130,7 @@ function audit(store: Store, catalog: CatalogService, clock: Clock, sinceMs: num
 export async function createApp(options: AppOptions): Promise<App> {
   const clock = systemClock
   const { config } = options
-  const core = await openCore(options, clock)
+  const core = await openCore({ ...options, server: true }, clock)
   const { store, catalog, keyWrap } = core
   const ids = randomIds()
   const { adapters, close: closeAdapters } = createAdapters({ clock })
@@ -131,6 +147,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     random: () => randomInt(RANDOM_STEPS) / RANDOM_STEPS,
     limitResetsAtMs: (reset) => (reset === null ? null : periodEndMs(clock.now(), reset, timezone())),
   })
+  const rateFeed = new RateFeed({ catalog, clock, url: config.cbrUrl, log: (message) => options.log.notice(message) })
   const sessions = new AdminSessions({ store: store.administrators, events: store.events, clock, ids })
   const access = createAccess({
     keys: store.keys,
@@ -162,6 +179,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   const stop = async (): Promise<void> => {
     closing.now = true
     const closed = edge.close(DRAIN_MS)
+    await rateFeed.stop()
     await relay.close(DRAIN_MS)
     await closed
     await ledger.stop()
@@ -169,5 +187,5 @@ export async function createApp(options: AppOptions): Promise<App> {
     await closeAdapters()
     await core.close()
   }
-  return { ...core, edge, access, sessions, recovered, stop }
+  return { ...core, edge, access, sessions, rateFeed, recovered, stop }
 }

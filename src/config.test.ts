@@ -19,7 +19,7 @@ function problems(environment: Environment): readonly string[] {
 test('an empty environment gives the documented defaults', () => {
   assert.deepEqual({ ...config({}) }, {
     host: '127.0.0.1', port: 8_080, dataDir: './data', databaseUrl: null, configFile: null, adminToken: null, url: 'http://127.0.0.1:8080', kek: null,
-    publicUrl: null, trustedProxies: [], allowPrivateUpstreams: false, logLevel: 'info',
+    publicUrl: null, trustedProxies: [], allowPrivateUpstreams: false, cbrUrl: 'https://www.cbr.ru/scripts/XML_daily.asp', logLevel: 'info',
   })
 })
 
@@ -27,12 +27,12 @@ test('every setting is read', () => {
   const all = config({
     HOST: '[::]', PORT: '0', TOLLGATE_DATA: '/var/lib/tollgate', DATABASE_URL: 'postgres://u:p@db/t', TOLLGATE_CONFIG: 'c.yaml',
     TOLLGATE_ADMIN_TOKEN: TOKEN, TOLLGATE_URL: 'https://gate.test/', TOLLGATE_KEK: `${KEK}, ${OTHER_KEK}`, TOLLGATE_PUBLIC_URL: 'https://gate.test/ai/', TOLLGATE_WORKERS: '1',
-    TRUSTED_PROXIES: '10.0.0.0/8, ::1', ALLOW_PRIVATE_UPSTREAMS: 'true', TOLLGATE_LOG_LEVEL: 'debug',
+    TRUSTED_PROXIES: '10.0.0.0/8, ::1', ALLOW_PRIVATE_UPSTREAMS: 'true', TOLLGATE_CBR_URL: 'http://127.0.0.1:9/daily?x=1', TOLLGATE_LOG_LEVEL: 'debug',
   })
   assert.deepEqual({ ...all, kek: all.kek?.map((key) => key.toString()) }, {
     host: '::', port: 0, dataDir: '/var/lib/tollgate', databaseUrl: 'postgres://u:p@db/t', configFile: 'c.yaml',
     adminToken: TOKEN, url: 'https://gate.test', kek: ['k'.repeat(32), 'o'.repeat(32)], publicUrl: 'https://gate.test/ai',
-    trustedProxies: ['10.0.0.0/8', '::1'], allowPrivateUpstreams: true, logLevel: 'debug',
+    trustedProxies: ['10.0.0.0/8', '::1'], allowPrivateUpstreams: true, cbrUrl: 'http://127.0.0.1:9/daily?x=1', logLevel: 'debug',
   })
 })
 
@@ -51,6 +51,7 @@ const REFUSED: readonly (readonly [Environment, RegExp])[] = [
   [{ TOLLGATE_ADMIN_TOKEN: `change-me-${TOKEN}` }, /is a placeholder/],
   [{ TOLLGATE_URL: 'localhost:8080' }, /^TOLLGATE_URL: must be a URL/],
   [{ TOLLGATE_PUBLIC_URL: 'https://a.test/?x=1' }, /^TOLLGATE_PUBLIC_URL: must be a plain address/],
+  [{ TOLLGATE_CBR_URL: 'cbr.ru' }, /^TOLLGATE_CBR_URL: must be a URL such as https:/],
   [{ TOLLGATE_KEK: 'AAAA' }, /^TOLLGATE_KEK: must be base64 of 32 bytes/],
   [{ TOLLGATE_KEK: `${KEK},oops` }, /^TOLLGATE_KEK: must be base64 of 32 bytes/],
   [{ TOLLGATE_KEK: Buffer.alloc(32).toString('base64') }, /^TOLLGATE_KEK: is all zeros/],

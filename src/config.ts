@@ -27,6 +27,8 @@ export interface Config {
   /** Addresses and CIDR ranges, each valid. */
   readonly trustedProxies: readonly string[]
   readonly allowPrivateUpstreams: boolean
+  /** Where `rates: { source: cbr }` reads the daily rates. */
+  readonly cbrUrl: string
   readonly logLevel: LogLevel
 }
 
@@ -34,6 +36,7 @@ export type Environment = Readonly<Record<string, string | undefined>>
 
 const TOKEN_CHARACTERS_MIN = 32
 const TOKEN_CHARACTERS_MAX = 256
+const CBR_URL = 'https://www.cbr.ru/scripts/XML_daily.asp'
 const PROXIES_MAX = 1_000
 /** Copied from a guide and never changed: as public as no token at all. */
 const PLACEHOLDER = /change[-_ ]?me|replace[-_ ]?me|your[-_]|placeholder/i
@@ -59,6 +62,7 @@ export function readConfig(environment: Environment): { readonly config: Config;
     publicUrl: reader.address('TOLLGATE_PUBLIC_URL', 'https://ai.example.com'),
     trustedProxies: readProxies(reader),
     allowPrivateUpstreams: reader.flag('ALLOW_PRIVATE_UPSTREAMS', false),
+    cbrUrl: reader.url('TOLLGATE_CBR_URL', ['http:', 'https:'], CBR_URL) ?? CBR_URL,
     logLevel: reader.oneOf('TOLLGATE_LOG_LEVEL', LOG_LEVELS, 'info'),
   })
   if (reader.text('VALKEY_URL') !== null) reader.problem('VALKEY_URL', 'is not supported by this version: several nodes share what they need through PostgreSQL; leave it out')

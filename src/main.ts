@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { digestOf, generateKey, labelOf } from './access/api-key.ts'
 import { createApp, openCore, type App, type AppLog } from './app.ts'
-import { CatalogError } from './catalog/catalog-service.ts'
+import { CatalogError } from './catalog/catalog-check.ts'
 import { runCommand } from './cli/run-command.ts'
 import { readConfig, withEnvFile, type Config } from './config.ts'
 import { newWrappingKey, parseWrappingKeys } from './ledger/seal.ts'
@@ -41,6 +41,10 @@ function createLog(config: Config): AppLog {
       else if (failed) logger.error(fields)
       else logger.info(fields)
     },
+    notice: (message) => {
+      if (readable) process.stdout.write(`${message}\n`)
+      else logger.warn(message)
+    },
     bug: (thrown, requestId) => logger.error({ request_id: requestId, bug: thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown) }),
   }
 }
@@ -72,6 +76,16 @@ async function applyFile(app: App, path: string): Promise<void> {
   if (lines.length > 0) process.stdout.write(`Applied ${path}: ${lines.length} change${lines.length === 1 ? '' : 's'}, price version ${app.catalog.current().priceVersion}\n`)
 }
 
+/** What is in the catalogue and cannot be sold, and what this release would change in it. */
+async function tellCatalogue(app: App): Promise<void> {
+  const first = app.rateFeed.start()
+  // The first rates of all are worth waiting for; later starts have the last good ones.
+  if (app.catalog.notes().length > 0) await first
+  for (const line of app.catalog.notes()) process.stdout.write(`${line}\n`)
+  const changes = (await app.catalog.updateBundle(true)).length
+  if (changes > 0) process.stdout.write(`The bundled models of this release differ in ${changes} points from those in use: see tollgate catalog update\n`)
+}
+
 /** An account with 100 RUB and a key, for the first minutes of a newcomer; the key is shown this once. */
 async function createDemo(app: App): Promise<string> {
   const ids = randomIds()
@@ -100,6 +114,7 @@ async function start(env: ReturnType<typeof environment>): Promise<number> {
   const app = await createApp({ config, version: version(), wrappingKeys: await wrappingKeys(config), env, log })
   const fresh = (await app.store.accounts.list({ query: null, limit: 1, offset: 0 })).total === 0
   if (path !== null) await applyFile(app, path)
+  await tellCatalogue(app)
   const demoKey = fresh && path === null ? await createDemo(app) : null
   if (app.recovered > 0) process.stdout.write(`Gave back ${app.recovered} hold${app.recovered === 1 ? '' : 's'} of a process that had died\n`)
   const { address, port, family } = await app.edge.listen(config.host, config.port)

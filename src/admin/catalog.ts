@@ -1,6 +1,5 @@
 import type { Principal } from '../access/principal.ts'
-import { CatalogError, problemText } from '../catalog/catalog-service.ts'
-import type { Settings } from '../catalog/catalog.ts'
+import { CatalogError, problemText } from '../catalog/catalog-check.ts'
 import { parseDocumentJson, parseModelJson, parseProviderJson, parseSettingsJson, type ProviderEntry } from '../catalog/document.ts'
 import type { Problem } from '../catalog/source-tree.ts'
 import { wireDocument, wireModel, wireProvider } from '../catalog/wire-document.ts'
@@ -24,11 +23,17 @@ export function catalogAdminRoutes(ports: AdminPorts, adapters: ReadonlySet<stri
       if (!dryRun && lines.length > 0) await recordEvent(ports, call, 'catalog.put', 'catalog', null, lines)
       return { status: 200, body: { applied: !dryRun, changes: lines, price_version: ports.catalog.current().priceVersion } }
     }),
+    adminRoute('POST', 'catalog/update', async (call) => {
+      const dryRun = call.query.get('dry_run') === '1'
+      const lines = await applied(() => ports.catalog.updateBundle(dryRun))
+      if (!dryRun && lines.length > 0) await recordEvent(ports, call, 'catalog.update', 'catalog', null, lines)
+      return { status: 200, body: { applied: !dryRun, changes: lines, price_version: ports.catalog.current().priceVersion } }
+    }),
     adminRoute('PUT', 'providers/:slug', (call) => putProvider(ports, call, context)),
     adminRoute('DELETE', 'providers/:slug', (call) => remove(ports, call, 'provider', param(call, 'slug'), (slug) => ports.catalog.deleteProvider(slug))),
     adminRoute('PUT', 'models/*id', (call) => putModel(ports, call)),
     adminRoute('DELETE', 'models/*id', (call) => remove(ports, call, 'model', param(call, 'id'), (id) => ports.catalog.deleteModel(id))),
-    adminRoute('GET', 'settings', async () => ({ status: 200, body: settingsBody(ports.catalog.current().settings) })),
+    adminRoute('GET', 'settings', async () => ({ status: 200, body: settingsBody(ports) })),
     adminRoute('PATCH', 'settings', (call) => patchSettings(ports, call)),
   ]
 }
@@ -108,11 +113,16 @@ async function remove(ports: AdminPorts, call: AdminCall, what: 'provider' | 'mo
   return { status: 200, body: { id, deleted: true } }
 }
 
-function settingsBody(settings: Settings): Record<string, unknown> {
+function settingsBody({ catalog }: AdminPorts): Record<string, unknown> {
+  const { settings } = catalog.current()
+  const source = catalog.ratesSource()
   return {
     maintenance: settings.maintenance === null ? null : { message: settings.maintenance.message, retry_after: settings.maintenance.retryAfter },
     timezone: settings.timezone,
-    rates: Object.fromEntries(Object.entries(settings.rates).filter(([currency]) => currency !== 'RUB').map(([currency, rate]) => [currency, Number(decimalText(rate))])),
+    rates: {
+      ...(source === null ? {} : { source }),
+      ...Object.fromEntries(Object.entries(settings.rates).filter(([currency]) => currency !== 'RUB').map(([currency, rate]) => [currency, Number(decimalText(rate))])),
+    },
     markup: Number(decimalText(settings.markup)),
     rate_limit: settings.rateLimit,
     ip_block: settings.ipBlock,
@@ -125,11 +135,11 @@ function settingsBody(settings: Settings): Record<string, unknown> {
 async function patchSettings(ports: AdminPorts, call: AdminCall): Promise<Reply> {
   const { settings, problems } = parseSettingsJson(call.json)
   refuse(problems)
-  const before = settingsBody(ports.catalog.current().settings)
+  const before = settingsBody(ports)
   // Only the rates that are given change: another currency's models must not lose theirs.
   const rates = settings.rates === undefined ? {} : { rates: { ...ports.catalog.shown().settings.rates, ...settings.rates } }
   await applied(() => ports.catalog.patchSettings({ ...settings, ...rates }))
-  const after = settingsBody(ports.catalog.current().settings)
+  const after = settingsBody(ports)
   await recordEvent(ports, call, 'settings.update', 'settings', before, after)
   return { status: 200, body: after }
 }

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { withMaskedCredentials } from './credentials.ts'
 import type { CatalogDocument } from './document.ts'
 
 /** What every installation has unless its file says `bundled: false`: the provider that needs no network. */
@@ -23,28 +24,30 @@ export const BUNDLED = Object.freeze<CatalogDocument>({
   ],
 })
 
-/** The file's entries over the bundled ones, by provider slug and model id. */
-export function withBundled(document: CatalogDocument): CatalogDocument {
+/** The file's entries over the bundled ones, by provider slug and model id; a bundled model whose name the file gives away as an alias steps back. */
+export function withBundled(document: CatalogDocument, base: CatalogDocument = BUNDLED): CatalogDocument {
   if (!document.bundled) return document
-  const own = new Set(document.models.map(({ id }) => id))
+  const own = new Set(document.models.flatMap(({ id, aliases }) => [id, ...(aliases ?? [])]))
   return {
     bundled: true,
     settings: document.settings,
-    providers: { ...BUNDLED.providers, ...document.providers },
-    models: [...BUNDLED.models.filter(({ id }) => !own.has(id)), ...document.models],
+    providers: { ...base.providers, ...document.providers },
+    models: [...base.models.filter(({ id }) => !own.has(id)), ...document.models],
   }
 }
 
-/** The document without entries that say the same as the bundled ones, which would else hide what a later release bundles. */
-export function withoutBundled(document: CatalogDocument): CatalogDocument {
+/** The document without entries that say the same as the bundled ones, keys masked or not, which would else hide what is bundled later. */
+export function withoutBundled(document: CatalogDocument, base: CatalogDocument = BUNDLED): CatalogDocument {
   if (!document.bundled) return document
-  const models = document.models.filter((model) => !isDeepStrictEqual(model, BUNDLED.models.find(({ id }) => id === model.id)))
-  const providers = Object.fromEntries(Object.entries(document.providers).filter(([slug, entry]) => !isDeepStrictEqual(entry, BUNDLED.providers[slug])))
+  const bundled = new Map(base.models.map((model) => [model.id, model]))
+  const masked = withMaskedCredentials(base).providers
+  const models = document.models.filter((model) => !isDeepStrictEqual(model, bundled.get(model.id)))
+  const providers = Object.fromEntries(Object.entries(document.providers).filter(([slug, entry]) => !isDeepStrictEqual(entry, base.providers[slug]) && !isDeepStrictEqual(entry, masked[slug])))
   return { ...document, providers, models }
 }
 
 /** The document ready for the removal of an entry: a bundled one can go only when the rest of the bundle stands in the document itself. */
-export function withExplicit(document: CatalogDocument, removed: { readonly provider?: string; readonly model?: string }): CatalogDocument {
-  const bundled = (removed.provider !== undefined && BUNDLED.providers[removed.provider] !== undefined) || BUNDLED.models.some(({ id }) => id === removed.model)
-  return document.bundled && bundled ? { ...withBundled(document), bundled: false } : document
+export function withExplicit(document: CatalogDocument, removed: { readonly provider?: string; readonly model?: string }, base: CatalogDocument = BUNDLED): CatalogDocument {
+  const bundled = (removed.provider !== undefined && base.providers[removed.provider] !== undefined) || base.models.some(({ id }) => id === removed.model)
+  return document.bundled && bundled ? { ...withBundled(document, base), bundled: false } : document
 }

@@ -3,7 +3,8 @@ import { test } from 'node:test'
 import { KeyWrap } from '../ledger/seal.ts'
 import { decimalText } from '../money.ts'
 import type { CatalogStore } from '../store/store.ts'
-import { CatalogError, CatalogService } from './catalog-service.ts'
+import { CatalogError } from './catalog-check.ts'
+import { CatalogService } from './catalog-service.ts'
 import { openCredentials, sealCredentials } from './credentials.ts'
 import { parseDocumentJson, parseModelJson, parseProviderJson, type CatalogDocument } from './document.ts'
 import { wireDocument } from './wire-document.ts'
@@ -11,6 +12,7 @@ import { wireDocument } from './wire-document.ts'
 const ADAPTERS = new Set(['openai', 'sandbox'])
 const CONTEXT = { adapters: ADAPTERS, env: {} }
 const NEW = { dryRun: false, onlyNew: false, file: 'f.yaml' }
+const RELEASE = { version: '0', published: '2026-01-01', models: [] }
 const WRAP = new KeyWrap([Buffer.alloc(32, 1)])
 const FILE = `markup: 2
 providers:
@@ -37,7 +39,7 @@ function memoryStore(): CatalogStore & { rows: { version: number; document: stri
 async function service(store = memoryStore(), env: Record<string, string> = { KEY: 'sk-canary-1234' }): Promise<CatalogService> {
   let nowMs = Date.parse('2026-11-21T00:00:00Z')
   const clock = { now: () => (nowMs += 1_000), monotonic: () => 0, after: () => () => undefined }
-  const catalog = new CatalogService({ store, clock, seal: WRAP, adapters: ADAPTERS, env })
+  const catalog = new CatalogService({ store, clock, seal: WRAP, adapters: ADAPTERS, env, release: RELEASE, providerKeys: {} })
   await catalog.load()
   return catalog
 }

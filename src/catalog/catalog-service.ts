@@ -3,12 +3,19 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../lib/clock.ts'
 import type { PriceSheet } from '../meters.ts'
 import type { CatalogStore } from '../store/store.ts'
-import { withBundled, withExplicit, withoutBundled } from './bundled.ts'
+import type { ProviderKeys } from './bundled-base.ts'
+import type { BundledRelease } from './bundled-release.ts'
+import { withBundled, withoutBundled } from './bundled.ts'
+import { CatalogError, checkText, soundnessProblems } from './catalog-check.ts'
+import { catalogNotes } from './catalog-notes.ts'
+import { effectiveDocument, NOTHING, openState, parseStored, sealState, stateAfter, storedText, type CatalogState } from './catalog-state.ts'
 import type { Catalog, Snapshot } from './catalog.ts'
-import { credentialsOf, keepCredentials, openCredentials, sealCredentials, withCredentials, withMaskedCredentials, withoutCredentials, type Seal } from './credentials.ts'
+import { credentialsOf, withMaskedCredentials, withoutCredentials, type Seal } from './credentials.ts'
 import { difference } from './difference.ts'
-import { EMPTY_DOCUMENT, parseDocumentText, type CatalogDocument, type ModelEntry, type ProviderEntry, type SettingsEntry } from './document.ts'
-import { buildSnapshot, crossProblems } from './snapshot.ts'
+import { successorOf, withModel, withoutModel, withoutProvider, withProvider, withSettings } from './document-edits.ts'
+import { EMPTY_DOCUMENT, type CatalogDocument, type ModelEntry, type ProviderEntry, type SettingsEntry } from './document.ts'
+import { mergeRates, type MergedRates } from './feed-rates.ts'
+import { buildSnapshot } from './snapshot.ts'
 import type { Problem } from './source-tree.ts'
 import { documentYaml } from './wire-document.ts'
 
@@ -20,30 +27,9 @@ export interface CatalogPorts {
   readonly seal: Seal
   readonly adapters: ReadonlySet<string>
   readonly env: Readonly<Record<string, string | undefined>>
-}
-
-/** What is wrong with a document that was to be applied. */
-export class CatalogError extends Error {
-  override readonly name = 'CatalogError'
-  readonly problems: readonly Problem[]
-
-  constructor(problems: readonly Problem[], file = 'catalogue') {
-    super(problems.map((problem) => problemText(problem, file)).join('\n'))
-    this.problems = problems
-  }
-}
-
-/** `file:line: path: message`, the parts that are known. */
-export function problemText(problem: Problem, file: string): string {
-  const place = problem.line > 0 ? `${file}:${problem.line}` : file
-  return problem.path === '' ? `${place}: ${problem.message}` : `${place}: ${problem.path}: ${problem.message}`
-}
-
-/** Everything wrong with a file's text, unroutable endpoints included. */
-export function checkText(text: string, context: Pick<CatalogPorts, 'adapters' | 'env'>): { readonly document: CatalogDocument; readonly problems: readonly Problem[] } {
-  const { document, problems, lineOf } = parseDocumentText(text, context)
-  const found = soundnessProblems(document).map((problem) => ({ ...problem, line: lineOf(problem.path) }))
-  return { document, problems: [...problems, ...found].toSorted((left, right) => left.line - right.line) }
+  readonly release: BundledRelease
+  /** Of the environment; a server decides by them which bundled providers are on. null = they stay as the store has them. */
+  readonly providerKeys: ProviderKeys | null
 }
 
 /** The catalogue's life: what is sold now, how it changes, and what older price versions said. */
@@ -51,8 +37,7 @@ export class CatalogService implements Catalog {
   readonly #ports: CatalogPorts
   readonly #versions = new Map<number, Snapshot>()
   readonly #listeners: (() => void)[] = []
-  /** As the operator gave it; the bundled part is added when a snapshot is built. */
-  #document: CatalogDocument = EMPTY_DOCUMENT
+  #state: CatalogState = NOTHING
   #fileDigest: string | null = null
   #snapshot: Snapshot = buildSnapshot(EMPTY_DOCUMENT, 0, 0)
   /** Changes are applied one after another. */
@@ -74,10 +59,12 @@ export class CatalogService implements Catalog {
   load(): Promise<void> {
     return this.#inTurn(async () => {
       const latest = await this.#ports.store.latest()
-      if (latest === null) return this.#apply(EMPTY_DOCUMENT, null)
+      if (latest === null) return this.#apply(this.#after(EMPTY_DOCUMENT), null)
       this.#adopt(latest)
-      // Another release may bundle other prices: what is charged by is always a stored version.
-      if (!isDeepStrictEqual(withoutCredentials(withBundled(this.#document)), parseStored(latest.document).effective)) await this.#apply(this.#document, this.#fileDigest)
+      // The environment's keys and the sandbox may be others than at the last start; prices of bundled models wait for `updateBundle`.
+      const next = this.#after(this.#state.own)
+      const stored = parseStored(latest.document).effective
+      if (!isDeepStrictEqual(next.base, this.#state.base) || !isDeepStrictEqual(withoutCredentials(effectiveDocument(next)), stored)) await this.#apply(next, this.#fileDigest)
     })
   }
 
@@ -88,17 +75,14 @@ export class CatalogService implements Catalog {
 
   /** Makes the catalogue equal to the file; answers the difference. With `onlyNew` a file that was the last one applied changes nothing. */
   applyText(text: string, options: { readonly dryRun: boolean; readonly onlyNew: boolean; readonly file: string }): Promise<readonly string[]> {
-    const { document, problems } = checkText(text, this.#ports)
+    const { document, problems } = checkText(text, this.#ports, this.#state.base)
     const fatal = problems.filter((problem) => problem.unroutable !== true)
     if (fatal.length > 0) throw new CatalogError(fatal, options.file)
     const digest = createHash('sha256').update(JSON.stringify(document)).digest('hex')
     return this.#inTurn(async () => {
       await this.#adoptNewer()
       if (options.onlyNew && digest === this.#fileDigest) return []
-      const next = this.#successor(document)
-      const lines = difference(withBundled(this.#document), withBundled(next))
-      if (!options.dryRun && (lines.length > 0 || digest !== this.#fileDigest)) await this.#apply(next, digest)
-      return lines
+      return this.#replace(this.#after(this.#successor(document)), options.dryRun, digest)
     })
   }
 
@@ -107,65 +91,76 @@ export class CatalogService implements Catalog {
     return this.#inTurn(async () => {
       await this.#adoptNewer()
       // A document read from here comes back with the bundled entries in it.
-      const next = this.#successor(withoutBundled(document))
-      const lines = difference(withBundled(this.#document), withBundled(next))
-      if (!dryRun && lines.length > 0) await this.#apply(next, this.#fileDigest)
-      return lines
+      return this.#replace(this.#after(this.#successor(withoutBundled(document, this.#state.base))), dryRun, this.#fileDigest)
+    })
+  }
+
+  /** Takes the bundled models and prices of this release; answers the difference. */
+  updateBundle(dryRun: boolean): Promise<readonly string[]> {
+    return this.#inTurn(async () => {
+      await this.#adoptNewer()
+      return this.#replace(this.#after(this.#state.own, true), dryRun, this.#fileDigest)
+    })
+  }
+
+  /** Takes fetched rates, RUB per unit; a changed one makes a price version. Answers what was refused. */
+  applyRates(fetched: Readonly<Record<string, string>>): Promise<MergedRates> {
+    return this.#inTurn(async () => {
+      await this.#adoptNewer()
+      const merged = mergeRates({ ...this.#state.own.settings.rates, ...this.#state.feed }, this.#state.feed, fetched)
+      if (merged.changed) await this.#apply({ ...this.#state, feed: merged.rates }, this.#fileDigest)
+      return merged
     })
   }
 
   putProvider(slug: string, entry: ProviderEntry): Promise<'created' | 'changed'> {
-    return this.#edit((document) => {
-      const known = withBundled(document).providers[slug] !== undefined
-      return [known ? 'changed' : 'created', { ...document, providers: { ...document.providers, [slug]: entry } }]
-    })
+    return this.#edit((document, base) => withProvider(document, base, slug, entry))
   }
 
   /** false = no such provider. */
   deleteProvider(slug: string): Promise<boolean> {
-    return this.#edit((document) => {
-      const explicit = withExplicit(document, { provider: slug })
-      const { [slug]: removed, ...providers } = explicit.providers
-      return [removed !== undefined, { ...explicit, providers }]
-    })
+    return this.#edit((document, base) => withoutProvider(document, base, slug))
   }
 
   putModel(entry: ModelEntry): Promise<'created' | 'changed'> {
-    return this.#edit((document) => {
-      const known = withBundled(document).models.some(({ id }) => id === entry.id)
-      return [known ? 'changed' : 'created', { ...document, models: [...document.models.filter(({ id }) => id !== entry.id), entry] }]
-    })
+    return this.#edit((document, base) => withModel(document, base, entry))
   }
 
   deleteModel(id: string): Promise<boolean> {
-    return this.#edit((document) => {
-      const explicit = withExplicit(document, { model: id })
-      const models = explicit.models.filter((model) => model.id !== id)
-      return [models.length < explicit.models.length, { ...explicit, models }]
-    })
+    return this.#edit((document, base) => withoutModel(document, base, id))
   }
 
   patchSettings(settings: SettingsEntry): Promise<void> {
-    return this.#edit((document) => [undefined, { ...document, settings: { ...document.settings, ...settings } }])
+    return this.#edit((document) => withSettings(document, settings))
   }
 
   /** Wraps the credentials anew with the first key; the catalogue itself does not change. */
   rewrap(): Promise<void> {
-    return this.#inTurn(() => this.#apply(this.#document, this.#fileDigest))
+    return this.#inTurn(() => this.#apply(this.#state, this.#fileDigest))
   }
 
   credentialCount(): number {
-    return Object.values(credentialsOf(this.#document)).reduce((sum, keys) => sum + keys.length, 0)
+    return [this.#state.own, this.#state.base].flatMap((document) => Object.values(credentialsOf(document))).reduce((sum, keys) => sum + keys.length, 0)
   }
 
   /** The effective document with each credential cut to its last four characters. */
   shown(): CatalogDocument {
-    return withMaskedCredentials(withBundled(this.#document))
+    return withMaskedCredentials(effectiveDocument(this.#state))
   }
 
   /** The operator's document as YAML, without credentials. */
   exportText(): string {
-    return documentYaml(withoutCredentials(this.#document))
+    return documentYaml(withoutCredentials(this.#state.own))
+  }
+
+  /** Where the rates come from; null = they are fixed. */
+  ratesSource(): 'cbr' | null {
+    return this.#state.own.settings.rates_source ?? null
+  }
+
+  /** What cannot be sold for want of a rate, in one line each. */
+  notes(): readonly string[] {
+    return catalogNotes(this.#state)
   }
 
   /** The price an endpoint had for the client in some version; null when that version did not sell it. */
@@ -180,14 +175,26 @@ export class CatalogService implements Catalog {
     return this.#keep(buildSnapshot(parseStored(stored.document).effective, version, stored.createdAtMs))
   }
 
-  #edit<T>(change: (document: CatalogDocument) => readonly [T, CatalogDocument]): Promise<T> {
+  #edit<T>(change: (document: CatalogDocument, base: CatalogDocument) => readonly [T, CatalogDocument]): Promise<T> {
     return this.#inTurn(async () => {
       await this.#adoptNewer()
-      const [result, changed] = change(this.#document)
+      const [result, changed] = change(this.#state.own, this.#state.base)
       const next = this.#successor(changed)
-      if (!isDeepStrictEqual(next, this.#document)) await this.#apply(next, this.#fileDigest)
+      if (!isDeepStrictEqual(next, this.#state.own)) await this.#apply(this.#after(next), this.#fileDigest)
       return result
     })
+  }
+
+  /** Applies `next` unless nothing changes; answers the difference. */
+  async #replace(next: CatalogState, dryRun: boolean, fileDigest: string | null): Promise<readonly string[]> {
+    const lines = difference(effectiveDocument(this.#state), effectiveDocument(next))
+    if (!dryRun && (lines.length > 0 || fileDigest !== this.#fileDigest)) await this.#apply(next, fileDigest)
+    return lines
+  }
+
+  #after(own: CatalogDocument, renew = false): CatalogState {
+    const { adapters, release, providerKeys: keys, clock } = this.#ports
+    return stateAfter(this.#state, own, { adapters, release, keys, renew, today: new Date(clock.now()).toISOString().slice(0, 10) })
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -196,17 +203,11 @@ export class CatalogService implements Catalog {
     return turn
   }
 
-  /** `document` with what it takes over from the one it replaces: dates of first use, credentials, the maintenance notice. Throws CatalogError. */
+  /** The operator's next document. Throws CatalogError. */
   #successor(document: CatalogDocument): CatalogDocument {
-    const before = this.#document
     const problems: Problem[] = []
-    const created = new Map(withBundled(before).models.map((model) => [model.id, model.created]))
-    const now = new Date(this.#ports.clock.now()).toISOString()
-    const models = document.models.map((model) => (model.created === undefined ? { ...model, created: created.get(model.id) ?? now } : model))
-    const maintenance = before.settings.maintenance
-    const settings = maintenance === undefined || document.settings.maintenance !== undefined ? document.settings : { ...document.settings, maintenance }
-    const next = keepCredentials(before, { ...document, settings, models }, problems)
-    problems.push(...soundnessProblems(next).map((problem) => ({ ...problem, line: 0 })))
+    const next = successorOf(withBundled(this.#state.own, this.#state.base), document, new Date(this.#ports.clock.now()).toISOString(), problems)
+    problems.push(...soundnessProblems(next, this.#after(next).base).map((problem) => ({ ...problem, line: 0 })))
     if (problems.length > 0) throw new CatalogError(problems)
     return next
   }
@@ -219,25 +220,21 @@ export class CatalogService implements Catalog {
   }
 
   #adopt(latest: StoredVersion): void {
-    this.#document = withCredentials(parseStored(latest.document).own, openCredentials(latest.credentials, this.#ports.seal))
+    this.#state = openState(parseStored(latest.document), latest.credentials, this.#ports.seal)
     this.#fileDigest = latest.fileDigest
     this.#use(latest.version, latest.createdAtMs)
   }
 
-  async #apply(document: CatalogDocument, fileDigest: string | null): Promise<void> {
+  async #apply(state: CatalogState, fileDigest: string | null): Promise<void> {
     const atMs = this.#ports.clock.now()
-    const credentials = sealCredentials(credentialsOf(document), this.#ports.seal)
-    const own = withoutCredentials(document)
-    // The effective part is what a charge is replayed by, whatever a later release bundles.
-    const stored = JSON.stringify({ own, effective: withBundled(own) })
-    const version = await this.#ports.store.append({ document: stored, credentials, fileDigest, atMs })
-    this.#document = document
+    const version = await this.#ports.store.append({ document: storedText(state), credentials: sealState(state, this.#ports.seal), fileDigest, atMs })
+    this.#state = state
     this.#fileDigest = fileDigest
     this.#use(version, atMs)
   }
 
   #use(version: number, atMs: number): void {
-    this.#snapshot = this.#keep(buildSnapshot(withBundled(this.#document), version, atMs))
+    this.#snapshot = this.#keep(buildSnapshot(effectiveDocument(this.#state), version, atMs))
     for (const listener of this.#listeners) listener()
   }
 
@@ -250,14 +247,3 @@ export class CatalogService implements Catalog {
 }
 
 type StoredVersion = NonNullable<Awaited<ReturnType<CatalogStore['latest']>>>
-
-/** Faults between entries; paths count in the operator's own lists. */
-function soundnessProblems(document: CatalogDocument): ReturnType<typeof crossProblems> {
-  const effective = withBundled(document)
-  return crossProblems(effective, effective.models.length - document.models.length)
-}
-
-function parseStored(text: string): { readonly own: CatalogDocument; readonly effective: CatalogDocument } {
-  // Written by this class from a validated document.
-  return JSON.parse(text) as { own: CatalogDocument; effective: CatalogDocument }
-}

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { checkText, problemText } from './catalog-service.ts'
+import { checkText, problemText } from './catalog-check.ts'
 import { parseDocumentJson, parseDocumentText } from './document.ts'
 
 const ADAPTERS = new Set(['openai', 'sandbox'])
@@ -42,6 +42,13 @@ test('numbers keep every digit of their source text', () => {
   assert.deepEqual(document.models[0]?.endpoints[0]?.price, { currency: 'RUB', prompt: '0.30000000000000000004', completion: '12345678.901234567890123' })
 })
 
+test('rates with a source need none for a currency; those given are the last known ones', () => {
+  const text = `${HEAD.replace('{ USD: 92.50 }', '{ source: cbr, EUR: 101.20 }')}${CHAT}${ENDPOINT}`
+  assert.deepEqual(lines(text), [])
+  const { settings } = checkText(text, { adapters: ADAPTERS, env: {} }).document
+  assert.deepEqual([settings.rates_source, settings.rates], ['cbr', { EUR: '101.2' }])
+})
+
 test('a file may be JSON, indented with tabs', () => {
   const { document, problems } = parseDocumentText('{\n\t"markup": 1.5,\n\t"providers": {\n\t\t"p": {"adapter": "openai", "api_key": "${KEY}"}\n\t}\n}', { adapters: ADAPTERS, env: { KEY: 'k' } })
   assert.deepEqual(problems, [])
@@ -81,6 +88,8 @@ const PROBLEMS: readonly (readonly [string, string, string])[] = [
   ['a half window', 'rate_limit: { requests: 3 }\n', 'f.yaml:1: rate_limit.window: is required'],
   ['a markup of nothing', 'markup: 0\n', 'f.yaml:1: markup: must be above 0: it would give everything away'],
   ['a negative price', `${HEAD}${CHAT}      - { provider: p, model: m, price: { currency: USD, prompt: -1, completion: 2 } }\n`, 'f.yaml:10: models[0].endpoints[0].price.prompt: must be a decimal number from 0 to 1000000000'],
+  ['a price without a currency', `${HEAD}${CHAT}      - provider: p\n        model: m\n        price: { prompt: 1, completion: 2 }\n`, 'f.yaml:12: models[0].endpoints[0].price.currency: is required: RUB, or a currency with a rate such as USD'],
+  ['an unknown source of rates', 'rates: { source: ecb }\n', "f.yaml:1: rates.source: must be one of cbr, got 'ecb'"],
   ['an unknown adapter', 'providers:\n  p:\n    adapter: opnai\n', 'f.yaml:3: providers.p.adapter: '],
   ['a slug in capitals', 'providers:\n  OpenAI: { adapter: openai }\n', 'f.yaml:2: providers.OpenAI: must be a slug'],
   ['an address that is none', 'providers:\n  p: { adapter: openai, base_url: "ftp://x" }\n', "f.yaml:2: providers.p.base_url: must be an http or https address, got 'ftp://x'"],

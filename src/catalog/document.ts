@@ -1,8 +1,8 @@
 import { isTimezone } from '../ledger/period.ts'
 import type { ModelType, ProviderTimeouts } from './catalog.ts'
-import { DEFAULT_BASE_URLS } from './default-base-urls.ts'
 import { readDialect, type DialectEntry } from './dialect.ts'
 import { defined, FieldReader } from './field-reader.ts'
+import { ADAPTER_BASE_URLS } from './known-providers.ts'
 import { readModel } from './model-entry.ts'
 import type { PriceKey } from './price-keys.ts'
 import { lineOf, readSource, sourceOfJson, type Problem, type SourceNode } from './source-tree.ts'
@@ -63,7 +63,10 @@ export interface ModelEntry {
 
 export interface SettingsEntry {
   readonly timezone?: string
+  /** With a source these are the last known ones. */
   readonly rates?: Readonly<Record<string, string>>
+  /** `rates.source` of the file: the Central Bank's daily rates. */
+  readonly rates_source?: 'cbr'
   readonly markup?: string
   readonly rate_limit?: { readonly requests: number; readonly window: number }
   readonly ip_block?: { readonly failures: number; readonly window: number; readonly duration: number }
@@ -158,7 +161,8 @@ function readSettings(reader: FieldReader): SettingsEntry {
   if (timezone !== null && !isTimezone(timezone)) reader.problem('timezone', `must be an IANA time zone such as Europe/Moscow, got '${timezone}'`)
   const rates = reader.map('rates')
   const rateTexts: Record<string, string> = {}
-  for (const currency of rates?.keys() ?? []) {
+  const ratesSource = rates?.oneOf<'cbr'>('source', ['cbr']) ?? null
+  for (const currency of rates?.keys().filter((key) => key !== 'source') ?? []) {
     if (!/^[A-Z]{3}$/.test(currency)) rates?.problem(currency, 'must be a currency code of three capital letters')
     const rate = rates?.decimal(currency)
     if (rate === '0') rates?.problem(currency, 'must be above 0')
@@ -172,6 +176,7 @@ function readSettings(reader: FieldReader): SettingsEntry {
   return defined({
     timezone,
     rates: rates === null ? null : rateTexts,
+    rates_source: ratesSource,
     markup,
     rate_limit: rateLimit,
     ip_block: ipBlock,
@@ -202,7 +207,7 @@ function readProvider(reader: FieldReader, adapters: ReadonlySet<string>): Provi
   const baseUrl = reader.text('base_url')
   if (baseUrl !== null && !isHttpUrl(baseUrl)) reader.problem('base_url', `must be an http or https address, got '${baseUrl}'`)
   else if (baseUrl !== null && forbiddenUpstream(baseUrl)) reader.problem('base_url', `must not be a link-local or metadata address, got '${baseUrl}'`)
-  if (baseUrl === null && adapter !== 'sandbox' && adapters.has(adapter) && DEFAULT_BASE_URLS[adapter] === undefined) reader.problem('base_url', 'is required')
+  if (baseUrl === null && adapter !== 'sandbox' && adapters.has(adapter) && ADAPTER_BASE_URLS[adapter] === undefined) reader.problem('base_url', 'is required')
   const single = reader.node('api_key')
   const keys = single?.kind === 'list' ? reader.texts('api_key') : single === null ? null : [reader.text('api_key') ?? '']
   const limits = reader.map('timeouts')

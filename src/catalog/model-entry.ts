@@ -55,8 +55,10 @@ export function readModel(reader: FieldReader): ModelEntry {
 function readEndpoint(reader: FieldReader, type: ModelType | null, outputBounded: boolean): EndpointEntry {
   const price = reader.map('price')
   if (price === null) reader.problem('price', 'is required')
-  const currency = price?.text('currency') ?? 'USD'
-  if (!/^[A-Z]{3}$/.test(currency)) price?.problem('currency', 'must be a currency code of three capital letters')
+  const currency = price?.text('currency') ?? ''
+  // No currency is the default one: dollars taken for rubles are sold at a hundredth, rubles taken for dollars at a hundredfold.
+  if (price?.has('currency') === false) price.problem('currency', 'is required: RUB, or a currency with a rate such as USD')
+  else if (!/^[A-Z]{3}$/.test(currency)) price?.problem('currency', 'must be a currency code of three capital letters')
   const prices = price === null ? {} : readPrices(price)
   const sell = reader.map('sell')
   if (sell?.has('currency') === true && sell.text('currency') !== 'RUB') sell.problem('currency', 'must be RUB: what the customer pays is in rubles')

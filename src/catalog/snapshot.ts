@@ -1,8 +1,8 @@
 import { multiply, ONE, parseDecimal, type Decimal } from '../money.ts'
 import type { Endpoint, Model, ModelType, Provider, Settings, Snapshot } from './catalog.ts'
-import { DEFAULT_BASE_URLS } from './default-base-urls.ts'
 import { dialectOf } from './dialect.ts'
 import type { CatalogDocument, EndpointEntry, ModelEntry, ProviderEntry, SettingsEntry } from './document.ts'
+import { ADAPTER_BASE_URLS } from './known-providers.ts'
 import { missingPrices } from './price-keys.ts'
 import { priceSheet } from './price-sheet.ts'
 
@@ -71,7 +71,7 @@ function providerOf(slug: string, entry: ProviderEntry): Provider {
     slug,
     name: entry.name ?? slug,
     adapter: entry.adapter,
-    baseUrl: (entry.base_url ?? DEFAULT_BASE_URLS[entry.adapter] ?? '').replace(/\/+$/, ''),
+    baseUrl: (entry.base_url ?? ADAPTER_BASE_URLS[entry.adapter] ?? '').replace(/\/+$/, ''),
     apiKeys: list(entry.api_key ?? []),
     cancelStopsBilling: entry.cancel_stops_billing ?? false,
     timeouts: Object.freeze({ ...TIMEOUTS, ...entry.timeouts }),
@@ -141,7 +141,9 @@ function endpointOf(entry: EndpointEntry, model: ModelEntry, providers: Readonly
 export function crossProblems(document: CatalogDocument, ownFrom = 0): readonly { readonly path: string; readonly message: string }[] {
   const problems: { path: string; message: string }[] = []
   const names = new Set<string>()
-  const rates = new Set(['RUB', ...Object.keys(document.settings.rates ?? {})])
+  const { rates: known, rates_source: source } = document.settings
+  // The rate of a bundled model, and one that is fetched, is nobody's mistake: see catalog-notes.ts.
+  const given = source === undefined ? new Set(['RUB', ...Object.keys(known ?? {})]) : null
   for (const [index, model] of document.models.entries()) {
     const place = index < ownFrom ? `bundled ${model.id}` : `models[${index - ownFrom}]`
     const named = [{ path: `${place}.id`, name: model.id }, ...(model.aliases ?? []).map((name, at) => ({ path: `${place}.aliases[${at}]`, name }))]
@@ -149,19 +151,19 @@ export function crossProblems(document: CatalogDocument, ownFrom = 0): readonly 
       if (name !== '' && names.has(name)) problems.push({ path, message: `'${name}' is the name of another model or alias` })
       names.add(name)
     }
-    problems.push(...endpointProblems(document, model, place, rates))
+    problems.push(...endpointProblems(document, model, place, index < ownFrom ? null : given))
   }
   return problems
 }
 
-function endpointProblems(document: CatalogDocument, model: ModelEntry, place: string, rates: ReadonlySet<string>): { path: string; message: string }[] {
+function endpointProblems(document: CatalogDocument, model: ModelEntry, place: string, rates: ReadonlySet<string> | null): { path: string; message: string }[] {
   const problems: { path: string; message: string }[] = []
   const ways = new Set<string>()
   for (const [at, endpoint] of model.endpoints.entries()) {
     const path = `${place}.endpoints[${at}]`
     const way = `${endpoint.provider}/${endpoint.model}`
     if (endpoint.provider !== '' && document.providers[endpoint.provider] === undefined) problems.push({ path: `${path}.provider`, message: `no provider '${endpoint.provider}' is defined` })
-    if (!rates.has(endpoint.price.currency)) problems.push({ path: `${path}.price.currency`, message: `no rate is given for ${endpoint.price.currency}: add rates.${endpoint.price.currency}, in RUB` })
+    if (endpoint.price.currency !== '' && rates?.has(endpoint.price.currency) === false) problems.push({ path: `${path}.price.currency`, message: `no rate is given for ${endpoint.price.currency}: add rates.${endpoint.price.currency}, in RUB` })
     // The log names an endpoint by this pair, and a replayed charge must find its one price.
     if (ways.has(way)) problems.push({ path: `${path}.model`, message: `'${way}' is an endpoint of this model already` })
     ways.add(way)

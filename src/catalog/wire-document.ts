@@ -4,11 +4,11 @@ import type { CatalogDocument, EndpointEntry, ModelEntry, PriceTexts, ProviderEn
 
 /** The document in the shape of the file (operator.md 3), which reads back as the same document. */
 export function wireDocument({ bundled, settings, providers, models }: CatalogDocument): Record<string, unknown> {
-  const { maintenance: _notOfTheFile, rates, markup, ...rest } = settings
+  const { maintenance: _notOfTheFile, rates, rates_source: source, markup, ...rest } = settings
   return {
     bundled,
     ...rest,
-    ...(rates === undefined ? {} : { rates: mapValues(rates, numberOrText) }),
+    ...(rates === undefined && source === undefined ? {} : { rates: { ...(source === undefined ? {} : { source }), ...mapValues(rates ?? {}, numberOrText) } }),
     ...(markup === undefined ? {} : { markup: numberOrText(markup) }),
     providers: mapValues(providers, wireProvider),
     models: models.map(wireModel),

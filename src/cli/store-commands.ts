@@ -1,18 +1,21 @@
 import { readFile } from 'node:fs/promises'
 import { auditBody } from '../admin/reports.ts'
 import { AdminSessions } from '../admin/sessions.ts'
-import { checkText, problemText } from '../catalog/catalog-service.ts'
+import { providerKeys } from '../catalog/bundled-base.ts'
+import { readBundledRelease } from '../catalog/bundled-release.ts'
+import { checkText, problemText } from '../catalog/catalog-check.ts'
+import { catalogNotes } from '../catalog/catalog-notes.ts'
+import { NOTHING, stateAfter, type CatalogState } from '../catalog/catalog-state.ts'
+import { EMPTY_DOCUMENT, type CatalogDocument } from '../catalog/document.ts'
 import { wireDocument } from '../catalog/wire-document.ts'
 import { isObject } from '../kinds/json-fields.ts'
 import { StoreBusyError } from '../store/sqlite-database.ts'
 import { openStore } from '../store/open.ts'
-import { adminClient, type AdminClient } from './admin-client.ts'
-import { CommandError, UsageError, type Command, type CommandInput } from './command.ts'
-import type { CliContext, OpenStore } from './ports.ts'
+import { UsageError, type Command, type CommandInput } from './command.ts'
+import type { CliContext } from './ports.ts'
+import { changesOf, printApplied, printDifference, recordEvent, refuseBadSettings, unopenable, withStore } from './store-access.ts'
 
 const FILE_DEFAULT = './tollgate.yaml'
-/** Who an audit-log row says made a change of the command line. */
-const ACTOR = 'cli'
 
 /** Commands that open the store themselves, or go through the server that holds it. */
 export const STORE_COMMANDS: readonly Command[] = [
@@ -31,39 +34,6 @@ export const STORE_COMMANDS: readonly Command[] = [
   { words: 'kek rotate', operands: [], summary: 'Wraps the provider credentials anew with the first key of TOLLGATE_KEK.', options: {}, run: rotateKek },
 ]
 
-/** Runs `own` on the store, or `remote` where a running server holds it. */
-async function withStore<T>(context: CliContext, own: (store: OpenStore) => Promise<T>, remote: (client: AdminClient) => Promise<T>): Promise<T> {
-  const store = await opened(context)
-  if (store === null) return remote(adminClient(context))
-  try {
-    return await own(store)
-  } finally {
-    await store.close()
-  }
-}
-
-async function opened(context: CliContext): Promise<OpenStore | null> {
-  refuseBadSettings(context)
-  try {
-    return await context.open(context.config)
-  } catch (thrown) {
-    if (!(thrown instanceof StoreBusyError)) throw unopenable(thrown)
-    if (context.config.adminToken === null) throw new CommandError(`${thrown.message} Or set TOLLGATE_ADMIN_TOKEN, and TOLLGATE_URL if needed, to go through the admin API of that process`)
-    return null
-  }
-}
-
-/** A database that refuses us, a full disk, a wrong key: the operator's to mend, so one sentence without a stack. */
-function unopenable(thrown: unknown): Error {
-  if (!(thrown instanceof Error) || thrown.message === '') return new CommandError('The store cannot be opened')
-  return new CommandError(`The store cannot be opened: ${thrown.message.split('\n')[0] ?? ''}`)
-}
-
-function refuseBadSettings({ configProblems }: CliContext): void {
-  const [first] = configProblems
-  if (first !== undefined) throw new UsageError(first)
-}
-
 async function fileText(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8')
@@ -77,19 +47,25 @@ async function check(input: CommandInput, context: CliContext): Promise<number> 
   const named = input.operands[0] ?? context.config.configFile
   const text = named === null ? await fileText(FILE_DEFAULT).catch(() => null) : await fileText(named)
   const file = named ?? FILE_DEFAULT
-  const { document, problems } = text === null ? { document: null, problems: [] } : checkText(text, context)
+  const { document, problems } = text === null ? { document: EMPTY_DOCUMENT, problems: [] } : checkText(text, context, stateHere(context, EMPTY_DOCUMENT).base)
   const lines = [...context.configProblems, ...problems.map((problem) => problemText(problem, file))]
   for (const line of lines) context.stderr(line)
   if (lines.length > 0) return 2
-  context.stdout(document === null ? 'Settings are valid; there is no catalogue file' : `Settings and ${file} are valid: ${document.models.length} models, ${Object.keys(document.providers).length} providers`)
+  for (const note of catalogNotes(stateHere(context, document))) context.stdout(note)
+  context.stdout(text === null ? 'Settings are valid; there is no catalogue file' : `Settings and ${file} are valid: ${document.models.length} models, ${Object.keys(document.providers).length} providers`)
   return 0
+}
+
+/** What a server with this environment would make of the document, on an empty store. */
+function stateHere({ adapters, env }: CliContext, own: CatalogDocument): CatalogState {
+  return stateAfter(NOTHING, own, { adapters, release: readBundledRelease(), keys: providerKeys(env), renew: false, today: '' })
 }
 
 async function apply(input: CommandInput, context: CliContext): Promise<number> {
   const file = input.operands[0] ?? ''
   const text = await fileText(file)
   const dryRun = input.flag('dry-run')
-  const { document, problems } = checkText(text, context)
+  const { document, problems } = checkText(text, context, stateHere(context, EMPTY_DOCUMENT).base)
   const fatal = problems.filter(({ unroutable }) => unroutable !== true)
   if (fatal.length > 0) throw new UsageError(fatal.map((problem) => problemText(problem, file)).join('\n'))
   for (const problem of problems) context.stderr(problemText(problem, file))
@@ -101,7 +77,7 @@ async function apply(input: CommandInput, context: CliContext): Promise<number> 
       if (dryRun) return 0
       await own.catalog.applyText(text, { dryRun: false, onlyNew: false, file })
       if (lines.length > 0) await recordEvent(context, own, 'catalog.apply', 'catalog', lines)
-      return done(context, lines)
+      return printApplied(context, lines)
     },
     async (client) => {
       // Variables are filled in here, since the server's environment is another.
@@ -110,23 +86,9 @@ async function apply(input: CommandInput, context: CliContext): Promise<number> 
       printDifference(context, lines)
       if (dryRun) return 0
       await client.call('PUT', '/admin/v1/catalog', body)
-      return done(context, lines)
+      return printApplied(context, lines)
     },
   )
-}
-
-function changesOf({ changes }: Readonly<Record<string, unknown>>): readonly string[] {
-  return Array.isArray(changes) ? changes.map(String) : []
-}
-
-function printDifference(context: CliContext, lines: readonly string[]): void {
-  for (const line of lines) context.stdout(line)
-  if (lines.length === 0) context.stdout('No difference')
-}
-
-function done(context: CliContext, lines: readonly string[]): number {
-  if (lines.length > 0) context.stdout(`Applied ${lines.length} change${lines.length === 1 ? '' : 's'}`)
-  return 0
 }
 
 async function exportCatalog(_input: CommandInput, context: CliContext): Promise<number> {
@@ -198,8 +160,4 @@ async function rotateKek(_input: CommandInput, context: CliContext): Promise<num
   )
   context.stdout(`Wrapped ${String(rewrapped)} credentials anew`)
   return 0
-}
-
-async function recordEvent(context: CliContext, { store }: OpenStore, action: string, object: string, after: unknown): Promise<void> {
-  await store.events.append({ atMs: context.clock.now(), actor: ACTOR, ip: null, action, object, before: null, after: JSON.stringify(after) })
 }

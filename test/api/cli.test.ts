@@ -71,7 +71,7 @@ async function json(argv: readonly string[]): Promise<Record<string, unknown>> {
 }
 
 test('--help works everywhere and answers 0', async () => {
-  const commands = ['start', 'check', 'apply', 'export', 'migrate', 'audit', 'admin create', 'kek rotate', 'topup', ...['create', 'list', 'show', 'update'].map((verb) => `account ${verb}`), ...['create', 'list', 'update', 'delete'].map((verb) => `key ${verb}`)]
+  const commands = ['start', 'check', 'apply', 'export', 'migrate', 'audit', 'admin create', 'kek rotate', 'catalog update', 'topup', ...['create', 'list', 'show', 'update'].map((verb) => `account ${verb}`), ...['create', 'list', 'update', 'delete'].map((verb) => `key ${verb}`)]
   const general = await run(['--help'])
   for (const command of commands) {
     const help = await run([...command.split(' '), '--help'])
@@ -79,7 +79,7 @@ test('--help works everywhere and answers 0', async () => {
     assert.match(help.out, new RegExp(`^Usage: tollgate ${command}`))
     assert.ok(general.out.includes(`tollgate ${command}`), command)
   }
-  for (const family of ['account', 'key', 'admin', 'kek']) assert.match((await run([family, '--help'])).out, new RegExp(`tollgate ${family} `))
+  for (const family of ['account', 'key', 'admin', 'kek', 'catalog']) assert.match((await run([family, '--help'])).out, new RegExp(`tollgate ${family} `))
   assert.deepEqual(await run(['--version']), { code: 0, out: '1.2.3', err: '' })
 })
 

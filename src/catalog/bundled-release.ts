@@ -1,0 +1,27 @@
+import { readFileSync } from 'node:fs'
+import type { EndpointEntry, ModelEntry } from './document.ts'
+
+/** The models that this version of Tollgate brings along, every provider's, with the day the data set was published. */
+export interface BundledRelease {
+  readonly version: string
+  readonly published: string
+  readonly models: readonly ModelEntry[]
+}
+
+/** What `npm run catalog:bundle` wrote: entries of the catalogue file, each endpoint with the source and the date of its price. */
+interface BundledFile {
+  readonly version: string
+  readonly published: string
+  readonly models: readonly (Omit<ModelEntry, 'endpoints'> & { readonly endpoints: readonly (EndpointEntry & { readonly source: string; readonly date: string })[] })[]
+}
+
+/** Reads the generated file that stands beside this one. */
+export function readBundledRelease(): BundledRelease {
+  // A test holds the file to what its script makes.
+  const { version, published, models } = JSON.parse(readFileSync(new URL('./bundled-models.json', import.meta.url), 'utf8')) as BundledFile
+  return {
+    version,
+    published,
+    models: models.map((model) => ({ ...model, endpoints: model.endpoints.map(({ source: _source, date: _date, ...endpoint }) => endpoint) })),
+  }
+}

@@ -1,0 +1,66 @@
+import { bundledBase, keysOf, type BaseInput } from './bundled-base.ts'
+import { BUNDLED, withBundled } from './bundled.ts'
+import { credentialsOf, openCredentials, sealCredentials, withCredentials, withoutCredentials, type Seal } from './credentials.ts'
+import { EMPTY_DOCUMENT, type CatalogDocument } from './document.ts'
+
+/** Everything that a price version is made of. */
+export interface CatalogState {
+  /** As the operator gave it. */
+  readonly own: CatalogDocument
+  /** The bundled part in force: prices of the release that it was taken from, until `tollgate catalog update`. */
+  readonly base: CatalogDocument
+  /** The last good rates of the Central Bank, RUB per unit; they outlive a restart and a failed fetch. */
+  readonly feed: Readonly<Record<string, string>>
+}
+
+/** Before the first document. */
+export const NOTHING: CatalogState = Object.freeze({ own: EMPTY_DOCUMENT, base: BUNDLED, feed: {} })
+
+interface StoredState extends CatalogState {
+  /** What a charge is replayed by, whatever a later release bundles. */
+  readonly effective: CatalogDocument
+}
+
+/** Keys of the bundled part are sealed under names that no provider of a file can have. */
+const BASE_PREFIX = 'bundled:'
+
+/** What is sold: the bundled part under the operator's, with the fetched rates over the last known ones. */
+export function effectiveDocument({ own, base, feed }: CatalogState): CatalogDocument {
+  const document = withBundled(own, base)
+  if (own.settings.rates_source === undefined) return document
+  return { ...document, settings: { ...document.settings, rates: { ...document.settings.rates, ...feed } } }
+}
+
+export function storedText({ own, base, feed }: CatalogState): string {
+  const open = { own: withoutCredentials(own), base: withoutCredentials(base), feed }
+  return JSON.stringify({ ...open, effective: effectiveDocument(open) })
+}
+
+export function parseStored(text: string): StoredState {
+  // Written by storedText from a validated document; versions before the bundled models had neither base nor feed.
+  const stored = JSON.parse(text) as Pick<StoredState, 'own' | 'effective'> & Partial<StoredState>
+  return { own: stored.own, base: stored.base ?? BUNDLED, feed: stored.feed ?? {}, effective: stored.effective }
+}
+
+export function sealState({ own, base }: CatalogState, seal: Seal): Buffer {
+  const bundled = Object.entries(credentialsOf(base)).map(([slug, keys]) => [BASE_PREFIX + slug, keys])
+  return sealCredentials({ ...credentialsOf(own), ...Object.fromEntries(bundled) }, seal)
+}
+
+/** The stored state with its keys in place. */
+export function openState({ own, base, feed }: CatalogState, sealed: Buffer, seal: Seal): CatalogState {
+  const all = openCredentials(sealed, seal)
+  const bundled = Object.fromEntries(Object.entries(all).flatMap(([name, keys]) => (name.startsWith(BASE_PREFIX) ? [[name.slice(BASE_PREFIX.length), keys]] : [])))
+  return { own: withCredentials(own, all), base: withCredentials(base, bundled), feed }
+}
+
+/** The state after the operator's document became `own`. Without keys of an environment the bundled providers keep those they have. */
+export function stateAfter(before: CatalogState, own: CatalogDocument, input: Pick<BaseInput, 'adapters' | 'release' | 'today' | 'renew'> & { readonly keys: BaseInput['keys'] | null }): CatalogState {
+  return { own, base: bundledBase({ ...input, own, previous: before.base, keys: input.keys ?? keysOf(before.base) }), feed: feedAfter(before, own) }
+}
+
+/** A last known rate that the operator changes is newer than the one that was fetched. */
+function feedAfter({ own: before, feed }: CatalogState, own: CatalogDocument): CatalogState['feed'] {
+  const same = (currency: string): boolean => own.settings.rates?.[currency] === before.settings.rates?.[currency]
+  return Object.fromEntries(Object.entries(feed).filter(([currency]) => own.settings.rates?.[currency] === undefined || same(currency)))
+}

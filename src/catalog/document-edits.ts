@@ -1,0 +1,46 @@
+import { withBundled, withExplicit } from './bundled.ts'
+import { keepCredentials } from './credentials.ts'
+import type { CatalogDocument, ModelEntry, ProviderEntry, SettingsEntry } from './document.ts'
+import type { Problem } from './source-tree.ts'
+
+/** A changed document with what the caller is told of the change; `base` is the bundled part under it. */
+type Edited<T> = readonly [T, CatalogDocument]
+
+export function withProvider(document: CatalogDocument, base: CatalogDocument, slug: string, entry: ProviderEntry): Edited<'created' | 'changed'> {
+  const known = withBundled(document, base).providers[slug] !== undefined
+  return [known ? 'changed' : 'created', { ...document, providers: { ...document.providers, [slug]: entry } }]
+}
+
+/** false = no such provider. */
+export function withoutProvider(document: CatalogDocument, base: CatalogDocument, slug: string): Edited<boolean> {
+  const explicit = withExplicit(document, { provider: slug }, base)
+  const { [slug]: removed, ...providers } = explicit.providers
+  return [removed !== undefined, { ...explicit, providers }]
+}
+
+export function withModel(document: CatalogDocument, base: CatalogDocument, entry: ModelEntry): Edited<'created' | 'changed'> {
+  const known = withBundled(document, base).models.some(({ id }) => id === entry.id)
+  return [known ? 'changed' : 'created', { ...document, models: [...document.models.filter(({ id }) => id !== entry.id), entry] }]
+}
+
+/** false = no such model. */
+export function withoutModel(document: CatalogDocument, base: CatalogDocument, id: string): Edited<boolean> {
+  const explicit = withExplicit(document, { model: id }, base)
+  const models = explicit.models.filter((model) => model.id !== id)
+  return [models.length < explicit.models.length, { ...explicit, models }]
+}
+
+/** Those given change. A rate that is set by hand stays: the feed goes off unless it is named again. */
+export function withSettings(document: CatalogDocument, settings: SettingsEntry): Edited<undefined> {
+  const { rates_source: _feed, ...fixed } = document.settings
+  return [undefined, { ...document, settings: { ...(settings.rates === undefined ? document.settings : fixed), ...settings } }]
+}
+
+/** `document` with what it takes over from the one it replaces: dates of first use, credentials, the maintenance notice. `before` includes the bundled part. */
+export function successorOf(before: CatalogDocument, document: CatalogDocument, now: string, problems: Problem[]): CatalogDocument {
+  const created = new Map(before.models.map((model) => [model.id, model.created]))
+  const models = document.models.map((model) => (model.created === undefined ? { ...model, created: created.get(model.id) ?? now } : model))
+  const maintenance = before.settings.maintenance
+  const settings = maintenance === undefined || document.settings.maintenance !== undefined ? document.settings : { ...document.settings, maintenance }
+  return keepCredentials(before, { ...document, settings, models }, problems)
+}

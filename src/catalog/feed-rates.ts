@@ -1,0 +1,68 @@
+import { add, compare, decimalText, multiply, parseDecimal, type Decimal } from '../money.ts'
+
+export interface MergedRates {
+  /** What holds now, by currency. */
+  readonly rates: Readonly<Record<string, string>>
+  readonly changed: boolean
+  /** One sentence for each rate that moved too far to be believed. */
+  readonly refused: readonly string[]
+}
+
+const PERCENT_MAX = 30n
+
+/** The fetched rates over those held; one that moved by more than 30 % against the last good one stays as it was. */
+export function mergeRates(lastGood: Readonly<Record<string, string>>, held: Readonly<Record<string, string>>, fetched: Readonly<Record<string, string>>): MergedRates {
+  const rates: Record<string, string> = { ...held }
+  const refused: string[] = []
+  for (const [currency, text] of Object.entries(fetched)) {
+    const before = lastGood[currency]
+    if (before !== undefined && movedTooFar(before, text)) refused.push(`the rate of ${currency} is refused: ${text} is more than ${PERCENT_MAX} % from the last good ${before}`)
+    else rates[currency] = text
+  }
+  const changed = Object.entries(rates).some(([currency, text]) => held[currency] !== text)
+  return { rates, changed, refused }
+}
+
+function movedTooFar(before: string, after: string): boolean {
+  const old = parseDecimal(before)
+  const now = parseDecimal(after)
+  if (old === null || now === null) return true
+  const change = add(now, { digits: -old.digits, scale: old.scale })
+  const size: Decimal = { digits: change.digits < 0n ? -change.digits : change.digits, scale: change.scale }
+  return compare(multiply(size, { digits: 100n, scale: 0 }), multiply(old, { digits: PERCENT_MAX, scale: 0 })) > 0
+}
+
+const VALUTE = /<Valute\b[^>]*>(.*?)<\/Valute>/gs
+const CURRENCIES_MAX = 500
+
+/**
+ * RUB per unit of each currency of the Central Bank's daily XML, exact. The text may be read as Latin-1: only names are in windows-1251,
+ * and they are not read. null = this is not that document.
+ */
+export function parseDailyRates(xml: string): Readonly<Record<string, string>> | null {
+  if (!/<ValCurs\b/.test(xml) || !/<\/ValCurs>\s*$/.test(xml)) return null
+  const rates: Record<string, string> = {}
+  for (const [, entry = ''] of xml.matchAll(VALUTE)) {
+    const currency = fieldOf(entry, 'CharCode')
+    const rate = unitRate(entry)
+    if (rate !== null && rate.digits > 0n && /^[A-Z]{3}$/.test(currency) && currency !== 'RUB') rates[currency] = decimalText(rate)
+  }
+  const found = Object.keys(rates).length
+  return found === 0 || found > CURRENCIES_MAX ? null : rates
+}
+
+/** Value / Nominal where that is exact, which a nominal of a power of ten always is; else the bank's own quotient. */
+function unitRate(entry: string): Decimal | null {
+  const value = decimalOf(fieldOf(entry, 'Value'))
+  const nominal = fieldOf(entry, 'Nominal')
+  if (value !== null && /^10{0,9}$/.test(nominal)) return parseDecimal(decimalText({ digits: value.digits, scale: value.scale + nominal.length - 1 }))
+  return decimalOf(fieldOf(entry, 'VunitRate'))
+}
+
+function decimalOf(text: string): Decimal | null {
+  return /^\d{1,12}(,\d{1,12})?(E-?\d{1,2})?$/.test(text) ? parseDecimal(text.replace(',', '.')) : null
+}
+
+function fieldOf(entry: string, name: string): string {
+  return new RegExp(`<${name}>\\s*([^<]{1,40}?)\\s*</${name}>`).exec(entry)?.[1] ?? ''
+}

@@ -1,0 +1,36 @@
+/** A provider that the bundled catalogue knows how to reach. */
+export interface KnownProvider {
+  /** Its name in the catalogue and in the price data set. */
+  readonly slug: string
+  readonly name: string
+  readonly adapter: string
+  readonly baseUrl: string
+  /** Its models are on while one of these variables is set; the first that is set holds the key. */
+  readonly keyVariables: readonly string[]
+  readonly cancelStopsBilling: boolean
+  /** Who makes the models that it names without an author; null = it serves models of others. */
+  readonly author: string | null
+}
+
+/** What a provider's `base_url` is when it gives none, by adapter. */
+export const ADAPTER_BASE_URLS: Readonly<Record<string, string>> = {
+  openai: 'https://api.openai.com/v1',
+  anthropic: 'https://api.anthropic.com/v1',
+  gemini: 'https://generativelanguage.googleapis.com/v1beta',
+  cohere: 'https://api.cohere.com',
+}
+
+/** In the order in which a model lists its endpoints. A provider whose adapter this version does not have stays off. */
+export const KNOWN_PROVIDERS: readonly KnownProvider[] = [
+  { slug: 'openai', name: 'OpenAI', adapter: 'openai', baseUrl: 'https://api.openai.com/v1', keyVariables: ['OPENAI_API_KEY'], cancelStopsBilling: true, author: 'openai' },
+  { slug: 'anthropic', name: 'Anthropic', adapter: 'anthropic', baseUrl: 'https://api.anthropic.com/v1', keyVariables: ['ANTHROPIC_API_KEY'], cancelStopsBilling: false, author: 'anthropic' },
+  { slug: 'google', name: 'Google', adapter: 'gemini', baseUrl: 'https://generativelanguage.googleapis.com/v1beta', keyVariables: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'], cancelStopsBilling: false, author: 'google' },
+  { slug: 'mistral', name: 'Mistral', adapter: 'openai', baseUrl: 'https://api.mistral.ai/v1', keyVariables: ['MISTRAL_API_KEY'], cancelStopsBilling: false, author: 'mistralai' },
+  { slug: 'deepseek', name: 'DeepSeek', adapter: 'openai', baseUrl: 'https://api.deepseek.com/v1', keyVariables: ['DEEPSEEK_API_KEY'], cancelStopsBilling: false, author: 'deepseek' },
+  { slug: 'x-ai', name: 'xAI', adapter: 'openai', baseUrl: 'https://api.x.ai/v1', keyVariables: ['XAI_API_KEY'], cancelStopsBilling: false, author: 'x-ai' },
+  { slug: 'cohere', name: 'Cohere', adapter: 'cohere', baseUrl: 'https://api.cohere.com', keyVariables: ['COHERE_API_KEY', 'CO_API_KEY'], cancelStopsBilling: false, author: 'cohere' },
+  { slug: 'perplexity', name: 'Perplexity', adapter: 'openai', baseUrl: 'https://api.perplexity.ai', keyVariables: ['PERPLEXITY_API_KEY'], cancelStopsBilling: false, author: 'perplexity' },
+  { slug: 'groq', name: 'Groq', adapter: 'openai', baseUrl: 'https://api.groq.com/openai/v1', keyVariables: ['GROQ_API_KEY'], cancelStopsBilling: false, author: null },
+  { slug: 'fireworks', name: 'Fireworks', adapter: 'openai', baseUrl: 'https://api.fireworks.ai/inference/v1', keyVariables: ['FIREWORKS_API_KEY'], cancelStopsBilling: false, author: null },
+  { slug: 'openrouter', name: 'OpenRouter', adapter: 'openai', baseUrl: 'https://openrouter.ai/api/v1', keyVariables: ['OPENROUTER_API_KEY'], cancelStopsBilling: false, author: null },
+]

@@ -1,0 +1,58 @@
+import { StoreBusyError } from '../store/sqlite-database.ts'
+import { adminClient, type AdminClient } from './admin-client.ts'
+import { CommandError, UsageError } from './command.ts'
+import type { CliContext, OpenStore } from './ports.ts'
+
+/** Who an audit-log row says made a change of the command line. */
+const ACTOR = 'cli'
+
+/** Runs `own` on the store, or `remote` where a running server holds it. */
+export async function withStore<T>(context: CliContext, own: (store: OpenStore) => Promise<T>, remote: (client: AdminClient) => Promise<T>): Promise<T> {
+  const store = await opened(context)
+  if (store === null) return remote(adminClient(context))
+  try {
+    return await own(store)
+  } finally {
+    await store.close()
+  }
+}
+
+async function opened(context: CliContext): Promise<OpenStore | null> {
+  refuseBadSettings(context)
+  try {
+    return await context.open(context.config)
+  } catch (thrown) {
+    if (!(thrown instanceof StoreBusyError)) throw unopenable(thrown)
+    if (context.config.adminToken === null) throw new CommandError(`${thrown.message} Or set TOLLGATE_ADMIN_TOKEN, and TOLLGATE_URL if needed, to go through the admin API of that process`)
+    return null
+  }
+}
+
+/** A database that refuses us, a full disk, a wrong key: the operator's to mend, so one sentence without a stack. */
+export function unopenable(thrown: unknown): Error {
+  if (!(thrown instanceof Error) || thrown.message === '') return new CommandError('The store cannot be opened')
+  return new CommandError(`The store cannot be opened: ${thrown.message.split('\n')[0] ?? ''}`)
+}
+
+export function refuseBadSettings({ configProblems }: CliContext): void {
+  const [first] = configProblems
+  if (first !== undefined) throw new UsageError(first)
+}
+
+export function changesOf({ changes }: Readonly<Record<string, unknown>>): readonly string[] {
+  return Array.isArray(changes) ? changes.map(String) : []
+}
+
+export function printDifference(context: CliContext, lines: readonly string[]): void {
+  for (const line of lines) context.stdout(line)
+  if (lines.length === 0) context.stdout('No difference')
+}
+
+export function printApplied(context: CliContext, lines: readonly string[]): number {
+  if (lines.length > 0) context.stdout(`Applied ${lines.length} change${lines.length === 1 ? '' : 's'}`)
+  return 0
+}
+
+export async function recordEvent(context: CliContext, { store }: OpenStore, action: string, object: string, after: unknown): Promise<void> {
+  await store.events.append({ atMs: context.clock.now(), actor: ACTOR, ip: null, action, object, before: null, after: JSON.stringify(after) })
+}

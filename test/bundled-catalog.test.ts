@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { findProvider, type ModelInfo } from '@pydantic/genai-prices'
+import { bundle, BUNDLED_FILE, committedHead, installedVersion } from '../scripts/bundled-catalog.ts'
+import { exactDecimal, rowPrices } from '../scripts/bundled-prices.ts'
+import { decimalText } from '../src/money.ts'
+
+function row(prices: ModelInfo['prices'], contextWindow = 1_000_000): ModelInfo {
+  return { id: 'm', match: { equals: 'm' }, context_window: contextWindow, prices }
+}
+
+function pricesOf(model: ModelInfo): unknown {
+  const read = rowPrices(model, '2026-09-23')
+  return 'refused' in read ? read.refused : read.prices
+}
+
+test('the committed catalogue is what the script makes of the installed package', () => {
+  const head = committedHead()
+  assert.equal(head?.version, installedVersion(), 'run npm run catalog:bundle')
+  assert.equal(bundle(installedVersion(), head?.published ?? '').text, readFileSync(BUNDLED_FILE, 'utf8'), 'run npm run catalog:bundle')
+})
+
+test('every price of the file is a number that the data set holds, to the last digit', () => {
+  const file = JSON.parse(readFileSync(BUNDLED_FILE, 'utf8'))
+  const flat = new Map<string, string>()
+  for (const model of file.models) for (const endpoint of model.endpoints) flat.set(`${endpoint.provider}/${endpoint.model}`, endpoint.price.prompt)
+  let compared = 0
+  for (const slug of ['openai', 'anthropic', 'mistral', 'groq', 'x-ai']) {
+    for (const model of findProvider({ providerId: slug })?.models ?? []) {
+      const price = Array.isArray(model.prices) ? undefined : model.prices['input_mtok']
+      const bundled = flat.get(`${slug}/${model.id}`)
+      if (typeof price !== 'number' || bundled === undefined) continue
+      assert.equal(bundled, String(price), model.id)
+      compared += 1
+    }
+  }
+  assert.ok(compared > 50, String(compared))
+})
+
+test('tiers, hours of the day and announced changes: the dearest counts; what is over does not, nor a tier beyond the context window', () => {
+  const tiered = { input_mtok: { base: 2.5, tiers: [{ start: 200_000, price: 5 }] }, output_mtok: 10 }
+  assert.deepEqual(pricesOf(row(tiered)), { prompt: '5', completion: '10' })
+  assert.deepEqual(pricesOf(row(tiered, 200_000)), { prompt: '2.5', completion: '10' })
+  assert.deepEqual(
+    pricesOf(row([
+      { prices: { input_mtok: 9, output_mtok: 9 } },
+      { constraint: { type: 'start_date', start_date: '2026-01-01' }, prices: { input_mtok: 1, output_mtok: 2 } },
+      { constraint: { type: 'time_of_date', start_time: '01:00:00Z', end_time: '04:00:00Z' }, prices: { input_mtok: 1.5, output_mtok: 2 } },
+      { constraint: { type: 'start_date', start_date: '2027-01-01' }, prices: { input_mtok: 0.5, output_mtok: 3 } },
+    ])),
+    { prompt: '1.5', completion: '3' },
+  )
+})
+
+test('prices per thousand become prices of one; a price without a meter leaves the row out', () => {
+  assert.deepEqual(pricesOf(row({ input_mtok: 1, output_mtok: 1, requests_kcount: 12, web_searches_kcount: 2.5 })), { prompt: '1', completion: '1', request: '0.012', search: '0.0025' })
+  assert.equal(pricesOf(row({ input_mtok: 1, output_mtok: 1, output_citation_mtok: 2 })), 'no meter for output_citation_mtok')
+})
+
+test('what arithmetic left behind is no price: it falls to the parent where that is dearer, else the row is left out', () => {
+  assert.deepEqual([0.1, 1e-7, 0.003625, 3.4375].map((value) => decimalText(exactDecimal(value) ?? { digits: -1n, scale: 0 })), ['0.1', '0.0000001', '0.003625', '3.4375'])
+  assert.equal(exactDecimal(0.1 + 0.2), null)
+  assert.deepEqual(pricesOf(row({ input_mtok: 0.3, output_mtok: 2.5, cache_write_mtok: 0.08333333333333334 })), { prompt: '0.3', completion: '2.5' })
+  assert.equal(pricesOf(row({ input_mtok: 0.01, output_mtok: 2.5, cache_write_mtok: 0.08333333333333334 })), 'input_cache_write is not an exact decimal')
+})
