@@ -1,0 +1,39 @@
+/** What a model of the Messages protocol takes; the provider refuses with 400 what it does not. */
+export interface ModelTraits {
+  /** Thinks within a budget of tokens, or as much as it finds right, or not at all. */
+  readonly thinking: 'budget' | 'adaptive' | 'none'
+  /** The thinking of an adaptive model can be switched off. */
+  readonly canStopThinking: boolean
+  /** How many of temperature and top_p a request may hold; 0 = top_k is not taken either. */
+  readonly samplingParameters: 0 | 1 | 2
+  /** Constrains an answer or a tool's input to a JSON schema. */
+  readonly constrains: boolean
+}
+
+/** `claude-3-5-haiku-20241022`, `claude-opus-4-20250514`, `claude-sonnet-4.5`: a date is no minor version. */
+const CLAUDE = /claude-(?:[a-z]+-)?(\d)(?:[.-](\d{1,2}))?(?!\d)/
+const NEWEST = 99
+const ALWAYS_THINKS = /claude-(?:fable|mythos)/
+
+/** By the model's name, as the protocol has no way to ask; a foreign name is taken for the oldest way, which compatible providers copied. */
+export function traitsOf(upstreamModel: string): ModelTraits {
+  const name = upstreamModel.toLowerCase()
+  const version = versionOf(name)
+  const isAdaptive = version >= versionNumber(4, 7)
+  return {
+    thinking: isAdaptive ? 'adaptive' : version > 0 && version < versionNumber(3, 7) ? 'none' : 'budget',
+    canStopThinking: !ALWAYS_THINKS.test(name),
+    samplingParameters: isAdaptive ? 0 : version >= versionNumber(4, 1) ? 1 : 2,
+    constrains: version >= versionNumber(4, 5),
+  }
+}
+
+function versionOf(name: string): number {
+  const found = CLAUDE.exec(name)
+  if (found !== null) return versionNumber(Number(found[1]), Number(found[2] ?? 0))
+  return ALWAYS_THINKS.test(name) ? NEWEST : 0
+}
+
+function versionNumber(major: number, minor: number): number {
+  return major + minor / 100
+}
