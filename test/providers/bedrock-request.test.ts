@@ -311,6 +311,8 @@ test('thinking rules out what the model refuses with it, and is left out where t
   assert.equal(isThinking({ tools: [WEATHER], tool_choice: 'required' }), false)
   assert.equal(isThinking({ messages: [...HELLO.messages, { role: 'assistant', content: 'I' }] }), false)
   assert.equal(isThinking({ messages: CALLED }), false)
+  const forced = bodyOf({ reasoning, tools: [WEATHER], tool_choice: 'required' }, { model: 'us.anthropic.claude-opus-4-7-v1:0' })
+  assert.deepEqual(forced['additionalModelRequestFields'], { thinking: { type: 'disabled' } })
 })
 
 test('a JSON schema is decoded by, forced as a tool, or asked for in words, as the model can', () => {

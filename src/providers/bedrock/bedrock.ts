@@ -19,7 +19,8 @@ export function bedrockProtocol(now: () => number): NativeProtocol {
     request: (call) => bedrockRequest(call, now()),
     reader: (call) => {
       const format = askedFormat(call)
-      return new BedrockReader({ generationId: call.generationId, answerTool: format.kind === 'tool' ? format.name : null, hidesReasoning: hidesReasoning(call.request.parameters) }, now)
+      const answerTool = format.kind === 'tool' ? format.name : null
+      return new BedrockReader({ generationId: call.generationId, answerTool, hidesReasoning: hidesReasoning(call.request.parameters) }, now)
     },
     decoder: (events) => new EventStreamDecoder(events),
   }

@@ -1,5 +1,11 @@
 /** Media type → the protocol's word for it. */
-export const IMAGE_FORMATS: ReadonlyMap<string, string> = new Map([['image/png', 'png'], ['image/jpeg', 'jpeg'], ['image/jpg', 'jpeg'], ['image/gif', 'gif'], ['image/webp', 'webp']])
+export const IMAGE_FORMATS: ReadonlyMap<string, string> = new Map([
+  ['image/png', 'png'],
+  ['image/jpeg', 'jpeg'],
+  ['image/jpg', 'jpeg'],
+  ['image/gif', 'gif'],
+  ['image/webp', 'webp'],
+])
 
 export const VIDEO_FORMATS: ReadonlyMap<string, string> = new Map([
   ['video/mp4', 'mp4'],

@@ -49,9 +49,10 @@ function bodyOf(call: ChatCall): Record<string, unknown> {
   const format = askedFormat(call)
   const tools = takes('tools') ? (request.tools ?? []) : []
   const { toolConfig, isForced } = toolConfigOf(tools, takes('tool_choice') ? request.toolChoice : null, format, conversation, model)
-  const thinking = isForced ? null : thinkingFields(call, model, conversation)
+  const thinking = thinkingFields(call, model, !isForced && !conversation.isPrefilled, conversation)
   const sampling = samplingFields(request.parameters, takes, model, thinking?.isOn ?? false)
-  const inferenceConfig = { ...(sendMaxTokens === null ? {} : { maxTokens: sendMaxTokens }), ...sampling.inference, ...(takes('stop') ? stopFields(request.parameters['stop'], model) : {}) }
+  const stop = takes('stop') ? stopFields(request.parameters['stop'], model) : {}
+  const inferenceConfig = { ...present('maxTokens', sendMaxTokens), ...sampling.inference, ...stop }
   const additional = { ...thinking?.fields, ...sampling.additional }
   const system = format.kind === 'words' ? [...conversation.system, { text: format.text }] : conversation.system
   return {
@@ -77,14 +78,15 @@ interface ThinkingFields {
   readonly isOn: boolean
 }
 
-/** Claude's own words, which the protocol hands through. */
-function thinkingFields({ endpoint, request, sendMaxTokens }: ChatCall, { claude }: BedrockModel, conversation: Conversation): ThinkingFields | null {
+/** Claude's own words, which the protocol hands through. `begins` is false where the answer's beginning is already decided: a call, or given words. */
+function thinkingFields({ endpoint, request, sendMaxTokens }: ChatCall, { claude }: BedrockModel, begins: boolean, { continuesWithoutThinking }: Conversation): ThinkingFields | null {
   const supported = endpoint.supportedParameters
   const takesReasoning = supported === null || supported.includes('reasoning') || supported.includes('reasoning_effort')
   if (claude === null || !takesReasoning) return null
-  const isPossible = !conversation.isPrefilled && (claude.thinking === 'adaptive' || !conversation.continuesWithoutThinking)
+  const isPossible = begins && (claude.thinking === 'adaptive' || !continuesWithoutThinking)
   const { thinking, effort } = thinkingOf(request.parameters, claude, sendMaxTokens ?? endpoint.maxCompletionTokens ?? MAX_TOKENS_LEAST, isPossible)
-  return { fields: { ...present('thinking', thinking), ...present('output_config', effort === null ? null : { effort }) }, isOn: thinking !== null && thinking['type'] !== 'disabled' }
+  const fields = { ...present('thinking', thinking), ...present('output_config', effort === null ? null : { effort }) }
+  return { fields, isOn: thinking !== null && thinking['type'] !== 'disabled' }
 }
 
 interface SamplingFields {
