@@ -1,6 +1,7 @@
 import type { Clock } from '../lib/clock.ts'
 import type { Adapter, AdapterTable } from './adapter.ts'
 import { createAnthropic } from './anthropic/anthropic.ts'
+import { createBedrock } from './bedrock/bedrock.ts'
 import { createGemini } from './gemini/gemini.ts'
 import { createOpenai } from './openai.ts'
 import { createSandbox } from './sandbox.ts'
@@ -14,6 +15,7 @@ export function createAdapters({ clock }: { readonly clock: Clock }): { readonly
     createOpenai(transport, now),
     createAnthropic(transport, now),
     createGemini(transport, now),
+    createBedrock(transport, now),
     createSandbox(clock),
   ]
   return { adapters: new Map(adapters.map((adapter) => [adapter.name, adapter])), close: () => transport.close() }

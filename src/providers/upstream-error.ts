@@ -9,7 +9,7 @@ const CONTEXT = /maximum context length|context[ _-]?(length|window|limit)|too m
 const MODERATION = /content[_ ]?(filter|policy)|moderation|safety system|responsible ?ai/i
 const CREDENTIALS = /api[ _-]?key (is )?(not valid|invalid|expired)|(incorrect|invalid) api[ _-]?key|invalid_api_key|authentication/i
 /** Keys, organisations, projects and addresses: whatever could name the operator's account. */
-const SECRETS = [/\b(sk|pk|rk|gsk|xai|key|org|proj|acct|user|req|tgp)[-_][A-Za-z0-9*._-]{6,}/g, /\bBearer\s+\S+/gi, /\bAIza[\w-]{10,}/g, /https?:\/\/\S+/g, /[\w.+-]+@[\w-]+\.[\w.]+/g]
+const SECRETS = [/\b(sk|pk|rk|gsk|xai|key|org|proj|acct|user|req|tgp)[-_][A-Za-z0-9*._-]{6,}/g, /\bBearer\s+\S+/gi, /\bAIza[\w-]{10,}/g, /https?:\/\/\S+/g, /[\w.+-]+@[\w-]+\.[\w.]+/g, /\barn:aws[\w-]*:\S+/g, /\b(AKIA|ASIA)[A-Z0-9]{12,}/g, /\b\d{12}\b/g]
 
 /** An error answer of any OpenAI dialect, stripped for the client (wire.md 7.4). `body` is parsed JSON, or undefined. */
 export function upstreamFailure(status: number, body: unknown, headers: UpstreamHeaders, nowMs: number): AttemptFailure {
@@ -51,7 +51,8 @@ function errorObject(body: unknown): { readonly message: string; readonly code: 
 
 function refusalOf(status: number, said: string): AttemptFailure['refusal'] {
   if (status === 401 || CREDENTIALS.test(said)) return 'credentials'
-  if (CONTEXT.test(said)) return 'context_length'
+  // Too many tokens in a minute say nothing of this prompt.
+  if (status !== 429 && CONTEXT.test(said)) return 'context_length'
   return MODERATION.test(said) ? 'moderation' : null
 }
 

@@ -1,0 +1,141 @@
+import type { AnswerEvent } from '../../kinds/answer-event.ts'
+import { listOf, objectOf, textOf, type RawJson } from '../raw-json.ts'
+import { toolCallId } from '../tool-call-id.ts'
+
+/** Far beyond any honest answer; they bound what a broken upstream can make us keep. */
+const BLOCKS_MAX = 4_096
+const THINKING_CHARS_MAX = 4_194_304
+/** OpenRouter's name of signed reasoning, the same as at Anthropic's own protocol: the models and their signatures are the same. */
+export const REASONING_FORMAT = 'anthropic-claude-v1'
+
+/** What the client of one request does not want to see, or sees in another shape. */
+export interface BlockView {
+  readonly generationId: string
+  /** The tool whose input is the answer's text; null = none. */
+  readonly answerTool: string | null
+  readonly hidesReasoning: boolean
+}
+
+interface OpenBlock {
+  /** Index of the tool call; null for the answer tool, undefined where the block calls none. */
+  readonly call?: number | null
+  hasInput: boolean
+  thinking: string
+  signature: string
+  redacted: string
+}
+
+/** The content blocks of one answer, as events. Only a tool's block is opened by a word of its own. */
+export class ContentBlocks {
+  readonly #view: BlockView
+  readonly #open = new Map<unknown, OpenBlock>()
+  #count = 0
+  #calls = 0
+  #details = 0
+  #answered = false
+
+  constructor(view: BlockView) {
+    this.#view = view
+  }
+
+  get isEmpty(): boolean {
+    return this.#count === 0
+  }
+
+  /** The answer came as the input of the answer tool, and no other tool was called. */
+  get onlyAnswered(): boolean {
+    return this.#answered && this.#calls === 0
+  }
+
+  /** null where there are more blocks than any honest answer has. */
+  start(index: unknown, raw: RawJson): readonly AnswerEvent[] | null {
+    const tool = objectOf(raw['toolUse'])
+    if (tool === null) return this.#block(index) === null ? null : [silent()]
+    const name = textOf(tool['name']) ?? ''
+    const call = name === this.#view.answerTool ? null : this.#calls
+    if (this.#block(index, call) === null) return null
+    if (call === null) {
+      this.#answered = true
+      return [silent()]
+    }
+    this.#calls += 1
+    return [{ type: 'tool_call', choice: 0, index: call, id: textOf(tool['toolUseId']) || toolCallId(this.#view.generationId, 0, call), name }]
+  }
+
+  /** null where there are more blocks, or more thinking, than any honest answer has. */
+  delta(index: unknown, raw: RawJson): readonly AnswerEvent[] | null {
+    const block = this.#open.get(index) ?? this.#block(index)
+    if (block === null) return null
+    const text = textOf(raw['text'])
+    if (text !== null) return [{ type: 'text', choice: 0, text }]
+    const tool = objectOf(raw['toolUse'])
+    if (tool !== null) return this.#input(block, textOf(tool['input']) ?? '')
+    const reasoning = objectOf(raw['reasoningContent'])
+    if (reasoning !== null) return this.#thinking(block, reasoning)
+    // Citations, results of the provider's own tools, and whatever is newer than this reader.
+    return [silent()]
+  }
+
+  stop(index: unknown): readonly AnswerEvent[] {
+    const block = this.#open.get(index)
+    if (block === undefined) return []
+    this.#open.delete(index)
+    // A call without arguments streams none; a client parses them all the same.
+    if (block.call !== undefined && !block.hasInput) return this.#input(block, '{}')
+    if (block.redacted !== '') return this.#detail({ type: 'reasoning.encrypted', data: block.redacted })
+    // Models other than Claude do not sign what they think, and do not want it back.
+    return block.signature === '' ? [] : this.#detail({ type: 'reasoning.text', text: block.thinking, signature: block.signature })
+  }
+
+  /** A block of a plain answer: the same steps as in a stream. */
+  whole(index: number, raw: RawJson): readonly AnswerEvent[] | null {
+    const opened = this.start(index, raw)
+    const said = opened === null ? null : this.#wholeDelta(index, raw)
+    return opened === null || said === null ? null : [...opened, ...said, ...this.stop(index)]
+  }
+
+  #wholeDelta(index: number, raw: RawJson): readonly AnswerEvent[] | null {
+    const tool = objectOf(raw['toolUse'])
+    if (tool !== null) return this.delta(index, { toolUse: { input: JSON.stringify(tool['input'] ?? {}) } })
+    const reasoning = objectOf(raw['reasoningContent'])
+    if (reasoning !== null) return this.delta(index, { reasoningContent: objectOf(reasoning['reasoningText']) ?? reasoning })
+    const cited = objectOf(raw['citationsContent'])
+    if (cited !== null) return this.delta(index, { text: listOf(cited['content']).map((part) => textOf(objectOf(part)?.['text']) ?? '').join('') })
+    return this.delta(index, raw)
+  }
+
+  #block(index: unknown, call?: number | null): OpenBlock | null {
+    this.#count += 1
+    if (this.#count > BLOCKS_MAX) return null
+    const block: OpenBlock = { ...(call === undefined ? {} : { call }), hasInput: false, thinking: '', signature: '', redacted: '' }
+    this.#open.set(index, block)
+    return block
+  }
+
+  #input(block: OpenBlock, text: string): readonly AnswerEvent[] {
+    if (text === '' || block.call === undefined) return [silent()]
+    block.hasInput = true
+    return [block.call === null ? { type: 'text', choice: 0, text } : { type: 'tool_arguments', choice: 0, index: block.call, text }]
+  }
+
+  #thinking(block: OpenBlock, raw: RawJson): readonly AnswerEvent[] | null {
+    const text = textOf(raw['text']) ?? ''
+    block.thinking += text
+    block.signature += textOf(raw['signature']) ?? ''
+    block.redacted += textOf(raw['redactedContent']) ?? ''
+    if (block.thinking.length + block.signature.length + block.redacted.length > THINKING_CHARS_MAX) return null
+    return [this.#view.hidesReasoning ? silent() : { type: 'reasoning', choice: 0, text }]
+  }
+
+  #detail(detail: Readonly<Record<string, string>>): readonly AnswerEvent[] {
+    const index = this.#details
+    this.#details += 1
+    if (this.#view.hidesReasoning) return [silent()]
+    return [{ type: 'extra', choice: 0, field: 'reasoning_details', value: [{ ...detail, format: REASONING_FORMAT, index }] }]
+  }
+}
+
+/** The answer moves on, but nothing of it is the client's to see: without an event the call would count as stalled. */
+function silent(): AnswerEvent {
+  return { type: 'reasoning', choice: 0, text: '' }
+}

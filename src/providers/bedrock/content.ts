@@ -1,0 +1,90 @@
+import type { ChatMessage, ChatPart } from '../../kinds/chat-request.ts'
+import { UnsendableError } from '../native.ts'
+import { objectOf } from '../raw-json.ts'
+import type { BedrockModel } from './bedrock-model.ts'
+import { documentFormat, documentName, IMAGE_FORMATS, VIDEO_FORMATS } from './media.ts'
+
+export type Block = Readonly<Record<string, unknown>>
+
+/** A block and the cache point right after it. */
+export interface Piece {
+  readonly block: Block
+  readonly cachePoint: Block | null
+}
+
+/** What the blocks of one request have in common. */
+export interface ContentContext {
+  readonly model: BedrockModel
+  /** Names of documents so far: the protocol refuses two of the same name. */
+  readonly documentNames: Set<string>
+}
+
+const DATA_URL = /^data:([a-z0-9.+/-]*)((?:;[^;,]*)*),/i
+
+/** The content of a message as blocks. Text of white space alone is left out: the protocol refuses it. */
+export function contentPieces(content: ChatMessage['content'], path: string, context: ContentContext): Piece[] {
+  if (content === null) return []
+  if (typeof content === 'string') return textPieces(content, null)
+  return content.flatMap((part, index) => partPieces(part, `${path}.content[${index}]`, context))
+}
+
+/** The blocks as they are sent, each followed by its cache point. */
+export function blocksOf(pieces: readonly Piece[]): Block[] {
+  return pieces.flatMap(({ block, cachePoint }) => (cachePoint === null ? [block] : [block, { cachePoint }]))
+}
+
+function partPieces(part: ChatPart, path: string, context: ContentContext): Piece[] {
+  switch (part.type) {
+    case 'text':
+      return textPieces(part.text, cachePointOf(part.cache_control, path, context.model))
+    case 'refusal':
+      return textPieces(part.refusal, null)
+    case 'image_url':
+      return [{ block: mediaBlock('image', part.image_url.url, IMAGE_FORMATS, `${path}.image_url.url`), cachePoint: cachePointOf(part.cache_control, path, context.model) }]
+    case 'video_url':
+      return [{ block: mediaBlock('video', part.video_url.url, VIDEO_FORMATS, `${path}.video_url.url`), cachePoint: null }]
+    case 'file':
+      return [{ block: documentBlock(part.file, `${path}.file.file_data`, context.documentNames), cachePoint: null }]
+    case 'input_audio':
+      throw new UnsendableError(`${path}: this provider takes no audio`)
+  }
+}
+
+function textPieces(text: string, cachePoint: Block | null): Piece[] {
+  return text.trim() === '' ? [] : [{ block: { text }, cachePoint }]
+}
+
+/** Dropped where the model keeps no cache: what it answers is the same. */
+function cachePointOf(raw: unknown, path: string, { caches, namesCacheTime }: BedrockModel): Block | null {
+  if (raw === undefined) return null
+  const mark = objectOf(raw)
+  const ttl = mark?.['ttl'] ?? null
+  if (mark?.['type'] !== 'ephemeral' || (ttl !== null && ttl !== '5m' && ttl !== '1h')) {
+    throw new UnsendableError(`${path}.cache_control: must be {type: 'ephemeral'}, with a ttl of '5m' or '1h' or none`)
+  }
+  if (!caches) return null
+  return ttl === null || !namesCacheTime ? { type: 'default' } : { type: 'default', ttl }
+}
+
+function mediaBlock(kind: 'image' | 'video', url: string, formats: ReadonlyMap<string, string>, path: string): Block {
+  const { mediaType, data } = dataUrl(url, path)
+  const format = formats.get(mediaType)
+  if (format === undefined) throw new UnsendableError(`${path}: must be ${kind === 'image' ? 'an image' : 'a video'} of one of the types ${[...formats.keys()].join(', ')}`)
+  return { [kind]: { format, source: { bytes: data } } }
+}
+
+function documentBlock({ filename = '', file_data: file }: { readonly filename?: string; readonly file_data: string }, path: string, names: Set<string>): Block {
+  const { mediaType, data } = dataUrl(file, path)
+  const format = documentFormat(mediaType, filename)
+  if (format === null) throw new UnsendableError(`${path}: must be a PDF, CSV, Word, Excel, HTML, Markdown or plain text document`)
+  return { document: { format, name: documentName(filename, names), source: { bytes: data } } }
+}
+
+/** Its data as base64. An address would be fetched by nobody. */
+function dataUrl(url: string, path: string): { readonly mediaType: string; readonly data: string } {
+  const found = DATA_URL.exec(url)
+  if (found === null) throw new UnsendableError(`${path}: this provider fetches no addresses, send the data itself as a data URL in base64`)
+  const [head, mediaType = '', attributes = ''] = found
+  if (!/;base64$/i.test(attributes)) throw new UnsendableError(`${path}: the data URL must be in base64`)
+  return { mediaType: mediaType.toLowerCase(), data: url.slice(head.length) }
+}

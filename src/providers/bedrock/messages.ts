@@ -1,0 +1,163 @@
+import { createHash } from 'node:crypto'
+import type { ChatMessage } from '../../kinds/chat-request.ts'
+import { UnsendableError } from '../native.ts'
+import { objectOf, textOf } from '../raw-json.ts'
+import { toolInput } from '../tool-input.ts'
+import type { BedrockModel } from './bedrock-model.ts'
+import { REASONING_FORMAT } from './blocks.ts'
+import { blocksOf, contentPieces, type Block, type ContentContext, type Piece } from './content.ts'
+
+const TOOL_ID_CHARS_MAX = 64
+
+interface Turn {
+  readonly role: 'user' | 'assistant'
+  pieces: Piece[]
+}
+
+export interface Conversation {
+  readonly system: readonly Block[]
+  readonly messages: readonly { readonly role: 'user' | 'assistant'; readonly content: readonly Block[] }[]
+  /** The last message is the beginning of the answer. */
+  readonly isPrefilled: boolean
+  /** The last calls of tools were made without thinking, so that their results cannot be answered with a budget for it. */
+  readonly continuesWithoutThinking: boolean
+  /** There are calls of tools or their results, which the protocol takes only together with definitions of tools. */
+  readonly holdsToolBlocks: boolean
+  /** Names of the tools called so far. */
+  readonly calledTools: ReadonlySet<string>
+}
+
+/** The messages as turns that alternate. What is of the system stands apart, in its order: the protocol knows no system turn. */
+export function conversationOf(messages: readonly ChatMessage[], model: BedrockModel): Conversation {
+  const context: ContentContext = { model, documentNames: new Set() }
+  const system: Piece[] = []
+  const turns: Turn[] = []
+  const calledTools = new Set<string>()
+  for (const [index, message] of messages.entries()) {
+    const path = `messages[${index}]`
+    switch (message.role) {
+      case 'system':
+      case 'developer':
+        system.push(...systemPieces(message.content, path, context))
+        break
+      case 'user':
+        addTurn(turns, 'user', contentPieces(message.content, path, context))
+        break
+      case 'tool':
+        addTurn(turns, 'user', [toolResult(message, path, context)])
+        break
+      case 'assistant':
+        for (const call of message.tool_calls ?? []) calledTools.add(call.function.name)
+        addTurn(turns, 'assistant', assistantPieces(message, path, context))
+    }
+  }
+  // A prompt of system messages alone is the question itself.
+  if (turns.length === 0) addTurn(turns, 'user', system.splice(0))
+  if (turns.length === 0) throw new UnsendableError('messages: at least one must hold text other than white space')
+  return {
+    system: blocksOf(system),
+    isPrefilled: trimPrefill(turns),
+    continuesWithoutThinking: continuesWithoutThinking(turns),
+    holdsToolBlocks: turns.some(({ pieces }) => pieces.some(({ block }) => 'toolUse' in block || 'toolResult' in block)),
+    messages: turns.map(({ role, pieces }) => ({ role, content: blocksOf(ordered(withWords(pieces))) })),
+    calledTools,
+  }
+}
+
+function systemPieces(content: ChatMessage['content'], path: string, context: ContentContext): Piece[] {
+  const pieces = contentPieces(content, path, context)
+  if (pieces.some(({ block }) => !('text' in block))) throw new UnsendableError(`${path}.content: a system message can only hold text at this provider`)
+  return pieces
+}
+
+function addTurn(turns: Turn[], role: Turn['role'], pieces: readonly Piece[]): void {
+  if (pieces.length === 0) return
+  const last = turns.at(-1)
+  if (last?.role === role) last.pieces.push(...pieces)
+  else turns.push({ role, pieces: [...pieces] })
+}
+
+/** Thinking comes first, as it was said: the provider checks its signature and its place. */
+function assistantPieces(message: ChatMessage, path: string, context: ContentContext): Piece[] {
+  const { content, refusal = '', reasoning_details: details = [], tool_calls: calls = [] } = message
+  const said = contentPieces(content, path, context)
+  const thinking = context.model.claude === null ? [] : thinkingBlocks(details)
+  const used = calls.map(({ id, function: called }, index) => ({
+    toolUse: { toolUseId: toolUseId(id), name: called.name, input: toolInput(called.arguments, `${path}.tool_calls[${index}].function.arguments`) },
+  }))
+  return [...plain(thinking), ...(said.length === 0 ? contentPieces(refusal, path, context) : said), ...plain(used)]
+}
+
+function plain(blocks: readonly Block[]): Piece[] {
+  return blocks.map((block) => ({ block, cachePoint: null }))
+}
+
+/** Reasoning of Claude's, whole or in the pieces of a stream. Other models' and what carries no signature would be refused. */
+function thinkingBlocks(details: readonly unknown[]): Block[] {
+  const blocks: Block[] = []
+  let text = ''
+  let index: unknown = null
+  for (const raw of details) {
+    const detail = objectOf(raw)
+    if (detail?.['format'] !== REASONING_FORMAT) continue
+    if (detail['type'] === 'reasoning.encrypted') {
+      const data = textOf(detail['data']) ?? ''
+      if (data !== '') blocks.push({ reasoningContent: { redactedContent: data } })
+    }
+    if (detail['type'] !== 'reasoning.text') continue
+    text = (detail['index'] === index ? text : '') + (textOf(detail['text']) ?? '')
+    index = detail['index']
+    const signature = textOf(detail['signature']) ?? ''
+    if (signature === '') continue
+    blocks.push({ reasoningContent: { reasoningText: { text, signature } } })
+    text = ''
+  }
+  return blocks
+}
+
+/** A mark for the cache on any part of a result marks the result. */
+function toolResult({ tool_call_id: id = '', content }: ChatMessage, path: string, context: ContentContext): Piece {
+  const pieces = contentPieces(content, path, context)
+  const cachePoint = pieces.findLast((piece) => piece.cachePoint !== null)?.cachePoint ?? null
+  const blocks = pieces.map(({ block }) => block)
+  return { block: { toolResult: { toolUseId: toolUseId(id), content: blocks.length === 0 ? [{ text: '(no output)' }] : blocks } }, cachePoint }
+}
+
+/** Ids of other providers may hold what the protocol refuses in one, or be longer. */
+function toolUseId(id: string): string {
+  return id.length > TOOL_ID_CHARS_MAX ? `call_${createHash('sha256').update(id).digest('hex').slice(0, 40)}` : id.replaceAll(/[^a-zA-Z0-9_-]/g, '_')
+}
+
+/** The protocol refuses a document without a word beside it. */
+function withWords(pieces: readonly Piece[]): readonly Piece[] {
+  const document = pieces.map(({ block }) => objectOf(block['document'])).find((found) => found !== null) ?? null
+  if (document === null || pieces.some(({ block }) => 'text' in block)) return pieces
+  return [...pieces, ...plain([{ text: textOf(document['name']) ?? '' }])]
+}
+
+/** Results come first in a turn, right after the calls they answer. */
+function ordered(pieces: readonly Piece[]): readonly Piece[] {
+  const results = pieces.filter(({ block }) => 'toolResult' in block)
+  return results.length === 0 ? pieces : [...results, ...pieces.filter(({ block }) => !('toolResult' in block))]
+}
+
+/** The models refuse white space at the end of the answer's beginning. */
+function trimPrefill(turns: readonly Turn[]): boolean {
+  const last = turns.at(-1)
+  const piece = last?.pieces.at(-1)
+  if (last === undefined || last.role !== 'assistant' || piece === undefined) return false
+  const text = textOf(piece.block['text'])
+  if (text !== null) last.pieces = [...last.pieces.slice(0, -1), { ...piece, block: { text: text.trimEnd() } }]
+  return true
+}
+
+/** Walks back through the calls and results since the user last spoke to the first calls of them. */
+function continuesWithoutThinking(turns: readonly Turn[]): boolean {
+  let first: Turn | null = null
+  for (let index = turns.length - 1; index > 0; index -= 2) {
+    const results = turns[index]
+    if (results === undefined || results.role !== 'user' || !results.pieces.some(({ block }) => 'toolResult' in block)) break
+    first = turns[index - 1] ?? null
+  }
+  return first !== null && !('reasoningContent' in (first.pieces[0]?.block ?? {}))
+}

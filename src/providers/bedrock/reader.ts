@@ -1,0 +1,100 @@
+import type { AnswerEvent } from '../../kinds/answer-event.ts'
+import type { FinishReason } from '../../kinds/chat-answer.ts'
+import type { AttemptFailure } from '../adapter.ts'
+import type { NativeReader } from '../native.ts'
+import { objectOf, parseJson, textOf, type RawJson } from '../raw-json.ts'
+import { failure, type UpstreamHeaders } from '../transport.ts'
+import { ContentBlocks, type BlockView } from './blocks.ts'
+import { bedrockError, bedrockException } from './error.ts'
+import { bedrockUsage } from './usage.ts'
+
+/** Reasons that only Converse gives. */
+const FINISHES: ReadonlyMap<string, FinishReason> = new Map([
+  ['guardrail_intervened', 'content_filter'],
+  ['content_filtered', 'content_filter'],
+  ['malformed_model_output', 'error'],
+  ['malformed_tool_use', 'error'],
+])
+
+/** Reads one answer of Converse: the events of a stream, or a whole message by the same steps. */
+export class BedrockReader implements NativeReader {
+  readonly #blocks: ContentBlocks
+  readonly #now: () => number
+  #started = false
+  #stopped = false
+  #metered = false
+
+  constructor(view: BlockView, now: () => number) {
+    this.#blocks = new ContentBlocks(view)
+    this.#now = now
+  }
+
+  /** The usage comes after the stop, and nothing after both. */
+  get done(): boolean {
+    return this.#stopped && this.#metered
+  }
+
+  message(data: Buffer): readonly AnswerEvent[] | AttemptFailure {
+    const [type, raw] = Object.entries(objectOf(parseJson(data)) ?? {})[0] ?? []
+    const event = objectOf(raw)
+    if (type === undefined || event === null) return failure('garbage', null, `not a JSON object: ${data.subarray(0, 200).toString('utf8')}`)
+    if (type.endsWith('Exception')) return bedrockException(type, event, this.#now())
+    this.#started = true
+    switch (type) {
+      case 'contentBlockStart':
+        return this.#blocks.start(event['contentBlockIndex'], objectOf(event['start']) ?? {}) ?? tooMuch()
+      case 'contentBlockDelta':
+        return this.#blocks.delta(event['contentBlockIndex'], objectOf(event['delta']) ?? {}) ?? tooMuch()
+      case 'contentBlockStop':
+        return this.#blocks.stop(event['contentBlockIndex'])
+      case 'messageStop':
+        return this.#stop(event)
+      case 'metadata':
+        return this.#usage(event)
+      default:
+        // `messageStart`, and whatever is newer than this reader.
+        return []
+    }
+  }
+
+  ended(): AttemptFailure | null {
+    if (this.#stopped) return null
+    return failure(this.#started ? 'cut' : 'garbage', null, 'the stream ended without messageStop')
+  }
+
+  whole(body: unknown): readonly AnswerEvent[] | AttemptFailure {
+    const answer = objectOf(body)
+    const content = objectOf(objectOf(answer?.['output'])?.['message'])?.['content']
+    if (answer === null || !Array.isArray(content)) return failure('garbage', null, 'the answer is not a message')
+    const events: AnswerEvent[] = []
+    for (const [index, raw] of content.entries()) {
+      const read = this.#blocks.whole(index, objectOf(raw) ?? {})
+      if (read === null) return tooMuch()
+      events.push(...read)
+    }
+    return [...events, ...this.#stop(answer), ...this.#usage(answer)]
+  }
+
+  error(status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure {
+    return bedrockError(status, body, headers, this.#now())
+  }
+
+  #stop(raw: RawJson): readonly AnswerEvent[] {
+    this.#stopped = true
+    const native = textOf(raw['stopReason'])
+    const finish = native === 'tool_use' && this.#blocks.onlyAnswered ? 'stop' : FINISHES.get(native ?? '')
+    const ending: AnswerEvent = { type: 'finish', choice: 0, native, ...(finish === undefined ? {} : { finish }) }
+    // An answer that says nothing is the empty text.
+    return this.#blocks.isEmpty ? [{ type: 'text', choice: 0, text: '' }, ending] : [ending]
+  }
+
+  #usage(raw: RawJson): readonly AnswerEvent[] {
+    this.#metered = true
+    const usage = bedrockUsage(raw['usage'])
+    return usage === null ? [] : [{ type: 'usage', usage }]
+  }
+}
+
+function tooMuch(): AttemptFailure {
+  return failure('garbage', null, 'the answer holds more blocks or more thinking than any answer has')
+}

@@ -1,0 +1,120 @@
+import { thinkingOf } from '../anthropic/thinking.ts'
+import type { ChatRequest } from '../../kinds/chat-request.ts'
+import type { ChatCall } from '../adapter.ts'
+import { UnsendableError, type NativeRequest } from '../native.ts'
+import { bedrockModelOf, type BedrockModel } from './bedrock-model.ts'
+import type { Block } from './content.ts'
+import { credentialHeaders } from './credentials.ts'
+import { conversationOf, type Conversation } from './messages.ts'
+import { outputFormatOf, type OutputFormat } from './output-format.ts'
+import { toolConfigOf } from './tools.ts'
+
+/** The least that any model of the protocol can answer: a budget for thinking that fits into it fits into every default. */
+const MAX_TOKENS_LEAST = 4_096
+/** With thinking, top_p may not leave out more than this. */
+const THINKING_TOP_P_MIN = 0.95
+const EVENT_STREAM = 'application/vnd.amazon.eventstream'
+
+export function bedrockRequest(call: ChatCall, nowMs: number): NativeRequest {
+  const { endpoint, request, apiKey } = call
+  const path = `/model/${encodedModel(endpoint.upstreamModel)}/${request.stream ? 'converse-stream' : 'converse'}`
+  const credentials = credentialHeaders(apiKey, endpoint.provider.baseUrl, path, nowMs)
+  const accept = request.stream ? { accept: EVENT_STREAM } : {}
+  return { path, body: bodyOf(call), headers: typeof credentials === 'function' ? (body) => ({ ...accept, ...credentials(body) }) : { ...accept, ...credentials } }
+}
+
+/** What the answer of a call is asked for as; the reader needs it too. */
+export function askedFormat(call: ChatCall): OutputFormat {
+  const takes = taken(call)
+  if (!takes('response_format') && !takes('structured_outputs')) return { kind: 'text' }
+  return outputFormatOf(takes('tools') ? call.request : { ...call.request, tools: null }, bedrockModelOf(call.endpoint.upstreamModel))
+}
+
+/** Model ids hold colons and, as ARNs, slashes. RFC 3986 leaves fewer characters alone than `encodeURIComponent` does. */
+function encodedModel(model: string): string {
+  return encodeURIComponent(model).replaceAll(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
+}
+
+/** The names of parameters that this endpoint takes. */
+function taken({ endpoint: { supportedParameters } }: ChatCall): (name: string) => boolean {
+  return (name) => supportedParameters === null || supportedParameters.includes(name)
+}
+
+function bodyOf(call: ChatCall): Record<string, unknown> {
+  const { endpoint, request, sendMaxTokens } = call
+  if (request.n > 1) throw new UnsendableError('n: this provider gives one answer to a request')
+  const takes = taken(call)
+  const model = bedrockModelOf(endpoint.upstreamModel)
+  const conversation = conversationOf(request.messages, model)
+  const format = askedFormat(call)
+  const tools = takes('tools') ? (request.tools ?? []) : []
+  const { toolConfig, isForced } = toolConfigOf(tools, takes('tool_choice') ? request.toolChoice : null, format, conversation, model)
+  const thinking = thinkingFields(call, model, !isForced && !conversation.isPrefilled, conversation)
+  const sampling = samplingFields(request.parameters, takes, model, thinking?.isOn ?? false)
+  const stop = takes('stop') ? stopFields(request.parameters['stop'], model) : {}
+  const inferenceConfig = { ...present('maxTokens', sendMaxTokens), ...sampling.inference, ...stop }
+  const additional = { ...thinking?.fields, ...sampling.additional }
+  const system = format.kind === 'words' ? [...conversation.system, { text: format.text }] : conversation.system
+  return {
+    messages: conversation.messages,
+    ...present('system', system.length === 0 ? null : system),
+    ...present('inferenceConfig', filled(inferenceConfig)),
+    ...present('toolConfig', toolConfig),
+    ...present('additionalModelRequestFields', filled(additional)),
+    ...present('outputConfig', format.kind === 'decoding' ? { textFormat: format.textFormat } : null),
+  }
+}
+
+function present(name: string, value: unknown): Block {
+  return value === null ? {} : { [name]: value }
+}
+
+function filled(fields: Block): Block | null {
+  return Object.keys(fields).length === 0 ? null : fields
+}
+
+interface ThinkingFields {
+  readonly fields: Block
+  readonly isOn: boolean
+}
+
+/** Claude's own words, which the protocol hands through. `begins` is false where the answer's beginning is already decided: a call, or given words. */
+function thinkingFields({ endpoint, request, sendMaxTokens }: ChatCall, { claude }: BedrockModel, begins: boolean, { continuesWithoutThinking }: Conversation): ThinkingFields | null {
+  const supported = endpoint.supportedParameters
+  const takesReasoning = supported === null || supported.includes('reasoning') || supported.includes('reasoning_effort')
+  if (claude === null || !takesReasoning) return null
+  const isPossible = begins && (claude.thinking === 'adaptive' || !continuesWithoutThinking)
+  const { thinking, effort } = thinkingOf(request.parameters, claude, sendMaxTokens ?? endpoint.maxCompletionTokens ?? MAX_TOKENS_LEAST, isPossible)
+  const fields = { ...present('thinking', thinking), ...present('output_config', effort === null ? null : { effort }) }
+  return { fields, isOn: thinking !== null && thinking['type'] !== 'disabled' }
+}
+
+interface SamplingFields {
+  readonly inference: Block
+  readonly additional: Block
+}
+
+function samplingFields(parameters: ChatRequest['parameters'], takes: (name: string) => boolean, { claude }: BedrockModel, isThinking: boolean): SamplingFields {
+  const count = claude?.samplingParameters ?? 2
+  if (count === 0) return { inference: {}, additional: {} }
+  const number = (name: string): number | null => {
+    const value = parameters[name]
+    return typeof value === 'number' && takes(name) ? value : null
+  }
+  const temperature = isThinking ? null : number('temperature')
+  const topP = number('top_p')
+  const fitsTopP = topP !== null && (!isThinking || topP >= THINKING_TOP_P_MIN) && (temperature === null || count === 2)
+  const topK = isThinking || claude === null ? null : number('top_k')
+  return {
+    // The protocol's scale ends at 1.
+    inference: { ...present('temperature', temperature === null ? null : Math.min(temperature, 1)), ...present('topP', fitsTopP ? topP : null) },
+    additional: present('top_k', topK === null ? null : Math.floor(topK)),
+  }
+}
+
+function stopFields(stop: unknown, { claude }: BedrockModel): Block {
+  if (stop === undefined) return {}
+  const sequences = (Array.isArray(stop) ? stop : [stop]).map(String)
+  if (claude !== null && sequences.some((sequence) => sequence.trim() === '')) throw new UnsendableError('stop: this provider takes no stop sequence of white space alone')
+  return { stopSequences: sequences }
+}

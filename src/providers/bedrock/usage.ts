@@ -1,0 +1,34 @@
+import type { UsageReport } from '../../kinds/chat-answer.ts'
+import { listOf, objectOf } from '../raw-json.ts'
+import { TokenReader } from '../token-reader.ts'
+
+/** A usage object as disjoint meters; null when it counts nothing. `inputTokens` excludes what was read from or written to a cache. */
+export function bedrockUsage(raw: unknown): UsageReport | null {
+  const usage = objectOf(raw)
+  if (usage === null || ((usage['inputTokens'] ?? null) === null && (usage['outputTokens'] ?? null) === null)) return null
+  const tokens = new TokenReader()
+  const input = tokens.read(usage, 'inputTokens')
+  const output = tokens.read(usage, 'outputTokens')
+  const cached = tokens.read(usage, 'cacheReadInputTokens', 'cacheReadInputTokenCount')
+  const written = tokens.read(usage, 'cacheWriteInputTokens', 'cacheWriteInputTokenCount')
+  const hour = listOf(usage['cacheDetails'])
+    .map(objectOf)
+    .filter((detail) => detail?.['ttl'] === '1h')
+    .reduce((total, detail) => total + tokens.read(detail, 'inputTokens'), 0)
+  const writtenHour = Math.min(written, hour)
+  return {
+    usage: {
+      input,
+      output,
+      ...(cached > 0 ? { cache_read: cached } : {}),
+      ...(written > writtenHour ? { cache_write: written - writtenHour } : {}),
+      ...(writtenHour > 0 ? { cache_write_1h: writtenHour } : {}),
+    },
+    inputTokens: input + cached + written,
+    outputTokens: output,
+    cachedTokens: cached,
+    cacheWriteTokens: written,
+    reasoningTokens: 0,
+    implausible: tokens.implausible,
+  }
+}

@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { testRecordedChatCases } from '../harness/recorded-cases.ts'
+import { startReplayUpstream } from '../harness/replay.ts'
+
+const PROTOCOL = 'bedrock-converse'
+
+/** Recorded answers of Bedrock that its chat protocol does not read, each with the reason. */
+const NOT_READ: Readonly<Record<string, string>> = {
+  'bedrock/chat/anthropic-3-completion-streaming': 'InvokeModel answers in the dialect of the model it asks; every chat model is asked through Converse, which needs no dialects',
+  'bedrock/chat/anthropic-cache-bedrock-real-api-2': 'InvokeModel answers in the dialect of the model it asks; what this one says of caches is read from the usage of Converse',
+  'bedrock/embeddings/nova-with-dimensions': 'InvokeModel is the only way to embeddings, and they are no chat',
+  'bedrock/rerank/v-amazon-bedrock-reranking': 'reranking is a service of its own at another host, and no chat',
+}
+
+await testRecordedChatCases({ protocol: PROTOCOL, adapter: 'bedrock', framing: 'other' })
+
+test('every recorded answer of Bedrock is read, or listed with the reason why it is not', async () => {
+  const replay = await startReplayUpstream()
+  await replay.close()
+  const recorded = replay.cases.filter(({ name, meta }) => name.startsWith('bedrock/') || meta.protocol.startsWith('bedrock-'))
+  const isRead = ({ name, meta }: (typeof recorded)[number]): boolean => meta.protocol === PROTOCOL && name.split('/')[1] === 'chat'
+  assert.deepEqual(recorded.filter((one) => !isRead(one)).map(({ name }) => name).toSorted(), Object.keys(NOT_READ).toSorted())
+  assert.ok(recorded.some(isRead))
+})
