@@ -202,7 +202,7 @@ test('exceptions of a stream fail it with the class of their status', () => {
     const { failure, answer } = read(streamOf(block(0, null, { text: 'said' }), [converseException(type, type === 'throttlingException' ? 'Too many tokens, please wait before trying again.' : 'What was wrong.')], ending()))
     assert.deepEqual([failure?.reason, failure?.status], ['error_event', status], type)
     assert.deepEqual([failure?.refusal, failure?.publicMessage], [null, status === 400 ? 'What was wrong.' : null], type)
-    assert.equal(answer.text, 'said')
+    assert.equal(answer.choices[0]?.message['content'], 'said')
   }
 })
 
