@@ -31,6 +31,7 @@ import { createTokenCounter } from './plan/token-count.ts'
 import { createAdapters } from './providers/index.ts'
 import { DrainSlots } from './relay/drain-slots.ts'
 import { EndpointHealthBook } from './relay/endpoint-health.ts'
+import { RetryBudget } from './relay/retry-budget.ts'
 import { KeyPools } from './relay/key-pools.ts'
 import { Relay } from './relay/relay.ts'
 import { openStore } from './store/open.ts'
@@ -140,9 +141,10 @@ export async function createApp(options: AppOptions): Promise<App> {
   const health = new EndpointHealthBook(clock)
   const tokens = createTokenCounter()
   tokens.warm()
-  const relay = new Relay({
+  const relay: Relay = new Relay({
     ledger, adapters, clock, ids, health, tokens, catalog,
-    keyPools: new KeyPools(),
+    keyPools: new KeyPools(clock),
+    retries: new RetryBudget(() => relay.running),
     drains: new DrainSlots(),
     random: () => randomInt(RANDOM_STEPS) / RANDOM_STEPS,
     limitResetsAtMs: (reset) => (reset === null ? null : periodEndMs(clock.now(), reset, timezone())),

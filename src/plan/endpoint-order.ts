@@ -11,6 +11,8 @@ const EXPECTED_OUTPUT_TOKENS = 512
 
 /** Measured state of the endpoints; null where nothing is known. */
 export interface EndpointHealth {
+  /** No candidate now, unless nothing else is left. */
+  ejected(endpointId: string): boolean
   /** Its latest attempt failed less than 30 s ago. */
   unhealthy(endpointId: string): boolean
   /** p50 output tokens per second. */
@@ -37,7 +39,7 @@ interface Priced {
 export function orderEndpoints(wish: OrderRequest): readonly Endpoint[] {
   const { request, inputTokens, maxTokens } = wish
   const { order, allowFallbacks } = request.provider
-  const eligible = eligibleEndpoints(wish)
+  const eligible = inService(eligibleEndpoints(wish), wish.health)
   // The usual case, and pricing is most of the work of ordering.
   if (eligible.length === 1) return eligible
   const priced = eligible.map((endpoint) => ({
@@ -48,6 +50,13 @@ export function orderEndpoints(wish: OrderRequest): readonly Endpoint[] {
   const others = sorted(priced.filter((candidate) => !listed.includes(candidate)), wish)
   const ordered = [...listed, ...others].map(({ endpoint }) => endpoint)
   return ordered.slice(0, !allowFallbacks && order.length === 0 ? 1 : ATTEMPTS_MAX)
+}
+
+/** The last candidate is never ejected: a try may fail, no try always does. */
+function inService(endpoints: readonly Endpoint[], health: EndpointHealth): readonly Endpoint[] {
+  if (endpoints.length === 1) return endpoints
+  const left = endpoints.filter(({ id }) => !health.ejected(id))
+  return left.length > 0 ? left : endpoints
 }
 
 function rank({ endpoint }: Priced, order: readonly string[]): number {

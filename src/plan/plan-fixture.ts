@@ -99,4 +99,4 @@ export function chat(fields: Readonly<Record<string, unknown>> = {}): ChatReques
 }
 
 /** Everyone is healthy and nothing is measured. */
-export const QUIET: EndpointHealth = { unhealthy: () => false, throughput: () => null, latency: () => null }
+export const QUIET: EndpointHealth = { ejected: () => false, unhealthy: () => false, throughput: () => null, latency: () => null }

@@ -21,6 +21,7 @@ import type { DrainSlots } from './drain-slots.ts'
 import type { EndpointHealthBook } from './endpoint-health.ts'
 import type { EventBuffer } from './event-buffer.ts'
 import type { KeyPools } from './key-pools.ts'
+import type { RetryBudget } from './retry-budget.ts'
 import type { Reader } from './reader.ts'
 import { TextCounter } from './text-counter.ts'
 import { recordOf, type Verdict } from './verdict.ts'
@@ -28,6 +29,8 @@ import { recordOf, type Verdict } from './verdict.ts'
 const ATTEMPTS_MAX = 4
 const SILENCE_MS = 10_000
 const DRAIN_MS = 120_000
+const RETRY_MS_MIN = 50
+const RETRY_MS_MAX = 500
 /** Leading chunks without any text (roles, empty deltas) wait for the first real one, so that fallback stays possible. */
 const HEAD_BYTES_MAX = 65_536
 const KEEP_ALIVE = Buffer.from(': PROCESSING\n\n')
@@ -39,6 +42,9 @@ export interface GenerationPorts {
   readonly clock: Clock
   readonly health: EndpointHealthBook
   readonly keyPools: KeyPools
+  readonly retries: RetryBudget
+  /** Uniform in [0, 1). */
+  readonly random: () => number
   readonly drains: DrainSlots
   readonly tokens: TokenCounter
 }
@@ -86,7 +92,11 @@ export class Generation {
   #candidate: Candidate
   #identity: ChunkIdentity
   #call: RunningCall | null = null
+  #apiKey: string | null = null
   #keysTried = 1
+  #isProbe = false
+  /** A slot of the retry budget is taken. */
+  #retrying = false
   #attempts = 0
   #upstreamAnswered = false
   #upstreamId: string | null = null
@@ -131,6 +141,7 @@ export class Generation {
   }
 
   start(): void {
+    this.#skipProbed()
     this.#attempt()
   }
 
@@ -221,6 +232,7 @@ export class Generation {
     this.#end = new AnswerEnd()
     const { request, generationId } = this.input
     const apiKey = this.#ports.keyPools.pick(endpoint.provider)
+    this.#apiKey = apiKey
     const splice = request.stream ? (field: 'content' | 'reasoning') => textAround(identity, field) : null
     this.#call = adapter.chat({ endpoint, apiKey, request, sendMaxTokens, generationId, splice }, this.#sinkOf(this.#attempts))
   }
@@ -292,6 +304,8 @@ export class Generation {
     const attempt: FailedAttempt = { failure, providerName: endpoint.provider.name, modelId: model.id }
     this.#failed.push(attempt)
     if (isUnhealthy(attempt)) this.#ports.health.failed(endpoint.id)
+    else this.#releaseProbe()
+    if (failure !== 'empty' && mayRotateKey(attempt)) this.#ports.keyPools.failed(endpoint.provider, this.#apiKey, failure)
     if (this.#contentSent) {
       void this.#brokeMidStream(attempt)
       return
@@ -305,18 +319,49 @@ export class Generation {
     this.#headBytes = 0
     this.#events = []
     this.#output = this.#newCounter()
-    this.#candidate = next
-    this.#attempt()
+    // A provider that has just failed is given a moment (reliability.md 5); another one, or its next key, is asked at once.
+    if (next.endpoint === endpoint || next.endpoint.provider !== endpoint.provider) return this.#attempt()
+    this.#stopTimer = this.#ports.clock.after(RETRY_MS_MIN + this.#ports.random() * (RETRY_MS_MAX - RETRY_MS_MIN), () => {
+      this.#stopTimer = null
+      if (this.#state === 'running') this.#attempt()
+    })
   }
 
+  /** What to try after a failed attempt; takes a slot of the retry budget. */
   #nextCandidate(attempt: FailedAttempt): Candidate | null {
     if (!mayFallBack(attempt) || this.#attempts >= ATTEMPTS_MAX) return null
-    if (mayRotateKey(attempt) && this.#keysTried < this.#candidate.endpoint.provider.apiKeys.length) {
+    const { provider } = this.#candidate.endpoint
+    const rotates = mayRotateKey(attempt) && this.#keysTried < provider.apiKeys.length && this.#ports.keyPools.hasFree(provider)
+    if (!rotates && this.#queue.length === 0) return null
+    if (!this.#retrying && !this.#ports.retries.claim()) return null
+    this.#retrying = true
+    if (rotates) {
       this.#keysTried += 1
       return this.#candidate
     }
     this.#keysTried = 1
-    return this.#queue.shift() ?? null
+    const next = this.#queue.shift()
+    if (next === undefined) return null
+    this.#candidate = next
+    this.#skipProbed()
+    return this.#candidate
+  }
+
+  /** Passes over endpoints that another request is just trying out, as long as there is one after them. */
+  #skipProbed(): void {
+    for (;;) {
+      const leave = this.#ports.health.begin(this.#candidate.endpoint.id)
+      this.#isProbe = leave === 'probe'
+      if (leave !== 'no') return
+      const next = this.#queue.shift()
+      if (next === undefined) return
+      this.#candidate = next
+    }
+  }
+
+  #releaseProbe(): void {
+    if (this.#isProbe) this.#ports.health.released(this.#candidate.endpoint.id)
+    this.#isProbe = false
   }
 
   async #brokeMidStream(attempt: FailedAttempt): Promise<void> {
@@ -450,6 +495,8 @@ export class Generation {
     this.#stopTimer?.()
     this.#stopTimer = null
     if (this.#draining) this.#ports.drains.release(this.input.accountId)
+    if (this.#retrying) this.#ports.retries.release()
+    this.#releaseProbe()
   }
 
   #endReader(tail: Buffer): void {

@@ -1,15 +1,56 @@
 import type { Provider } from '../catalog/catalog.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { AttemptFailure } from '../providers/adapter.ts'
 
-/** Takes the credentials of each provider in turn, so that a second pick after a refusal is another key. */
+const BUSY_SECONDS = 10
+const REFUSED_SECONDS = 300
+
+/** Takes the credentials of each provider in turn; one that was refused or is over its rate rests for a while. */
 export class KeyPools {
+  readonly #clock: Clock
   readonly #next = new Map<string, number>()
+  /** Credential → until when it rests, clock.monotonic(). Only keys of pools are here, so it stays as small as they are. */
+  readonly #restsUntilMs = new Map<string, number>()
 
-  /** null when the provider needs no credential. */
-  pick(provider: Provider): string | null {
-    const { apiKeys, slug } = provider
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** null when the provider needs no credential. Where all of them rest, the one that is free soonest. */
+  pick({ apiKeys, slug }: Provider): string | null {
     if (apiKeys.length <= 1) return apiKeys[0] ?? null
-    const index = this.#next.get(slug) ?? 0
-    this.#next.set(slug, (index + 1) % apiKeys.length)
-    return apiKeys[index % apiKeys.length] ?? null
+    const start = (this.#next.get(slug) ?? 0) % apiKeys.length
+    let picked = start
+    let soonestMs = Number.POSITIVE_INFINITY
+    for (let step = 0; step < apiKeys.length && soonestMs > 0; step += 1) {
+      const index = (start + step) % apiKeys.length
+      const leftMs = this.#leftMs(apiKeys[index] ?? '')
+      if (leftMs >= soonestMs) continue
+      soonestMs = leftMs
+      picked = index
+    }
+    this.#next.set(slug, (picked + 1) % apiKeys.length)
+    return apiKeys[picked] ?? null
+  }
+
+  /** Whether a key of the pool is free to be tried. */
+  hasFree({ apiKeys }: Provider): boolean {
+    return apiKeys.some((key) => this.#leftMs(key) === 0)
+  }
+
+  /** The provider spoke against this very key: over its rate, unpaid or unknown. */
+  failed({ apiKeys }: Provider, key: string | null, failure: AttemptFailure): void {
+    if (key === null || apiKeys.length <= 1) return
+    const seconds = failure.status === 429 ? (failure.retryAfterSeconds ?? BUSY_SECONDS) : REFUSED_SECONDS
+    this.#restsUntilMs.set(key, this.#clock.monotonic() + seconds * 1_000)
+  }
+
+  #leftMs(key: string): number {
+    const untilMs = this.#restsUntilMs.get(key)
+    if (untilMs === undefined) return 0
+    const leftMs = untilMs - this.#clock.monotonic()
+    if (leftMs > 0) return leftMs
+    this.#restsUntilMs.delete(key)
+    return 0
   }
 }

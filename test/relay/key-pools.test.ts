@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { endpoint } from '../../src/plan/plan-fixture.ts'
+import type { AttemptFailure } from '../../src/providers/adapter.ts'
+import { failure } from '../../src/providers/transport.ts'
+import { KeyPools } from '../../src/relay/key-pools.ts'
+import { movingClock } from '../harness/moving-clock.ts'
+
+const POOL = { ...endpoint('p').provider, apiKeys: ['a', 'b', 'c'] }
+
+function status(code: number, retryAfterSeconds: number | null = null): AttemptFailure {
+  return { ...failure('status', code, 'x'), retryAfterSeconds }
+}
+
+test('keys take turns', () => {
+  const pools = new KeyPools(movingClock())
+  assert.deepEqual([1, 2, 3, 4].map(() => pools.pick(POOL)), ['a', 'b', 'c', 'a'])
+  assert.equal(pools.pick({ ...POOL, apiKeys: [] }), null)
+})
+
+test('a key over its rate rests as long as the provider says, ten seconds where it does not', () => {
+  const clock = movingClock()
+  const pools = new KeyPools(clock)
+  pools.failed(POOL, 'a', status(429, 3))
+  pools.failed(POOL, 'b', status(429))
+  assert.deepEqual([1, 2].map(() => pools.pick(POOL)), ['c', 'c'])
+  clock.advance(3_000)
+  assert.deepEqual(new Set([1, 2, 3].map(() => pools.pick(POOL))), new Set(['a', 'c']))
+  clock.advance(7_000)
+  assert.deepEqual(new Set([1, 2, 3].map(() => pools.pick(POOL))), new Set(['a', 'b', 'c']))
+})
+
+test('a refused key rests for five minutes', () => {
+  const clock = movingClock()
+  const pools = new KeyPools(clock)
+  for (const [key, code] of [['a', 401], ['b', 402], ['c', 403]] as const) pools.failed(POOL, key, status(code))
+  assert.equal(pools.hasFree(POOL), false)
+  clock.advance(299_999)
+  assert.equal(pools.hasFree(POOL), false)
+  clock.advance(1)
+  assert.equal(pools.hasFree(POOL), true)
+})
+
+test('where all keys rest, the one that is free soonest is used', () => {
+  const pools = new KeyPools(movingClock())
+  for (const [key, seconds] of [['a', 30], ['b', 5], ['c', 20]] as const) pools.failed(POOL, key, status(429, seconds))
+  assert.equal(pools.pick(POOL), 'b')
+})
+
+test('the only key of a provider never rests: there is nothing else to use', () => {
+  const single = { ...POOL, apiKeys: ['a'] }
+  const pools = new KeyPools(movingClock())
+  pools.failed(single, 'a', status(401))
+  assert.equal(pools.pick(single), 'a')
+  assert.equal(pools.hasFree(single), true)
+})
