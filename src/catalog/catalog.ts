@@ -21,6 +21,8 @@ export interface Provider {
   readonly apiKeys: readonly string[]
   readonly cancelStopsBilling: boolean
   readonly timeouts: ProviderTimeouts
+  /** Of adapter `ai-sdk` alone. `factory` null = the one exported function that is named create…. */
+  readonly sdkPackage?: { readonly name: string; readonly factory: string | null }
 }
 
 /** One provider offering one model at one price. */

@@ -3,6 +3,7 @@ import type { ModelType, ProviderTimeouts } from './catalog.ts'
 import { defined, FieldReader } from './field-reader.ts'
 import { readModel } from './model-entry.ts'
 import type { PriceKey } from './price-keys.ts'
+import { readSdkPackage } from './sdk-package.ts'
 import { lineOf, readSource, sourceOfJson, type Problem, type SourceNode } from './source-tree.ts'
 import { forbiddenUpstream } from './upstream-address.ts'
 
@@ -17,6 +18,9 @@ export interface ProviderEntry {
   readonly api_key?: readonly string[]
   readonly cancel_stops_billing?: boolean
   readonly timeouts?: Readonly<Partial<ProviderTimeouts>>
+  /** Of adapter `ai-sdk` alone: the package to load, and the function of it that makes the provider. */
+  readonly package?: string
+  readonly factory?: string
 }
 
 export interface EndpointEntry {
@@ -216,8 +220,9 @@ function readProvider(reader: FieldReader, adapters: ReadonlySet<string>): Provi
     cancel_stops_billing: reader.has('cancel_stops_billing') ? reader.flag('cancel_stops_billing', false) : null,
     timeouts,
   })
+  const sdkPackage = readSdkPackage(reader, adapter)
   reader.done()
-  return { adapter, ...entry }
+  return { adapter, ...entry, ...sdkPackage }
 }
 
 function isHttpUrl(text: string): boolean {

@@ -74,6 +74,7 @@ function providerOf(slug: string, entry: ProviderEntry): Provider {
     apiKeys: list(entry.api_key ?? []),
     cancelStopsBilling: entry.cancel_stops_billing ?? false,
     timeouts: Object.freeze({ ...TIMEOUTS, ...entry.timeouts }),
+    ...(entry.package === undefined ? {} : { sdkPackage: Object.freeze({ name: entry.package, factory: entry.factory ?? null }) }),
   })
 }
 
