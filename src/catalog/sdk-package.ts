@@ -1,3 +1,4 @@
+import type { Provider } from './catalog.ts'
 import type { ProviderEntry } from './document.ts'
 import type { FieldReader } from './field-reader.ts'
 
@@ -22,7 +23,7 @@ export function readSdkPackage(reader: FieldReader, adapter: string): Pick<Provi
 }
 
 /** Why a package cannot speak for a provider; null = it can. Looks where it stands and loads nothing of it. */
-export function sdkPackageProblem(name: string): string | null {
+function sdkPackageProblem(name: string): string | null {
   if (!PACKAGE.test(name)) return `must be a package of the AI SDK, @ai-sdk/<name>; no other is loaded, got '${name}'`
   try {
     import.meta.resolve(name)
@@ -30,4 +31,14 @@ export function sdkPackageProblem(name: string): string | null {
   } catch {
     return `${name} is not installed; run in Tollgate's folder: npm install ${name}`
   }
+}
+
+/** A line for every provider whose package is gone since its row was taken. */
+export function missingSdkPackages(providers: Iterable<Provider>): readonly string[] {
+  const lines: string[] = []
+  for (const { slug, sdkPackage } of providers) {
+    const problem = sdkPackage === undefined ? null : sdkPackageProblem(sdkPackage.name)
+    if (problem !== null) lines.push(`providers.${slug}.package: ${problem}`)
+  }
+  return lines
 }
