@@ -15,13 +15,29 @@ const EFFORTS: readonly NonNullable<LanguageModelV4CallOptions['reasoning']>[] =
 
 type Schema = LanguageModelV4FunctionTool['inputSchema']
 
+/** What the request's form depends on in the model that takes it. */
+export interface ModelTraits {
+  readonly urls: SupportedUrls
+  /** The package's word for its provider, under which it takes options of its own. */
+  readonly name: string
+}
+
+/** What a model says of itself; a package may have to ask for it. */
+export async function traitsOf(model: LanguageModelV4): Promise<ModelTraits> {
+  return { urls: await model.supportedUrls, name: model.provider.split('.', 1)[0] ?? '' }
+}
+
 /** The request in the AI SDK's form. Throws an `UnsendableError` for what it has no form for. */
-export function callOptions(call: ChatCall, urls: SupportedUrls): LanguageModelV4CallOptions {
+export function callOptions(call: ChatCall, { urls, name }: ModelTraits): LanguageModelV4CallOptions {
   const { endpoint, request, sendMaxTokens } = call
   const { supportedParameters } = endpoint
   const supported = new Set(supportedParameters ?? SDK_PARAMETERS)
-  const takes = (name: string): boolean => supported.has(name)
-  const number = (name: string): number | undefined => (takes(name) && typeof request.parameters[name] === 'number' ? request.parameters[name] : undefined)
+  const takes = (parameter: string): boolean => supported.has(parameter)
+  const number = (parameter: string): number | undefined => {
+    const value = takes(parameter) ? request.parameters[parameter] : undefined
+    return typeof value === 'number' ? value : undefined
+  }
+  const options = sharedOptions(call)
   return {
     // Only an endpoint that says so gets earlier reasoning: most providers refuse it.
     prompt: sdkPrompt(request.messages, { urls, reasoning: supportedParameters !== null && takes('reasoning') }),
@@ -37,6 +53,7 @@ export function callOptions(call: ChatCall, urls: SupportedUrls): LanguageModelV
       reasoning: takes('reasoning') || takes('reasoning_effort') ? effortOf(request.parameters) : undefined,
       responseFormat: takes('response_format') || takes('structured_outputs') ? formatOf(request.responseFormat) : undefined,
       tools: takes('tools') ? request.tools?.map(toolOf) : undefined,
+      providerOptions: Object.keys(options).length === 0 ? undefined : { [name]: options },
       toolChoice: takes('tools') && takes('tool_choice') && request.tools !== null ? choiceOf(request.toolChoice) : undefined,
     }),
   }
@@ -47,9 +64,15 @@ export function hidesReasoning({ parameters }: ChatRequest): boolean {
   return objectOf(parameters['reasoning'])?.['exclude'] === true || parameters['include_reasoning'] === false
 }
 
-/** What kinds of addresses a model takes as they are; a package may have to ask for it. */
-export async function supportedUrls(model: LanguageModelV4): Promise<SupportedUrls> {
-  return model.supportedUrls
+/** Options that packages share by convention alone: only an endpoint that lists the parameter gets one. */
+function sharedOptions({ endpoint, request }: ChatCall): Record<string, boolean> {
+  const listed = (name: string): boolean => endpoint.supportedParameters?.includes(name) ?? false
+  const parallel = request.parameters['parallel_tool_calls']
+  const strict = objectOf(request.responseFormat?.['json_schema'])?.['strict']
+  return {
+    ...(typeof parallel === 'boolean' && request.tools !== null && listed('parallel_tool_calls') ? { parallelToolCalls: parallel } : {}),
+    ...(typeof strict === 'boolean' && listed('structured_outputs') ? { strictJsonSchema: strict } : {}),
+  }
 }
 
 type Given<T> = { [K in keyof T]?: Exclude<T[K], undefined> }

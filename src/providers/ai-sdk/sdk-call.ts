@@ -1,7 +1,7 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4FinishReason } from '@ai-sdk/provider'
 import type { AnswerSink, AttemptFailure, ChatCall, RunningCall } from '../adapter.ts'
 import { failure } from '../transport.ts'
-import { callOptions, hidesReasoning, supportedUrls } from './call-options.ts'
+import { callOptions, hidesReasoning, traitsOf } from './call-options.ts'
 import { SdkAnswer } from './sdk-answer.ts'
 import { refusal, thrownFailure } from './sdk-error.ts'
 import { SdkFetch, type SdkFetchPorts } from './sdk-fetch.ts'
@@ -51,7 +51,7 @@ export class SdkCall implements RunningCall {
     const { endpoint, apiKey, request } = this.#call
     try {
       const model = await this.#packages.model(endpoint.provider, endpoint.upstreamModel, { apiKey: apiKey ?? '', baseURL: endpoint.provider.baseUrl, fetch: this.#fetch.fetch })
-      const options = callOptions(this.#call, await supportedUrls(model))
+      const options = callOptions(this.#call, await traitsOf(model))
       if (!this.#over) await (request.stream ? this.#stream(model, options) : this.#whole(model, options))
     } catch (thrown) {
       this.#giveUp((this.#fetch.started ? null : refusal(thrown)) ?? thrownFailure(thrown, this.#fetch.started))
