@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { parseDocumentText } from '../../src/catalog/document.ts'
 import { openStore } from '../../src/store/open.ts'
 import { chat } from '../harness/chat-fold.ts'
 import { startReplayUpstream, type Replay } from '../harness/replay.ts'
@@ -71,6 +72,16 @@ test('check: package and factory belong to this adapter alone', () => {
   assert.equal(status, 2)
   assert.match(stderr, /package: belongs to adapter ai-sdk alone/)
   assert.match(stderr, /factory: belongs to adapter ai-sdk alone/)
+})
+
+test('check: the catalogues of docs/providers.md have no fault', () => {
+  const page = readFileSync(join(import.meta.dirname, '../../docs/providers.md'), 'utf8')
+  const blocks = [...page.matchAll(/^```yaml\n([\s\S]*?)^```/gm)].map(([, text = '']) => text)
+  assert.equal(blocks.length, 2)
+  for (const text of blocks) {
+    const { problems } = parseDocumentText(text, { adapters: new Set(['openai', 'ai-sdk']), env: { FIREWORKS_API_KEY: 'k', MISTRAL_API_KEY: 'k' } })
+    assert.deepEqual(problems, [])
+  }
 })
 
 test('PUT of a provider: the same sentence as 400, and a good row is shown with its package', async () => {

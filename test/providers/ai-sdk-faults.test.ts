@@ -39,9 +39,10 @@ providers:
   replayed: { ${row}, base_url: ${replay.url}/slot/faults }
   raw: { ${row}, base_url: "http://127.0.0.1:${port}/v1" }
   closed: { ${row}, base_url: "http://127.0.0.1:1/v1" }
-  several: { adapter: ai-sdk, package: "@ai-sdk/mistral", factory: createNothing, base_url: "http://127.0.0.1:${port}/v1", api_key: ${KEY} }
+  absent: { adapter: ai-sdk, package: "@ai-sdk/mistral", factory: createNothing, base_url: "http://127.0.0.1:${port}/v1", api_key: ${KEY} }
+  older: { adapter: ai-sdk, package: "@ai-sdk/openai-compatible", base_url: "http://127.0.0.1:${port}/v1", api_key: ${KEY} }
 models:
-${model('replayed', 'replayed')}${model('raw', 'raw')}${model('closed', 'closed')}${model('several', 'several')}`,
+${model('older', 'older')}${model('replayed', 'replayed')}${model('raw', 'raw')}${model('closed', 'closed')}${model('absent', 'absent')}`,
   })
   account = await tollgate.createAccount()
 })
@@ -141,8 +142,10 @@ for (const stream of [false, true]) {
     assert.ok(performance.now() - started < 3_000)
   })
 
-  test(`${kind}: a factory that the package lacks is 503 and says so to nobody`, async () => {
-    await free(() => ask('test/several', { stream }), 503, 'provider_unavailable')
+  test(`${kind}: a factory that the package lacks, or a package of another version, is 503 before anything is sent`, async () => {
+    answers = () => assert.fail('nothing is sent')
+    await free(() => ask('test/absent', { stream }), 503, 'provider_unavailable')
+    await free(() => ask('test/older', { stream }), 503, 'provider_unavailable')
   })
 }
 

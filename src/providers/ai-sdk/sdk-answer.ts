@@ -4,6 +4,9 @@ import type { FinishReason } from '../../kinds/chat-answer.ts'
 import { toolCallId } from '../tool-call-id.ts'
 import { sdkUsage } from './sdk-usage.ts'
 
+/** Far beyond any honest answer; it bounds what a broken upstream can make us keep. */
+const CALLS_MAX = 256
+
 /** A part of a stream, or one of a whole answer's content. */
 export type SdkPart = LanguageModelV4StreamPart | LanguageModelV4Content
 
@@ -83,6 +86,7 @@ export class SdkAnswer {
   #open(id: string, name: string, streamed: boolean): readonly AnswerEvent[] {
     if (this.#calls.has(id)) return []
     const index = this.#calls.size
+    if (index >= CALLS_MAX) throw new Error('the answer holds more tool calls than any answer has')
     this.#calls.set(id, { index, streamed, said: false })
     this.#said = true
     return [{ type: 'tool_call', choice: 0, index, id: id === '' ? toolCallId(this.#generationId, 0, index) : id, name }]
