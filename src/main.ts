@@ -5,6 +5,7 @@ import { pino } from 'pino'
 import { digestOf, generateKey, labelOf } from './access/api-key.ts'
 import { createApp, openCore, type App, type AppLog } from './app.ts'
 import { CatalogError } from './catalog/catalog-check.ts'
+import { missingSdkPackages } from './catalog/sdk-package.ts'
 import { runCommand } from './cli/run-command.ts'
 import { readConfig, withEnvFile, type Config } from './config.ts'
 import { newWrappingKey, parseWrappingKeys } from './ledger/seal.ts'
@@ -114,6 +115,8 @@ async function start(env: ReturnType<typeof environment>): Promise<number> {
   const app = await createApp({ config, version: version(), wrappingKeys: await wrappingKeys(config), env, log })
   const fresh = (await app.store.accounts.list({ query: null, limit: 1, offset: 0 })).total === 0
   if (path !== null) await applyFile(app, path)
+  const missing = missingSdkPackages(app.catalog.current().providers.values())
+  if (missing.length > 0) throw new StartError(missing.join('\n'))
   await tellCatalogue(app)
   const demoKey = fresh && path === null ? await createDemo(app) : null
   if (app.recovered > 0) process.stdout.write(`Gave back ${app.recovered} hold${app.recovered === 1 ? '' : 's'} of a process that had died\n`)

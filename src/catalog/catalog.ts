@@ -23,6 +23,8 @@ export interface Provider {
   readonly cancelStopsBilling: boolean
   readonly timeouts: ProviderTimeouts
   readonly dialect: Dialect
+  /** Of adapter `ai-sdk` alone. `factory` null = the one exported function that is named create…. */
+  readonly sdkPackage?: { readonly name: string; readonly factory: string | null }
 }
 
 /** One provider offering one model at one price. */

@@ -5,6 +5,7 @@ import { defined, FieldReader } from './field-reader.ts'
 import { ADAPTER_BASE_URLS } from './known-providers.ts'
 import { readModel } from './model-entry.ts'
 import type { PriceKey } from './price-keys.ts'
+import { readSdkPackage } from './sdk-package.ts'
 import { lineOf, readSource, sourceOfJson, type Problem, type SourceNode } from './source-tree.ts'
 import { forbiddenUpstream } from './upstream-address.ts'
 
@@ -21,6 +22,9 @@ export interface ProviderEntry {
   readonly timeouts?: Readonly<Partial<ProviderTimeouts>>
   /** For the adapter `openai` alone. */
   readonly dialect?: DialectEntry
+  /** Of adapter `ai-sdk` alone: the package to load, and the function of it that makes the provider. */
+  readonly package?: string
+  readonly factory?: string
 }
 
 export interface EndpointEntry {
@@ -228,8 +232,9 @@ function readProvider(reader: FieldReader, adapters: ReadonlySet<string>): Provi
     timeouts,
     dialect: quirks === null ? null : readDialect(quirks),
   })
+  const sdkPackage = readSdkPackage(reader, adapter)
   reader.done()
-  return { adapter, ...entry }
+  return { adapter, ...entry, ...sdkPackage }
 }
 
 function isHttpUrl(text: string): boolean {

@@ -76,6 +76,7 @@ function providerOf(slug: string, entry: ProviderEntry): Provider {
     cancelStopsBilling: entry.cancel_stops_billing ?? false,
     timeouts: Object.freeze({ ...TIMEOUTS, ...entry.timeouts }),
     dialect: dialectOf(entry.dialect),
+    ...(entry.package === undefined ? {} : { sdkPackage: Object.freeze({ name: entry.package, factory: entry.factory ?? null }) }),
   })
 }
 

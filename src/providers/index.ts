@@ -1,5 +1,6 @@
 import type { Clock } from '../lib/clock.ts'
 import type { Adapter, AdapterTable } from './adapter.ts'
+import { createAiSdk } from './ai-sdk/ai-sdk.ts'
 import { createAnthropic } from './anthropic/anthropic.ts'
 import { createBedrock } from './bedrock/bedrock.ts'
 import { createGemini } from './gemini/gemini.ts'
@@ -16,6 +17,7 @@ export function createAdapters({ clock }: { readonly clock: Clock }): { readonly
     createAnthropic(transport, now),
     createGemini(transport, now),
     createBedrock(transport, now),
+    createAiSdk(transport, now),
     createSandbox(clock),
   ]
   return { adapters: new Map(adapters.map((adapter) => [adapter.name, adapter])), close: () => transport.close() }

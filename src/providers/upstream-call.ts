@@ -63,6 +63,11 @@ export class UpstreamCall implements RunningCall {
     else this.#inflated.resume()
   }
 
+  /** For a reader that learns of progress later than its bytes come. */
+  progressed(): void {
+    this.#exchange.progressed()
+  }
+
   get #ok(): boolean {
     return this.#status >= 200 && this.#status < 300
   }

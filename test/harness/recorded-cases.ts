@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { chat, type FoldedAnswer } from './chat-fold.ts'
-import { startReplayUpstream, type RecordedCase, type Replay } from './replay.ts'
+import { startReplayUpstream, type ExpectedChoice, type RecordedCase, type Replay } from './replay.ts'
 import { startTollgate, type Tollgate } from './server.ts'
 
 /** Long enough that the recorded usage (up to 14,640 input tokens) is plausible for it. */
@@ -23,10 +23,28 @@ export interface ProtocolUnderTest {
   readonly providerFields?: string
   /** Cases that cannot pass, each with the reason; it is printed, and the case must still not hang or crash. */
   readonly excused?: Readonly<Record<string, string>>
+  /** Only cases whose name begins so. */
+  readonly prefix?: string
+  /** What comes instead of a recorded field where a library between makes another of it, each with the reason; it is asserted like the rest. */
+  readonly deviations?: Readonly<Record<string, Deviation>>
+}
+
+export interface Deviation {
+  readonly reason: string
+  /** Fields of every choice. */
+  readonly choice?: Partial<ExpectedChoice>
+  readonly usage?: RecordedCase['meta']['expected']['usage']
+}
+
+function deviating(recorded: RecordedCase, { choice = {}, usage }: Deviation): RecordedCase {
+  const { meta } = recorded
+  const { expected } = meta
+  const choices = expected.choices?.map((recordedChoice) => ({ ...recordedChoice, ...choice })) ?? []
+  return { ...recorded, meta: { ...meta, expected: { ...expected, choices, ...(usage === undefined ? {} : { usage }) } } }
 }
 
 /** Registers a test for every recorded chat case of a protocol: whole, in pieces and in other spellings, through a running server, with exact charges. */
-export async function testRecordedChatCases({ protocol, adapter, framing, providerFields = '', excused = {} }: ProtocolUnderTest): Promise<void> {
+export async function testRecordedChatCases({ protocol, adapter, framing, providerFields = '', excused = {}, prefix = '', deviations = {} }: ProtocolUnderTest): Promise<void> {
   let replay: Replay
   let tollgate: Tollgate
   let key: string
@@ -69,14 +87,17 @@ models:
   }
 
   const listing = await startReplayUpstream()
-  const recordedCases = listing.cases.filter(({ name, meta }) => meta.protocol === protocol && name.split('/')[1] === 'chat')
+  const recordedCases = listing.cases.filter(({ name, meta }) => meta.protocol === protocol && name.startsWith(prefix) && name.split('/')[1] === 'chat')
   await listing.close()
   const register = (recorded: RecordedCase, variants: readonly Readonly<Record<string, string | number>>[]): void => {
     const reason = excused[recorded.name]
-    test(reason === undefined ? recorded.name : `${recorded.name} (excused: ${reason})`, async () => {
+    const deviation = deviations[recorded.name]
+    const wanted = deviation === undefined ? recorded : deviating(recorded, deviation)
+    const note = [...(reason === undefined ? [] : [`excused: ${reason}`]), ...(deviation === undefined ? [] : [`deviates: ${deviation.reason}`])].join('; ')
+    test(note === '' ? recorded.name : `${recorded.name} (${note})`, async () => {
       for (const opts of variants) {
         const answer = await ask(recorded, opts)
-        if (reason === undefined) check(recorded, answer, `${recorded.name} ${JSON.stringify(opts)}`)
+        if (reason === undefined) check(wanted, answer, `${recorded.name} ${JSON.stringify(opts)}`)
       }
     })
   }

@@ -1,0 +1,44 @@
+import type { Provider } from './catalog.ts'
+import type { ProviderEntry } from './document.ts'
+import type { FieldReader } from './field-reader.ts'
+
+/** The adapter whose rows name the package that speaks for them. */
+export const SDK_ADAPTER = 'ai-sdk'
+/** A package of another scope could be anybody's code, run with the operator's keys. */
+const PACKAGE = /^@ai-sdk\/[a-z0-9][a-z0-9-]{0,63}$/
+const FACTORY = /^create[A-Za-z0-9]{1,63}$/
+
+/** `package` and `factory` of a provider's entry, which belong to one adapter alone. */
+export function readSdkPackage(reader: FieldReader, adapter: string): Pick<ProviderEntry, 'package' | 'factory'> {
+  const name = reader.text('package')
+  const factory = reader.text('factory')
+  if (adapter !== SDK_ADAPTER) {
+    for (const key of ['package', 'factory']) if (reader.has(key)) reader.problem(key, `belongs to adapter ${SDK_ADAPTER} alone`)
+    return {}
+  }
+  const problem = name === null ? 'is required: the @ai-sdk package to load' : sdkPackageProblem(name)
+  if (problem !== null) reader.problem('package', problem)
+  if (factory !== null && !FACTORY.test(factory)) reader.problem('factory', `must be the name of an exported function such as createMistral, got '${factory}'`)
+  return { ...(name === null ? {} : { package: name }), ...(factory === null ? {} : { factory }) }
+}
+
+/** Why a package cannot speak for a provider; null = it can. Looks where it stands and loads nothing of it. */
+function sdkPackageProblem(name: string): string | null {
+  if (!PACKAGE.test(name)) return `must be a package of the AI SDK, @ai-sdk/<name>; no other is loaded, got '${name}'`
+  try {
+    import.meta.resolve(name)
+    return null
+  } catch {
+    return `${name} is not installed; run in Tollgate's folder: npm install ${name}`
+  }
+}
+
+/** A line for every provider whose package is gone since its row was taken. */
+export function missingSdkPackages(providers: Iterable<Provider>): readonly string[] {
+  const lines: string[] = []
+  for (const { slug, sdkPackage } of providers) {
+    const problem = sdkPackage === undefined ? null : sdkPackageProblem(sdkPackage.name)
+    if (problem !== null) lines.push(`providers.${slug}.package: ${problem}`)
+  }
+  return lines
+}

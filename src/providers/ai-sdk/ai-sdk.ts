@@ -1,0 +1,16 @@
+import { SDK_ADAPTER } from '../../catalog/sdk-package.ts'
+import type { Adapter } from '../adapter.ts'
+import type { Transport } from '../transport.ts'
+import { SDK_PARAMETERS } from './call-options.ts'
+import { SdkCall } from './sdk-call.ts'
+import { SdkPackages } from './sdk-packages.ts'
+
+/** Providers without an adapter of their own, through the packages of the Vercel AI SDK: the row of the catalogue names the package. */
+export function createAiSdk(transport: Transport, now: () => number): Adapter {
+  const packages = new SdkPackages()
+  return {
+    name: SDK_ADAPTER,
+    supportedParameters: SDK_PARAMETERS,
+    chat: (call, sink) => new SdkCall({ packages, transport, now }, call, sink),
+  }
+}

@@ -1,0 +1,125 @@
+import type { LanguageModelV4Content, LanguageModelV4File, LanguageModelV4FinishReason, LanguageModelV4Source, LanguageModelV4StreamPart, LanguageModelV4ToolCall } from '@ai-sdk/provider'
+import type { AnswerEvent } from '../../kinds/answer-event.ts'
+import type { FinishReason } from '../../kinds/chat-answer.ts'
+import { toolCallId } from '../tool-call-id.ts'
+import { sdkUsage } from './sdk-usage.ts'
+
+/** Far beyond any honest answer; it bounds what a broken upstream can make us keep. */
+const CALLS_MAX = 256
+
+/** A part of a stream, or one of a whole answer's content. */
+export type SdkPart = LanguageModelV4StreamPart | LanguageModelV4Content
+
+interface OpenCall {
+  readonly index: number
+  /** false: the deltas are not the arguments' own text, which comes with the whole call. */
+  readonly streamed: boolean
+  said: boolean
+}
+
+const FINISHES: Readonly<Record<LanguageModelV4FinishReason['unified'], FinishReason | null>> = {
+  stop: 'stop', length: 'length', 'content-filter': 'content_filter', 'tool-calls': 'tool_calls', error: 'error', interrupted: null, other: null,
+}
+
+/** Turns a package's parts into events. Calls that the provider runs itself are not the client's, and are left out with their results. */
+export class SdkAnswer {
+  readonly #generationId: string
+  readonly #showsReasoning: boolean
+  /** By the package's id. */
+  readonly #calls = new Map<string, OpenCall>()
+  #said = false
+
+  constructor(generationId: string, showsReasoning: boolean) {
+    this.#generationId = generationId
+    this.#showsReasoning = showsReasoning
+  }
+
+  read(part: SdkPart): readonly AnswerEvent[] {
+    switch (part.type) {
+      case 'text':
+        return this.#text('text', part.text)
+      case 'text-delta':
+        return this.#text('text', part.delta)
+      case 'reasoning':
+        return this.#text('reasoning', part.text)
+      case 'reasoning-delta':
+        return this.#text('reasoning', part.delta)
+      case 'tool-input-start':
+        return part.providerExecuted === true ? [] : this.#open(part.id, part.toolName, part.inputEncoding !== 'text')
+      case 'tool-input-delta':
+        return this.#arguments(part.id, part.delta)
+      case 'tool-call':
+        return part.providerExecuted === true ? [] : this.#call(part)
+      case 'file':
+        return this.#file(part)
+      case 'source':
+        return sourceEvents(part)
+      case 'response-metadata':
+        return [{ type: 'origin', upstreamId: part.id ?? null, systemFingerprint: null }]
+      case 'finish':
+        return this.finish(part.finishReason, part.usage)
+      default:
+        // Marks of blocks, pings and what only the provider's own clients know; a newer package may know more.
+        return []
+    }
+  }
+
+  /** The end of an answer. The provider's word decides where the package has none of its own for it. */
+  finish(reason: LanguageModelV4FinishReason, rawUsage: unknown): readonly AnswerEvent[] {
+    const unified = FINISHES[reason.unified] ?? null
+    const finish = this.#calls.size > 0 && unified !== null && unified !== 'length' ? 'tool_calls' : unified
+    const usage = sdkUsage(rawUsage)
+    return [
+      // An answer that says nothing is the empty text.
+      ...(this.#said ? [] : [{ type: 'text', choice: 0, text: '' } as const]),
+      { type: 'finish', choice: 0, native: reason.raw ?? null, ...(finish === null ? {} : { finish }) },
+      ...(usage === null ? [] : [{ type: 'usage', usage } as const]),
+    ]
+  }
+
+  #text(type: 'text' | 'reasoning', text: string): readonly AnswerEvent[] {
+    if (text === '' || (type === 'reasoning' && !this.#showsReasoning)) return []
+    this.#said = true
+    return [{ type, choice: 0, text }]
+  }
+
+  #open(id: string, name: string, streamed: boolean): readonly AnswerEvent[] {
+    if (this.#calls.has(id)) return []
+    const index = this.#calls.size
+    if (index >= CALLS_MAX) throw new Error('the answer holds more tool calls than any answer has')
+    this.#calls.set(id, { index, streamed, said: false })
+    this.#said = true
+    return [{ type: 'tool_call', choice: 0, index, id: id === '' ? toolCallId(this.#generationId, 0, index) : id, name }]
+  }
+
+  #arguments(id: string, text: string): readonly AnswerEvent[] {
+    const call = this.#calls.get(id)
+    if (call === undefined || !call.streamed || text === '') return []
+    call.said = true
+    return [{ type: 'tool_arguments', choice: 0, index: call.index, text }]
+  }
+
+  /** A whole call: said already where it was streamed. */
+  #call({ toolCallId: id, toolName, input }: LanguageModelV4ToolCall): readonly AnswerEvent[] {
+    const opened = this.#open(id, toolName, true)
+    const call = this.#calls.get(id)
+    if (call === undefined || call.said || input === '') return opened
+    call.said = true
+    return [...opened, { type: 'tool_arguments', choice: 0, index: call.index, text: input }]
+  }
+
+  /** Images alone: a chat answer has no place for other files. */
+  #file({ mediaType, data }: LanguageModelV4File): readonly AnswerEvent[] {
+    if (!mediaType.startsWith('image/')) return []
+    this.#said = true
+    const url = data.type === 'url' ? data.url.href : `data:${mediaType};base64,${typeof data.data === 'string' ? data.data : Buffer.from(data.data).toString('base64')}`
+    return [{ type: 'extra', choice: 0, field: 'images', value: [{ type: 'image_url', image_url: { url } }] }]
+  }
+}
+
+/** Only what has an address can be cited; the package does not say where in the text it belongs. */
+function sourceEvents(source: LanguageModelV4Source): readonly AnswerEvent[] {
+  if (source.sourceType !== 'url') return []
+  const citation = { url: source.url, title: source.title ?? '', start_index: 0, end_index: 0 }
+  return [{ type: 'extra', choice: 0, field: 'annotations', value: [{ type: 'url_citation', url_citation: citation }] }]
+}

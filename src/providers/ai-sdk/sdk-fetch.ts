@@ -1,0 +1,151 @@
+import type { AttemptFailure, ChatCall } from '../adapter.ts'
+import { objectOf, parseJson } from '../raw-json.ts'
+import { failure, type ExchangeRequest, type Transport } from '../transport.ts'
+import { UpstreamCall, type AnswerReader, type StreamProgress } from '../upstream-call.ts'
+import { eventFailure, upstreamFailure } from '../upstream-error.ts'
+
+/** Bytes of a stream without a part that the package makes of them: a line longer than any honest one (reliability.md F25). */
+const UNREAD_BYTES_MAX = 1_048_576
+/** Bytes that wait for the package before the socket is paused. */
+const WAITING_BYTES = 65_536
+const TAIL_BYTES = 32
+const DONE = /(?:^|[\r\n])data: ?\[DONE\]\s*$/
+/** Ends a last event whose blank line is missing; other framings pass over it. */
+const BLANK_LINE = Buffer.from('\n\n')
+
+export interface SdkFetchPorts {
+  readonly transport: Transport
+  readonly now: () => number
+}
+
+export interface SdkFetchEvents {
+  /** The provider answered 200 with headers. */
+  headers(): void
+  /** The provider failed in a way that the package need not explain: nothing of it reaches the package but an error. */
+  failed(found: AttemptFailure): void
+}
+
+/**
+ * The `fetch` that a package is given for one call. Its request goes through our transport, so that the provider's limits hold
+ * and nothing is followed, inflated or kept without a bound; an error status is read here and not by the package.
+ */
+export class SdkFetch {
+  readonly #ports: SdkFetchPorts
+  readonly #call: ChatCall
+  readonly #events: SdkFetchEvents
+  #upstream: UpstreamCall | null = null
+  #answer: PromiseWithResolvers<Response> | null = null
+  #body: ReadableStreamDefaultController<Uint8Array> | null = null
+  #unreadBytes = 0
+  #tail: Buffer = Buffer.alloc(0)
+
+  constructor(ports: SdkFetchPorts, call: ChatCall, events: SdkFetchEvents) {
+    this.#ports = ports
+    this.#call = call
+    this.#events = events
+  }
+
+  get started(): boolean {
+    return this.#upstream !== null
+  }
+
+  readonly fetch = (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
+    const request = this.#request(input, init)
+    if (typeof request === 'string') return Promise.reject(new TypeError(request))
+    const answer = Promise.withResolvers<Response>()
+    this.#answer = answer
+    this.#upstream = new UpstreamCall(this.#ports.transport, request, this.#reader(answer), {
+      headers: () => this.#events.headers(),
+      push: () => true,
+      end: () => this.#ended(),
+      fail: (found) => {
+        this.#events.failed(found)
+        this.#break(found.detail)
+      },
+    })
+    return answer.promise
+  }
+
+  /** The package made something of what it has read. */
+  progressed(): void {
+    this.#unreadBytes = 0
+    this.#upstream?.progressed()
+  }
+
+  cancel(): void {
+    this.#upstream?.cancel()
+    this.#break('cancelled')
+  }
+
+  /** What the package may ask for, or why not. */
+  #request(input: string | URL | Request, init: RequestInit | undefined): ExchangeRequest | string {
+    const { provider } = this.#call.endpoint
+    if (this.#upstream !== null) return 'a call is one request'
+    if (input instanceof Request || init?.method !== 'POST' || typeof init.body !== 'string') return 'a call is a POST of a text'
+    const url = new URL(input)
+    // The key goes to the address that the operator gave it for, whatever the package thinks.
+    if (url.origin !== new URL(provider.baseUrl).origin) return "the package left the provider's base_url"
+    return {
+      provider: { ...provider, baseUrl: url.origin },
+      path: url.pathname + url.search,
+      body: Buffer.from(init.body),
+      headers: Object.fromEntries(new Headers(init.headers)),
+      streaming: this.#call.request.stream,
+    }
+  }
+
+  #reader(answer: PromiseWithResolvers<Response>): AnswerReader {
+    const { request, endpoint } = this.#call
+    return {
+      stream: request.stream ? { push: (bytes) => this.#push(bytes, answer), end: () => (this.#body === null ? failure('garbage', null, 'the stream is empty') : null) } : null,
+      whole: (bytes) => {
+        const body = parseJson(bytes)
+        const error = objectOf(body)?.['error'] ?? null
+        if (error !== null) return eventFailure(error)
+        if (body === undefined || request.stream) return failure('garbage', null, `${request.stream ? 'no stream' : 'no JSON'} from ${endpoint.id}: ${bytes.subarray(0, 200).toString('utf8')}`)
+        answer.resolve(new Response(new Uint8Array(bytes), { headers: { 'content-type': 'application/json' } }))
+        return null
+      },
+      error: (status, body, headers) => upstreamFailure(status, parseJson(body), headers, this.#ports.now()),
+    }
+  }
+
+  #push(bytes: Buffer, answer: PromiseWithResolvers<Response>): StreamProgress {
+    if (this.#body === null) this.#open(answer)
+    this.#body?.enqueue(bytes)
+    this.#unreadBytes += bytes.length
+    this.#tail = Buffer.concat([this.#tail.subarray(-TAIL_BYTES), bytes.subarray(-TAIL_BYTES)])
+    return {
+      failure: this.#unreadBytes > UNREAD_BYTES_MAX ? failure('too_large', null, 'an event of the stream is longer than 1 MiB') : null,
+      flowing: (this.#body?.desiredSize ?? 0) > 0,
+      // Said by the call, once the package has made a part of it.
+      progressed: false,
+      done: DONE.test(this.#tail.toString('latin1')),
+    }
+  }
+
+  #open(answer: PromiseWithResolvers<Response>): void {
+    const stream = new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          this.#body = controller
+        },
+        pull: () => this.#upstream?.resume(),
+      },
+      new ByteLengthQueuingStrategy({ highWaterMark: WAITING_BYTES }),
+    )
+    answer.resolve(new Response(stream, { headers: { 'content-type': 'text/event-stream' } }))
+  }
+
+  #ended(): void {
+    this.#body?.enqueue(BLANK_LINE)
+    this.#body?.close()
+    this.#body = null
+  }
+
+  #break(detail: string): void {
+    this.#answer?.reject(new Error(detail))
+    this.#body?.error(new Error(detail))
+    this.#body = null
+  }
+}

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { parseDocumentText } from '../../src/catalog/document.ts'
+import { openStore } from '../../src/store/open.ts'
+import { chat } from '../harness/chat-fold.ts'
+import { startReplayUpstream, type Replay } from '../harness/replay.ts'
+import { startTollgate } from '../harness/server.ts'
+
+const BIN = join(import.meta.dirname, '../../bin/tollgate.js')
+const INSTALL = /providers\.long\.package: @ai-sdk\/not-there is not installed; run in Tollgate's folder: npm install @ai-sdk\/not-there$/m
+/** Writes a line for every module of a package that the process loads. */
+const TELLS_LOADS = `import { registerHooks } from 'node:module'
+registerHooks({ load(url, context, next) { const found = /node_modules\\/(@ai-sdk\\/[a-z-]+)/.exec(url); if (found) process.stderr.write('LOADED ' + found[1] + '\\n'); return next(url, context) } })`
+
+let replay: Replay
+let directory: string
+
+before(async () => {
+  replay = await startReplayUpstream()
+  directory = mkdtempSync(join(tmpdir(), 'tollgate-sdk-'))
+})
+
+after(async () => {
+  await replay.close()
+  rmSync(directory, { recursive: true, force: true })
+})
+
+function catalogue(fields: string): string {
+  return `
+providers:
+  long: { adapter: ai-sdk, base_url: ${replay.url}/case/mistral/chat/mistralai-chat-with-cache-tokens, api_key: upstream-canary-key${fields} }
+models:
+  - { id: test/long, type: chat, context_length: 100000, endpoints: [{ provider: long, model: m, price: { currency: RUB, prompt: 1, completion: 1 } }] }
+`
+}
+
+function check(fields: string): { readonly status: number | null; readonly stderr: string } {
+  const file = join(directory, 'tollgate.yaml')
+  writeFileSync(file, catalogue(fields))
+  const { status, stderr } = spawnSync(process.execPath, [BIN, 'check', file], { cwd: directory, encoding: 'utf8' })
+  return { status, stderr }
+}
+
+test('check: a package that is not installed is one line with the command that installs it, exit 2', () => {
+  const { status, stderr } = check(', package: "@ai-sdk/not-there"')
+  assert.equal(status, 2)
+  assert.match(stderr.trim(), INSTALL)
+  assert.equal(stderr.trim().split('\n').length, 1, stderr)
+})
+
+for (const [what, fields, message] of [
+  ['no package', '', /package: is required/],
+  ['a package of another scope', ', package: left-pad', /package: must be a package of the AI SDK, @ai-sdk\/<name>; no other is loaded, got 'left-pad'/],
+  ['a way out of the scope', ', package: "@ai-sdk/../undici"', /package: must be a package of the AI SDK/],
+  ['a factory that is no name', ', package: "@ai-sdk/mistral", factory: "not a name"', /factory: must be the name of an exported function/],
+] as const) {
+  test(`check: ${what} is refused`, () => {
+    const { status, stderr } = check(fields)
+    assert.equal(status, 2)
+    assert.match(stderr, message)
+  })
+}
+
+test('check: package and factory belong to this adapter alone', () => {
+  const file = join(directory, 'other.yaml')
+  writeFileSync(file, 'providers:\n  p: { adapter: openai, package: "@ai-sdk/mistral", factory: createMistral }\n')
+  const { status, stderr } = spawnSync(process.execPath, [BIN, 'check', file], { cwd: directory, encoding: 'utf8' })
+  assert.equal(status, 2)
+  assert.match(stderr, /package: belongs to adapter ai-sdk alone/)
+  assert.match(stderr, /factory: belongs to adapter ai-sdk alone/)
+})
+
+test('check: the catalogues of docs/providers.md have no fault', () => {
+  const page = readFileSync(join(import.meta.dirname, '../../docs/providers.md'), 'utf8')
+  const blocks = [...page.matchAll(/^```yaml\n([\s\S]*?)^```/gm)].map(([, text = '']) => text)
+  assert.equal(blocks.length, 2)
+  for (const text of blocks) {
+    const { problems } = parseDocumentText(text, { adapters: new Set(['openai', 'ai-sdk']), env: { FIREWORKS_API_KEY: 'k', MISTRAL_API_KEY: 'k' } })
+    assert.deepEqual(problems, [])
+  }
+})
+
+test('PUT of a provider: the same sentence as 400, and a good row is shown with its package', async () => {
+  const tollgate = await startTollgate({ env: { ALLOW_PRIVATE_UPSTREAMS: 'true' } })
+  try {
+    const row = { adapter: 'ai-sdk', base_url: 'http://127.0.0.1:9', api_key: 'upstream-canary-key' }
+    const refused = await tollgate.admin('PUT', '/admin/v1/providers/long', { ...row, package: '@ai-sdk/not-there' })
+    assert.equal(refused.status, 400, refused.text)
+    assert.match(refused.body.error.message, /npm install @ai-sdk\/not-there/)
+    const taken = await tollgate.admin('PUT', '/admin/v1/providers/long', { ...row, package: '@ai-sdk/mistral', factory: 'createMistral' })
+    assert.equal(taken.status, 201, taken.text)
+    assert.equal(taken.body.package, '@ai-sdk/mistral')
+    assert.equal(taken.body.factory, 'createMistral')
+  } finally {
+    await tollgate.stop()
+  }
+})
+
+test('start: a file that names a package which is not installed stops it with that sentence', async () => {
+  await assert.rejects(startTollgate({ catalog: catalogue(', package: "@ai-sdk/not-there"') }), (thrown: Error) => /ended with 2/.test(thrown.message) && INSTALL.test(thrown.message))
+})
+
+test('start: so does a stored catalogue whose package has gone since', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-sdk-data-'))
+  try {
+    const tollgate = await startTollgate({ dataDir, catalog: catalogue(', package: "@ai-sdk/mistral"') })
+    await tollgate.stop()
+    const store = await openStore({ dataDir, databaseUrl: null })
+    const latest = await store.catalogs.latest()
+    assert.ok(latest)
+    await store.catalogs.append({ ...latest, document: latest.document.replaceAll('@ai-sdk/mistral', '@ai-sdk/not-there'), atMs: Date.now() })
+    await store.close()
+    await assert.rejects(startTollgate({ dataDir }), (thrown: Error) => /ended with 2/.test(thrown.message) && INSTALL.test(thrown.message))
+  } finally {
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+})
+
+test('no package is loaded before a request goes to a row that names it, and then no other', async () => {
+  const env = { NODE_OPTIONS: `--import ${JSON.stringify(`data:text/javascript,${encodeURIComponent(TELLS_LOADS)}`)}` }
+  const tollgate = await startTollgate({ catalog: catalogue(', package: "@ai-sdk/mistral"'), env })
+  try {
+    const { key } = await tollgate.createAccount()
+    const ask = (model: string): ReturnType<typeof chat> => chat(tollgate.url, key, { model, max_tokens: 10, messages: [{ role: 'user', content: 'Hello' }] })
+    assert.equal((await ask('sandbox/chat')).status, 200)
+    assert.doesNotMatch(tollgate.errors(), /LOADED/)
+    assert.equal((await ask('test/long')).status, 200)
+    assert.match(tollgate.errors(), /LOADED @ai-sdk\/mistral/)
+    assert.doesNotMatch(tollgate.errors(), /LOADED @ai-sdk\/(?:cohere|groq)/)
+  } finally {
+    await tollgate.stop()
+  }
+})

@@ -1,0 +1,19 @@
+import { testRecordedChatCases, type Deviation } from '../harness/recorded-cases.ts'
+
+const NO_ARGUMENTS = '{}'
+
+/** What a package makes of a recorded field on its way to us. */
+const DEVIATIONS: Readonly<Record<string, Deviation>> = {
+  'cohere/chat/v-cohere-null-args': {
+    reason: 'the package reads null arguments as none, and writes them as {}',
+    choice: { tool_calls: [{ id: 'currentTime_tf4dywn8wgnk', name: 'currentTime', arguments: NO_ARGUMENTS }] },
+  },
+  'cohere/chat/v-cohere-empty-tool-call-stream': {
+    reason: 'the package writes empty arguments as {}',
+    choice: { tool_calls: [{ id: 'currentTime_y46ar19t5gvw', name: 'currentTime', arguments: NO_ARGUMENTS }] },
+  },
+}
+
+for (const [name, protocol] of [['mistral', 'openai-chat'], ['cohere', 'cohere-v2-chat'], ['groq', 'openai-chat']] as const) {
+  await testRecordedChatCases({ protocol, adapter: 'ai-sdk', framing: 'sse', prefix: `${name}/`, providerFields: `, package: "@ai-sdk/${name}"`, deviations: DEVIATIONS })
+}
