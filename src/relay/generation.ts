@@ -16,17 +16,14 @@ import type { Candidate, Plan } from '../plan/plan.ts'
 import { inputAtLeast, type TokenCounter } from '../plan/token-count.ts'
 import { boundUsage, countedReport } from '../plan/usage-bounds.ts'
 import type { AdapterTable, AnswerSink, AttemptFailure, RunningCall } from '../providers/adapter.ts'
-import { errorOfAttempts, isUnhealthy, mayFallBack, mayRotateKey, midStreamError, type FailedAttempt } from './attempt-error.ts'
+import { errorOfAttempts, midStreamError, type FailedAttempt } from './attempt-error.ts'
+import { AttemptQueue, type AttemptQueuePorts } from './attempt-queue.ts'
 import type { DrainSlots } from './drain-slots.ts'
-import type { EndpointHealthBook } from './endpoint-health.ts'
 import type { EventBuffer } from './event-buffer.ts'
-import type { KeyPools } from './key-pools.ts'
-import type { RetryBudget } from './retry-budget.ts'
 import type { Reader } from './reader.ts'
 import { TextCounter } from './text-counter.ts'
 import { recordOf, type Verdict } from './verdict.ts'
 
-const ATTEMPTS_MAX = 4
 const SILENCE_MS = 10_000
 const DRAIN_MS = 120_000
 const RETRY_MS_MIN = 50
@@ -36,13 +33,10 @@ const HEAD_BYTES_MAX = 65_536
 const KEEP_ALIVE = Buffer.from(': PROCESSING\n\n')
 
 /** What every generation works with; made once. */
-export interface GenerationPorts {
+export interface GenerationPorts extends AttemptQueuePorts {
   readonly ledger: Ledger
   readonly adapters: AdapterTable
   readonly clock: Clock
-  readonly health: EndpointHealthBook
-  readonly keyPools: KeyPools
-  readonly retries: RetryBudget
   /** Uniform in [0, 1). */
   readonly random: () => number
   readonly drains: DrainSlots
@@ -85,19 +79,11 @@ export class Generation {
   /** Resolves once, after the hold has ended; never rejects. */
   readonly done: Promise<GenerationResult>
   readonly #ports: GenerationPorts
-  readonly #failed: FailedAttempt[] = []
-  readonly #queue: Candidate[]
+  readonly #tries: AttemptQueue
   #resolve!: (result: GenerationResult) => void
   #state: 'running' | 'finishing' | 'done' = 'running'
-  #candidate: Candidate
   #identity: ChunkIdentity
   #call: RunningCall | null = null
-  #apiKey: string | null = null
-  #keysTried = 1
-  #isProbe = false
-  /** A slot of the retry budget is taken. */
-  #retrying = false
-  #attempts = 0
   #upstreamAnswered = false
   #upstreamId: string | null = null
   #output: TextCounter
@@ -117,13 +103,10 @@ export class Generation {
   #stopTimer: (() => void) | null = null
 
   constructor(ports: GenerationPorts, input: GenerationInput) {
-    const [first, ...rest] = input.plan.candidates
-    if (first === undefined) throw new Error('A plan has at least one candidate.')
     this.#ports = ports
     this.input = input
-    this.#candidate = first
-    this.#queue = rest
-    this.#identity = this.#identityOf(first)
+    this.#tries = new AttemptQueue(ports, input.plan.candidates)
+    this.#identity = this.#identityOf(this.#candidate)
     this.#output = this.#newCounter()
     this.#writer = new ChatWriter(this.#identity)
     this.#lastSentMs = ports.clock.monotonic()
@@ -136,12 +119,15 @@ export class Generation {
     return this.#state === 'done'
   }
 
+  get #candidate(): Candidate {
+    return this.#tries.candidate
+  }
+
   get identity(): ChunkIdentity {
     return this.#identity
   }
 
   start(): void {
-    this.#skipProbed()
     this.#attempt()
   }
 
@@ -221,25 +207,23 @@ export class Generation {
   }
 
   #attempt(): void {
+    const apiKey = this.#tries.begin()
     const { endpoint, sendMaxTokens } = this.#candidate
     const adapter = this.#ports.adapters.get(endpoint.provider.adapter)
     if (adapter === undefined) throw new Error(`The catalogue lets only known adapters through, got '${endpoint.provider.adapter}'.`)
-    this.#attempts += 1
     this.#upstreamAnswered = false
     const identity = this.#identityOf(this.#candidate)
     this.#identity = identity
     this.#writer = new ChatWriter(identity)
     this.#end = new AnswerEnd()
     const { request, generationId } = this.input
-    const apiKey = this.#ports.keyPools.pick(endpoint.provider)
-    this.#apiKey = apiKey
     const splice = request.stream ? (field: 'content' | 'reasoning') => textAround(identity, field) : null
-    this.#call = adapter.chat({ endpoint, apiKey, request, sendMaxTokens, generationId, splice }, this.#sinkOf(this.#attempts))
+    this.#call = adapter.chat({ endpoint, apiKey, request, sendMaxTokens, generationId, splice }, this.#sinkOf(this.#tries.attempts))
   }
 
   /** What a later attempt has overtaken is not heard any more. */
   #sinkOf(attempt: number): AnswerSink {
-    const current = (): boolean => attempt === this.#attempts && this.#state === 'running'
+    const current = (): boolean => attempt === this.#tries.attempts && this.#state === 'running'
     return {
       headers: () => {
         if (current()) this.#upstreamAnswered = true
@@ -300,19 +284,15 @@ export class Generation {
 
   #attemptFailed(failure: AttemptFailure | 'empty'): void {
     this.#call = null
-    const { model, endpoint } = this.#candidate
-    const attempt: FailedAttempt = { failure, providerName: endpoint.provider.name, modelId: model.id }
-    this.#failed.push(attempt)
-    if (isUnhealthy(attempt)) this.#ports.health.failed(endpoint.id)
-    else this.#releaseProbe()
-    if (failure !== 'empty' && mayRotateKey(attempt)) this.#ports.keyPools.failed(endpoint.provider, this.#apiKey, failure)
+    const { endpoint } = this.#candidate
+    const attempt = this.#tries.fail(failure)
     if (this.#contentSent) {
       void this.#brokeMidStream(attempt)
       return
     }
-    const next = this.#nextCandidate(attempt)
+    const next = this.#tries.next(attempt)
     if (next === null || this.#clientGone) {
-      void this.#finishFree(errorOfAttempts(this.#failed))
+      void this.#finishFree(errorOfAttempts(this.#tries.failed))
       return
     }
     this.#head = []
@@ -325,43 +305,6 @@ export class Generation {
       this.#stopTimer = null
       if (this.#state === 'running') this.#attempt()
     })
-  }
-
-  /** What to try after a failed attempt; takes a slot of the retry budget. */
-  #nextCandidate(attempt: FailedAttempt): Candidate | null {
-    if (!mayFallBack(attempt) || this.#attempts >= ATTEMPTS_MAX) return null
-    const { provider } = this.#candidate.endpoint
-    const rotates = mayRotateKey(attempt) && this.#keysTried < provider.apiKeys.length && this.#ports.keyPools.hasFree(provider)
-    if (!rotates && this.#queue.length === 0) return null
-    if (!this.#retrying && !this.#ports.retries.claim()) return null
-    this.#retrying = true
-    if (rotates) {
-      this.#keysTried += 1
-      return this.#candidate
-    }
-    this.#keysTried = 1
-    const next = this.#queue.shift()
-    if (next === undefined) return null
-    this.#candidate = next
-    this.#skipProbed()
-    return this.#candidate
-  }
-
-  /** Passes over endpoints that another request is just trying out, as long as there is one after them. */
-  #skipProbed(): void {
-    for (;;) {
-      const leave = this.#ports.health.begin(this.#candidate.endpoint.id)
-      this.#isProbe = leave === 'probe'
-      if (leave !== 'no') return
-      const next = this.#queue.shift()
-      if (next === undefined) return
-      this.#candidate = next
-    }
-  }
-
-  #releaseProbe(): void {
-    if (this.#isProbe) this.#ports.health.released(this.#candidate.endpoint.id)
-    this.#isProbe = false
   }
 
   async #brokeMidStream(attempt: FailedAttempt): Promise<void> {
@@ -495,8 +438,7 @@ export class Generation {
     this.#stopTimer?.()
     this.#stopTimer = null
     if (this.#draining) this.#ports.drains.release(this.input.accountId)
-    if (this.#retrying) this.#ports.retries.release()
-    this.#releaseProbe()
+    this.#tries.release()
   }
 
   #endReader(tail: Buffer): void {
@@ -522,7 +464,7 @@ export class Generation {
     return recordOf(this.input, verdict, {
       candidate: this.#candidate,
       upstreamId: this.#upstreamId,
-      attempts: this.#attempts,
+      attempts: this.#tries.attempts,
       firstEventMs: this.#firstEventMs,
       endedMs: this.#ports.clock.monotonic(),
     })
