@@ -1,21 +1,6 @@
 import type { UsageReport } from '../kinds/chat-answer.ts'
-import { objectOf, type RawJson } from './raw-json.ts'
-
-/** Reads the numbers of a usage object and remembers whether one of them cannot be a count of tokens. */
-class TokenReader {
-  implausible = false
-
-  read(object: RawJson | null, ...names: readonly string[]): number {
-    for (const name of names) {
-      const value = object?.[name]
-      if (value === undefined || value === null) continue
-      if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && !Object.is(value, -0)) return value
-      this.implausible = true
-      return 0
-    }
-    return 0
-  }
-}
+import { objectOf } from './raw-json.ts'
+import { TokenReader } from './token-reader.ts'
 
 /** An object without any of them, such as `{}`, reports nothing: that is not the same as reporting zero. */
 const COUNTS = ['prompt_tokens', 'input_tokens', 'completion_tokens', 'output_tokens']
