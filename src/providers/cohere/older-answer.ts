@@ -14,7 +14,7 @@ export function isOlderAnswer(body: RawJson): boolean {
 
 /** A plain answer of the first protocol; null when it holds more calls than any answer has. */
 export function olderAnswer(body: RawJson, readCalls: ReadCalls): readonly AnswerEvent[] | null {
-  const end = olderEnd(body, readCalls)
+  const end = olderEnd(body, body['finish_reason'], readCalls)
   return end === null ? null : [...olderText(body), ...end]
 }
 
@@ -28,14 +28,14 @@ export function olderMessage(line: RawJson, readCalls: ReadCalls): readonly Answ
   if (line['event_type'] === 'text-generation') return olderText(line)
   if (!isOlderEnd(line)) return []
   const response = objectOf(line['response']) ?? {}
-  return olderEnd({ ...response, finish_reason: line['finish_reason'] ?? response['finish_reason'] }, readCalls)
+  return olderEnd(response, line['finish_reason'] ?? response['finish_reason'], readCalls)
 }
 
 function olderText({ text }: RawJson): readonly AnswerEvent[] {
   return typeof text === 'string' ? [{ type: 'text', choice: 0, text }] : []
 }
 
-function olderEnd(body: RawJson, readCalls: ReadCalls): readonly AnswerEvent[] | null {
+function olderEnd(body: RawJson, finishReason: unknown, readCalls: ReadCalls): readonly AnswerEvent[] | null {
   const calls = readCalls(olderCalls(body))
   if (calls === null) return null
   const usage = cohereUsage(body['meta'])
@@ -43,7 +43,7 @@ function olderEnd(body: RawJson, readCalls: ReadCalls): readonly AnswerEvent[] |
     { type: 'origin', upstreamId: textOf(body['response_id']) ?? textOf(body['generation_id']), systemFingerprint: null },
     ...calls,
     ...(usage === null ? [] : [{ type: 'usage' as const, usage }]),
-    cohereFinish(body['finish_reason']),
+    cohereFinish(finishReason),
   ]
 }
 

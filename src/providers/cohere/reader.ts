@@ -46,7 +46,7 @@ export class CohereReader implements NativeReader {
     if (data.equals(DONE)) return []
     const message = objectOf(parseJson(data))
     if (message === null) return failure('garbage', null, `not a JSON object: ${data.subarray(0, 200).toString('utf8')}`)
-    if (isError(message)) return eventFailure(message)
+    if (isError(message)) return eventFailure(message['error'] ?? message)
     this.#started = true
     if (message['event_type'] === undefined) return this.#step(message)
     this.#done = isOlderEnd(message)
@@ -61,14 +61,14 @@ export class CohereReader implements NativeReader {
   whole(body: unknown): Read {
     const answer = objectOf(body)
     if (answer === null) return failure('garbage', null, 'the answer is not a JSON object')
-    if (isError(answer)) return eventFailure(answer)
+    if (isError(answer)) return eventFailure(answer['error'] ?? answer)
     if (isOlderAnswer(answer)) return olderAnswer(answer, (calls) => this.#read(calls)) ?? tooManyCalls()
     const message = objectOf(answer['message'])
     if (message === null) return failure('garbage', null, 'the answer holds no message')
     const { content } = message
     const said = typeof content === 'string' ? this.#block({ text: content }) : listOf(content).flatMap((block) => this.#block(objectOf(block)))
     const planned = this.#planned(textOf(message['tool_plan']) ?? '')
-    const calls = this.#read(listOf(message['tool_calls']).map((call, index) => ({ ...objectOf(call), index })))
+    const calls = this.#read(listOf(message['tool_calls']).map(indexedCall))
     if (calls === null) return tooManyCalls()
     return [origin(answer), ...said, ...planned, ...calls, ...this.#end(answer)]
   }
@@ -87,12 +87,11 @@ export class CohereReader implements NativeReader {
       case 'content-delta':
         return [...this.#planned(), ...this.#block(objectOf(said?.['content']))]
       case 'tool-plan-delta':
-        this.#plan += textOf(said?.['tool_plan']) ?? ''
-        return this.#plan.length > PLAN_LENGTH_MAX ? failure('too_large', null, 'the plan of tool calls is longer than any honest one') : []
+        return this.#addToPlan(textOf(said?.['tool_plan']) ?? '')
       case 'tool-call-start':
       case 'tool-call-delta': {
         const planned = this.#planned()
-        const calls = this.#read([{ ...objectOf(said?.['tool_calls']), index: message['index'] }])
+        const calls = this.#read([indexedCall(said?.['tool_calls'], message['index'])])
         return calls === null ? tooManyCalls() : [...planned, ...calls]
       }
       case 'message-end': {
@@ -115,12 +114,16 @@ export class CohereReader implements NativeReader {
 
   #block(block: RawJson | null): readonly AnswerEvent[] {
     const text = textOf(block?.['text'])
-    const thinking = this.#hidesReasoning ? '' : (textOf(block?.['thinking']) ?? '')
-    if (text !== null || thinking !== '') this.#said = true
-    return [
-      ...(thinking === '' ? [] : [{ type: 'reasoning' as const, choice: 0, text: thinking }]),
-      ...(text === null ? [] : [{ type: 'text' as const, choice: 0, text }]),
-    ]
+    const thinking = textOf(block?.['thinking']) ?? ''
+    const shown = this.#hidesReasoning ? '' : thinking
+    if (text !== null || shown !== '') this.#said = true
+    return [...(thinking === '' ? [] : [reasoning(shown)]), ...(text === null ? [] : [{ type: 'text' as const, choice: 0, text }])]
+  }
+
+  #addToPlan(text: string): Read {
+    this.#plan += text
+    if (this.#plan.length > PLAN_LENGTH_MAX) return failure('too_large', null, 'the plan of tool calls is longer than any honest one')
+    return text === '' ? [] : [reasoning('')]
   }
 
   /** The plan is over as soon as something else is said. It goes out whole, so that a stream says what a plain answer does. */
@@ -140,8 +143,19 @@ export class CohereReader implements NativeReader {
   }
 }
 
+/** Plain answers count their calls by place, streams by the message's index. */
+function indexedCall(raw: unknown, index: unknown): RawJson {
+  const call = objectOf(raw)
+  return { index, id: call?.['id'], function: call?.['function'] }
+}
+
 function origin(message: RawJson): AnswerEvent {
   return { type: 'origin', upstreamId: textOf(message['id']), systemFingerprint: null }
+}
+
+/** An empty text shows nothing, but is progress. */
+function reasoning(text: string): AnswerEvent {
+  return { type: 'reasoning', choice: 0, text }
 }
 
 /** An error has a text where an answer has an object. */

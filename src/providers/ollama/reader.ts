@@ -62,13 +62,15 @@ export class OllamaReader implements NativeReader {
     if (error !== null) return eventFailure(error)
     const message = objectOf(line['message']) ?? { content: line['response'], thinking: line['thinking'] }
     const text = textOf(message['content']) ?? ''
-    const thinking = this.#view.hidesReasoning ? '' : (textOf(message['thinking']) ?? '')
+    const thinking = textOf(message['thinking']) ?? ''
+    // An empty text shows nothing, but is progress.
+    const shown = this.#view.hidesReasoning ? '' : thinking
     const calls = this.#toolCalls(message)
     if (calls === null) return failure('garbage', null, 'the answer holds more tool calls than any answer has')
     this.#started = true
-    this.#said ||= text !== '' || thinking !== '' || calls.length > 0
+    this.#said ||= text !== '' || shown !== '' || calls.length > 0
     return [
-      ...(thinking === '' ? [] : [{ type: 'reasoning' as const, choice: 0, text: thinking }]),
+      ...(thinking === '' ? [] : [{ type: 'reasoning' as const, choice: 0, text: shown }]),
       ...(text === '' ? [] : [{ type: 'text' as const, choice: 0, text }]),
       ...calls,
       ...(line['done'] === true ? this.#end(line) : []),
