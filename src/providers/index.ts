@@ -3,7 +3,9 @@ import type { Adapter, AdapterTable } from './adapter.ts'
 import { createAiSdk } from './ai-sdk/ai-sdk.ts'
 import { createAnthropic } from './anthropic/anthropic.ts'
 import { createBedrock } from './bedrock/bedrock.ts'
+import { createCohere } from './cohere/cohere.ts'
 import { createGemini } from './gemini/gemini.ts'
+import { createOllama } from './ollama/ollama.ts'
 import { createOpenai } from './openai.ts'
 import { createSandbox } from './sandbox.ts'
 import { createTransport } from './transport.ts'
@@ -16,7 +18,9 @@ export function createAdapters({ clock }: { readonly clock: Clock }): { readonly
     createOpenai(transport, now),
     createAnthropic(transport, now),
     createGemini(transport, now),
+    createCohere(transport, now),
     createBedrock(transport, now),
+    createOllama(transport, now),
     createAiSdk(transport, now),
     createSandbox(clock),
   ]

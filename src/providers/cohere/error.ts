@@ -1,0 +1,12 @@
+import type { AttemptFailure } from '../adapter.ts'
+import type { UpstreamHeaders } from '../transport.ts'
+import { upstreamFailure } from '../upstream-error.ts'
+
+/** Cohere's status for words that are on its deny-list. */
+const DENIED_WORDS = 498
+
+/** Errors are `{message}`, newer ones `{id, message}`. */
+export function cohereError(status: number, body: unknown, headers: UpstreamHeaders, nowMs: number): AttemptFailure {
+  if (status !== DENIED_WORDS) return upstreamFailure(status, body, headers, nowMs)
+  return { ...upstreamFailure(400, body, headers, nowMs), refusal: 'moderation' }
+}

@@ -1,0 +1,168 @@
+import type { AnswerEvent } from '../../kinds/answer-event.ts'
+import type { AttemptFailure } from '../adapter.ts'
+import type { NativeReader } from '../native.ts'
+import { listOf, objectOf, parseJson, textOf, type RawJson } from '../raw-json.ts'
+import { ToolCallDeltas } from '../tool-call-deltas.ts'
+import { failure, type UpstreamHeaders } from '../transport.ts'
+import { eventFailure } from '../upstream-error.ts'
+import { cohereError } from './error.ts'
+import { cohereFinish } from './finish.ts'
+import { isOlderAnswer, isOlderEnd, olderAnswer, olderMessage } from './older-answer.ts'
+import { toolPlanEvents } from './tool-plan.ts'
+import { cohereUsage } from './usage.ts'
+
+const DONE = Buffer.from('[DONE]')
+const PLAN_LENGTH_MAX = 1_048_576
+type Read = readonly AnswerEvent[] | AttemptFailure
+
+export interface CohereView {
+  readonly generationId: string
+  /** The client does not want to see thinking and plans. */
+  readonly hidesReasoning: boolean
+}
+
+/** Reads one answer of Cohere's: of the v2 chat protocol, or of the first one. */
+export class CohereReader implements NativeReader {
+  readonly #hidesReasoning: boolean
+  readonly #now: () => number
+  readonly #calls: ToolCallDeltas
+  #plan = ''
+  #started = false
+  #said = false
+  #done = false
+
+  constructor({ generationId, hidesReasoning }: CohereView, now: () => number) {
+    this.#hidesReasoning = hidesReasoning
+    this.#now = now
+    this.#calls = new ToolCallDeltas(generationId, 0)
+  }
+
+  get done(): boolean {
+    return this.#done
+  }
+
+  message(data: Buffer): Read {
+    // It follows the last message, and says nothing of an answer that has none.
+    if (data.equals(DONE)) return []
+    const message = objectOf(parseJson(data))
+    if (message === null) return failure('garbage', null, `not a JSON object: ${data.subarray(0, 200).toString('utf8')}`)
+    if (isError(message)) return eventFailure(message['error'] ?? message)
+    this.#started = true
+    if (message['event_type'] === undefined) return this.#step(message)
+    this.#done = isOlderEnd(message)
+    return olderMessage(message, (calls) => this.#read(calls)) ?? tooManyCalls()
+  }
+
+  ended(): AttemptFailure | null {
+    if (this.#done) return null
+    return failure(this.#started ? 'cut' : 'garbage', null, 'the stream ended without message-end')
+  }
+
+  whole(body: unknown): Read {
+    const answer = objectOf(body)
+    if (answer === null) return failure('garbage', null, 'the answer is not a JSON object')
+    if (isError(answer)) return eventFailure(answer['error'] ?? answer)
+    if (isOlderAnswer(answer)) return olderAnswer(answer, (calls) => this.#read(calls)) ?? tooManyCalls()
+    const message = objectOf(answer['message'])
+    if (message === null) return failure('garbage', null, 'the answer holds no message')
+    const { content } = message
+    const said = typeof content === 'string' ? this.#block({ text: content }) : listOf(content).flatMap((block) => this.#block(objectOf(block)))
+    const planned = this.#planned(textOf(message['tool_plan']) ?? '')
+    const calls = this.#read(listOf(message['tool_calls']).map(indexedCall))
+    if (calls === null) return tooManyCalls()
+    return [origin(answer), ...said, ...planned, ...calls, ...this.#end(answer)]
+  }
+
+  error(status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure {
+    return cohereError(status, body, headers, this.#now())
+  }
+
+  #step(message: RawJson): Read {
+    const delta = objectOf(message['delta'])
+    const said = objectOf(delta?.['message'])
+    switch (message['type']) {
+      case 'message-start':
+        return [origin(message)]
+      case 'content-start':
+      case 'content-delta':
+        return [...this.#planned(), ...this.#block(objectOf(said?.['content']))]
+      case 'tool-plan-delta':
+        return this.#addToPlan(textOf(said?.['tool_plan']) ?? '')
+      case 'tool-call-start':
+      case 'tool-call-delta': {
+        const planned = this.#planned()
+        const calls = this.#read([indexedCall(said?.['tool_calls'], message['index'])])
+        return calls === null ? tooManyCalls() : [...planned, ...calls]
+      }
+      case 'message-end': {
+        const error = textOf(delta?.['error']) ?? ''
+        if (error !== '') return eventFailure(error)
+        this.#done = true
+        return [...this.#planned(), ...this.#end(delta ?? {})]
+      }
+      default:
+        // Ends of blocks, citations, and what may be added: a citation names a tool's result, not an address that a client could follow.
+        return []
+    }
+  }
+
+  #read(calls: readonly RawJson[]): readonly AnswerEvent[] | null {
+    const events = this.#calls.read({ tool_calls: calls })
+    if (this.#calls.count > 0) this.#said = true
+    return events
+  }
+
+  #block(block: RawJson | null): readonly AnswerEvent[] {
+    const text = textOf(block?.['text'])
+    const thinking = textOf(block?.['thinking']) ?? ''
+    const shown = this.#hidesReasoning ? '' : thinking
+    if (text !== null || shown !== '') this.#said = true
+    return [...(thinking === '' ? [] : [reasoning(shown)]), ...(text === null ? [] : [{ type: 'text' as const, choice: 0, text }])]
+  }
+
+  #addToPlan(text: string): Read {
+    this.#plan += text
+    if (this.#plan.length > PLAN_LENGTH_MAX) return failure('too_large', null, 'the plan of tool calls is longer than any honest one')
+    return text === '' ? [] : [reasoning('')]
+  }
+
+  /** The plan is over as soon as something else is said. It goes out whole, so that a stream says what a plain answer does. */
+  #planned(plan = this.#plan): readonly AnswerEvent[] {
+    this.#plan = ''
+    return this.#hidesReasoning ? [] : toolPlanEvents(plan)
+  }
+
+  #end(end: RawJson): readonly AnswerEvent[] {
+    const usage = cohereUsage(end['usage'])
+    return [
+      // An answer that says nothing is the empty text.
+      ...(this.#said ? [] : [{ type: 'text' as const, choice: 0, text: '' }]),
+      ...(usage === null ? [] : [{ type: 'usage' as const, usage }]),
+      cohereFinish(end['finish_reason']),
+    ]
+  }
+}
+
+/** Plain answers count their calls by place, streams by the message's index. */
+function indexedCall(raw: unknown, index: unknown): RawJson {
+  const call = objectOf(raw)
+  return { index, id: call?.['id'], function: call?.['function'] }
+}
+
+function origin(message: RawJson): AnswerEvent {
+  return { type: 'origin', upstreamId: textOf(message['id']), systemFingerprint: null }
+}
+
+/** An empty text shows nothing, but is progress. */
+function reasoning(text: string): AnswerEvent {
+  return { type: 'reasoning', choice: 0, text }
+}
+
+/** An error has a text where an answer has an object. */
+function isError(message: RawJson): boolean {
+  return message['type'] === 'error' || (message['error'] ?? null) !== null || typeof message['message'] === 'string'
+}
+
+function tooManyCalls(): AttemptFailure {
+  return failure('garbage', null, 'the answer holds more tool calls than any answer has')
+}

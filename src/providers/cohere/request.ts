@@ -1,0 +1,80 @@
+import type { ChatRequest } from '../../kinds/chat-request.ts'
+import type { ChatCall } from '../adapter.ts'
+import { UnsendableError, type NativeRequest } from '../native.ts'
+import { objectOf } from '../raw-json.ts'
+import { reasoningWish } from '../reasoning-wish.ts'
+import { cohereMessages } from './messages.ts'
+import { toolFields } from './tools.ts'
+
+type Takes = (name: string) => boolean
+type Fields = Readonly<Record<string, unknown>>
+
+/** Share of max_tokens that each effort thinks with, as OpenRouter documents it. */
+const EFFORT_RATIOS: ReadonlyMap<string, number> = new Map([['max', 0.95], ['xhigh', 0.95], ['high', 0.8], ['medium', 0.5], ['low', 0.2], ['minimal', 0.1]])
+
+interface Sampling {
+  readonly ours: string
+  readonly theirs: string
+  /** Cohere's range is narrower than ours: what is outside means its end. */
+  readonly low: number
+  readonly high: number
+}
+
+const SAMPLING: readonly Sampling[] = [
+  { ours: 'temperature', theirs: 'temperature', low: 0, high: 1 },
+  { ours: 'top_p', theirs: 'p', low: 0.01, high: 0.99 },
+  { ours: 'frequency_penalty', theirs: 'frequency_penalty', low: 0, high: 1 },
+  { ours: 'presence_penalty', theirs: 'presence_penalty', low: 0, high: 1 },
+]
+const TOP_K_MAX = 500
+
+export function cohereRequest(call: ChatCall): NativeRequest {
+  return { path: '/v2/chat', body: bodyOf(call), headers: call.apiKey === null ? {} : { authorization: `Bearer ${call.apiKey}` } }
+}
+
+function bodyOf(call: ChatCall): Fields {
+  const { endpoint: { upstreamModel, supportedParameters }, request, sendMaxTokens } = call
+  if (request.n > 1) throw new UnsendableError('n: this provider gives one answer to a request')
+  const takes: Takes = (name) => supportedParameters === null || supportedParameters.includes(name)
+  return {
+    model: upstreamModel,
+    messages: cohereMessages(request.messages, supportedParameters !== null && supportedParameters.includes('reasoning')),
+    stream: request.stream,
+    ...(sendMaxTokens === null ? {} : { max_tokens: sendMaxTokens }),
+    ...(takes('tools') ? toolFields(request.tools, takes('tool_choice') ? request.toolChoice : null) : {}),
+    ...(takes('response_format') || takes('structured_outputs') ? formatFields(request.responseFormat) : {}),
+    ...samplingFields(request.parameters, takes),
+    ...(takes('reasoning') || takes('reasoning_effort') ? thinkingFields(call) : {}),
+  }
+}
+
+/** Cohere names one type of both formats; the schema has neither a name nor a strict mode, for it always is. */
+function formatFields(format: ChatRequest['responseFormat']): Fields {
+  if (format === null) return {}
+  const schema = objectOf(objectOf(format['json_schema'])?.['schema'])
+  return { response_format: { type: 'json_object', ...(schema === null ? {} : { json_schema: schema }) } }
+}
+
+function samplingFields(parameters: ChatRequest['parameters'], takes: Takes): Fields {
+  const fields: Record<string, unknown> = {}
+  for (const { ours, theirs, low, high } of SAMPLING) {
+    const value = parameters[ours]
+    if (typeof value === 'number' && takes(ours)) fields[theirs] = Math.min(high, Math.max(low, value))
+  }
+  const { top_k: topK, seed, stop } = parameters
+  if (typeof topK === 'number' && takes('top_k')) fields['k'] = Math.min(TOP_K_MAX, Math.round(topK))
+  // Any other seed would be refused, and no answer depends on having one.
+  if (Number.isSafeInteger(seed) && Number(seed) >= 0 && takes('seed')) fields['seed'] = seed
+  if (stop !== undefined && takes('stop')) fields['stop_sequences'] = Array.isArray(stop) ? stop : [stop]
+  return fields
+}
+
+function thinkingFields({ endpoint, request, sendMaxTokens }: ChatCall): Fields {
+  const { thinks, effort, budget } = reasoningWish(request.parameters)
+  if (thinks === null) return {}
+  if (!thinks) return { thinking: { type: 'disabled' } }
+  const maxTokens = sendMaxTokens ?? endpoint.maxCompletionTokens
+  const ratio = EFFORT_RATIOS.get(effort ?? '')
+  const tokens = budget ?? (ratio === undefined || maxTokens === null ? null : Math.max(1, Math.floor(maxTokens * ratio)))
+  return { thinking: { type: 'enabled', ...(tokens === null ? {} : { token_budget: tokens }) } }
+}

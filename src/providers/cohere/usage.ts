@@ -1,0 +1,31 @@
+import type { UsageReport } from '../../kinds/chat-answer.ts'
+import { objectOf, type RawJson } from '../raw-json.ts'
+import { TokenReader } from '../token-reader.ts'
+
+/**
+ * The `usage` of an answer, or the `meta` of an older one, as disjoint meters; null when it counts nothing. `tokens` is
+ * what the model read and wrote, cached and thinking tokens among them; `billed_units`, the smaller numbers that Cohere
+ * charges the operator for, stand in only where `tokens` is missing.
+ */
+export function cohereUsage(raw: unknown): UsageReport | null {
+  const usage = objectOf(raw)
+  const counts = [objectOf(usage?.['tokens']), objectOf(usage?.['billed_units'])].find((candidate) => candidate !== null && isCounted(candidate)) ?? null
+  if (counts === null) return null
+  const tokens = new TokenReader()
+  const prompt = tokens.read(counts, 'input_tokens')
+  const output = tokens.read(counts, 'output_tokens')
+  const cached = Math.min(prompt, tokens.read(usage, 'cached_tokens'))
+  return {
+    usage: { input: prompt - cached, output, ...(cached > 0 ? { cache_read: cached } : {}) },
+    inputTokens: prompt,
+    outputTokens: output,
+    cachedTokens: cached,
+    cacheWriteTokens: 0,
+    reasoningTokens: 0,
+    implausible: tokens.implausible,
+  }
+}
+
+function isCounted(counts: RawJson): boolean {
+  return ['input_tokens', 'output_tokens'].some((name) => (counts[name] ?? null) !== null)
+}

@@ -1,0 +1,26 @@
+import type { Adapter } from '../adapter.ts'
+import { createNative, type NativeProtocol } from '../native.ts'
+import { NdjsonDecoder } from '../ndjson-decoder.ts'
+import { reasoningWish } from '../reasoning-wish.ts'
+import type { Transport } from '../transport.ts'
+import { OLLAMA_PARAMETERS } from './parameters.ts'
+import { OllamaReader } from './reader.ts'
+import { ollamaRequest } from './request.ts'
+
+/**
+ * Ollama's own chat. `/api/generate` is not asked, because it takes a prompt where a conversation is given and no tools;
+ * its answers are read all the same.
+ */
+export function createOllama(transport: Transport, now: () => number): Adapter {
+  return createNative(ollamaProtocol(now), transport)
+}
+
+export function ollamaProtocol(now: () => number): NativeProtocol {
+  return {
+    name: 'ollama',
+    supportedParameters: OLLAMA_PARAMETERS,
+    request: ollamaRequest,
+    reader: ({ generationId, request }) => new OllamaReader({ generationId, hidesReasoning: reasoningWish(request.parameters).isHidden }, now),
+    decoder: ({ message }) => new NdjsonDecoder(message),
+  }
+}

@@ -1,0 +1,105 @@
+import type { AnswerEvent } from '../../kinds/answer-event.ts'
+import type { AttemptFailure } from '../adapter.ts'
+import type { NativeReader } from '../native.ts'
+import { readToolCall } from '../openai-delta.ts'
+import { listOf, objectOf, parseJson, textOf, type RawJson } from '../raw-json.ts'
+import { toolCallId } from '../tool-call-id.ts'
+import { failure, type UpstreamHeaders } from '../transport.ts'
+import { eventFailure, upstreamFailure } from '../upstream-error.ts'
+import { ollamaUsage } from './usage.ts'
+
+/** Far beyond any honest answer; it bounds what a broken upstream can make us keep. */
+const CALLS_MAX = 256
+type Read = readonly AnswerEvent[] | AttemptFailure
+
+export interface OllamaView {
+  readonly generationId: string
+  /** The client does not want to see thinking. */
+  readonly hidesReasoning: boolean
+}
+
+/** Reads one answer of Ollama's: of `/api/chat`, or of `/api/generate`, which has its text in `response`. A plain answer is a stream of one line. */
+export class OllamaReader implements NativeReader {
+  readonly #view: OllamaView
+  readonly #now: () => number
+  #callCount = 0
+  #started = false
+  #said = false
+  #done = false
+
+  constructor(view: OllamaView, now: () => number) {
+    this.#view = view
+    this.#now = now
+  }
+
+  get done(): boolean {
+    return this.#done
+  }
+
+  message(data: Buffer): Read {
+    const line = objectOf(parseJson(data))
+    return line === null ? failure('garbage', null, `not a JSON object: ${data.subarray(0, 200).toString('utf8')}`) : this.#read(line)
+  }
+
+  ended(): AttemptFailure | null {
+    if (this.#done) return null
+    return failure(this.#started ? 'cut' : 'garbage', null, 'the stream ended without a line that is done')
+  }
+
+  whole(body: unknown): Read {
+    const answer = objectOf(body)
+    if (answer === null) return failure('garbage', null, 'the answer is not a JSON object')
+    const read = this.#read(answer)
+    return 'reason' in read ? read : (this.ended() ?? read)
+  }
+
+  error(status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure {
+    return upstreamFailure(status, body, headers, this.#now())
+  }
+
+  #read(line: RawJson): Read {
+    const error = line['error'] ?? null
+    if (error !== null) return eventFailure(error)
+    const message = objectOf(line['message']) ?? { content: line['response'], thinking: line['thinking'] }
+    const text = textOf(message['content']) ?? ''
+    const thinking = textOf(message['thinking']) ?? ''
+    // An empty text shows nothing, but is progress.
+    const shown = this.#view.hidesReasoning ? '' : thinking
+    const calls = this.#toolCalls(message)
+    if (calls === null) return failure('garbage', null, 'the answer holds more tool calls than any answer has')
+    this.#started = true
+    this.#said ||= text !== '' || shown !== '' || calls.length > 0
+    return [
+      ...(thinking === '' ? [] : [{ type: 'reasoning' as const, choice: 0, text: shown }]),
+      ...(text === '' ? [] : [{ type: 'text' as const, choice: 0, text }]),
+      ...calls,
+      ...(line['done'] === true ? this.#end(line) : []),
+    ]
+  }
+
+  /** Each call comes whole, its arguments as an object; older versions give it no id. */
+  #toolCalls(message: RawJson): readonly AnswerEvent[] | null {
+    const events: AnswerEvent[] = []
+    for (const raw of listOf(message['tool_calls'])) {
+      const index = this.#callCount
+      const call = readToolCall(raw, toolCallId(this.#view.generationId, 0, index))
+      if (call === null) continue
+      this.#callCount += 1
+      if (this.#callCount > CALLS_MAX) return null
+      events.push({ type: 'tool_call', choice: 0, index, id: call.id, name: call.name })
+      if (call.arguments !== '') events.push({ type: 'tool_arguments', choice: 0, index, text: call.arguments })
+    }
+    return events
+  }
+
+  #end(line: RawJson): readonly AnswerEvent[] {
+    this.#done = true
+    const usage = ollamaUsage(line)
+    return [
+      // An answer that says nothing is the empty text.
+      ...(this.#said ? [] : [{ type: 'text' as const, choice: 0, text: '' }]),
+      ...(usage === null ? [] : [{ type: 'usage' as const, usage }]),
+      { type: 'finish', choice: 0, native: textOf(line['done_reason']) || null },
+    ]
+  }
+}

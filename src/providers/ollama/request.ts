@@ -1,0 +1,76 @@
+import type { ChatRequest, ChatTool } from '../../kinds/chat-request.ts'
+import type { ChatCall } from '../adapter.ts'
+import { UnsendableError, type NativeRequest } from '../native.ts'
+import { objectOf } from '../raw-json.ts'
+import { reasoningWish } from '../reasoning-wish.ts'
+import { ollamaMessages } from './messages.ts'
+
+type Takes = (name: string) => boolean
+type Fields = Readonly<Record<string, unknown>>
+
+/** Our names of what goes into `options` as it is. */
+const NUMBERS: readonly (readonly [ours: string, theirs: string])[] = [
+  ['temperature', 'temperature'], ['top_p', 'top_p'], ['min_p', 'min_p'], ['repetition_penalty', 'repeat_penalty'],
+  ['frequency_penalty', 'frequency_penalty'], ['presence_penalty', 'presence_penalty'],
+]
+/** The levels of the models that have levels; the others read any of them as yes. */
+const EFFORT_LEVELS: ReadonlyMap<string, string> = new Map([['minimal', 'low'], ['low', 'low'], ['medium', 'medium'], ['high', 'high'], ['xhigh', 'high'], ['max', 'high']])
+
+export function ollamaRequest(call: ChatCall): NativeRequest {
+  return { path: '/api/chat', body: bodyOf(call), headers: call.apiKey === null ? {} : { authorization: `Bearer ${call.apiKey}` } }
+}
+
+function bodyOf({ endpoint: { upstreamModel, supportedParameters }, request, sendMaxTokens }: ChatCall): Fields {
+  if (request.n > 1) throw new UnsendableError('n: this provider gives one answer to a request')
+  const takes: Takes = (name) => supportedParameters === null || supportedParameters.includes(name)
+  const options = { ...(sendMaxTokens === null ? {} : { num_predict: sendMaxTokens }), ...optionFields(request.parameters, takes) }
+  return {
+    model: upstreamModel,
+    messages: ollamaMessages(request.messages, supportedParameters !== null && supportedParameters.includes('reasoning')),
+    // Left out, it would mean true.
+    stream: request.stream,
+    ...(takes('tools') ? toolFields(request) : {}),
+    ...(takes('response_format') || takes('structured_outputs') ? formatFields(request.responseFormat) : {}),
+    ...(takes('reasoning') || takes('reasoning_effort') ? thinkFields(request.parameters) : {}),
+    ...(Object.keys(options).length === 0 ? {} : { options }),
+  }
+}
+
+/** There is no choice of tools, but no tools cannot be called, and one alone is the only one that can. */
+function toolFields({ tools, toolChoice }: ChatRequest): Fields {
+  if (tools === null || toolChoice === 'none') return {}
+  const named = toolChoice !== null && typeof toolChoice !== 'string' ? toolChoice.function.name : null
+  const offered = named === null ? tools : tools.filter(({ function: { name } }) => name === named)
+  if (offered.length === 0) throw new UnsendableError('tool_choice: names none of the tools')
+  return { tools: offered.map(toolOf) }
+}
+
+function toolOf({ function: { name, description, parameters } }: ChatTool): Fields {
+  return {
+    type: 'function',
+    function: { name, ...(description === undefined ? {} : { description }), parameters: Object.keys(parameters).length === 0 ? { type: 'object', properties: {} } : parameters },
+  }
+}
+
+function formatFields(format: ChatRequest['responseFormat']): Fields {
+  return format === null ? {} : { format: objectOf(objectOf(format['json_schema'])?.['schema']) ?? 'json' }
+}
+
+function thinkFields(parameters: ChatRequest['parameters']): Fields {
+  const { thinks, effort } = reasoningWish(parameters)
+  return thinks === null ? {} : { think: thinks ? (EFFORT_LEVELS.get(effort ?? '') ?? true) : false }
+}
+
+function optionFields(parameters: ChatRequest['parameters'], takes: Takes): Fields {
+  const options: Record<string, unknown> = {}
+  for (const [ours, theirs] of NUMBERS) {
+    const value = parameters[ours]
+    if (typeof value === 'number' && takes(ours)) options[theirs] = value
+  }
+  const { top_k: topK, seed, stop } = parameters
+  if (typeof topK === 'number' && takes('top_k')) options['top_k'] = Math.round(topK)
+  // Any other seed would be refused, and no answer depends on having one.
+  if (Number.isSafeInteger(seed) && takes('seed')) options['seed'] = seed
+  if (stop !== undefined && takes('stop')) options['stop'] = Array.isArray(stop) ? stop : [stop]
+  return options
+}

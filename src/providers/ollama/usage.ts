@@ -1,0 +1,15 @@
+import type { UsageReport } from '../../kinds/chat-answer.ts'
+import type { RawJson } from '../raw-json.ts'
+import { TokenReader } from '../token-reader.ts'
+
+/**
+ * The counts of an answer's last line as disjoint meters; null when it has none. Ollama leaves out counts that are zero: a
+ * prompt without one was wholly in the cache, so that nothing of it was evaluated. Thinking counts as output and has no count of its own.
+ */
+export function ollamaUsage(line: RawJson): UsageReport | null {
+  if ((line['prompt_eval_count'] ?? null) === null && (line['eval_count'] ?? null) === null) return null
+  const tokens = new TokenReader()
+  const input = tokens.read(line, 'prompt_eval_count')
+  const output = tokens.read(line, 'eval_count')
+  return { usage: { input, output }, inputTokens: input, outputTokens: output, cachedTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0, implausible: tokens.implausible }
+}
