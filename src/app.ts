@@ -61,6 +61,8 @@ export interface AppOptions {
   readonly wrappingKeys: readonly Buffer[]
   readonly env: Readonly<Record<string, string | undefined>>
   readonly log: AppLog
+  /** Time, where a test moves it. */
+  readonly clock?: Clock
 }
 
 /** What every command needs of the store: the catalogue over it. */
@@ -129,8 +131,7 @@ function audit(store: Store, catalog: CatalogService, clock: Clock, sinceMs: num
 
 /** Wires the whole service; it listens when `edge.listen` is called. */
 export async function createApp(options: AppOptions): Promise<App> {
-  const clock = systemClock
-  const { config } = options
+  const { config, clock = systemClock } = options
   const core = await openCore({ ...options, server: true }, clock)
   const { store, catalog, keyWrap } = core
   const ids = randomIds()
@@ -143,8 +144,8 @@ export async function createApp(options: AppOptions): Promise<App> {
   tokens.warm()
   const relay: Relay = new Relay({
     ledger, adapters, clock, ids, health, tokens, catalog,
-    keyPools: new KeyPools(clock),
-    retries: new RetryBudget(() => relay.running),
+    keyPools: new KeyPools(clock, (message) => options.log.notice(message)),
+    retries: new RetryBudget(clock, () => relay.running),
     drains: new DrainSlots(),
     random: () => randomInt(RANDOM_STEPS) / RANDOM_STEPS,
     limitResetsAtMs: (reset) => (reset === null ? null : periodEndMs(clock.now(), reset, timezone())),

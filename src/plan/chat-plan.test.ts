@@ -95,6 +95,21 @@ test('a text whose bytes pass the context but whose tokens do not is accepted, a
   assert.deepEqual([plan.inputTokensBound, plan.holdMicro], [20_000, 20_000n * 10n + 100n * 40n])
 })
 
+test('an endpoint is left out as too small by the count, never by the bytes', () => {
+  const endpoints = [endpoint('small', { sell: prices('1', '1'), contextLength: 8_192 }), endpoint('large', { sell: prices('9', '9') })]
+  const first = (count: number): string | undefined =>
+    planChat(wish(chat({ max_tokens: 100, messages: long(20_000) }), { tokens: counter(count), snapshot: snapshot([model('v/m', { endpoints })]) })).candidates[0]?.endpoint.provider.slug
+  assert.deepEqual([first(5_000), first(9_000)], ['small', 'large'])
+})
+
+test('models[] are tried in order, but one whose endpoints are all ejected comes last', () => {
+  const [one, two] = [model('v/one', { endpoints: [endpoint('alpha')] }), model('v/two', { endpoints: [endpoint('beta')] })]
+  const order = (out: string): readonly string[] =>
+    planChat(wish(chat({ model: 'v/one', models: ['v/two'] }), { snapshot: snapshot([one, two]), health: { ...QUIET, ejected: (id) => id === out } })).candidates.map(({ model: { id } }) => id)
+  assert.deepEqual(order(''), ['v/one', 'v/two'])
+  assert.deepEqual(order('alpha/m'), ['v/two', 'v/one'])
+})
+
 test('a count by a foreign tokenizer gets its margin', () => {
   const catalog = snapshot([model('v/m', { tokenizer: 'Claude' })])
   const plan = planChat(wish(chat({ max_tokens: 1, messages: long(150_000) }), { tokens: counter(20_001), snapshot: catalog }))

@@ -14,6 +14,8 @@ import { affordableTokens, worstMicro, worstPrice, type WorstPrice } from './wor
 
 /** The shortest answer worth paying an input for (wire.md D-10.2). */
 const OUTPUT_TOKENS_MIN = 16
+/** A rule of thumb, good enough to compare prices by. */
+const BYTES_PER_TOKEN = 4
 const NO_ADAPTERS: AdapterParameters = new Map()
 
 export interface PlanRequest {
@@ -115,16 +117,24 @@ function routesOf(input: PlanRequest, measure: InputMeasure): readonly Route[] {
     }
   }
   if (routes.length === 0 && refusal !== null) throw refusal
-  return routes
+  // An ejected endpoint is no candidate (reliability.md 5) while another model of the request can answer.
+  const isOut = ({ endpoints }: Route): boolean => endpoints.every(({ id }) => input.health.ejected(id))
+  return routes.length === 1 ? routes : [...routes.filter((route) => !isOut(route)), ...routes.filter(isOut)]
 }
 
 function routeOf({ model, sort }: ChosenModel, input: PlanRequest, measure: InputMeasure): Route {
   const { request, health, random, adapters = NO_ADAPTERS } = input
   checkModalities(model, request)
-  const counted = checkContext(model, request.maxTokens, measure)
-  const inputTokens = counted ? measure.count(model) : measure.bound
   const asked = request.maxTokens === null || request.maxTokens === -1 ? null : Math.min(request.maxTokens, largestOutput(model))
-  return { model, endpoints: orderEndpoints({ model, request, inputTokens, maxTokens: asked, adapters, sort, health, random }), counted }
+  const counted = checkContext(model, request.maxTokens, measure) || isTight(model, measure.bound + (asked ?? 1))
+  const inputTokens = counted ? measure.count(model) : measure.bound
+  const expectedInputTokens = counted ? inputTokens : Math.ceil(inputTokens / BYTES_PER_TOKEN)
+  return { model, endpoints: orderEndpoints({ model, request, inputTokens, expectedInputTokens, maxTokens: asked, adapters, sort, health, random }), counted }
+}
+
+/** No endpoint is left out as too small for what bytes alone say. */
+function isTight(model: Model, tokensBound: number): boolean {
+  return model.endpoints.length > 1 && model.endpoints.some((endpoint) => contextOf(model, endpoint) < tokensBound)
 }
 
 function largestOutput(model: Model): number {

@@ -45,10 +45,12 @@ export function eligibleEndpoints(needs: EndpointNeeds): readonly Endpoint[] {
   if (ignore.length > 0) left = keep(left, 'ignore', (endpoint) => !isNamed(endpoint, ignore))
   if (Object.keys(maxPrice).length > 0) left = keep(left, 'max_price', (endpoint) => withinMaxPrice(endpoint, maxPrice))
   if (requireParameters) left = keep(left, 'require_parameters', (endpoint) => sentParameters(request).every((name) => supports(endpoint, name, adapters)))
-  else left = preferSupporting(left, request, adapters)
+  // It restricts like `only`, so it comes before the soft preferences: they choose among what the client left.
   if (order.length > 0 && !allowFallbacks) left = keep(left, 'order', (endpoint) => isNamed(endpoint, order))
   if (left.length === 0) throw noneLeft(model.id, excludedBy)
-  return left
+  if (!requireParameters) left = preferSupporting(left, request, adapters)
+  // An endpoint whose output cannot be capped is held for at its maximum, so it comes in only where it is asked for or nothing better is.
+  return someOf(left, (endpoint) => canCapOutput(endpoint, adapters) || isNamed(endpoint, order))
 }
 
 /** Endpoints that can carry `n`, the input and the output asked for; the last two only where some endpoint can. */
@@ -56,9 +58,7 @@ function capableEndpoints({ model, request, inputTokens, maxTokens, adapters }: 
   const able = request.n === 1 ? model.endpoints : model.endpoints.filter((endpoint) => supports(endpoint, 'n', adapters))
   if (able.length === 0) throw new ApiError('invalid_input', `n: must be 1, no provider of model '${model.id}' supports more`)
   const fitting = someOf(able, ({ contextLength }) => contextLength === null || inputTokens + (maxTokens ?? 1) <= contextLength)
-  const long = someOf(fitting, ({ maxCompletionTokens }) => maxTokens === null || maxCompletionTokens === null || maxTokens <= maxCompletionTokens)
-  // An endpoint whose output cannot be capped is held for at its maximum, so it comes in only where nothing better is.
-  return someOf(long, (endpoint) => canCapOutput(endpoint, adapters))
+  return someOf(fitting, ({ maxCompletionTokens }) => maxTokens === null || maxCompletionTokens === null || maxTokens <= maxCompletionTokens)
 }
 
 function someOf(endpoints: readonly Endpoint[], keeps: (endpoint: Endpoint) => boolean): readonly Endpoint[] {

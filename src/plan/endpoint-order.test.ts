@@ -13,7 +13,7 @@ const three = [dear, cheap, middle]
 function order(fields: Partial<OrderRequest> & { readonly provider?: unknown; readonly body?: Readonly<Record<string, unknown>>; readonly endpoints?: readonly ReturnType<typeof endpoint>[] } = {}): readonly string[] {
   const { provider, body, endpoints = three, ...wish } = fields
   const request = chat({ provider, ...body })
-  const ordered = orderEndpoints({ model: model('v/m', { endpoints }), request, inputTokens: 100, maxTokens: null, adapters: new Map(), sort: null, health: QUIET, random: () => 0, ...wish })
+  const ordered = orderEndpoints({ model: model('v/m', { endpoints }), request, inputTokens: 100, expectedInputTokens: wish.inputTokens ?? 100, maxTokens: null, adapters: new Map(), sort: null, health: QUIET, random: () => 0, ...wish })
   return ordered.map(({ provider: { slug } }) => slug)
 }
 
@@ -64,6 +64,22 @@ test('price sort compares the cost of this request', () => {
   assert.deepEqual(order({ endpoints, provider: { sort: 'price' }, inputTokens: 10, maxTokens: 10_000 }), ['out', 'in'])
 })
 
+test('price sort and the draw look at the plain prices: a dear cache write alone makes no provider dear', () => {
+  const endpoints = [endpoint('writes', { sell: prices('1', '4', { cache_write_1h: '9', audio_input: '50' }) }), endpoint('plain', { sell: prices('1.1', '4') })]
+  assert.deepEqual(order({ endpoints, provider: { sort: 'price' } }), ['writes', 'plain'])
+  assert.deepEqual(order({ endpoints, random: () => 0.4 }), ['writes', 'plain'])
+})
+
+test('an ejected endpoint is no candidate, however the rest is ordered, unless nothing else is left', () => {
+  const health = { ...QUIET, ejected: (id: string) => id === 'cheap/m' }
+  assert.deepEqual(order({ health }), ['middle', 'dear'])
+  assert.deepEqual(order({ health, provider: { sort: 'price' } }), ['middle', 'dear'])
+  assert.deepEqual(order({ health, provider: { order: ['cheap'] } }), ['middle', 'dear'])
+  assert.deepEqual(order({ health, provider: { allow_fallbacks: false, sort: 'price' } }), ['middle'])
+  assert.deepEqual(order({ health, provider: { only: ['cheap'] } }), ['cheap'])
+  assert.deepEqual(order({ health: { ...QUIET, ejected: () => true } }), ['cheap', 'middle', 'dear'])
+})
+
 test('order comes first, by slug, base slug or display name in any case; unknown names are ignored', () => {
   assert.deepEqual(order({ provider: { order: ['nobody', 'DEAR', 'Middle'] } }), ['dear', 'middle', 'cheap'])
   assert.deepEqual(order({ provider: { order: ['dear'], allow_fallbacks: false } }), ['dear'])
@@ -106,6 +122,19 @@ test('require_parameters drops endpoints that lack a sent one; without it tools 
   assert.deepEqual(order({ endpoints, body: { temperature: 1, user: 'u' }, provider: { require_parameters: true } }), ['plain'])
   const error = refusal(() => order({ endpoints, body: { temperature: 1, tools }, provider: { require_parameters: true } }))
   assert.deepEqual(error.details.metadata, { excluded_by: ['require_parameters'] })
+})
+
+test('what order, only and allow_fallbacks leave is not lost to a soft preference', () => {
+  const plain = endpoint('plain', { sell: prices('1', '1'), supportedParameters: ['max_tokens'] })
+  const tooled = endpoint('tooled', { sell: prices('9', '9'), supportedParameters: ['max_tokens', 'tools'] })
+  const uncapped = endpoint('uncapped', { sell: prices('1', '1'), supportedParameters: ['temperature'] })
+  const endpoints = [plain, tooled, uncapped]
+  const body = { tools: [{ type: 'function', function: { name: 'f' } }] }
+  assert.deepEqual(order({ endpoints, body, provider: { order: ['plain'], allow_fallbacks: false } }), ['plain'])
+  assert.deepEqual(order({ endpoints, body, provider: { only: ['plain'] } }), ['plain'])
+  assert.deepEqual(order({ endpoints, provider: { only: ['uncapped'] } }), ['uncapped'])
+  assert.deepEqual(order({ endpoints, provider: { order: ['uncapped'] } }), ['uncapped', 'plain', 'tooled'])
+  assert.deepEqual(order({ endpoints }), ['plain', 'tooled'])
 })
 
 test('n > 1 goes only to endpoints that support it, else invalid_input', () => {

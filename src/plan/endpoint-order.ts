@@ -1,8 +1,8 @@
 import type { Endpoint } from '../catalog/catalog.ts'
 import type { ChatRequest, ProviderPreferences } from '../kinds/chat-request.ts'
-import { compare, type Decimal } from '../money.ts'
+import { add, compare, multiply, type Decimal } from '../money.ts'
 import { eligibleEndpoints, isNamed, type EndpointNeeds } from './endpoint-filter.ts'
-import { worstCost, worstPrice } from './worst-price.ts'
+import { imageCount } from './media-tokens.ts'
 
 /** Each endpoint is tried at most once and a request at most four times (wire.md D-8.3). */
 const ATTEMPTS_MAX = 4
@@ -22,6 +22,8 @@ export interface EndpointHealth {
 }
 
 export interface OrderRequest extends EndpointNeeds {
+  /** For prices alone; `inputTokens` may be a bound several times as large. */
+  readonly expectedInputTokens: number
   /** The routing suffix of the model's name; it overrides the request's own sort. */
   readonly sort: ProviderPreferences['sort']
   readonly health: EndpointHealth
@@ -31,25 +33,32 @@ export interface OrderRequest extends EndpointNeeds {
 
 interface Priced {
   readonly endpoint: Endpoint
-  /** Of this request, with the output it is expected to have. */
+  /** Expected of this request. */
   readonly cost: Decimal
 }
 
 /** The endpoints of one model that may serve a request, in the order to try them (wire.md D-8.1); never empty. */
 export function orderEndpoints(wish: OrderRequest): readonly Endpoint[] {
-  const { request, inputTokens, maxTokens } = wish
-  const { order, allowFallbacks } = request.provider
+  const { order, allowFallbacks } = wish.request.provider
   const eligible = inService(eligibleEndpoints(wish), wish.health)
   // The usual case, and pricing is most of the work of ordering.
   if (eligible.length === 1) return eligible
-  const priced = eligible.map((endpoint) => ({
-    endpoint,
-    cost: worstCost(worstPrice(endpoint.sell, request), inputTokens, maxTokens ?? EXPECTED_OUTPUT_TOKENS, request.n),
-  }))
+  const priced = eligible.map((endpoint) => ({ endpoint, cost: expectedCost(endpoint, wish) }))
   const listed = priced.filter(({ endpoint }) => isNamed(endpoint, order)).toSorted((left, right) => rank(left, order) - rank(right, order) || byCost(left, right))
   const others = sorted(priced.filter((candidate) => !listed.includes(candidate)), wish)
   const ordered = [...listed, ...others].map(({ endpoint }) => endpoint)
   return ordered.slice(0, !allowFallbacks && order.length === 0 ? 1 : ATTEMPTS_MAX)
+}
+
+/** By the plain prices: a dear cache write that most requests never meet must not decide between providers. */
+function expectedCost({ sell }: Endpoint, { request, expectedInputTokens, maxTokens }: OrderRequest): Decimal {
+  const fixed = add(sell.request, multiply(sell.image_input, whole(imageCount(request.messages))))
+  const output = multiply(sell.output, whole((maxTokens ?? EXPECTED_OUTPUT_TOKENS) * request.n))
+  return add(fixed, add(multiply(sell.input, whole(expectedInputTokens)), output))
+}
+
+function whole(units: number): Decimal {
+  return { digits: BigInt(units), scale: 0 }
 }
 
 /** The last candidate is never ejected: a try may fail, no try always does. */

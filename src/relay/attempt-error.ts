@@ -25,15 +25,25 @@ export function mayFallBack(attempt: FailedAttempt): boolean {
   return attempt.failure === 'empty' || !isRequestFault(attempt.failure)
 }
 
-/** Whether another key of the same provider is worth a try. */
+/** Whether another key of the same provider is worth a try. A 403 of the moderation is about the prompt, whoever asks. */
 export function mayRotateKey(attempt: FailedAttempt): boolean {
-  if (attempt.failure === 'empty') return false
+  if (attempt.failure === 'empty' || isAboutPrompt(attempt.failure)) return false
   return attempt.failure.refusal === 'credentials' || (attempt.failure.status !== null && KEY_FAULTS.has(attempt.failure.status))
 }
 
-/** Whether the failure speaks against the endpoint's health (wire.md D-8.1), as a client's own bad request does not. */
+/** Whether the failure speaks against the endpoint's health (wire.md D-8.1), as a client's own bad request does not: else prompts could eject an endpoint for everybody. */
 export function isUnhealthy(attempt: FailedAttempt): boolean {
-  return mayFallBack(attempt)
+  return attempt.failure === 'empty' || (!isRequestFault(attempt.failure) && !isAboutPrompt(attempt.failure))
+}
+
+function isAboutPrompt({ refusal }: AttemptFailure): boolean {
+  return refusal === 'moderation' || refusal === 'context_length'
+}
+
+/** How long a busy provider asks to be left alone (reliability.md F29); 0 where it does not. */
+export function pauseSeconds(attempt: FailedAttempt): number {
+  if (!isBusy(attempt) || attempt.failure === 'empty') return 0
+  return Math.min(RETRY_AFTER_MAX_SECONDS, attempt.failure.retryAfterSeconds ?? 0)
 }
 
 function isBusy(attempt: FailedAttempt): boolean {

@@ -1,13 +1,18 @@
 import type { Candidate } from '../plan/plan.ts'
+import type { Clock } from '../lib/clock.ts'
 import type { AttemptFailure } from '../providers/adapter.ts'
-import { isUnhealthy, mayFallBack, mayRotateKey, type FailedAttempt } from './attempt-error.ts'
+import { isUnhealthy, mayFallBack, mayRotateKey, pauseSeconds, type FailedAttempt } from './attempt-error.ts'
+import type { Trial } from './ejection.ts'
 import type { EndpointHealthBook } from './endpoint-health.ts'
 import type { KeyPools } from './key-pools.ts'
 import type { RetryBudget } from './retry-budget.ts'
 
 const ATTEMPTS_MAX = 4
+/** A shorter answer says nothing about speed. */
+const SPEED_SECONDS_MIN = 0.05
 
 export interface AttemptQueuePorts {
+  readonly clock: Clock
   readonly health: EndpointHealthBook
   readonly keyPools: KeyPools
   readonly retries: RetryBudget
@@ -18,22 +23,22 @@ export class AttemptQueue {
   /** In the order they failed. */
   readonly failed: FailedAttempt[] = []
   readonly #ports: AttemptQueuePorts
-  readonly #queue: Candidate[]
+  #queue: Candidate[]
   #candidate: Candidate
   #attempts = 0
   #apiKey: string | null = null
   #keysTried = 1
-  /** This request is the one that finds out whether an ejected endpoint is back. */
-  #isProbe = false
+  /** The attempt under way; null where none is, or it has told how it went. */
+  #trial: Trial | null = null
   /** A slot of the retry budget is taken. */
   #retrying = false
 
   constructor(ports: AttemptQueuePorts, candidates: readonly Candidate[]) {
-    const [first, ...rest] = candidates
+    const [first] = candidates
     if (first === undefined) throw new Error('A plan has at least one candidate.')
     this.#ports = ports
     this.#candidate = first
-    this.#queue = rest
+    this.#queue = [...candidates]
   }
 
   get candidate(): Candidate {
@@ -47,63 +52,89 @@ export class AttemptQueue {
 
   /** Begins an attempt at the candidate and answers the credential for it; null when the provider needs none. */
   begin(): string | null {
-    if (this.#attempts === 0) this.#skipProbed()
+    if (this.#attempts === 0) {
+      this.#ports.retries.earn()
+      this.#advance()
+    }
     this.#attempts += 1
-    this.#apiKey = this.#ports.keyPools.pick(this.#candidate.endpoint.provider)
+    const { endpoint } = this.#candidate
+    this.#trial = this.#ports.health.begin(endpoint.id)
+    this.#apiKey = this.#ports.keyPools.pick(endpoint.provider)
     return this.#apiKey
   }
 
-  /** Notes how the attempt ended, for this request and for those after it. */
+  /** The attempt is an answer by now, which may go on for minutes: as a retry it is over. */
+  answers(): void {
+    if (this.#retrying) this.#ports.retries.release()
+    this.#retrying = false
+  }
+
+  /** The attempt ended with an answer. `firstTokenMs`, of clock.monotonic(), for a stream alone; null for both = not measured. */
+  succeed(firstTokenMs: number | null, outputTokens: number | null): void {
+    const trial = this.#trial
+    this.#trial = null
+    if (trial === null) throw new Error('Only an attempt that runs can succeed.')
+    const seconds = firstTokenMs === null ? 0 : (this.#ports.clock.monotonic() - firstTokenMs) / 1_000
+    const speed = outputTokens !== null && seconds > SPEED_SECONDS_MIN ? outputTokens / seconds : null
+    this.#ports.health.succeeded(trial, firstTokenMs === null ? null : firstTokenMs - trial.startedMs, speed)
+    this.#ports.keyPools.worked(this.#candidate.endpoint.provider, this.#apiKey)
+  }
+
+  /** Notes how the attempt failed, for this request and for those after it. */
   fail(failure: AttemptFailure | 'empty'): FailedAttempt {
+    const { health, keyPools } = this.#ports
     const { model, endpoint } = this.#candidate
     const attempt: FailedAttempt = { failure, providerName: endpoint.provider.name, modelId: model.id }
     this.failed.push(attempt)
-    if (isUnhealthy(attempt)) this.#ports.health.failed(endpoint.id)
-    else this.#releaseProbe()
-    if (failure !== 'empty' && mayRotateKey(attempt)) this.#ports.keyPools.failed(endpoint.provider, this.#apiKey, failure)
+    if (failure !== 'empty' && mayRotateKey(attempt)) keyPools.failed(endpoint.provider, this.#apiKey, failure)
+    // With another key to go on with, the fault was the key's alone.
+    if (!isUnhealthy(attempt) || this.#otherKeyHelps(attempt)) this.#releaseTrial()
+    else if (this.#trial !== null) {
+      health.failed(this.#trial)
+      health.pause(endpoint.id, pauseSeconds(attempt))
+    }
+    this.#trial = null
     return attempt
   }
 
   /** Moves on to what is worth a try after a failed attempt, within the retry budget; null when nothing is. */
   next(attempt: FailedAttempt): Candidate | null {
-    if (!mayFallBack(attempt) || this.#attempts >= ATTEMPTS_MAX) return null
-    const { provider } = this.#candidate.endpoint
-    const rotates = mayRotateKey(attempt) && this.#keysTried < provider.apiKeys.length && this.#ports.keyPools.hasFree(provider)
-    const next = rotates ? this.#candidate : this.#queue[0]
-    if (next === undefined || (!this.#retrying && !this.#ports.retries.claim())) return null
+    if (this.#attempts >= ATTEMPTS_MAX) return null
+    // Another provider of the model would refuse the request as well; another model of `models[]` may not (wire.md 3.2).
+    if (!mayFallBack(attempt)) this.#queue = this.#queue.filter(({ model }) => model.id !== attempt.modelId)
+    const rotates = this.#otherKeyHelps(attempt) && this.#keysTried < this.#candidate.endpoint.provider.apiKeys.length
+    if (!rotates && this.#queue.length === 0) return null
+    if (!this.#retrying && !this.#ports.retries.claim()) return null
     this.#retrying = true
-    if (rotates) {
-      this.#keysTried += 1
-      return next
-    }
-    this.#queue.shift()
-    this.#keysTried = 1
-    this.#candidate = next
-    this.#skipProbed()
+    if (rotates) this.#keysTried += 1
+    else this.#advance()
     return this.#candidate
   }
 
   /** The request is over. */
   release(): void {
-    if (this.#retrying) this.#ports.retries.release()
-    this.#retrying = false
-    this.#releaseProbe()
+    this.answers()
+    this.#releaseTrial()
   }
 
-  /** Passes over endpoints that another request is just trying out, as long as there is one after them. */
-  #skipProbed(): void {
-    for (;;) {
-      const leave = this.#ports.health.begin(this.#candidate.endpoint.id)
-      this.#isProbe = leave === 'probe'
-      if (leave !== 'no') return
-      const next = this.#queue.shift()
-      if (next === undefined) return
-      this.#candidate = next
-    }
+  #otherKeyHelps(attempt: FailedAttempt): boolean {
+    const { provider } = this.#candidate.endpoint
+    return mayRotateKey(attempt) && provider.apiKeys.length > 1 && this.#ports.keyPools.hasFree(provider)
   }
 
-  #releaseProbe(): void {
-    if (this.#isProbe) this.#ports.health.released(this.#candidate.endpoint.id)
-    this.#isProbe = false
+  /** Takes the first candidate that is in service and has a key; where none is, the first of them: a try may fail, no try always does. */
+  #advance(): void {
+    const { health, keyPools } = this.#ports
+    this.#keysTried = 1
+    let index = this.#queue.findIndex(({ endpoint }) => !health.ejected(endpoint.id) && keyPools.hasFree(endpoint.provider))
+    if (index === -1) index = 0
+    const [taken] = this.#queue.splice(index, 1)
+    if (taken === undefined) throw new Error('Only a queue that holds a candidate is advanced.')
+    this.#candidate = taken
+  }
+
+  #releaseTrial(): void {
+    if (this.#trial !== null) this.#ports.health.released(this.#trial)
+    this.#trial = null
   }
 }

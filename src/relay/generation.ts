@@ -99,8 +99,13 @@ export class Generation {
   #clientGone = false
   #draining = false
   #lastSentMs: number
+  /** The first token of the attempt that is under way. */
   #firstEventMs: number | null = null
   #stopTimer: (() => void) | null = null
+  /** Set while the next attempt waits its moment. */
+  #stopWait: (() => void) | null = null
+  /** What failed attempts cost us by their own word. */
+  #insuredMicro: Micro = 0n
 
   constructor(ports: GenerationPorts, input: GenerationInput) {
     this.#ports = ports
@@ -211,7 +216,6 @@ export class Generation {
     const { endpoint, sendMaxTokens } = this.#candidate
     const adapter = this.#ports.adapters.get(endpoint.provider.adapter)
     if (adapter === undefined) throw new Error(`The catalogue lets only known adapters through, got '${endpoint.provider.adapter}'.`)
-    this.#upstreamAnswered = false
     const identity = this.#identityOf(this.#candidate)
     this.#identity = identity
     this.#writer = new ChatWriter(identity)
@@ -239,15 +243,17 @@ export class Generation {
   }
 
   #pushed(events: readonly AnswerEvent[]): boolean {
-    if (this.#firstEventMs === null) this.#firstEventMs = this.#ports.clock.monotonic()
     for (const event of events) this.#end.add(event)
     if (!this.input.request.stream) {
+      this.#firstEventMs ??= this.#ports.clock.monotonic()
       this.#events.push(...events)
       return true
     }
     let text = ''
     for (const event of events) text += eventText(event)
     if (text !== '') this.#output.add(text)
+    // Some providers open an answer long before its first token.
+    if (this.#firstEventMs === null && (text !== '' || events.some(isContent))) this.#firstEventMs = this.#ports.clock.monotonic()
     const visible = this.input.request.hidesReasoning ? withoutReasoning(events) : events
     return this.#stream(this.#writer.write(visible), visible.some(isContent))
   }
@@ -262,6 +268,7 @@ export class Generation {
 
   #sendHead(): boolean {
     this.#contentSent = true
+    this.#tries.answers()
     const head = this.#head.length === 1 && this.#head[0] !== undefined ? this.#head[0] : Buffer.concat(this.#head)
     this.#head = []
     return head.length === 0 || this.#send(head)
@@ -290,20 +297,24 @@ export class Generation {
       void this.#brokeMidStream(attempt)
       return
     }
-    const next = this.#tries.next(attempt)
-    if (next === null || this.#clientGone) {
+    const { usage } = this.#end.result()
+    if (usage !== null) this.#insuredMicro += chargeMicro(this.#bounded(usage).report.usage, endpoint.buy)
+    const next = this.#clientGone ? null : this.#tries.next(attempt)
+    if (next === null) {
       void this.#finishFree(errorOfAttempts(this.#tries.failed))
       return
     }
+    this.#upstreamAnswered = false
+    this.#firstEventMs = null
     this.#head = []
     this.#headBytes = 0
     this.#events = []
     this.#output = this.#newCounter()
     // A provider that has just failed is given a moment (reliability.md 5); another one, or its next key, is asked at once.
     if (next.endpoint === endpoint || next.endpoint.provider !== endpoint.provider) return this.#attempt()
-    this.#stopTimer = this.#ports.clock.after(RETRY_MS_MIN + this.#ports.random() * (RETRY_MS_MAX - RETRY_MS_MIN), () => {
-      this.#stopTimer = null
-      if (this.#state === 'running') this.#attempt()
+    this.#stopWait = this.#ports.clock.after(RETRY_MS_MIN + this.#ports.random() * (RETRY_MS_MAX - RETRY_MS_MIN), () => {
+      this.#stopWait = null
+      this.#attempt()
     })
   }
 
@@ -328,6 +339,7 @@ export class Generation {
     // A whole answer is counted only where the provider did not.
     if (answer !== null && end.usage === null) for (const event of this.#events) this.#output.add(eventText(event))
     const verdict = this.#completeVerdict(end.usage, finish, native)
+    this.#tries.succeed(answer === null ? this.#firstEventMs : null, this.#clientGone ? null : verdict.report.outputTokens)
     if (answer !== null) {
       void this.#settle(verdict, (charged) => renderChatAnswer({ identity: this.#identity, answer, usage: usageBody(verdict.report, charged) }))
       return
@@ -344,13 +356,13 @@ export class Generation {
   #completeVerdict(usage: UsageReport | null, finish: string | null, native: string | null): Verdict {
     const status: GenerationStatus = this.#clientGone ? 'cancelled' : 'completed'
     if (usage === null) return { ...this.#countedVerdict(status, 'counted'), finish, native }
-    const { report, flagged } = boundUsage(usage, {
-      maxTokens: this.input.plan.maxTokens * this.input.request.n,
-      n: this.input.request.n,
-      countInput: () => this.#countInput(),
-      countAtLeast: () => inputAtLeast(this.input.request),
-    })
+    const { report, flagged } = this.#bounded(usage)
     return { status, basis: this.#draining ? 'drained' : 'provider_usage', report, flagged, error: null, finish, native }
+  }
+
+  #bounded(usage: UsageReport): ReturnType<typeof boundUsage> {
+    const { plan, request } = this.input
+    return boundUsage(usage, { maxTokens: plan.maxTokens * request.n, n: request.n, countInput: () => this.#countInput(), countAtLeast: () => inputAtLeast(request) })
   }
 
   #countInput(): number {
@@ -367,7 +379,8 @@ export class Generation {
     if (this.#state !== 'running') return
     const { provider } = this.#candidate.endpoint
     const cancelStops = this.input.request.stream && provider.cancelStopsBilling
-    if (cancelStops || !this.#ports.drains.claim(this.input.accountId)) {
+    // Nobody waits for an attempt that has not begun.
+    if (this.#stopWait !== null || cancelStops || !this.#ports.drains.claim(this.input.accountId)) {
       this.#cutAndCharge()
       return
     }
@@ -400,7 +413,6 @@ export class Generation {
         record,
       })
       if (outcome.status === 'not_open') throw new Error(`Settle of ${this.input.generationId} met a hold that is ${outcome.state}.`)
-      this.#measure(verdict)
       const body = show(outcome.chargedMicro) ?? null
       this.#finish({ record, chargedMicro: outcome.chargedMicro, error: verdict.error, body })
     } catch (thrown) {
@@ -422,8 +434,8 @@ export class Generation {
     const free = countedReport(0, 0)
     const record = this.#record({ status: error === null ? 'cancelled' : 'error', basis: 'free', report, flagged: false, error, finish: error === null ? null : 'error', native: null })
     try {
-      const insuredMicro = delivered === null ? 0n : chargeMicro(report.usage, this.#candidate.endpoint.buy)
-      await this.#ports.ledger.void({ generationId: this.input.generationId, insuredMicro, record })
+      const deliveredMicro = delivered === null ? 0n : chargeMicro(report.usage, this.#candidate.endpoint.buy)
+      await this.#ports.ledger.void({ generationId: this.input.generationId, insuredMicro: this.#insuredMicro + deliveredMicro, record })
     } catch (thrown) {
       this.#failedToSettle(record, asApiError(thrown))
       return
@@ -437,6 +449,8 @@ export class Generation {
     this.#state = 'finishing'
     this.#stopTimer?.()
     this.#stopTimer = null
+    this.#stopWait?.()
+    this.#stopWait = null
     if (this.#draining) this.#ports.drains.release(this.input.accountId)
     this.#tries.release()
   }
@@ -450,14 +464,6 @@ export class Generation {
   #finish(result: GenerationResult): void {
     this.#state = 'done'
     this.#resolve(result)
-  }
-
-  #measure(verdict: Verdict): void {
-    if (verdict.status !== 'completed' || this.#firstEventMs === null) return
-    const now = this.#ports.clock.monotonic()
-    const seconds = (now - this.#firstEventMs) / 1_000
-    const speed = this.input.request.stream && seconds > 0.05 ? verdict.report.outputTokens / seconds : null
-    this.#ports.health.succeeded(this.#candidate.endpoint.id, this.input.request.stream ? this.#firstEventMs - this.input.startedMs : null, speed)
   }
 
   #record(verdict: Verdict): GenerationRecord {

@@ -8,12 +8,16 @@ const REFUSED_SECONDS = 300
 /** Takes the credentials of each provider in turn; one that was refused or is over its rate rests for a while. */
 export class KeyPools {
   readonly #clock: Clock
+  readonly #notice: (message: string) => void
   readonly #next = new Map<string, number>()
   /** Credential → until when it rests, clock.monotonic(). Only keys of pools are here, so it stays as small as they are. */
   readonly #restsUntilMs = new Map<string, number>()
+  /** Credentials that are refused, each told of once until it works again. */
+  readonly #refused = new Set<string>()
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, notice: (message: string) => void) {
     this.#clock = clock
+    this.#notice = notice
   }
 
   /** null when the provider needs no credential. Where all of them rest, the one that is free soonest. */
@@ -33,16 +37,29 @@ export class KeyPools {
     return apiKeys[picked] ?? null
   }
 
-  /** Whether a key of the pool is free to be tried. */
+  /** Whether the provider can be asked with a credential that does not rest. */
   hasFree({ apiKeys }: Provider): boolean {
-    return apiKeys.some((key) => this.#leftMs(key) === 0)
+    return apiKeys.length <= 1 || apiKeys.some((key) => this.#leftMs(key) === 0)
   }
 
   /** The provider spoke against this very key: over its rate, unpaid or unknown. */
-  failed({ apiKeys }: Provider, key: string | null, failure: AttemptFailure): void {
-    if (key === null || apiKeys.length <= 1) return
-    const seconds = failure.status === 429 ? (failure.retryAfterSeconds ?? BUSY_SECONDS) : REFUSED_SECONDS
+  failed(provider: Provider, key: string | null, failure: AttemptFailure): void {
+    if (key === null) return
+    const busy = failure.status === 429
+    if (!busy && !this.#refused.has(key)) {
+      this.#refused.add(key)
+      const { slug, apiKeys } = provider
+      this.#notice(`Provider '${slug}' refuses key ${apiKeys.indexOf(key) + 1} of ${apiKeys.length} (status ${failure.status ?? 'none'})`)
+    }
+    if (provider.apiKeys.length <= 1) return
+    const seconds = busy ? (failure.retryAfterSeconds ?? BUSY_SECONDS) : REFUSED_SECONDS
     this.#restsUntilMs.set(key, this.#clock.monotonic() + seconds * 1_000)
+  }
+
+  /** An answer came with this key. */
+  worked(provider: Provider, key: string | null): void {
+    if (key === null || !this.#refused.delete(key)) return
+    this.#notice(`Provider '${provider.slug}' takes key ${provider.apiKeys.indexOf(key) + 1} of ${provider.apiKeys.length} again`)
   }
 
   #leftMs(key: string): number {
