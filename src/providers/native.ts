@@ -46,7 +46,7 @@ export interface NativeProtocol {
   decoder(events: { readonly message: (data: Buffer) => void; readonly error: (data: Buffer) => void }): MessageDecoder
 }
 
-/** The request holds what the provider's protocol has no words for; it is refused as the provider would refuse it, and costs nothing. */
+/** The request holds what the provider's protocol has no words for. Another provider may take it; else it is refused with a 400, and costs nothing. */
 export class UnsendableError extends Error {
   override readonly name = 'UnsendableError'
 }
@@ -75,7 +75,7 @@ export function createNative(protocol: NativeProtocol, transport: Transport): Ad
 function refused({ message }: UnsendableError, sink: AnswerSink): RunningCall {
   let over = false
   queueMicrotask(() => {
-    if (!over) sink.fail({ ...failure('status', 400, message), publicMessage: message })
+    if (!over) sink.fail({ ...failure('unsendable', 400, message), publicMessage: message })
   })
   return {
     cancel: () => {

@@ -22,7 +22,7 @@ function isRequestFault(failure: AttemptFailure): boolean {
 
 /** Whether the next candidate may still serve the request. */
 export function mayFallBack(attempt: FailedAttempt): boolean {
-  return attempt.failure === 'empty' || !isRequestFault(attempt.failure)
+  return attempt.failure === 'empty' || attempt.failure.reason === 'unsendable' || !isRequestFault(attempt.failure)
 }
 
 /** Whether another key of the same provider is worth a try. A 403 of the moderation is about the prompt, whoever asks. */

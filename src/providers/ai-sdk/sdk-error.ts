@@ -13,7 +13,7 @@ const UNSENDABLE: ReadonlySet<string> = new Set(['AI_UnsupportedFunctionalityErr
 export function refusal(thrown: unknown): AttemptFailure | null {
   const error = objectOf(thrown)
   const message = thrown instanceof UnsendableError ? thrown.message : UNSENDABLE.has(textOf(error?.['name']) ?? '') ? 'This provider does not support a part of the request' : null
-  return message === null ? null : { ...failure('status', 400, message), publicMessage: message, detail: messageOf(thrown) }
+  return message === null ? null : { ...failure('unsendable', 400, message), publicMessage: message, detail: messageOf(thrown) }
 }
 
 /** What a package threw, or put into its stream. `sent` is false where the request never left: the provider is not to blame for that. */
