@@ -1,5 +1,4 @@
 import type { Endpoint, Model, Snapshot } from '../catalog/catalog.ts'
-import { ApiError } from '../errors.ts'
 import type { ChatRequest } from '../kinds/chat-request.ts'
 import { assert } from '../lib/assert.ts'
 import type { Decimal, Micro } from '../money.ts'
