@@ -3,6 +3,7 @@ import { appIdentity } from './access/app-identity.ts'
 import type { Principal } from './access/principal.ts'
 import { ApiError } from './errors.ts'
 import { HIJACKED, type Call, type Reply, type Route } from './http/edge.ts'
+import { parseMultipart } from './http/multipart.ts'
 import type { SseStreams } from './http/sse.ts'
 import { rubles } from './money.ts'
 import type { PaidKind } from './orders/index.ts'
@@ -24,7 +25,8 @@ export function paidRoutes(ports: PaidRoutePorts, kinds: readonly PaidKind[]): r
 function orderOf(kind: PaidKind, { json, rawBody = Buffer.alloc(0), request }: Call<Principal>): Order {
   const session = request.headers['x-session-id']
   const sessionId = typeof session === 'string' && /^[\x21-\x7e]{1,256}$/.test(session) ? session : null
-  return kind.read({ json, rawBody, contentType: request.headers['content-type'] ?? '', sessionId })
+  const contentType = request.headers['content-type'] ?? ''
+  return kind.read({ json, rawBody, contentType, form: json === undefined ? parseMultipart(contentType, rawBody) : null, sessionId })
 }
 
 /** Resumes a stream for a second connection (wire.md D-7.8); answers false when it is not there. */

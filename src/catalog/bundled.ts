@@ -21,6 +21,24 @@ export const BUNDLED = Object.freeze<CatalogDocument>({
       tokenizer: 'o200k_base',
       endpoints: [{ provider: 'sandbox', model: 'chat', price: { currency: 'RUB', prompt: '15', completion: '60', input_cache_read: '7.5' } }],
     },
+    {
+      id: 'sandbox/tts',
+      type: 'tts',
+      name: 'Sandbox: Speech',
+      description: 'Speaks in tones, made from the text, the voice and the speed alone; its mp3 is silent. A line "sandbox: key=value" in the input asks for delays and failures.',
+      created: '2026-11-01',
+      supported_voices: ['alloy', 'echo', 'fable', 'onyx', 'nova', 'shimmer'],
+      supported_formats: ['mp3', 'wav', 'pcm'],
+      endpoints: [{ provider: 'sandbox', model: 'tts', price: { currency: 'RUB', characters: '1500' } }],
+    },
+    {
+      id: 'sandbox/transcription',
+      type: 'transcription',
+      name: 'Sandbox: Transcription',
+      description: 'Says how long a sound is and what format it has. A line "sandbox: key=value" in the prompt asks for delays, failures and a number of words.',
+      created: '2026-11-01',
+      endpoints: [{ provider: 'sandbox', model: 'transcription', price: { currency: 'RUB', second: '0.01' } }],
+    },
   ],
 })
 

@@ -1,6 +1,7 @@
 import { ApiError } from '../errors.ts'
+import { bodyObject, requiredModel, sessionIdOf } from './body-fields.ts'
 import { field, invalidInput, isObject, numberField, quoted, stringField, type RawObject } from './json-fields.ts'
-import { parseRouting } from './routing-parse.ts'
+import { parseProviderPreferences } from './provider-preferences.ts'
 import { SPEECH_FORMATS, type SpeechFormat } from './speech-format.ts'
 import type { SpeechRequest } from './speech-request.ts'
 
@@ -11,21 +12,25 @@ const SPEED_MAX = 4
 
 /** Reads the body of a speech request: required fields first, then types and ranges (wire.md 7.3). */
 export function parseSpeech(json: unknown): SpeechRequest {
-  if (!isObject(json)) throw new ApiError('invalid_json', 'Request body is not valid JSON: the top level must be an object')
-  const routing = parseRouting(json)
-  const input = inputOf(json)
+  const body = bodyObject(json)
+  const model = requiredModel(body)
+  const input = inputOf(body)
   const characters = codePoints(input)
   if (characters > INPUT_CHARACTERS_MAX) throw new ApiError('input_too_long', `input is ${characters} characters long, the maximum is ${INPUT_CHARACTERS_MAX}`)
-  refuseStreaming(json)
-  const instructions = stringField(json, 'instructions') ?? null
+  refuseStreaming(body)
+  const instructions = stringField(body, 'instructions') ?? null
   if (instructions !== null && codePoints(instructions) > INSTRUCTIONS_CHARACTERS_MAX) throw invalidInput('instructions', `must be at most ${INSTRUCTIONS_CHARACTERS_MAX} characters long`)
   return {
-    ...routing,
+    model,
+    fallbackModels: [],
+    provider: parseProviderPreferences(body),
+    n: 1,
+    sessionId: sessionIdOf(body),
     input,
     characters,
-    voice: voiceOf(json),
-    format: formatOf(json),
-    speed: numberField(json, 'speed', (value) => value >= SPEED_MIN && value <= SPEED_MAX, `must be between ${SPEED_MIN} and ${SPEED_MAX}`) ?? null,
+    voice: voiceOf(body),
+    format: formatOf(body),
+    speed: numberField(body, 'speed', (value) => value >= SPEED_MIN && value <= SPEED_MAX, `must be between ${SPEED_MIN} and ${SPEED_MAX}`) ?? null,
     instructions: instructions === '' ? null : instructions,
   }
 }

@@ -2,10 +2,16 @@ import type { ModelType } from '../catalog/catalog.ts'
 import { parseChat } from '../kinds/chat-parse.ts'
 import { chatFormat } from '../kinds/chat-writer.ts'
 import { parseCompletions } from '../kinds/completions-parse.ts'
+import { parseSpeech } from '../kinds/speech-parse.ts'
+import { parseTranscription, parseTranscriptionForm, type UploadedForm } from '../kinds/transcription-parse.ts'
+import type { TranscriptionRequest } from '../kinds/transcription-request.ts'
 import type { AdapterTable } from '../providers/adapter.ts'
 import type { Order } from '../relay/order.ts'
 import { chatOrder } from './chat-order.ts'
 import { completionsOrder } from './completions-order.ts'
+import { speechOrder } from './speech-order.ts'
+import { transcriptionKind } from './transcription-kind.ts'
+import { unitOrder } from './unit-order.ts'
 
 /** What an order is read from. */
 export interface OrderInput {
@@ -14,6 +20,8 @@ export interface OrderInput {
   /** The body's bytes. */
   readonly rawBody: Buffer
   readonly contentType: string
+  /** A multipart body, read; null where it is JSON. */
+  readonly form: UploadedForm | null
   /** Of the `X-Session-Id` header; the body's own wins. */
   readonly sessionId: string | null
 }
@@ -54,7 +62,27 @@ export function paidKinds(adapters: AdapterTable): readonly PaidKind[] {
         return completionsOrder({ ...request, chat: withSession(request.chat, sessionId) }, adapters)
       },
     },
+    {
+      paths: ['/v1/audio/speech'],
+      endpointName: 'audio/speech',
+      modelType: 'tts',
+      body: 'json',
+      read: ({ json, sessionId }) => speechOrder(withSession(parseSpeech(json), sessionId), adapters),
+    },
+    transcriptions('transcribe', '/v1/audio/transcriptions', adapters),
+    transcriptions('translate', '/v1/audio/translations', adapters),
   ]
+}
+
+function transcriptions(task: TranscriptionRequest['task'], path: string, adapters: AdapterTable): PaidKind {
+  const kind = transcriptionKind(task, adapters)
+  return {
+    paths: [path],
+    endpointName: kind.endpointName,
+    modelType: kind.modelType,
+    body: 'json-or-multipart',
+    read: ({ json, form, sessionId }) => unitOrder(withSession(form === null ? parseTranscription(json, task) : parseTranscriptionForm(form, task), sessionId), kind),
+  }
 }
 
 /** The header says the session where the body does not: it is logged and keeps a conversation at one provider. */

@@ -1,8 +1,11 @@
 import type { Adapter, AnswerSink, ChatCall } from './adapter.ts'
 import { openaiAnswer } from './openai-answer.ts'
+import { openaiCredentials } from './openai-credentials.ts'
 import { OPENAI_PARAMETERS } from './openai-parameters.ts'
 import { openaiBody } from './openai-request.ts'
+import { openaiSpeech } from './openai-speech.ts'
 import { OpenaiStream } from './openai-stream.ts'
+import { openaiTranscription } from './openai-transcription.ts'
 import { objectOf, parseJson } from './raw-json.ts'
 import { failure, type Transport } from './transport.ts'
 import { UpstreamCall, type AnswerReader } from './upstream-call.ts'
@@ -10,7 +13,7 @@ import { eventFailure, upstreamFailure } from './upstream-error.ts'
 
 const CHAT_PATH = '/chat/completions'
 
-/** OpenAI's chat protocol and every dialect of it. */
+/** OpenAI's protocol and every dialect of it. */
 export function createOpenai(transport: Transport, now: () => number): Adapter {
   return {
     name: 'openai',
@@ -20,18 +23,14 @@ export function createOpenai(transport: Transport, now: () => number): Adapter {
         provider: call.endpoint.provider,
         path: CHAT_PATH + call.endpoint.provider.dialect.query,
         body: Buffer.from(JSON.stringify(openaiBody(call))),
-        headers: credentials(call),
+        headers: openaiCredentials(call),
         streaming: call.request.stream,
       }
       return new UpstreamCall(transport, request, openaiReader(call, sink, now), sink)
     },
+    speech: openaiSpeech(transport, now),
+    transcription: openaiTranscription(transport, now),
   }
-}
-
-function credentials({ apiKey, endpoint }: ChatCall): Readonly<Record<string, string>> {
-  if (apiKey === null) return {}
-  const { authHeader } = endpoint.provider.dialect
-  return authHeader === null ? { authorization: `Bearer ${apiKey}` } : { [authHeader]: apiKey }
 }
 
 function openaiReader(call: ChatCall, sink: AnswerSink, now: () => number): AnswerReader {

@@ -17,6 +17,8 @@ export interface StreamProgress {
 
 /** How a protocol reads one answer. What it reads goes to the sink, but for the end. */
 export interface AnswerReader {
+  /** Looks at the head of a good answer before any of its body; a failure gives the answer up. */
+  answered?(headers: UpstreamHeaders): AttemptFailure | null
   /** Reads a piece of a streamed body; null where the protocol answers this request whole. */
   readonly stream: {
     push(bytes: Buffer): StreamProgress
@@ -86,7 +88,10 @@ export class UpstreamCall implements RunningCall {
       })
       if (this.#inflated === null) return this.#giveUp(failure('garbage', null, `unknown content-encoding ${encoding.slice(0, 40)}`))
     }
-    if (this.#ok) this.#sink.headers()
+    if (!this.#ok) return
+    this.#sink.headers()
+    const found = this.#reader.answered?.(headers) ?? null
+    if (found !== null && !this.#over) this.#giveUp(found)
   }
 
   #received(bytes: Buffer): boolean {
