@@ -1,6 +1,6 @@
 import type { UsageReport } from '../kinds/chat-answer.ts'
 import type { AttemptFailure, ResultSink, RunningCall, UnitCall } from './adapter.ts'
-import type { SpeechCall, SpeechSink, TranscriptionResult } from './audio-protocol.ts'
+import type { SpeechCall, SpeechSink } from './audio-protocol.ts'
 import { isErrorBody } from './error-body.ts'
 import { parseJson } from './raw-json.ts'
 import { SseDecoder } from './sse-decoder.ts'
@@ -123,16 +123,16 @@ class SoundReader implements AnswerReader {
   }
 }
 
-/** How a provider's transcript is read. */
-export interface TranscriptReading {
-  answer(body: Buffer, headers: UpstreamHeaders): TranscriptionResult | AttemptFailure
+/** How an answer that comes at once is read. */
+export interface AudioReading<Result extends object> {
+  answer(body: Buffer, headers: UpstreamHeaders): Result | AttemptFailure
   error(status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure
 }
 
-/** Sends a sound and waits for its text. */
-export function askTranscript(transport: Transport, { endpoint }: Pick<UnitCall<unknown>, 'endpoint'>, request: AudioRequest, reading: TranscriptReading, sink: ResultSink<TranscriptionResult>): RunningCall {
+/** Sends what the answer is made of, and waits for all of it. */
+export function askAudio<Result extends object>(transport: Transport, { endpoint }: Pick<UnitCall<unknown>, 'endpoint'>, request: AudioRequest, reading: AudioReading<Result>, sink: ResultSink<Result>): RunningCall {
   let head: UpstreamHeaders = {}
-  let result: TranscriptionResult | null = null
+  let result: Result | null = null
   const reader: AnswerReader = {
     stream: null,
     answered: (headers) => {
@@ -150,7 +150,7 @@ export function askTranscript(transport: Transport, { endpoint }: Pick<UnitCall<
   return new UpstreamCall(transport, { ...request, provider: endpoint.provider, streaming: false }, reader, {
     headers: () => sink.headers(),
     push: () => true,
-    end: () => (result === null ? sink.fail(failure('garbage', null, 'no transcript')) : sink.result(result)),
+    end: () => (result === null ? sink.fail(failure('garbage', null, 'the answer is empty')) : sink.result(result)),
     fail: (found) => sink.fail(found),
   })
 }

@@ -4,6 +4,8 @@ import { createAiSdk } from './ai-sdk/ai-sdk.ts'
 import { createAnthropic } from './anthropic/anthropic.ts'
 import { createBedrock } from './bedrock/bedrock.ts'
 import { createCohere } from './cohere/cohere.ts'
+import { createDeepgram } from './deepgram/deepgram.ts'
+import { createElevenlabs } from './elevenlabs/elevenlabs.ts'
 import { createGemini } from './gemini/gemini.ts'
 import { createOllama } from './ollama/ollama.ts'
 import { createOpenai } from './openai.ts'
@@ -21,6 +23,8 @@ export function createAdapters({ clock }: { readonly clock: Clock }): { readonly
     createCohere(transport, now),
     createBedrock(transport, now),
     createOllama(transport, now),
+    createDeepgram(transport, now),
+    createElevenlabs(transport, now),
     createAiSdk(transport, now),
     createSandbox(clock),
   ]

@@ -2,7 +2,7 @@ import type { Endpoint } from '../catalog/catalog.ts'
 import type { UsageReport } from '../kinds/chat-answer.ts'
 import { needsTimestamps, type TranscriptionRequest } from '../kinds/transcription-request.ts'
 import type { AttemptFailure, UnitCall } from './adapter.ts'
-import { askTranscript, type AudioRequest } from './audio-call.ts'
+import { askAudio, type AudioRequest } from './audio-call.ts'
 import type { TranscriptionProtocol, TranscriptionResult } from './audio-protocol.ts'
 import { isErrorBody } from './error-body.ts'
 import { formBody, formBoundary } from './form-body.ts'
@@ -41,7 +41,7 @@ export function openaiTranscription(transport: Transport, now: () => number): Tr
   return {
     timestamps: (endpoint) => traitsOf(endpoint).times,
     translates: (endpoint) => traitsOf(endpoint).translates,
-    ask: (call, sink) => askTranscript(transport, call, requestOf(call), { answer: readTranscript, error }, sink),
+    ask: (call, sink) => askAudio(transport, call, requestOf(call), { answer: readTranscript, error }, sink),
   }
 }
 

@@ -5,11 +5,13 @@ import type { Transport } from '../transport.ts'
 import { GEMINI_PARAMETERS } from './parameters.ts'
 import { GeminiReader } from './reader.ts'
 import { geminiRequest } from './request.ts'
+import { geminiSpeech } from './speech.ts'
 import { hidesReasoning } from './thinking.ts'
+import { geminiTranscription } from './transcription.ts'
 
 /** Google's `generateContent`, of the Gemini API and of Vertex AI. */
 export function createGemini(transport: Transport, now: () => number): Adapter {
-  return createNative(geminiProtocol(now), transport)
+  return { ...createNative(geminiProtocol(now), transport), speech: geminiSpeech(transport, now), transcription: geminiTranscription(transport, now) }
 }
 
 export function geminiProtocol(now: () => number): NativeProtocol {
