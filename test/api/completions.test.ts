@@ -106,7 +106,7 @@ test('a native endpoint gets the prompts in one call, and the parameters that ar
   assert.equal(answer.status, 200)
   assert.deepEqual(upstream.requests.at(-1), { model: 'instruct', prompt: ['x', 'y'], max_tokens: 7, temperature: 0.5, stop: ['.'], suffix: 's', echo: true, logprobs: 2, best_of: 3 })
   assert.deepEqual([answer.choices.get(0)?.text, answer.choices.get(0)?.finish, answer.choices.get(1)?.text], [' a', 'length', ' b'])
-  assert.deepEqual((answer.events[0]?.['choices'] as { logprobs: unknown }[])[0]?.logprobs, { tokens: [' a'] })
+  assert.match(JSON.stringify(answer.events[0]), /"logprobs":\{"tokens":\[" a"\]\}/)
   assert.equal(answer.usage?.['cost'], 0.002003)
 })
 
@@ -122,7 +122,7 @@ test('a stream: text in its chunks, usage as asked for, and the two-event error 
   assert.deepEqual(plain.events.map((event) => [event['object'], (event['choices'] as unknown[]).length, 'usage' in event]), [['text_completion', 1, false], ['text_completion', 1, false], ['text_completion', 1, true]])
   const withUsage = await complete({ model: 'test/native', prompt: 'x', max_tokens: 7, stream: true, stream_options: { include_usage: true } })
   assert.deepEqual(withUsage.events.at(-1)?.['choices'], [])
-  assert.equal((withUsage.events.at(-1)?.['usage'] as { cost: number }).cost, 0.002003)
+  assert.equal(withUsage.usage?.['cost'], 0.002003)
   upstream.answer((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     response.write(chunk('Hel', null), () => response.socket?.destroy())
