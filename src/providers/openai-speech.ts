@@ -51,7 +51,7 @@ function requestOf(call: SpeechCall): AudioRequest {
     ...(request.instructions === null || !takes(call, 'instructions') ? {} : { instructions: request.instructions }),
     ...(inEvents(call) ? { stream_format: 'sse' } : {}),
   }
-  return { path: `/audio/speech${endpoint.provider.dialect.query}`, body: Buffer.from(JSON.stringify(body)), headers: openaiCredentials(call) }
+  return { path: `/audio/speech${endpoint.provider.dialect.query}`, body: Buffer.from(JSON.stringify(body)), headers: openaiCredentials(call.endpoint.provider, call.apiKey) }
 }
 
 function readPiece(data: Buffer): SpeechPiece | AttemptFailure {

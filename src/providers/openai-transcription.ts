@@ -50,7 +50,7 @@ function requestOf(call: UnitCall<TranscriptionRequest>): AudioRequest {
   const { audio, task } = request
   const { body, contentType } = formBody(fieldsOf(endpoint, request), { fileName: `audio.${audio.format}`, contentType: audio.contentType, bytes: audio.bytes }, formBoundary(generationId))
   const path = `/audio/${task === 'translate' ? 'translations' : 'transcriptions'}${endpoint.provider.dialect.query}`
-  return { path, body, headers: { ...openaiCredentials(call), 'content-type': contentType } }
+  return { path, body, headers: { ...openaiCredentials(call.endpoint.provider, call.apiKey), 'content-type': contentType } }
 }
 
 function fieldsOf(endpoint: Endpoint, request: TranscriptionRequest): readonly (readonly [string, string])[] {

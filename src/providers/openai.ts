@@ -1,5 +1,6 @@
 import type { Adapter, AnswerSink, ChatCall } from './adapter.ts'
 import { openaiAnswer } from './openai-answer.ts'
+import { openaiCompletions } from './openai-completions.ts'
 import { openaiCredentials } from './openai-credentials.ts'
 import { OPENAI_PARAMETERS } from './openai-parameters.ts'
 import { openaiBody } from './openai-request.ts'
@@ -23,11 +24,12 @@ export function createOpenai(transport: Transport, now: () => number): Adapter {
         provider: call.endpoint.provider,
         path: CHAT_PATH + call.endpoint.provider.dialect.query,
         body: Buffer.from(JSON.stringify(openaiBody(call))),
-        headers: openaiCredentials(call),
+        headers: openaiCredentials(call.endpoint.provider, call.apiKey),
         streaming: call.request.stream,
       }
       return new UpstreamCall(transport, request, openaiReader(call, sink, now), sink)
     },
+    completions: openaiCompletions(transport, now),
     speech: openaiSpeech(transport, now),
     transcription: openaiTranscription(transport, now),
   }
