@@ -21,6 +21,8 @@ const TOKENS_PER_SECOND = 10
 const PROMPT_TOKENS = 500
 /** A provider rounds a length up to whole seconds. */
 const ROUNDING_SECONDS = 1
+/** How much longer than 1.5 times its file a sound may be said to be, as of tokens (reliability.md 3.5 rule 10). */
+const SLACK_SECONDS = 600
 
 /** Transcriptions, and translations into English, which differ in nothing else. */
 export function transcriptionKind(task: TranscriptionRequest['task'], adapters: AdapterTable): UnitKind<TranscriptionRequest, TranscriptionResult> {
@@ -107,7 +109,7 @@ interface SoundLength {
  * behind its end, since a container can be made to lie. What no honest answer says is cut down and flagged.
  */
 function lengthOf({ audio }: TranscriptionRequest, { seconds, billedSeconds, transcript }: TranscriptionResult): SoundLength {
-  const bound = Math.max(audio.seconds ?? 0, audio.bytes.length / BYTES_PER_SECOND_MIN) * 1.1 + ROUNDING_SECONDS
+  const bound = Math.max(audio.seconds ?? 0, audio.bytes.length / BYTES_PER_SECOND_MIN) * 1.5 + SLACK_SECONDS
   const bounded = (value: number, isReported: boolean): SoundLength => (value > bound ? { seconds: bound, flagged: true, isReported } : { seconds: value, flagged: false, isReported })
   if (seconds !== null) return bounded(seconds, true)
   if (billedSeconds !== null && (audio.seconds === null || billedSeconds > audio.seconds + ROUNDING_SECONDS)) return bounded(billedSeconds, true)
