@@ -157,7 +157,7 @@ for (const recorded of cases.filter(({ meta }) => meta.protocol === 'audio-bytes
 }
 
 test('there are recorded cases of all three kinds, no key has leaked, and the audit is clean after all of them', async () => {
-  assert.deepEqual([...new Set(cases.map(({ name }) => name.split('/')[1]))].toSorted(), ['speech', 'transcriptions', 'translations'])
+  assert.deepEqual(new Set(cases.map(({ name }) => name.split('/')[1])), new Set(['transcriptions', 'translations', 'speech']))
   const audit = await tollgate.admin('GET', '/admin/v1/audit')
   assert.equal(audit.body.violations, 0, audit.text)
   assert.doesNotMatch(tollgate.logs().join('\n') + tollgate.errors(), /upstream-canary-key/)
