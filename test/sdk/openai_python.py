@@ -14,7 +14,7 @@ def check(name, holds):
     passed += 1
 
 
-check("models.list", [model.id for model in client.models.list()] == ["sandbox/chat"])
+check("models.list", "sandbox/chat" in [model.id for model in client.models.list()])
 check("models.retrieve", client.models.retrieve("sandbox/chat").owned_by == "sandbox")
 
 answer = client.chat.completions.create(model="sandbox/chat", messages=HELLO)
@@ -74,5 +74,28 @@ completed = client.completions.create(model="sandbox/chat", prompt="Hello")
 check("completions text", completed.choices[0].text == "Hello from the sandbox. You said: Hello")
 parts = [chunk.choices[0].text for chunk in client.completions.create(model="sandbox/chat", prompt=["Hello", "Bye"], stream=True)]
 check("completions stream", "Bye" in "".join(parts))
+
+SOUND = b"RIFF" + (32036).to_bytes(4, "little") + b"WAVEfmt " + bytes([16, 0, 0, 0, 1, 0, 1, 0]) + (16000).to_bytes(4, "little") + (32000).to_bytes(4, "little") + bytes([2, 0, 16, 0]) + b"data" + (32000).to_bytes(4, "little") + bytes(32000)
+SAID = "Hello from the sandbox. You sent 1 seconds of wav."
+
+
+def hear(**changes):
+    return client.audio.transcriptions.create(model="sandbox/transcription", file=("sound.wav", SOUND), **changes)
+
+
+check("speech", client.audio.speech.create(model="sandbox/tts", input="Hello", voice="nova", response_format="pcm").content.__len__() == 5 * 576 * 2)
+with client.audio.speech.with_streaming_response.create(model="sandbox/tts", input="Hello", voice="nova") as speech:
+    check("speech as it arrives", speech.headers["content-type"] == "audio/mpeg" and b"".join(speech.iter_bytes())[:2] == b"\xff\xf3")
+heard = hear()
+check("transcription", heard.text == SAID and heard.usage.model_dump() == {"type": "duration", "seconds": 1.0, "cost": 0.01, "currency": "RUB"})
+verbose = hear(response_format="verbose_json", timestamp_granularities=["word", "segment"])
+check("verbose transcription", verbose.duration == 1 and len(verbose.segments) == 2 and len(verbose.words) == 10)
+check("transcription as text", hear(response_format="text") == SAID and hear(response_format="srt").startswith("1\n00:00:00,000 --> "))
+check("translation", "in English" in client.audio.translations.create(model="sandbox/transcription", file=("sound.wav", SOUND)).text)
+try:
+    client.audio.speech.create(model="sandbox/tts", input="", voice="nova")
+    check("no input is refused", False)
+except openai.BadRequestError as error:
+    check("no input is refused", error.body["metadata"]["error_type"] == "missing_input")
 
 print(f"all {passed} checks passed")

@@ -4,13 +4,17 @@ import type { Transport } from '../transport.ts'
 import { SDK_PARAMETERS } from './call-options.ts'
 import { SdkCall } from './sdk-call.ts'
 import { SdkPackages } from './sdk-packages.ts'
+import { sdkSpeech } from './sdk-speech.ts'
+import { sdkTranscription } from './sdk-transcription.ts'
 
 /** Providers without an adapter of their own, through the packages of the Vercel AI SDK: the row of the catalogue names the package. */
 export function createAiSdk(transport: Transport, now: () => number): Adapter {
-  const packages = new SdkPackages()
+  const ports = { packages: new SdkPackages(), transport, now }
   return {
     name: SDK_ADAPTER,
     supportedParameters: SDK_PARAMETERS,
-    chat: (call, sink) => new SdkCall({ packages, transport, now }, call, sink),
+    chat: (call, sink) => new SdkCall(ports, call, sink),
+    speech: sdkSpeech(ports),
+    transcription: sdkTranscription(ports),
   }
 }
