@@ -117,6 +117,8 @@ function catalogue(upstream: string): string {
     endpoints: [{ provider: ${provider}, model: ${name}, price: { currency: USD, prompt: 0.15, completion: 0.60 } }]
 `,
   )
+  const voice = `  - { id: bench/voice, type: tts, endpoints: [{ provider: fake, model: voice, price: { currency: USD, characters: 15 } }] }
+`
   return `rates: { USD: 92.50 }
 markup: 1.20
 rate_limit: { requests: 100000, window: 10 }
@@ -124,7 +126,7 @@ providers:
   fake: { name: Fake, adapter: openai, base_url: "${upstream}/v1", api_key: sk-bench, cancel_stops_billing: true }
   anthropic: { name: Translated, adapter: anthropic, base_url: "${upstream}/v1", api_key: sk-bench, cancel_stops_billing: true }
 models:
-${models.join('')}`
+${models.join('')}${voice}`
 }
 
 async function createKey(origin: string, token: string, index: number): Promise<string> {

@@ -23,6 +23,9 @@ const EVENTS: readonly Buffer[] = [
   Buffer.from('data: [DONE]\n\n'),
 ]
 
+/** A sound of 400 kB in as many pieces as a stream has: half a minute of `mp3`. */
+const SOUND = Buffer.alloc(4_096, 0x55)
+
 /** The same answer in Anthropic's protocol, so that every chunk has to be translated. */
 const ANTHROPIC_EVENTS: readonly Buffer[] = [
   anthropicEvent('message_start', { message: { id: 'msg_bench', type: 'message', role: 'assistant', model: 'bench', content: [], stop_reason: null, usage: { input_tokens: 24, output_tokens: 1 } } }),
@@ -61,6 +64,12 @@ setInterval(() => {
 function answer(model: string, path: string, response: ServerResponse): void {
   if (model === 'plain') {
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': PLAIN.length }).end(PLAIN)
+    return
+  }
+  if (model === 'voice') {
+    response.writeHead(200, { 'content-type': 'audio/mpeg', 'x-accel-buffering': 'no' })
+    for (let chunk = 0; chunk < CHUNKS; chunk += 1) response.write(SOUND)
+    response.end()
     return
   }
   // nginx passes a stream on unbuffered when it is told so by this header.
