@@ -16,6 +16,8 @@ export interface ChatAttemptParts {
   readonly writer: AnswerWriter
   /** Inputs of at most the request's size that are answered together. */
   readonly inputs: number
+  /** Input tokens that an honest provider may report beyond what the request shows, as of pages that its own tools have read; 0 where it has none. */
+  readonly unseenInputTokens?: number
   readonly start: AttemptStart
   readonly sink: AttemptSink
 }
@@ -115,7 +117,8 @@ export class ChatAttempt implements Attempt, AnswerSink {
 
   body(usage: ChargedUsage): AnswerBody {
     const { request, writer } = this.#parts
-    return { body: writer.whole(foldAnswer(request.hidesReasoning ? withoutReasoning(this.#events) : this.#events), usage) }
+    const visible = request.hidesReasoning ? withoutReasoning(this.#events) : this.#events
+    return { body: writer.whole(foldAnswer(visible), usage, visible) }
   }
 
   tail(usage: ChargedUsage): Buffer {
@@ -127,9 +130,9 @@ export class ChatAttempt implements Attempt, AnswerSink {
   }
 
   #bounded(usage: UsageReport): ReturnType<typeof boundUsage> {
-    const { request, inputs, start } = this.#parts
+    const { request, inputs, unseenInputTokens = 0, start } = this.#parts
     const n = request.n * inputs
-    return boundUsage(usage, { maxTokens: start.plan.maxTokens * n, n, countInput: () => this.#countInput(), countAtLeast: () => inputAtLeast(request) })
+    return boundUsage(usage, { maxTokens: start.plan.maxTokens * n, n, countInput: () => this.#countInput(), countAtLeast: () => inputAtLeast(request) + unseenInputTokens })
   }
 
   #countInput(): number {

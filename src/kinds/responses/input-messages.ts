@@ -1,0 +1,44 @@
+import type { ChatMessage, ChatToolCall } from '../chat-request.ts'
+import type { InputItem } from './responses-request.ts'
+
+type Assistant = { -readonly [K in keyof ChatMessage]: ChatMessage[K] }
+
+/** The conversation that the items tell, as messages (wire.md D-2.4). Native items stay out: a provider of chat has no words for them. */
+export function inputMessages(instructions: string | null, items: readonly InputItem[]): readonly ChatMessage[] {
+  const messages: ChatMessage[] = instructions === null || instructions === '' ? [] : [{ role: 'system', content: instructions }]
+  let reasoning: string[] = []
+  /** The assistant's message that the next call belongs to. */
+  let open: Assistant | null = null
+  const assistant = (content: ChatMessage['content']): Assistant => {
+    const message: Assistant = { role: 'assistant', content, ...(reasoning.length === 0 ? {} : { reasoning: reasoning.join('\n') }) }
+    reasoning = []
+    messages.push(message)
+    return message
+  }
+  for (const item of items) {
+    switch (item.type) {
+      case 'message':
+        open = item.role === 'assistant' ? assistant(item.content) : null
+        if (item.role !== 'assistant') messages.push({ role: item.role, content: item.content })
+        break
+      case 'function_call':
+        // What was thought since belongs to a message of its own.
+        if (open === null || reasoning.length > 0) open = assistant(null)
+        open.tool_calls = [...(open.tool_calls ?? []), toolCall(item)]
+        break
+      case 'function_call_output':
+        open = null
+        messages.push({ role: 'tool', tool_call_id: item.callId, content: item.output })
+        break
+      case 'reasoning':
+        reasoning.push(...(item.content.length > 0 ? item.content : item.summary).filter((text) => text !== ''))
+        break
+      case 'native':
+    }
+  }
+  return messages
+}
+
+function toolCall({ callId, name, arguments: text }: Extract<InputItem, { type: 'function_call' }>): ChatToolCall {
+  return { id: callId, type: 'function', function: { name, arguments: text } }
+}
