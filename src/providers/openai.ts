@@ -1,7 +1,9 @@
 import type { Adapter, AnswerSink, ChatCall } from './adapter.ts'
 import { openaiAnswer } from './openai-answer.ts'
+import { openaiCredentials } from './openai-credentials.ts'
 import { OPENAI_PARAMETERS } from './openai-parameters.ts'
 import { openaiBody } from './openai-request.ts'
+import { openaiResponses } from './openai-responses/openai-responses.ts'
 import { OpenaiStream } from './openai-stream.ts'
 import { objectOf, parseJson } from './raw-json.ts'
 import { failure, type Transport } from './transport.ts'
@@ -20,18 +22,13 @@ export function createOpenai(transport: Transport, now: () => number): Adapter {
         provider: call.endpoint.provider,
         path: CHAT_PATH + call.endpoint.provider.dialect.query,
         body: Buffer.from(JSON.stringify(openaiBody(call))),
-        headers: credentials(call),
+        headers: openaiCredentials(call.endpoint.provider, call.apiKey),
         streaming: call.request.stream,
       }
       return new UpstreamCall(transport, request, openaiReader(call, sink, now), sink)
     },
+    responses: openaiResponses(transport, now),
   }
-}
-
-function credentials({ apiKey, endpoint }: ChatCall): Readonly<Record<string, string>> {
-  if (apiKey === null) return {}
-  const { authHeader } = endpoint.provider.dialect
-  return authHeader === null ? { authorization: `Bearer ${apiKey}` } : { [authHeader]: apiKey }
 }
 
 function openaiReader(call: ChatCall, sink: AnswerSink, now: () => number): AnswerReader {
