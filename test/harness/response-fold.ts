@@ -73,7 +73,7 @@ export function checkStream(events: readonly any[]): void {
   const last = events.at(-1)
   assert.match(last.type, /^response\.(completed|incomplete|failed)$/)
   assert.equal(last.type, `response.${last.response.status}`)
-  assert.deepEqual([...new Set(events.flatMap(({ response }) => (response === undefined ? [] : [response.id])))].length, 1)
+  assert.equal(new Set(events.flatMap(({ response }) => (response === undefined ? [] : [response.id]))).size, 1)
   const added = events.filter(({ type }) => type === 'response.output_item.added').map(({ output_index: index }) => index)
   assert.deepEqual(added, added.map((_index, position) => position), 'items are added in order')
   const done = events.filter(({ type }) => type === 'response.output_item.done')
