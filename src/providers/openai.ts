@@ -1,5 +1,6 @@
 import type { Adapter, AnswerSink, ChatCall } from './adapter.ts'
 import { openaiAnswer } from './openai-answer.ts'
+import { openaiCompletions } from './openai-completions.ts'
 import { openaiCredentials } from './openai-credentials.ts'
 import { OPENAI_PARAMETERS } from './openai-parameters.ts'
 import { openaiBody } from './openai-request.ts'
@@ -27,6 +28,7 @@ export function createOpenai(transport: Transport, now: () => number): Adapter {
       }
       return new UpstreamCall(transport, request, openaiReader(call, sink, now), sink)
     },
+    completions: openaiCompletions(transport, now),
     responses: openaiResponses(transport, now),
   }
 }
