@@ -8,7 +8,8 @@ const ROLES: readonly MessageRole[] = ['user', 'assistant', 'system', 'developer
 const NATIVE_ITEMS: ReadonlySet<string> = new Set([
   'web_search_call', 'file_search_call', 'code_interpreter_call', 'image_generation_call', 'computer_call', 'computer_call_output', 'local_shell_call', 'local_shell_call_output',
   'shell_call', 'shell_call_output', 'apply_patch_call', 'apply_patch_call_output', 'mcp_list_tools', 'mcp_approval_request', 'mcp_approval_response', 'mcp_call',
-  'custom_tool_call', 'custom_tool_call_output', 'tool_search_call', 'tool_search_output', 'compaction',
+  'custom_tool_call', 'custom_tool_call_output', 'tool_search_call', 'tool_search_output', 'additional_tools', 'program', 'program_output',
+  'compaction', 'compaction_trigger',
 ])
 
 /** Reads `input` of a Responses request (wire.md D-2.4). */
