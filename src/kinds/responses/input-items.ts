@@ -2,6 +2,7 @@ import { ApiError } from '../../errors.ts'
 import { copyObject, field, invalidInput, isObject, quoted, stringField, type RawObject } from '../json-fields.ts'
 import { inputParts } from './input-parts.ts'
 import type { InputItem, MessageRole } from './responses-request.ts'
+import { openDetails } from './sealed-details.ts'
 
 const ROLES: readonly MessageRole[] = ['user', 'assistant', 'system', 'developer']
 /** Items of tools that the provider runs itself or that chat has no words for. */
@@ -38,12 +39,7 @@ function itemOf(raw: unknown, path: string): InputItem {
     case 'function_call_output':
       return { type: 'function_call_output', callId: named(raw, 'call_id', path), output: contentOf(raw, 'output', path) }
     case 'reasoning':
-      return {
-        type: 'reasoning',
-        summary: textsOf(raw, 'summary', path),
-        content: textsOf(raw, 'content', path),
-        encryptedContent: stringField(raw, 'encrypted_content', `${path}.encrypted_content`) ?? null,
-      }
+      return reasoningOf(raw, path)
     case 'item_reference':
       throw invalidInput(path, "type 'item_reference' is not supported: responses are not stored, send the item itself")
     case undefined:
@@ -52,6 +48,12 @@ function itemOf(raw: unknown, path: string): InputItem {
       if (typeof type === 'string' && NATIVE_ITEMS.has(type)) return { type: 'native', value: copyObject(raw, path) }
       throw invalidInput(`${path}.type`, `'${quoted(String(type))}' is not an input item`)
   }
+}
+
+function reasoningOf(raw: RawObject, path: string): InputItem {
+  const encrypted = stringField(raw, 'encrypted_content', `${path}.encrypted_content`) ?? null
+  const details = encrypted === null ? null : openDetails(encrypted)
+  return { type: 'reasoning', summary: textsOf(raw, 'summary', path), content: textsOf(raw, 'content', path), encryptedContent: details === null ? encrypted : null, details: details ?? [] }
 }
 
 function roleOf(raw: RawObject, path: string): MessageRole {

@@ -7,11 +7,13 @@ type Assistant = { -readonly [K in keyof ChatMessage]: ChatMessage[K] }
 export function inputMessages(instructions: string | null, items: readonly InputItem[]): readonly ChatMessage[] {
   const messages: ChatMessage[] = instructions === null || instructions === '' ? [] : [{ role: 'system', content: instructions }]
   let reasoning: string[] = []
+  let details: unknown[] = []
   /** The assistant's message that the next call belongs to. */
   let open: Assistant | null = null
   const assistant = (content: ChatMessage['content']): Assistant => {
-    const message: Assistant = { role: 'assistant', content, ...(reasoning.length === 0 ? {} : { reasoning: reasoning.join('\n') }) }
+    const message: Assistant = { role: 'assistant', content, ...(reasoning.length === 0 ? {} : { reasoning: reasoning.join('\n') }), ...(details.length === 0 ? {} : { reasoning_details: details }) }
     reasoning = []
+    details = []
     messages.push(message)
     return message
   }
@@ -23,16 +25,21 @@ export function inputMessages(instructions: string | null, items: readonly Input
         break
       case 'function_call':
         // What was thought since belongs to a message of its own.
-        if (open === null || reasoning.length > 0) open = assistant(null)
+        if (open === null || reasoning.length > 0 || details.length > 0) open = assistant(null)
         open.tool_calls = [...(open.tool_calls ?? []), toolCall(item)]
         break
       case 'function_call_output':
         open = null
         messages.push({ role: 'tool', tool_call_id: item.callId, content: item.output })
         break
-      case 'reasoning':
-        reasoning.push(...(item.content.length > 0 ? item.content : item.summary).filter((text) => text !== ''))
+      case 'reasoning': {
+        const texts = (item.content.length > 0 ? item.content : item.summary).filter((text) => text !== '')
+        // Signatures that came after the words they are of.
+        if (texts.length === 0 && open !== null && item.details.length > 0) open.reasoning_details = [...(open.reasoning_details ?? []), ...item.details]
+        else details.push(...item.details)
+        reasoning.push(...texts)
         break
+      }
       case 'native':
     }
   }

@@ -5,6 +5,7 @@ import { MessageItem } from './message-item.ts'
 import { NativeItem } from './native-item.ts'
 import type { Emit, ItemPlace, OutputItem } from './output-item.ts'
 import { ReasoningItem } from './reasoning-item.ts'
+import { sealDetails } from './sealed-details.ts'
 
 const NOTHING: ItemFields = Object.freeze({})
 
@@ -26,11 +27,14 @@ export class ResponseOutput {
   /** They may come before the text they are about. */
   #annotations: unknown[] = []
   #wasEmptyText = false
+  readonly #keepsDetails: boolean
+  #details: unknown[] = []
 
-  /** `tail` makes the ids: the generation's own without its prefix. */
-  constructor(tail: string, emit: Emit) {
+  /** `tail` makes the ids: the generation's own without its prefix. `keepsDetails`: the client wants to give back what a model needs to go on thinking. */
+  constructor(tail: string, emit: Emit, keepsDetails: boolean) {
     this.#tail = tail
     this.#emit = emit
+    this.#keepsDetails = keepsDetails
   }
 
   add(event: AnswerEvent): void {
@@ -47,6 +51,7 @@ export class ResponseOutput {
         return this.#calls.get(event.index)?.add(event.text)
       case 'extra':
         if (event.field === 'annotations' && Array.isArray(event.value)) this.#annotate(event.value.map(flatAnnotation))
+        if (event.field === 'reasoning_details' && this.#keepsDetails && Array.isArray(event.value)) this.#details.push(...event.value)
         if (event.field === 'images') for (const image of generatedImages(event.value)) this.#image(image)
         return
       case 'item':
@@ -63,8 +68,13 @@ export class ResponseOutput {
   close(status: 'completed' | 'incomplete'): void {
     // An answer that is the empty text has a message all the same.
     if (this.#items.length === 0 && (this.#wasEmptyText || this.#annotations.length > 0)) this.#openMessage().add('output_text', '')
+    this.#sealDetails()
     for (const item of this.#items) if (item.isOpen) item.close(status)
     this.#message = this.#reasoning = null
+    if (this.#details.length === 0) return
+    // Signatures that came after the words they are of have an item of their own.
+    this.#openReasoning()
+    this.#closeSpeech()
   }
 
   bodies(): readonly Record<string, unknown>[] {
@@ -174,7 +184,12 @@ export class ResponseOutput {
     native.pass(event)
   }
 
+  #sealDetails(): void {
+    if (this.#reasoning !== null && this.#details.length > 0) this.#reasoning.describe({ encrypted_content: sealDetails(this.#details.splice(0)) })
+  }
+
   #closeSpeech(): void {
+    this.#sealDetails()
     this.#message?.close('completed')
     this.#reasoning?.close('completed')
     this.#message = this.#reasoning = null

@@ -127,6 +127,7 @@ function echoOf(body: RawObject, { instructions, maxTokens, parameters, text, to
     frequencyPenalty: numberIn(parameters['frequency_penalty'], 0),
     presencePenalty: numberIn(parameters['presence_penalty'], 0),
     user: textIn(parameters['user']),
+    keepsDetails: includeOf(body).includes('reasoning.encrypted_content'),
   }
 }
 

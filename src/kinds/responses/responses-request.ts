@@ -18,10 +18,13 @@ export interface NativeOnly {
   readonly type: string
 }
 
-/** One element of `input`, checked and rebuilt. Ids of messages, calls and reasoning are ours, so no provider gets them back. */
+/**
+ * One element of `input`, checked and rebuilt. Ids of messages, calls and reasoning are ours, so no provider gets them
+ * back. What is encrypted is a native provider's; `details` are those of a provider of chat.
+ */
 export type InputItem =
   | { readonly type: 'message'; readonly role: MessageRole; readonly content: string | readonly ChatPart[]; readonly phase: string | null }
-  | { readonly type: 'reasoning'; readonly summary: readonly string[]; readonly content: readonly string[]; readonly encryptedContent: string | null }
+  | { readonly type: 'reasoning'; readonly summary: readonly string[]; readonly content: readonly string[]; readonly encryptedContent: string | null; readonly details: readonly unknown[] }
   | { readonly type: 'function_call'; readonly callId: string; readonly name: string; readonly arguments: string; readonly namespace: string | null }
   | { readonly type: 'function_call_output'; readonly callId: string; readonly output: string | readonly ChatPart[] }
   /** One that only providers with the Responses protocol know, copied. */
@@ -41,7 +44,7 @@ export interface ResponsesInput {
   readonly maxToolCalls: number | null
 }
 
-/** What the answer repeats of its request, with the defaults of what was not given. */
+/** What the answer repeats of its request, with the defaults of what was not given, and how it is written. */
 export interface RequestEcho {
   readonly instructions: string | null
   readonly maxOutputTokens: number | null
@@ -59,4 +62,6 @@ export interface RequestEcho {
   readonly frequencyPenalty: number
   readonly presencePenalty: number
   readonly user: string | null
+  /** It asked for `reasoning.encrypted_content`: reasoning comes with what a model needs to go on from it. */
+  readonly keepsDetails: boolean
 }

@@ -195,3 +195,21 @@ test('two reasoning items, two parts and what is encrypted keep their places', (
   const done = events.find(({ type }) => type === 'response.output_item.done')
   assert.equal(done.item.encrypted_content, 'aaa')
 })
+
+test('reasoning details come sealed to a client that asks for them, and go back with their message', () => {
+  const detail = (data: string): AnswerEvent => ({ type: 'extra', choice: 0, field: 'reasoning_details', value: [{ type: 'reasoning.encrypted', data }] })
+  const events: readonly AnswerEvent[] = [reasoning('hm'), detail('early'), text('Looking.'), call(0), args(0, '{}'), detail('late'), { type: 'finish', choice: 0, native: 'tool_calls' }]
+  const { output } = JSON.parse(JSON.stringify(writer({ include: ['reasoning.encrypted_content'] }).whole(foldAnswer(events), USAGE, events)))
+  assert.deepEqual(output.map(({ type }: { type: string }) => type), ['reasoning', 'message', 'function_call', 'reasoning'])
+  const { chat, input } = parseResponses({ input: [{ role: 'user', content: 'x' }, ...output, { type: 'function_call_output', call_id: 'call_0', output: 'y' }] })
+  assert.deepEqual(chat.messages[1], {
+    role: 'assistant',
+    content: [{ type: 'text', text: 'Looking.' }],
+    reasoning: 'hm',
+    reasoning_details: [{ type: 'reasoning.encrypted', data: 'early' }, { type: 'reasoning.encrypted', data: 'late' }],
+    tool_calls: [{ id: 'call_0', type: 'function', function: { name: 'w', arguments: '{}' } }],
+  })
+  assert.ok(input.items.every((item) => item.type !== 'reasoning' || item.encryptedContent === null), 'no native provider gets a seal of ours')
+  assert.ok(!JSON.stringify(whole(events)).includes('encrypted_content'), 'who does not ask for it gets none')
+  assert.deepEqual(parseResponses({ input: [{ type: 'reasoning', summary: [], encrypted_content: 'tollgate-reasoning-1:broken' }, { role: 'user', content: 'x' }] }).chat.messages, [{ role: 'user', content: 'x' }])
+})

@@ -24,7 +24,7 @@ export class ResponsesWriter implements AnswerWriter {
     this.#identity = identity
     this.#echo = echo
     this.#nowMs = nowMs
-    this.#output = new ResponseOutput(idTail(identity.id), (type, fields) => this.#event(type, fields))
+    this.#output = new ResponseOutput(idTail(identity.id), (type, fields) => this.#event(type, fields), echo.keepsDetails)
   }
 
   write(events: readonly AnswerEvent[]): Buffer {
@@ -52,7 +52,7 @@ export class ResponsesWriter implements AnswerWriter {
   }
 
   whole(answer: ChatAnswer, usage: ChargedUsage, events: readonly AnswerEvent[]): Record<string, unknown> {
-    const output = new ResponseOutput(idTail(this.#identity.id), () => undefined)
+    const output = new ResponseOutput(idTail(this.#identity.id), () => undefined, this.#echo.keepsDetails)
     for (const event of events) output.add(event)
     const end = endOf(answer.choices[0]?.finish ?? null)
     output.close(end.status === 'completed' ? 'completed' : 'incomplete')
