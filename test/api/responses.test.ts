@@ -24,6 +24,10 @@ models:
     context_length: 128000
     input_modalities: [text, image, file]
     endpoints: [{ provider: scripted, model: upstream-model, price: { currency: RUB, prompt: 1, completion: 1000 }, native_responses: true }]
+  - id: test/searches
+    type: chat
+    context_length: 128000
+    endpoints: [{ provider: scripted, model: upstream-model, price: { currency: RUB, prompt: 1, completion: 1000, search: 2 }, native_responses: true }]
   - id: test/chat
     type: chat
     context_length: 128000
@@ -279,6 +283,16 @@ test('what its tools have read is input that the provider may bill', async () =>
   assert.equal(searched.response.usage.input_tokens, 9_463)
   const plain = await ask({ model: 'test/native' })
   assert.ok(plain.response.usage.input_tokens < 1_100, 'without such tools a count like that is no honest one')
+})
+
+test('a search of the web that the provider made is charged where it has a price', async () => {
+  const opened = { ...SEARCH, action: { type: 'open_page', url: 'https://x' } }
+  const output = [SEARCH, opened, { ...SEARCH, id: 'ws_2' }, message('Found.')]
+  answerJson(completed(output))
+  assert.equal((await ask({ model: 'test/searches', tools: [{ type: 'web_search' }] })).response.usage.cost, 4.01002)
+  answerEvents([...output.map((item, index) => ({ type: 'response.output_item.done', output_index: index, item })), { type: 'response.completed', response: completed(output) }])
+  assert.equal((await ask({ model: 'test/searches', tools: [{ type: 'web_search' }], stream: true })).response.usage.cost, 4.01002)
+  assert.equal((await ask({ model: 'test/native', tools: [{ type: 'web_search' }], stream: true })).response.usage.cost, 0.01002)
 })
 
 test('a break, a stall or an error after the first byte is response.failed, and free', async () => {

@@ -35,6 +35,7 @@ export class OutputItems {
   readonly #generationId: string
   readonly #items = new Map<number, Item>()
   #calls = 0
+  #searches = 0
 
   constructor(generationId: string) {
     this.#generationId = generationId
@@ -42,6 +43,11 @@ export class OutputItems {
 
   get hasCalls(): boolean {
     return this.#calls > 0
+  }
+
+  /** Searches of the web that the provider has made: it bills each of them. */
+  get searches(): number {
+    return this.#searches
   }
 
   /** One event of the stream; null when there are more items than any honest answer has. */
@@ -101,12 +107,18 @@ export class OutputItems {
     const ending = known ?? this.#items.get(key)
     if (ending === undefined) return events
     ending.ended = true
+    if (isSearch(item)) this.#searches += 1
     // Opening an unknown one has passed its last event already.
     if (ending.type === 'native') return known === undefined ? events : [nativeEvent(key, event)]
     events.push(...restOf(ending, item))
     events.push({ type: 'item', choice: 0, step: 'end', of: ending.type, index: ending.callIndex, fields: fieldsOf(item, ['encrypted_content']) })
     return events
   }
+}
+
+/** Opening a page that was found is none. */
+function isSearch(item: RawJson): boolean {
+  return item['type'] === 'web_search_call' && item['status'] !== 'failed' && (textOf(objectOf(item['action'])?.['type']) ?? 'search') === 'search'
 }
 
 function indexOf(value: unknown): number {

@@ -77,8 +77,11 @@ export class ResponsesReader implements NativeReader {
     const reason = textOf(objectOf(response['incomplete_details'])?.['reason'])
     if (type === 'response.completed') events.push({ type: 'finish', choice: 0, native: 'completed', finish: this.#items.hasCalls ? 'tool_calls' : 'stop' })
     else events.push({ type: 'finish', choice: 0, native: reason ?? 'incomplete', finish: reason === 'content_filter' ? 'content_filter' : 'length' })
-    const usage = openaiUsage(response['usage'])
-    return usage === null ? events : [...events, { type: 'usage', usage }]
+    const report = openaiUsage(response['usage'])
+    if (report === null) return events
+    const { searches } = this.#items
+    const usage = searches === 0 ? report : { ...report, usage: { ...report.usage, search: searches } }
+    return [...events, { type: 'usage', usage }]
   }
 
   #failed(error: unknown): AttemptFailure {
