@@ -21,7 +21,7 @@ before(async () => {
       models: {
         'v/three': [{ provider: 'cheap', ...CHEAP }, { provider: 'middle', ...MIDDLE }, { provider: 'dear', ...DEAR }],
         'v/five': ['a', 'b', 'c', 'd', 'e'].map((provider, index) => ({ provider, prompt: 1 + index, completion: 1 })),
-        'v/per-request': [{ provider: 'flat', prompt: 1, completion: 1, request: 0.5 }, { provider: 'metered', ...MIDDLE }],
+        'v/per-request': [{ provider: 'flat', prompt: 1, completion: 1, request: 0.5, image: 0.25 }, { provider: 'metered', ...MIDDLE }],
         'v/shapes': [{ provider: 'long-in', prompt: 1, completion: 1_000 }, { provider: 'long-out', prompt: 500, completion: 1 }],
         'v/abilities': [
           { provider: 'bare', ...CHEAP, parameters: ['max_tokens', 'temperature'] },
@@ -161,6 +161,13 @@ describe('max_price', () => {
     assert.deepEqual(await excludedBy({ max_price: { request: 0.4, prompt: 999 } }, { model: 'v/per-request' }), ['max_price'])
   })
 
+  test('bounds the price of an image, and each image is charged', async () => {
+    const image = { type: 'image_url', image_url: { url: 'https://images.example/a.png' } }
+    const fields = { model: 'v/per-request', messages: [{ role: 'user', content: [image, image] }] }
+    assert.deepEqual(await asked({ max_price: { image: 0.25 }, order: ['flat'] }, fields), ['flat'])
+    assert.deepEqual(await asked({ max_price: { image: 0.24 }, order: ['flat'] }, fields), ['metered'])
+  })
+
   test('what is no price is invalid_input', async () => {
     for (const prompt of [-1, 'much', true, null]) {
       const answer = await bench.ask({ model: 'v/three', provider: { max_price: { prompt } } })
@@ -195,15 +202,15 @@ describe('parameters', () => {
 
 describe('without a preference', () => {
   test('the first is drawn by 1/price², the other is its fallback', async (context) => {
-    const count = 200
+    const count = 80
     const from = bench.upstream.asked.length
-    for (let round = 0; round < 2; round += 1) {
+    for (let round = 0; round < 5; round += 1) {
       await bench.checked(() => Promise.all(Array.from({ length: count }, () => bench.send({ model: 'v/balanced' }))).then((all) => assert.ok(all.every(({ status }) => status === 200))))
     }
     const cheap = bench.upstream.asked.slice(from).filter(({ provider }) => provider === 'one').length
-    context.diagnostic(`${cheap} of ${2 * count} at the cheap one`)
+    context.diagnostic(`${cheap} of ${5 * count} at the cheap one`)
     // 9 of 10 at a third of the price: 360 of 400, give or take five standard deviations of 6.
-    assert.ok(cheap >= 330 && cheap <= 390, `${cheap} of ${2 * count}`)
+    assert.ok(cheap >= 330 && cheap <= 390, `${cheap} of ${5 * count}`)
     bench.upstream.says('one', fails(500))
     assert.deepEqual((await asked({}, { model: 'v/balanced' })).at(-1), 'thrice')
   })

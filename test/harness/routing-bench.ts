@@ -4,12 +4,13 @@ import type { ApiClient } from './api-client.ts'
 import { foldBody, type FoldedAnswer } from './chat-fold.ts'
 import { ANSWER_TOKENS, startRoutingUpstream, type RoutingUpstream } from './routing-upstream.ts'
 
-/** One way to serve a model. Prices in RUB per million tokens, `request` in RUB. */
+/** One way to serve a model. Prices in RUB per million tokens, `request` and `image` in RUB. */
 export interface EndpointRow {
   readonly provider: string
   readonly prompt: number
   readonly completion: number
   readonly request?: number
+  readonly image?: number
   /** All that the protocol carries where there is no list. */
   readonly parameters?: readonly string[]
 }
@@ -43,8 +44,8 @@ export interface RoutingBench<Server extends ApiClient> {
   ask(body: Readonly<Record<string, unknown>>, onBytes?: () => void): Promise<Routed>
   /** The same without a check, for requests beside others; `checked` checks them together. */
   send(body: Readonly<Record<string, unknown>>, onBytes?: () => void): Promise<FoldedAnswer>
-  /** Checks that what was served during `work` was paid: exactly, each answer once, and nothing else. */
-  checked<T>(work: () => Promise<T>): Promise<{ readonly result: T; readonly rows: readonly LogRow[] }>
+  /** Checks that what was served during `work` was paid: exactly, each answer once, and nothing else. `images` in each request. */
+  checked<T>(work: () => Promise<T>, images?: number): Promise<{ readonly result: T; readonly rows: readonly LogRow[] }>
   /** The hold of the requests that are under way, in micro-rubles. */
   heldMicro(): Promise<number>
   /** The endpoints of a model by their provider's slug, as clients see them. */
@@ -63,8 +64,8 @@ export function nameOf(provider: string): string {
 }
 
 /** What a good answer costs at an endpoint, in micro-rubles: RUB per million tokens are micro-rubles per token. */
-export function costMicro({ prompt, completion, request: perRequest = 0 }: EndpointRow): number {
-  return ANSWER_TOKENS.prompt * prompt + ANSWER_TOKENS.completion * completion + Math.round(perRequest * 1e6)
+function costMicro({ prompt, completion, request: perRequest = 0, image = 0 }: EndpointRow, images: number): number {
+  return ANSWER_TOKENS.prompt * prompt + ANSWER_TOKENS.completion * completion + Math.round((perRequest + image * images) * 1e6)
 }
 
 /** Providers with scripted answers, a Tollgate before them, and a customer of it whose every charge is checked. */
@@ -84,10 +85,10 @@ export async function startRoutingBench<Server extends ApiClient & { stop(): Pro
     return { micro: Math.round(body.balance * 1e6), heldMicro: Math.round(body.reserved * 1e6) }
   }
   const log = async (limit: number): Promise<{ total: number; logs: readonly LogRow[] }> => (await server.request('GET', `/v1/generation?limit=${limit}`, { key })).body
-  const costOf = ({ model_name: model, provider_name: provider }: LogRow): number => {
+  const costOf = ({ model_name: model, provider_name: provider }: LogRow, images: number): number => {
     const row = catalogue.models[model]?.find((endpoint) => nameOf(endpoint.provider) === provider)
     assert.ok(row !== undefined, `the log names an endpoint of the catalogue: ${model} at ${provider}`)
-    return costMicro(row)
+    return costMicro(row, images)
   }
 
   const bench: RoutingBench<Server> = {
@@ -106,7 +107,7 @@ export async function startRoutingBench<Server extends ApiClient & { stop(): Pro
       }
       return foldBody(answer.statusCode, Buffer.concat(parts).toString('utf8'), answer.headers)
     },
-    async checked(work) {
+    async checked(work, images = 0) {
       const before = { ...(await balance()), ...(await log(1)) }
       const result = await work()
       const after = await balance()
@@ -115,7 +116,7 @@ export async function startRoutingBench<Server extends ApiClient & { stop(): Pro
       const rows = total === before.total ? [] : (await log(total - before.total)).logs
       let paidMicro = 0
       for (const row of rows) {
-        const expected = row.status === 'completed' ? costOf(row) : 0
+        const expected: number = row.status === 'completed' ? costOf(row, images) : 0
         assert.equal(Math.round(row.total_cost * 1e6), expected, JSON.stringify(row))
         paidMicro += expected
       }
@@ -124,7 +125,7 @@ export async function startRoutingBench<Server extends ApiClient & { stop(): Pro
     },
     async ask(fields, onBytes) {
       const from = upstream.asked.length
-      const { result: answer, rows } = await bench.checked(() => bench.send(fields, onBytes))
+      const { result: answer, rows } = await bench.checked(() => bench.send(fields, onBytes), JSON.stringify(fields).split('"image_url":').length - 1)
       // Only what was held and dispatched has an id.
       assert.equal(rows.length, answer.headers['x-generation-id'] === undefined ? 0 : 1, 'one row for a dispatched request')
       const [first] = answer.events
@@ -168,7 +169,7 @@ function catalogueText({ providers = {}, models }: RoutingCatalogue, upstream: R
     rate_limit: { requests: 100_000, window: 60 },
     providers: Object.fromEntries([...slugs].map((slug) => [slug, { name: nameOf(slug), adapter: providers[slug]?.adapter ?? 'openai', base_url: upstream.baseUrl(slug), api_key: providers[slug]?.keys ?? `${slug}-key` }])),
     models: Object.entries(models).map(([id, rows]) => ({
-      id, type: 'chat', context_length: 100_000, input_modalities: ['text', 'file'],
+      id, type: 'chat', context_length: 100_000, input_modalities: ['text', 'image', 'file'],
       endpoints: rows.map(({ provider, parameters, ...price }) => ({ provider, model: 'm', price: { currency: 'RUB', ...price }, ...(parameters === undefined ? {} : { supported_parameters: parameters }) })),
     })),
   })
