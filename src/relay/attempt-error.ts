@@ -51,11 +51,16 @@ function isBusy(attempt: FailedAttempt): boolean {
   return attempt.failure.reason === 'connect' || (attempt.failure.status !== null && BUSY.has(attempt.failure.status))
 }
 
-/** The client's error after the last attempt: 503 when all were busy or unreachable, else by the last one. */
+/**
+ * The client's error after the last attempt: 503 when all were busy or unreachable, else by the last one. A provider that
+ * has no words for the request decides only where it was alone: one that has them may take it later, as it is.
+ */
 export function errorOfAttempts(attempts: readonly FailedAttempt[]): ApiError {
-  const last = attempts.at(-1)
+  const asked = attempts.filter(({ failure }) => failure === 'empty' || failure.reason !== 'unsendable')
+  const deciding = asked.length > 0 ? asked : attempts
+  const last = deciding.at(-1)
   if (last === undefined) return new ApiError('provider_error', 'Provider returned an error')
-  if (attempts.every(isBusy)) return unavailable(attempts, last.modelId)
+  if (deciding.every(isBusy)) return unavailable(deciding, last.modelId)
   return errorOf(last)
 }
 
