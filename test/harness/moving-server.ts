@@ -46,7 +46,10 @@ export async function startMovingServer(catalog: string): Promise<MovingServer> 
   const notices: string[] = []
   const log = {
     line: () => undefined,
-    bug: (thrown: unknown) => notices.push(`bug: ${String(thrown)}`),
+    // What a provider said comes here as well, as text.
+    bug: (thrown: unknown) => {
+      if (thrown instanceof Error) notices.push(`bug: ${thrown.stack ?? thrown.message}`)
+    },
     notice: (message: string) => notices.push(message),
   }
   const app = await createApp({ config, version: '0.0.0', wrappingKeys: [randomBytes(32)], env, log, clock })

@@ -143,7 +143,7 @@ export async function startRoutingBench<Server extends ApiClient & { stop(): Pro
     },
     heldMicro: async () => (await balance()).heldMicro,
     async endpoints(model) {
-      const { body } = await server.request('GET', `/v1/models/${model}/endpoints`)
+      const { body } = await server.request('GET', `/v1/models/${model}/endpoints`, { key })
       // oxlint-disable-next-line typescript/no-explicit-any
       return Object.fromEntries(body.data.endpoints.map((endpoint: any) => [endpoint.tag, endpoint]))
     },
