@@ -28,6 +28,7 @@ before(async () => {
           { provider: 'tooled', ...MIDDLE, parameters: ['max_tokens', 'tools', 'tool_choice', 'seed'] },
           { provider: 'formatted', ...DEAR, parameters: ['max_tokens', 'tools', 'tool_choice', 'response_format'] },
         ],
+        'v/several': [{ provider: 'single', ...CHEAP, parameters: ['max_tokens'] }, { provider: 'several', ...DEAR, parameters: ['max_tokens', 'n'] }],
         'v/balanced': [{ provider: 'one', prompt: 10, completion: 10 }, { provider: 'thrice', prompt: 30, completion: 30 }],
       },
     },
@@ -198,6 +199,21 @@ describe('parameters', () => {
     assert.deepEqual(await asked({ require_parameters: true }, { model, tools: TOOLS, response_format: FORMAT }), ['formatted'])
     assert.deepEqual(await excludedBy({ require_parameters: true }, { model, tools: TOOLS, temperature: 1 }), ['require_parameters'])
   })
+})
+
+test('n above 1 goes only where it is taken; where nobody takes it the client is told', async () => {
+  assert.deepEqual(await asked(undefined, { model: 'v/several' }), ['single'])
+  assert.deepEqual(await asked(undefined, { model: 'v/several', n: 2 }), ['several'])
+  const error = await refused({}, { model: 'v/abilities', n: 2 })
+  assert.deepEqual([error['status'], error['message']], [400, "n: must be 1, no provider of model 'v/abilities' supports more"])
+})
+
+test('an unknown model is a 400, and so is one that is unknown among models[]', async () => {
+  for (const fields of [{ model: 'v/none' }, { model: 'v/none:nitro' }, { model: 'v/three', models: ['v/none'] }]) {
+    const error = await refused({}, fields)
+    assert.equal(error['status'], 400)
+    assert.match(String(error['message']), /^Model 'v\/none(:nitro)?' not found or inactive$/)
+  }
 })
 
 describe('without a preference', () => {
