@@ -20,6 +20,14 @@ export class AnswerEnd {
     return this.#hasContent
   }
 
+  get usage(): UsageReport | null {
+    return this.#usage
+  }
+
+  get upstreamId(): string | null {
+    return this.#upstreamId
+  }
+
   add(event: AnswerEvent): void {
     switch (event.type) {
       case 'usage':

@@ -3,7 +3,7 @@ import { AnswerEnd } from '../kinds/answer-end.ts'
 import { eventText, isContent, withoutReasoning, type AnswerEvent } from '../kinds/answer-event.ts'
 import { foldAnswer } from '../kinds/answer-fold.ts'
 import type { AnswerWriter, ChargedUsage } from '../kinds/answer-format.ts'
-import type { UsageReport } from '../kinds/chat-answer.ts'
+import type { StreamEnd, UsageReport } from '../kinds/chat-answer.ts'
 import type { ChatRequest } from '../kinds/chat-request.ts'
 import { inputAtLeast } from '../plan/token-count.ts'
 import { boundUsage, countedReport } from '../plan/usage-bounds.ts'
@@ -30,6 +30,7 @@ export class ChatAttempt implements Attempt, AnswerSink {
   /** All of a plain answer; a stream keeps none. */
   readonly #events: AnswerEvent[] = []
   #firstTokenMs: number | null = null
+  #result: StreamEnd | null = null
 
   constructor(parts: ChatAttemptParts, ask: (sink: AnswerSink) => RunningCall) {
     this.#parts = parts
@@ -39,7 +40,7 @@ export class ChatAttempt implements Attempt, AnswerSink {
   }
 
   get upstreamId(): string | null {
-    return this.#end.result().upstreamId
+    return this.#end.upstreamId
   }
 
   get firstTokenMs(): number | null {
@@ -47,11 +48,11 @@ export class ChatAttempt implements Attempt, AnswerSink {
   }
 
   get finish(): string | null {
-    return this.#end.result().finishes[0]?.finish ?? null
+    return this.#ended().finishes[0]?.finish ?? null
   }
 
   get native(): string | null {
-    return this.#end.result().finishes[0]?.native ?? null
+    return this.#ended().finishes[0]?.native ?? null
   }
 
   cancel(): void {
@@ -93,12 +94,12 @@ export class ChatAttempt implements Attempt, AnswerSink {
 
   /** No tokens, nothing said, and no finish that would make it an answer. */
   isEmpty(): boolean {
-    const { hasContent, usage } = this.#end.result()
+    const { hasContent, usage } = this.#ended()
     return !hasContent && (usage === null || usage.outputTokens === 0) && (this.finish === null || this.finish === 'error')
   }
 
   measured(): MeasuredUsage {
-    const { usage } = this.#end.result()
+    const { usage } = this.#end
     if (usage !== null) return { ...this.#bounded(usage), basis: 'provider_usage' }
     // A whole answer is counted only where the provider did not.
     for (const event of this.#events) this.#output.add(eventText(event))
@@ -110,7 +111,7 @@ export class ChatAttempt implements Attempt, AnswerSink {
   }
 
   reported(): UsageReport | null {
-    const { usage } = this.#end.result()
+    const { usage } = this.#end
     return usage === null ? null : this.#bounded(usage).report
   }
 
@@ -120,11 +121,17 @@ export class ChatAttempt implements Attempt, AnswerSink {
   }
 
   tail(usage: ChargedUsage): Buffer {
-    return this.#parts.writer.end(this.#end.result(), usage)
+    return this.#parts.writer.end(this.#ended(), usage)
   }
 
   errorTail(error: ApiError, usage: ChargedUsage | null): Buffer {
     return this.#parts.writer.fail(error, usage)
+  }
+
+  /** The end as it stands; once it is asked for, it is over. */
+  #ended(): StreamEnd {
+    this.#result ??= this.#end.result()
+    return this.#result
   }
 
   #bounded(usage: UsageReport): ReturnType<typeof boundUsage> {

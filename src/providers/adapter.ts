@@ -49,6 +49,8 @@ export interface CompletionsCall {
   readonly endpoint: Endpoint
   readonly apiKey: string | null
   readonly request: CompletionsRequest
+  /** Those of the request, or one of them. */
+  readonly prompts: readonly string[]
   readonly sendMaxTokens: number | null
 }
 
@@ -83,7 +85,11 @@ export interface Adapter {
   readonly supportedParameters: readonly string[]
   readonly chat?: (call: ChatCall, sink: AnswerSink) => RunningCall
   /** Legacy completions, where an endpoint says `native_completions`. */
-  readonly completions?: (call: CompletionsCall, sink: AnswerSink) => RunningCall
+  readonly completions?: {
+    /** Takes all prompts of a request in one call, else one in each. */
+    readonly takesList: boolean
+    ask(call: CompletionsCall, sink: AnswerSink): RunningCall
+  }
 }
 
 /** Adapter name of the catalogue file → adapter. */

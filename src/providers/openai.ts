@@ -1,5 +1,7 @@
 import type { Adapter, AnswerSink, ChatCall } from './adapter.ts'
 import { openaiAnswer } from './openai-answer.ts'
+import { openaiCompletions } from './openai-completions.ts'
+import { openaiCredentials } from './openai-credentials.ts'
 import { OPENAI_PARAMETERS } from './openai-parameters.ts'
 import { openaiBody } from './openai-request.ts'
 import { OpenaiStream } from './openai-stream.ts'
@@ -20,18 +22,13 @@ export function createOpenai(transport: Transport, now: () => number): Adapter {
         provider: call.endpoint.provider,
         path: CHAT_PATH + call.endpoint.provider.dialect.query,
         body: Buffer.from(JSON.stringify(openaiBody(call))),
-        headers: credentials(call),
+        headers: openaiCredentials(call.endpoint.provider, call.apiKey),
         streaming: call.request.stream,
       }
       return new UpstreamCall(transport, request, openaiReader(call, sink, now), sink)
     },
+    completions: openaiCompletions(transport, now),
   }
-}
-
-function credentials({ apiKey, endpoint }: ChatCall): Readonly<Record<string, string>> {
-  if (apiKey === null) return {}
-  const { authHeader } = endpoint.provider.dialect
-  return authHeader === null ? { authorization: `Bearer ${apiKey}` } : { [authHeader]: apiKey }
 }
 
 function openaiReader(call: ChatCall, sink: AnswerSink, now: () => number): AnswerReader {

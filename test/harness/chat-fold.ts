@@ -26,9 +26,9 @@ function empty(): FoldedChoice {
   return { text: '', reasoning: '', refusal: '', finish: null, native: null, toolCalls: [] }
 }
 
-/** Sends a chat request and folds what comes back. */
-export async function chat(url: string, key: string, body: Record<string, unknown>, headers: Record<string, string> = {}): Promise<FoldedAnswer> {
-  const answer = await request(`${url}/v1/chat/completions`, {
+/** Sends a chat request, or one of the kinds that answer like it, and folds what comes back. */
+export async function chat(url: string, key: string, body: Record<string, unknown>, headers: Record<string, string> = {}, path = '/v1/chat/completions'): Promise<FoldedAnswer> {
+  const answer = await request(`${url}${path}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
     body: JSON.stringify(body),
@@ -47,7 +47,7 @@ function foldPlain(status: number, text: string, headers: Record<string, unknown
   const body: any = JSON.parse(text)
   const choices = new Map<number, FoldedChoice>()
   for (const choice of body.choices ?? []) {
-    const { message } = choice
+    const message = choice.message ?? { content: choice.text }
     choices.set(choice.index, {
       text: message.content ?? '',
       reasoning: message.reasoning ?? '',
@@ -87,7 +87,7 @@ export function foldStream(status: number, text: string, headers: Record<string,
 function foldChoice(choices: Map<number, FoldedChoice>, choice: any): void {
   const folded = choices.get(choice.index) ?? empty()
   choices.set(choice.index, folded)
-  const { delta } = choice
+  const delta = choice.delta ?? { content: choice.text }
   folded.text += delta.content ?? ''
   folded.reasoning += delta.reasoning ?? ''
   folded.refusal += delta.refusal ?? ''

@@ -70,4 +70,9 @@ try:
 except openai.APIError:
     check("mid-stream error is raised", True)
 
-print(passed)
+completed = client.completions.create(model="sandbox/chat", prompt="Hello")
+check("completions text", completed.choices[0].text == "Hello from the sandbox. You said: Hello")
+parts = [chunk.choices[0].text for chunk in client.completions.create(model="sandbox/chat", prompt=["Hello", "Bye"], stream=True)]
+check("completions stream", "Bye" in "".join(parts))
+
+print(f"all {passed} checks passed")
