@@ -12,6 +12,9 @@ import type { AnswerSink, AttemptFailure, RunningCall } from '../providers/adapt
 import type { AnswerBody, Attempt, AttemptSink, AttemptStart, MeasuredUsage } from '../relay/order.ts'
 import { TextCounter } from './text-counter.ts'
 
+/** As long as a whole answer may be in bytes. A writer may keep all of a stream, so that an endless one must end. */
+const TEXT_CHARS_MAX = 32 * 1_048_576
+
 export interface ChatAttemptParts {
   readonly request: ChatRequest
   readonly writer: AnswerWriter
@@ -32,6 +35,7 @@ export class ChatAttempt implements Attempt, AnswerSink {
   /** All of a plain answer; a stream keeps none. */
   readonly #events: AnswerEvent[] = []
   #firstTokenMs: number | null = null
+  #textChars = 0
   #result: StreamEnd | null = null
 
   constructor(parts: ChatAttemptParts, ask: (sink: AnswerSink) => RunningCall) {
@@ -80,6 +84,8 @@ export class ChatAttempt implements Attempt, AnswerSink {
     let text = ''
     for (const event of events) text += eventText(event)
     if (text !== '') this.#output.add(text)
+    this.#textChars += text.length
+    if (this.#textChars > TEXT_CHARS_MAX) return this.#giveUp()
     // Some providers open an answer long before its first token.
     if (this.#firstTokenMs === null && (text !== '' || events.some(isContent))) this.#firstTokenMs = start.clock.monotonic()
     const visible = request.hidesReasoning ? withoutReasoning(events) : events
@@ -129,6 +135,12 @@ export class ChatAttempt implements Attempt, AnswerSink {
 
   errorTail(error: ApiError, usage: ChargedUsage | null): Buffer {
     return this.#parts.writer.fail(error, usage)
+  }
+
+  #giveUp(): true {
+    this.#call.cancel()
+    this.#parts.sink.fail({ reason: 'too_large', status: null, publicMessage: null, refusal: null, retryAfterSeconds: null, detail: `the answer is longer than ${TEXT_CHARS_MAX} characters` })
+    return true
   }
 
   /** The end as it stands; once it is asked for, it is over. */

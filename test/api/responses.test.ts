@@ -265,6 +265,25 @@ test('what is no answer is a 502: queued, no output, no JSON, too many items', a
   assert.equal((await ask({ model: 'test/native', stream: true })).status, 502)
 })
 
+test('an endless answer is given up, and is free', async () => {
+  const piece = `data: ${JSON.stringify({ type: 'response.output_text.delta', output_index: 0, content_index: 0, delta: 'x'.repeat(900_000) })}\n\n`
+  upstream.answer((response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    const more = (): void => {
+      while (!response.destroyed && response.write(piece)) {
+        // Until the server asks for a pause.
+      }
+    }
+    response.on('drain', more)
+    more()
+  })
+  const answer = await request(`${tollgate.url}/v1/responses`, { method: 'POST', headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' }, body: JSON.stringify({ model: 'test/native', input: 'Hello', stream: true }) })
+  let tail = ''
+  for await (const bytes of answer.body) tail = (tail + String(bytes)).slice(-4_000)
+  assert.match(tail, /"cost":0,/)
+  assert.equal((await logged(answer.headers['x-generation-id']))['total_cost'], 0)
+})
+
 test('tools that the provider runs go only to one that can, else the type is named', async () => {
   answerJson(completed([SEARCH, message('Found.')]))
   const both = await ask({ model: 'test/both', tools: [{ type: 'web_search' }] })

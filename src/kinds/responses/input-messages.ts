@@ -1,9 +1,10 @@
-import type { ChatMessage, ChatToolCall } from '../chat-request.ts'
+import type { ChatMessage, ChatPart, ChatToolCall } from '../chat-request.ts'
+import type { RawObject } from '../json-fields.ts'
 import type { InputItem } from './responses-request.ts'
 
 type Assistant = { -readonly [K in keyof ChatMessage]: ChatMessage[K] }
 
-/** The conversation that the items tell, as messages (wire.md D-2.4). Native items stay out: a provider of chat has no words for them. */
+/** The conversation that the items tell, as messages (wire.md D-2.4). Native items stay out, for a provider of chat has no words for them; but images are also made by models of chat. */
 export function inputMessages(instructions: string | null, items: readonly InputItem[]): readonly ChatMessage[] {
   const messages: ChatMessage[] = instructions === null || instructions === '' ? [] : [{ role: 'system', content: instructions }]
   let reasoning: string[] = []
@@ -40,10 +41,21 @@ export function inputMessages(instructions: string | null, items: readonly Input
         reasoning.push(...texts)
         break
       }
-      case 'native':
+      case 'native': {
+        const image = generatedImage(item.value)
+        if (image !== null) open = assistant([image])
+      }
     }
   }
   return messages
+}
+
+/** An image that the model made, as it goes back to it in chat. */
+function generatedImage(item: RawObject): ChatPart | null {
+  const { type, result } = item
+  if (type !== 'image_generation_call' || typeof result !== 'string') return null
+  const format = result.startsWith('/9j/') ? 'jpeg' : result.startsWith('UklGR') ? 'webp' : 'png'
+  return { type: 'image_url', image_url: { url: `data:image/${format};base64,${result}` } }
 }
 
 function toolCall({ callId, name, arguments: text }: Extract<InputItem, { type: 'function_call' }>): ChatToolCall {

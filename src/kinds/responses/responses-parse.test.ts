@@ -94,6 +94,12 @@ test('items and choices that only a native provider knows are named', () => {
   assert.deepEqual(parseResponses({ input: 'x', tool_choice: { type: 'web_search' } }).nativeOnly, { path: 'tool_choice.type', type: 'web_search' })
 })
 
+test('an image that the model made goes back to it', () => {
+  const { chat, nativeOnly } = parseResponses({ input: [user('draw'), { type: 'image_generation_call', id: 'ig-1', status: 'completed', result: '/9j/AAAA' }, user('brighter')] })
+  assert.deepEqual(chat.messages[1], { role: 'assistant', content: [{ type: 'image_url', image_url: { url: 'data:image/jpeg;base64,/9j/AAAA' } }] })
+  assert.deepEqual([nativeOnly, [...chat.inputModalities]], [null, ['image']])
+})
+
 test('text.format is response_format without the object within', () => {
   const schema = { type: 'object', properties: {} }
   const { chat, echo } = parseResponses({ input: 'x', text: { format: { type: 'json_schema', name: 'n', schema, strict: true }, verbosity: 'low' } })

@@ -155,7 +155,7 @@ function includeOf(body: RawObject): readonly string[] {
 }
 
 function nativeItem(items: readonly InputItem[]): NativeOnly | null {
-  const index = items.findIndex(({ type }) => type === 'native')
+  const index = items.findIndex((item) => item.type === 'native' && item.value['type'] !== 'image_generation_call')
   const item = items[index]
   return item?.type === 'native' ? { path: `input[${index}].type`, type: String(item.value['type']) } : null
 }
