@@ -3,6 +3,7 @@ import type { AnswerEvent } from '../kinds/answer-event.ts'
 import type { TextAround } from '../kinds/chat-chunk.ts'
 import type { ChatRequest } from '../kinds/chat-request.ts'
 import type { CompletionsRequest } from '../kinds/completions-request.ts'
+import type { ResponsesRequest } from '../kinds/responses/responses-request.ts'
 import type { SpeechProtocol, TranscriptionProtocol } from './audio-protocol.ts'
 
 /** The shapes of an answer belong to the kind, which renders them; adapters and the relay take them from here. */
@@ -18,7 +19,7 @@ export interface AttemptFailure {
   /** What the upstream refused, beyond its status. */
   readonly refusal: 'context_length' | 'moderation' | 'credentials' | null
   readonly retryAfterSeconds: number | null
-  /** For the log alone. */
+  /** For tests and debuggers; it may hold what the provider said, and so is never logged. */
   readonly detail: string
 }
 
@@ -53,6 +54,15 @@ export interface CompletionsCall {
   /** Those of the request, or one of them. */
   readonly prompts: readonly string[]
   readonly sendMaxTokens: number | null
+}
+
+/** A Responses request for a provider that speaks that protocol. */
+export interface ResponsesCall {
+  readonly endpoint: Endpoint
+  readonly apiKey: string | null
+  readonly request: ResponsesRequest
+  readonly sendMaxTokens: number | null
+  readonly generationId: string
 }
 
 /** One call of a kind that answers at once: embeddings, rerank, images, transcriptions. */
@@ -91,6 +101,8 @@ export interface Adapter {
     readonly takesList: boolean
     ask(call: CompletionsCall, sink: AnswerSink): RunningCall
   }
+  /** Responses, where an endpoint says `native_responses`. */
+  readonly responses?: (call: ResponsesCall, sink: AnswerSink) => RunningCall
   readonly speech?: SpeechProtocol
   /** Translations into English too, where the endpoint can. */
   readonly transcription?: TranscriptionProtocol

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { createOpenAI } from '@ai-sdk/openai'
 import { OpenRouter } from '@openrouter/sdk'
 import { BadRequestResponseError } from '@openrouter/sdk/models/errors'
-import { experimental_generateSpeech as generateSpeech, experimental_transcribe as transcribe } from 'ai'
+import { APICallError, experimental_generateSpeech as generateSpeech, experimental_transcribe as transcribe } from 'ai'
 import OpenAI, { APIError, BadRequestError, InternalServerError, toFile } from 'openai'
 import { audioContainer, audioSeconds } from '../../src/kinds/audio-duration/audio-duration.ts'
 import { wavFile } from '../harness/audio-files.ts'
@@ -84,47 +85,19 @@ test('@openrouter/sdk: transcriptions as JSON and as a form pass the strict sche
   assert.deepEqual([form.text, form.duration, form.language, form.segments?.length, form.words?.length], [SAID, 2, 'english', 2, 10])
 })
 
-/** Models as a package would make them: what `@ai-sdk/openai` sends is written out, as the package is not among the project's. */
-async function post(path: string, headers: Record<string, string>, body: string | FormData): Promise<Response> {
-  const response = await fetch(`${tollgate.url}/v1/audio/${path}`, { method: 'POST', headers: { authorization: `Bearer ${key}`, ...headers }, body })
-  assert.equal(response.status, 200)
-  return response
-}
-
 test('AI SDK: generateSpeech', async () => {
-  const model = {
-    specificationVersion: 'v3' as const,
-    provider: 'tollgate.speech',
-    modelId: VOICE,
-    doGenerate: async ({ text, voice = 'alloy', outputFormat = 'mp3' }: { text: string; voice?: string; outputFormat?: string }) => {
-      const response = await post('speech', { 'content-type': 'application/json' }, JSON.stringify({ model: VOICE, input: text, voice, response_format: outputFormat, speed: undefined, instructions: undefined }))
-      return { audio: new Uint8Array(await response.arrayBuffer()), warnings: [], response: { timestamp: new Date(), modelId: VOICE } }
-    },
-  }
+  const model = createOpenAI({ apiKey: key, baseURL: `${tollgate.url}/v1` }).speech(VOICE)
   const { audio } = await generateSpeech({ model, text: 'Hello there' })
   assert.equal(audio.mediaType, 'audio/mpeg')
   assert.equal(audioContainer(Buffer.from(audio.uint8Array)), 'mp3')
-  assert.equal((await generateSpeech({ model, text: 'Hello there', outputFormat: 'wav' })).audio.mediaType, 'audio/wav')
+  assert.equal((await generateSpeech({ model, text: 'Hello there', outputFormat: 'wav', voice: 'echo' })).audio.mediaType, 'audio/wav')
+  await assert.rejects(generateSpeech({ model, text: 'sandbox: status=500', maxRetries: 0 }), (error: unknown) => APICallError.isInstance(error) && error.statusCode === 502)
 })
 
 test('AI SDK: transcribe', async () => {
-  const model = {
-    specificationVersion: 'v3' as const,
-    provider: 'tollgate.transcription',
-    modelId: EAR,
-    doGenerate: async ({ audio, mediaType }: { audio: Uint8Array | string; mediaType: string }) => {
-      const form = new FormData()
-      form.append('model', EAR)
-      form.append('file', new File([new Uint8Array(typeof audio === 'string' ? Buffer.from(audio, 'base64') : audio)], 'audio.wav', { type: mediaType }))
-      form.append('response_format', 'verbose_json')
-      form.append('timestamp_granularities[]', 'segment')
-      const { text, language, duration, segments } = JSON.parse(await (await post('transcriptions', {}, form)).text())
-      return {
-        text: String(text), language: String(language), durationInSeconds: Number(duration), warnings: [], response: { timestamp: new Date(), modelId: EAR },
-        segments: Array.from(segments, (segment: { text: string; start: number; end: number }) => ({ text: segment.text, startSecond: segment.start, endSecond: segment.end })),
-      }
-    },
-  }
-  const { text, segments, durationInSeconds } = await transcribe({ model, audio: new Uint8Array(WAV) })
-  assert.deepEqual([text, segments.length, durationInSeconds], [SAID, 2, 2])
+  const model = createOpenAI({ apiKey: key, baseURL: `${tollgate.url}/v1` }).transcription(EAR)
+  const { text, language, durationInSeconds } = await transcribe({ model, audio: new Uint8Array(WAV) })
+  assert.deepEqual([text, language, durationInSeconds], [SAID, undefined, 2])
+  const timed = await transcribe({ model, audio: new Uint8Array(WAV), providerOptions: { openai: { timestampGranularities: ['segment'] } } })
+  assert.deepEqual([timed.text, timed.segments.length, timed.language], [SAID, 2, 'en'])
 })
