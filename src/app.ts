@@ -27,6 +27,7 @@ import { systemClock, type Clock } from './lib/clock.ts'
 import { randomIds } from './lib/ids.ts'
 import { chargeMicro } from './meters.ts'
 import { paidKinds } from './orders/index.ts'
+import { speechFormats } from './orders/speech-order.ts'
 import { attachStream, findResponse, paidRoutes } from './paid-routes.ts'
 import { createTokenCounter } from './plan/token-count.ts'
 import { createAdapters } from './providers/index.ts'
@@ -165,7 +166,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   const kinds = paidKinds(adapters)
   const routes: Route<Principal>[] = [
     ...paidRoutes({ relay, sse }, kinds),
-    ...modelRoutes({ catalog, health, supportedEndpoints: kinds, parametersOf: (name) => adapters.get(name)?.supportedParameters ?? [] }),
+    ...modelRoutes({ catalog, health, supportedEndpoints: kinds, parametersOf: (name) => adapters.get(name)?.supportedParameters ?? [], speechFormatsOf: (model) => speechFormats(model, adapters) }),
     ...accountRoutes({ store, catalog, clock, periods }),
     ...generationRoutes({ store }),
     ...streamRoutes({ attach: (call, id, after) => attachStream({ relay, sse }, call, id, after), find: (accountId, id) => relay.streams.find(accountId, id) }),

@@ -1,4 +1,5 @@
 import type { Endpoint, Model, ModelType } from '../catalog/catalog.ts'
+import { SPEECH_VOICES } from '../kinds/speech-format.ts'
 import { exactCost, type Meter, type PriceSheet, type Usage } from '../meters.ts'
 import { compare, decimalText, shift } from '../money.ts'
 
@@ -8,6 +9,8 @@ export interface RecordFacts {
   supportedEndpoints(model: Model): readonly string[]
   /** Parameter names that the protocol of an adapter carries, for endpoints that list none of their own. */
   parametersOf(adapterName: string): readonly string[]
+  /** Formats that a model of speech can be asked for. */
+  speechFormatsOf(model: Model): readonly string[]
 }
 
 /** Measured state of one endpoint; null where nothing is known. */
@@ -79,7 +82,7 @@ export function modelRecord(model: Model, facts: RecordFacts): Record<string, un
     expiration_date: null,
     knowledge_cutoff: null,
     hugging_face_id: null,
-    ...fieldsOfType(model, top),
+    ...fieldsOfType(model, top, facts),
   }
 }
 
@@ -161,11 +164,11 @@ function rublesText(sheet: PriceSheet, meter: Meter, places = 0): string {
   return decimalText(shift(sheet[meter], places - 6))
 }
 
-function fieldsOfType(model: Model, top: Endpoint | null): Record<string, unknown> {
+function fieldsOfType(model: Model, top: Endpoint | null, facts: RecordFacts): Record<string, unknown> {
   const type: ModelType = model.type
   switch (type) {
     case 'tts':
-      return { supported_voices: model.supportedVoices ?? [], supported_formats: model.supportedFormats ?? [] }
+      return { supported_voices: model.supportedVoices ?? SPEECH_VOICES, supported_formats: facts.speechFormatsOf(model) }
     case 'video':
       return {
         supported_sizes: model.supportedSizes,

@@ -13,6 +13,8 @@ export interface ModelRoutePorts {
   readonly supportedEndpoints: readonly { readonly endpointName: string; readonly modelType: string }[]
   /** Parameter names of an adapter's protocol; without it an endpoint that lists none shows none. */
   readonly parametersOf?: (adapterName: string) => readonly string[]
+  /** Formats that a model of speech can be asked for; without it those it declares. */
+  readonly speechFormatsOf?: (model: Model) => readonly string[]
 }
 
 /** A list of its own for each kind, beside `/v1/models`. */
@@ -61,6 +63,7 @@ function factsOf(ports: ModelRoutePorts): RecordFacts {
   return {
     supportedEndpoints: ({ type }) => ports.supportedEndpoints.filter(({ modelType }) => modelType === type).map(({ endpointName }) => endpointName),
     parametersOf: (adapterName) => parametersOf?.(adapterName) ?? [],
+    speechFormatsOf: (model) => ports.speechFormatsOf?.(model) ?? model.supportedFormats ?? [],
   }
 }
 

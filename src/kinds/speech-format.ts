@@ -2,6 +2,9 @@
 export const SPEECH_FORMATS = ['mp3', 'opus', 'aac', 'flac', 'wav', 'pcm'] as const
 export type SpeechFormat = (typeof SPEECH_FORMATS)[number]
 
+/** Voices of models that declare none. */
+export const SPEECH_VOICES = ['alloy', 'echo', 'fable', 'onyx', 'nova', 'shimmer'] as const
+
 /** Samples a second of `pcm`: 16-bit little-endian, mono (wire.md D-5.1). */
 export const PCM_RATE = 24_000
 const SAMPLE_BYTES = 2

@@ -1,7 +1,7 @@
 import type { Endpoint, Model } from '../catalog/catalog.ts'
 import { ApiError } from '../errors.ts'
 import { invalidInput, quoted } from '../kinds/json-fields.ts'
-import { CONTENT_TYPES, SPEECH_FORMATS, type SpeechFormat } from '../kinds/speech-format.ts'
+import { CONTENT_TYPES, SPEECH_FORMATS, SPEECH_VOICES, type SpeechFormat } from '../kinds/speech-format.ts'
 import type { SpeechRequest } from '../kinds/speech-request.ts'
 import type { Usage } from '../meters.ts'
 import type { PlanInput } from '../plan/plan.ts'
@@ -11,13 +11,11 @@ import type { Order } from '../relay/order.ts'
 import { countsTokens, outputMax } from './audio-usage.ts'
 import { SpeechAttempt } from './speech-attempt.ts'
 
-/** Of models that declare none (api.md 4.9). */
-const VOICES = ['alloy', 'echo', 'fable', 'onyx', 'nova', 'shimmer'] as const
 const FIRST_VOICE = 'alloy'
 
 /** A request for speech on its way through the paid path: bytes as they arrive, charged by what is said. */
 export function speechOrder(request: SpeechRequest, adapters: AdapterTable): Order {
-  const made = (endpoint: Endpoint): readonly SpeechFormat[] | null => adapters.get(endpoint.provider.adapter)?.speech?.formats(endpoint) ?? null
+  const made = madeBy(adapters)
   const able = (endpoint: Endpoint): boolean => sentFormat(made(endpoint) ?? [], request.format) !== null
   return {
     type: 'tts',
@@ -37,24 +35,36 @@ export function speechOrder(request: SpeechRequest, adapters: AdapterTable): Ord
   }
 }
 
+type FormatsOf = (endpoint: Endpoint) => readonly SpeechFormat[] | null
+
+function madeBy(adapters: AdapterTable): FormatsOf {
+  return (endpoint) => adapters.get(endpoint.provider.adapter)?.speech?.formats(endpoint) ?? null
+}
+
+/** The formats that a model can be asked for: its own list, as far as a provider of it has them or what they are made of. */
+export function speechFormats(model: Model, adapters: AdapterTable): readonly SpeechFormat[] {
+  return offered(model, madeBy(adapters))
+}
+
+function offered({ endpoints, supportedFormats }: Model, made: FormatsOf): readonly SpeechFormat[] {
+  const byProviders = endpoints.flatMap((endpoint) => made(endpoint) ?? [])
+  const listed = supportedFormats === null ? SPEECH_FORMATS : SPEECH_FORMATS.filter((format) => supportedFormats.includes(format))
+  return SPEECH_FORMATS.filter((format) => sentFormat(byProviders, format) !== null && sentFormat(listed, format) !== null)
+}
+
 /** What a provider is asked for; null = it has nothing to make the format of. */
 function sentFormat(formats: readonly SpeechFormat[], format: SpeechFormat): SpeechFormat | null {
   if (formats.includes(format)) return format
   return format === 'wav' && formats.includes('pcm') ? 'pcm' : null
 }
 
-function check(request: SpeechRequest, model: Model, made: (endpoint: Endpoint) => readonly SpeechFormat[] | null): void {
-  const voices = model.supportedVoices ?? VOICES
+function check(request: SpeechRequest, model: Model, made: FormatsOf): void {
+  const voices = model.supportedVoices ?? SPEECH_VOICES
   if (request.voice !== null && !voices.includes(request.voice)) throw invalidInput('voice', `must be one of ${voices.join(', ')} for model '${model.id}', got '${quoted(request.voice)}'`)
-  const byProviders = model.endpoints.flatMap((endpoint) => made(endpoint) ?? [])
   // Where no provider speaks at all the model cannot be sold, which is told as of any other.
-  if (byProviders.length === 0) return
-  const offered = SPEECH_FORMATS.filter((format) => sentFormat(byProviders, format) !== null && (model.supportedFormats === null || sentFormat(formatsIn(model.supportedFormats), format) !== null))
-  if (!offered.includes(request.format)) throw new ApiError('invalid_response_format', `Invalid response_format: model '${model.id}' speaks ${offered.join(', ')}, got '${request.format}'`)
-}
-
-function formatsIn(names: readonly string[]): readonly SpeechFormat[] {
-  return SPEECH_FORMATS.filter((format) => names.includes(format))
+  if (!model.endpoints.some((endpoint) => made(endpoint) !== null)) return
+  const formats = offered(model, made)
+  if (!formats.includes(request.format)) throw new ApiError('invalid_response_format', `Invalid response_format: model '${model.id}' speaks ${formats.join(', ')}, got '${request.format}'`)
 }
 
 function voiceOf(request: SpeechRequest, model: Model): string | null {

@@ -410,7 +410,10 @@ test('the sandbox speaks on a fresh machine: wav and pcm in tones, mp3 in silenc
 test('the list of models tells voices, formats, price and endpoint', async () => {
   const { body } = await tollgate.request('GET', '/v1/tts/models', { key })
   const record = body.data.find(({ id }: { id: string }) => id === 'test/voices')
-  assert.deepEqual([record.supported_voices, record.supported_formats, record.supported_endpoints, record.pricing.per_character], [['Bella', 'Adam'], ['mp3', 'pcm'], ['audio/speech'], '0.001'])
+  assert.deepEqual([record.supported_voices, record.supported_formats, record.supported_endpoints, record.pricing.per_character], [['Bella', 'Adam'], ['mp3', 'wav', 'pcm'], ['audio/speech'], '0.001'])
+  const plain = body.data.find(({ id }: { id: string }) => id === 'test/one')
+  assert.deepEqual([plain.supported_voices.length, plain.supported_formats.length], [6, 6])
+  assert.deepEqual(body.data.find(({ id }: { id: string }) => id === 'test/gemini').supported_formats, ['wav', 'pcm'])
   assert.ok(body.data.every(({ type }: { type: string }) => type === 'tts'))
   assert.ok((await tollgate.request('GET', '/v1/health')).body.endpoints.includes('audio/speech'))
 })
