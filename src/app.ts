@@ -34,6 +34,7 @@ import { EndpointHealthBook } from './relay/endpoint-health.ts'
 import { RetryBudget } from './relay/retry-budget.ts'
 import { KeyPools } from './relay/key-pools.ts'
 import { Relay } from './relay/relay.ts'
+import { FileSweep } from './store/file-sweep.ts'
 import { openStore } from './store/open.ts'
 import type { Store } from './store/store.ts'
 
@@ -94,7 +95,7 @@ const RANDOM_STEPS = 2 ** 47
 /** Opens the store and the catalogue alone, for commands that need no server. */
 export async function openCore(options: CoreOptions, clock: Clock = systemClock): Promise<Core> {
   const { config, env } = options
-  const store = await openStore({ dataDir: config.dataDir, databaseUrl: config.databaseUrl })
+  const store = await openStore({ dataDir: config.dataDir, databaseUrl: config.databaseUrl, clock })
   const keyWrap = new KeyWrap(options.wrappingKeys)
   const { adapters, close } = createAdapters({ clock })
   const catalog = new CatalogService({ store: store.catalogs, clock, seal: keyWrap, adapters: new Set(adapters.keys()), env, release: options.release ?? readBundledRelease(), providerKeys: options.server === true ? providerKeys(env) : null })
@@ -151,6 +152,8 @@ export async function createApp(options: AppOptions): Promise<App> {
     limitResetsAtMs: (reset) => (reset === null ? null : periodEndMs(clock.now(), reset, timezone())),
   })
   const rateFeed = new RateFeed({ catalog, clock, url: config.cbrUrl, log: (message) => options.log.notice(message) })
+  const sweep = new FileSweep(store.files, clock, (message) => options.log.notice(message))
+  sweep.start()
   const sessions = new AdminSessions({ store: store.administrators, events: store.events, clock, ids })
   const access = createAccess({
     keys: store.keys,
@@ -183,6 +186,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     closing.now = true
     const closed = edge.close(DRAIN_MS)
     await rateFeed.stop()
+    await sweep.stop()
     await relay.close(DRAIN_MS)
     await closed
     await ledger.stop()
