@@ -42,7 +42,8 @@ export function imageKind(adapters: AdapterTable, keep: KeepPictures): UnitKind<
   }
 }
 
-function drawsInChat({ type, outputModalities }: Model): boolean {
+/** A model that speaks and answers with pictures. */
+export function drawsInChat({ type, outputModalities }: Model): boolean {
   return type === 'chat' && outputModalities.includes('image')
 }
 

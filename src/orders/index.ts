@@ -1,4 +1,4 @@
-import type { ModelType } from '../catalog/catalog.ts'
+import type { Model, ModelType } from '../catalog/catalog.ts'
 import { parseChat } from '../kinds/chat-parse.ts'
 import { chatFormat } from '../kinds/chat-writer.ts'
 import { parseCompletions } from '../kinds/completions-parse.ts'
@@ -8,7 +8,7 @@ import type { AdapterTable } from '../providers/adapter.ts'
 import type { Order } from '../relay/order.ts'
 import { chatOrder } from './chat-order.ts'
 import { completionsOrder } from './completions-order.ts'
-import { imageKind, type KeepPictures } from './image-kind.ts'
+import { drawsInChat, imageKind, type KeepPictures } from './image-kind.ts'
 import { unitOrder } from './unit-order.ts'
 
 /** What an order is read from. */
@@ -32,6 +32,8 @@ export interface PaidKind {
   readonly endpointName: string
   /** `type` of the models that serve it. */
   readonly modelType: ModelType
+  /** Models of other types that serve it too. */
+  readonly alsoServes?: (model: Model) => boolean
   readonly body: 'json' | 'json-or-multipart'
   /** Throws an ApiError. */
   read(input: OrderInput): Order
@@ -70,6 +72,7 @@ export function paidKinds(adapters: AdapterTable, { pictures }: KindPorts): read
       paths: ['/v1/images/generations', '/v1/images'],
       endpointName: 'images/generations',
       modelType: 'image',
+      alsoServes: drawsInChat,
       body: 'json',
       read: ({ json, sessionId, publicUrl }) => {
         const keep: KeepPictures = (accountId, all) => Promise.all(all.map(async (picture) => publicUrl + (await pictures.keep(accountId, picture))))
