@@ -24,7 +24,7 @@ export function createAdapters({ clock }: { readonly clock: Clock }): { readonly
     createCohere(transport, now),
     createBedrock(transport, now),
     createOllama(transport, now),
-    createAiSdk(transport, now),
+    createAiSdk(transport, now, files),
     createSandbox(clock),
   ]
   const close = async (): Promise<void> => {
