@@ -164,6 +164,7 @@ describe("OpenAI's protocol", () => {
     upstream.answer(empty)
     second.answer(generous())
     const saved = await draw({ model: 'v/two', provider: { order: ['one'] } })
+    assert.equal(saved.status, 200, saved.text)
     assert.deepEqual([saved.status, saved.body.data.length, saved.body.usage.cost], [200, 1, 3])
     assert.equal((await logRow(saved))['provider_name'], 'Two')
     second.answer(empty)
