@@ -4,6 +4,7 @@ import type { Principal } from './access/principal.ts'
 import { ApiError } from './errors.ts'
 import { HIJACKED, type Call, type Reply, type Route } from './http/edge.ts'
 import { parseMultipart } from './http/multipart.ts'
+import { publicAddress } from './http/public-address.ts'
 import type { SseStreams } from './http/sse.ts'
 import { keptResponse } from './kinds/responses/kept-response.ts'
 import { rubles } from './money.ts'
@@ -17,6 +18,8 @@ import type { Relay } from './relay/relay.ts'
 export interface PaidRoutePorts {
   readonly relay: Relay
   readonly sse: SseStreams
+  /** null = from the request's Host. */
+  readonly publicUrl: string | null
 }
 
 /** A Response that can be asked for again. */
@@ -29,14 +32,15 @@ export interface FoundResponse {
 
 /** The routes of every paid kind: the edge's call in, the relay's generation out. */
 export function paidRoutes(ports: PaidRoutePorts, kinds: readonly PaidKind[]): readonly Route<Principal>[] {
-  return kinds.flatMap((kind) => kind.paths.map((path): Route<Principal> => ({ method: 'POST', path, plane: 'key', body: kind.body, handle: (call) => answer(ports, call, orderOf(kind, call)) })))
+  return kinds.flatMap((kind) => kind.paths.map((path): Route<Principal> => ({ method: 'POST', path, plane: 'key', body: kind.body, handle: (call) => answer(ports, call, orderOf(ports, kind, call)) })))
 }
 
-function orderOf(kind: PaidKind, { json, rawBody = Buffer.alloc(0), request }: Call<Principal>): Order {
+function orderOf({ publicUrl }: PaidRoutePorts, kind: PaidKind, { json, rawBody = Buffer.alloc(0), request }: Call<Principal>): Order {
   const session = request.headers['x-session-id']
   const sessionId = typeof session === 'string' && /^[\x21-\x7e]{1,256}$/.test(session) ? session : null
   const contentType = request.headers['content-type'] ?? ''
-  return kind.read({ json, rawBody, contentType, form: json === undefined ? parseMultipart(contentType, rawBody) : null, sessionId })
+  const form = json === undefined ? parseMultipart(contentType, rawBody) : null
+  return kind.read({ json, rawBody, contentType, form, sessionId, publicUrl: publicAddress(publicUrl, { request }) })
 }
 
 /** Resumes a stream for a second connection (wire.md D-7.8); answers false when it is not there. */

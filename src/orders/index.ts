@@ -1,7 +1,9 @@
-import type { ModelType } from '../catalog/catalog.ts'
+import type { Model, ModelType } from '../catalog/catalog.ts'
 import { parseChat } from '../kinds/chat-parse.ts'
 import { chatFormat } from '../kinds/chat-writer.ts'
 import { parseCompletions } from '../kinds/completions-parse.ts'
+import type { Picture } from '../kinds/image-bytes.ts'
+import { parseImages } from '../kinds/image-parse.ts'
 import { parseResponses } from '../kinds/responses/responses-parse.ts'
 import { parseSpeech } from '../kinds/speech-parse.ts'
 import { parseTranscription, parseTranscriptionForm, type UploadedForm } from '../kinds/transcription-parse.ts'
@@ -10,8 +12,9 @@ import type { AdapterTable } from '../providers/adapter.ts'
 import type { Order } from '../relay/order.ts'
 import { chatOrder } from './chat-order.ts'
 import { completionsOrder } from './completions-order.ts'
+import { drawsInChat, imageKind, type KeepPictures } from './image-kind.ts'
 import { responsesOrder } from './responses-order.ts'
-import { speechOrder } from './speech-order.ts'
+import { speechOrders } from './speech-order.ts'
 import { transcriptionKind } from './transcription-kind.ts'
 import { unitOrder } from './unit-order.ts'
 
@@ -26,6 +29,8 @@ export interface OrderInput {
   readonly form: UploadedForm | null
   /** Of the `X-Session-Id` header; the body's own wins. */
   readonly sessionId: string | null
+  /** Where the client reaches this service, for addresses in an answer; without a trailing slash. */
+  readonly publicUrl: string
 }
 
 /** One paid kind: its routes, and how its requests are read. */
@@ -36,13 +41,22 @@ export interface PaidKind {
   readonly endpointName: string
   /** `type` of the models that serve it. */
   readonly modelType: ModelType
+  /** Models of other types that serve it too. */
+  readonly alsoServes?: (model: Model) => boolean
   readonly body: 'json' | 'json-or-multipart'
   /** Throws an ApiError. */
   read(input: OrderInput): Order
 }
 
+/** What the kinds need besides providers. */
+export interface KindPorts {
+  /** Keeps a picture for a while; answers its address after `publicUrl`. */
+  readonly pictures: { keep(accountId: string, picture: Picture): Promise<string> }
+}
+
 /** Every paid kind. Another one is another row here, and no change of the paid path. */
-export function paidKinds(adapters: AdapterTable): readonly PaidKind[] {
+export function paidKinds(adapters: AdapterTable, { pictures }: KindPorts): readonly PaidKind[] {
+  const speak = speechOrders(adapters)
   return [
     {
       paths: ['/v1/chat/completions'],
@@ -75,11 +89,22 @@ export function paidKinds(adapters: AdapterTable): readonly PaidKind[] {
       },
     },
     {
+      paths: ['/v1/images/generations', '/v1/images'],
+      endpointName: 'images/generations',
+      modelType: 'image',
+      alsoServes: drawsInChat,
+      body: 'json',
+      read: ({ json, sessionId, publicUrl }) => {
+        const keep: KeepPictures = (accountId, all) => Promise.all(all.map(async (picture) => publicUrl + (await pictures.keep(accountId, picture))))
+        return unitOrder(withSession(parseImages(json), sessionId), imageKind(adapters, keep))
+      },
+    },
+    {
       paths: ['/v1/audio/speech'],
       endpointName: 'audio/speech',
       modelType: 'tts',
       body: 'json',
-      read: ({ json, sessionId }) => speechOrder(withSession(parseSpeech(json), sessionId), adapters),
+      read: ({ json, sessionId }) => speak(withSession(parseSpeech(json), sessionId)),
     },
     transcriptions('transcribe', '/v1/audio/transcriptions', adapters),
     transcriptions('translate', '/v1/audio/translations', adapters),

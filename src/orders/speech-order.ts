@@ -9,29 +9,38 @@ import { planUnits } from '../plan/unit-plan.ts'
 import type { AdapterTable } from '../providers/adapter.ts'
 import type { Order } from '../relay/order.ts'
 import { countsTokens, outputMax } from './audio-usage.ts'
+import { kindParameters } from './kind-parameters.ts'
 import { SpeechAttempt } from './speech-attempt.ts'
 
 const FIRST_VOICE = 'alloy'
 
-/** A request for speech on its way through the paid path: bytes as they arrive, charged by what is said. */
-export function speechOrder(request: SpeechRequest, adapters: AdapterTable): Order {
+/** Requests for speech on their way through the paid path: bytes as they arrive, charged by what is said. */
+export function speechOrders(adapters: AdapterTable): (request: SpeechRequest) => Order {
   const made = madeBy(adapters)
-  const able = (endpoint: Endpoint): boolean => sentFormat(made(endpoint) ?? [], request.format) !== null
-  return {
-    type: 'tts',
-    delivery: 'bytes',
-    contentType: CONTENT_TYPES[request.format],
-    sessionId: request.sessionId,
-    fitsFunds: false,
-    plan: (input: PlanInput) =>
-      planUnits({ ...input, request, modelType: 'tts', endpointName: 'audio/speech', sent: [], check: (model) => check(request, model, made), able, worstUsage: (model, endpoint) => worstUsage(request, model, endpoint) }),
-    recounted: () => null,
-    begin: (start, sink) => {
-      const { adapter, candidate } = start
-      const format = sentFormat(made(candidate.endpoint) ?? [], request.format)
-      if (adapter.speech === undefined || format === null) throw new Error(`Adapter '${adapter.name}' cannot speak ${request.format}: the plan lets only those through that can.`)
-      return new SpeechAttempt({ request, format, voice: voiceOf(request, candidate.model), speech: adapter.speech, start, sink })
-    },
+  const parameters = kindParameters(adapters, 'tts')
+  return (request) => {
+    const able = (endpoint: Endpoint): boolean => sentFormat(made(endpoint) ?? [], request.format) !== null
+    const sent = [...(request.speed === null ? [] : ['speed']), ...(request.instructions === null ? [] : ['instructions'])]
+    return {
+      type: 'tts',
+      delivery: 'bytes',
+      contentType: CONTENT_TYPES[request.format],
+      sessionId: request.sessionId,
+      fitsFunds: false,
+      plan: (input: PlanInput) =>
+        planUnits({
+          ...input, adapters: parameters, request, modelType: 'tts', endpointName: 'audio/speech', sent, able,
+          check: (model) => check(request, model, made),
+          worstUsage: (model, endpoint) => worstUsage(request, model, endpoint),
+        }),
+      recounted: () => null,
+      begin: (start, sink) => {
+        const { adapter, candidate } = start
+        const format = sentFormat(made(candidate.endpoint) ?? [], request.format)
+        if (adapter.speech === undefined || format === null) throw new Error(`Adapter '${adapter.name}' cannot speak ${request.format}: the plan lets only those through that can.`)
+        return new SpeechAttempt({ request, format, voice: voiceOf(request, candidate.model), speech: adapter.speech, start, sink })
+      },
+    }
   }
 }
 

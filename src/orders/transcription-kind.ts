@@ -10,6 +10,7 @@ import type { AdapterTable } from '../providers/adapter.ts'
 import type { TranscriptionProtocol, TranscriptionResult } from '../providers/audio-protocol.ts'
 import type { AttemptStart, MeasuredUsage } from '../relay/order.ts'
 import { countedTokens, countsTokens, decisecondsOf, outputMax, withUnits } from './audio-usage.ts'
+import { kindParameters } from './kind-parameters.ts'
 import type { UnitKind } from './unit-order.ts'
 
 /** A sound whose container tells no length is held for as if it were of the poorest quality anyone sends (wire.md 10). */
@@ -33,7 +34,8 @@ export function transcriptionKind(task: TranscriptionRequest['task'], adapters: 
     type: task === 'translate' ? 'translation' : 'transcription',
     modelType: 'transcription',
     endpointName: task === 'translate' ? 'audio/translations' : 'audio/transcriptions',
-    sent: () => [],
+    adapters: kindParameters(adapters, 'transcription'),
+    sent: ({ language, prompt, temperature }) => Object.entries({ language, prompt, temperature }).flatMap(([name, value]) => (value === null ? [] : [name])),
     check: (request, model) => check(request, model, { isKnown: (endpoint) => protocolOf(endpoint) !== undefined, speaks, times }),
     able: (request, endpoint) => speaks(endpoint) && (!needsTimestamps(request.format) || times(endpoint)),
     worstUsage,

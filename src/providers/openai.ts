@@ -1,7 +1,9 @@
 import type { Adapter, AnswerSink, ChatCall } from './adapter.ts'
+import type { FileFetch } from './file-fetch.ts'
 import { openaiAnswer } from './openai-answer.ts'
 import { openaiCompletions } from './openai-completions.ts'
 import { openaiCredentials } from './openai-credentials.ts'
+import { openaiImages, OPENAI_IMAGE_PARAMETERS } from './openai-images.ts'
 import { OPENAI_PARAMETERS } from './openai-parameters.ts'
 import { openaiBody } from './openai-request.ts'
 import { openaiResponses } from './openai-responses/openai-responses.ts'
@@ -16,7 +18,7 @@ import { eventFailure, upstreamFailure } from './upstream-error.ts'
 const CHAT_PATH = '/chat/completions'
 
 /** OpenAI's protocol and every dialect of it. */
-export function createOpenai(transport: Transport, now: () => number): Adapter {
+export function createOpenai(transport: Transport, now: () => number, files: FileFetch): Adapter {
   return {
     name: 'openai',
     supportedParameters: OPENAI_PARAMETERS,
@@ -32,6 +34,12 @@ export function createOpenai(transport: Transport, now: () => number): Adapter {
     },
     completions: openaiCompletions(transport, now),
     responses: openaiResponses(transport, now),
+    unitParameters: {
+      image: OPENAI_IMAGE_PARAMETERS,
+      tts: ['voice', 'response_format', 'speed', 'instructions', 'stream_format'],
+      transcription: ['language', 'prompt', 'temperature', 'response_format', 'timestamp_granularities'],
+    },
+    images: openaiImages({ transport, files, now }),
     speech: openaiSpeech(transport, now),
     transcription: openaiTranscription(transport, now),
   }

@@ -4,6 +4,7 @@ import type { Adapter, AnswerSink, AttemptFailure, ChatCall, RunningCall } from 
 import { OPENAI_PARAMETERS } from './openai-parameters.ts'
 import { sandboxAnswer, type SandboxAnswer } from './sandbox-answer.ts'
 import { failureOf, plainFailure } from './sandbox-failure.ts'
+import { sandboxImages } from './sandbox-images.ts'
 import { lastUserText, readScript, type SandboxScript } from './sandbox-script.ts'
 import { sandboxSpeech } from './sandbox-speech.ts'
 import { sandboxTranscription } from './sandbox-transcription.ts'
@@ -14,6 +15,12 @@ export function createSandbox(clock: Clock): Adapter {
     name: 'sandbox',
     supportedParameters: OPENAI_PARAMETERS,
     chat: (call, sink) => (call.request.stream ? new SandboxStream(call, sink, clock) : answerWhole(call, sink, clock)),
+    unitParameters: {
+      image: ['n', 'size', 'aspect_ratio', 'image_size', 'image', 'seed', 'user'],
+      tts: ['voice', 'response_format', 'speed'],
+      transcription: ['language', 'prompt', 'response_format', 'timestamp_granularities'],
+    },
+    images: sandboxImages(clock),
     speech: sandboxSpeech(clock),
     transcription: sandboxTranscription(clock),
   }

@@ -5,5 +5,11 @@ import { deepgramSpeak } from './speak.ts'
 
 /** Deepgram: `/listen` and `/speak`. */
 export function createDeepgram(transport: Transport, now: () => number): Adapter {
-  return { name: 'deepgram', supportedParameters: [], speech: deepgramSpeak(transport, now), transcription: deepgramListen(transport, now) }
+  return {
+    name: 'deepgram',
+    supportedParameters: [],
+    unitParameters: { tts: ['voice', 'response_format'], transcription: ['language', 'response_format', 'timestamp_granularities'] },
+    speech: deepgramSpeak(transport, now),
+    transcription: deepgramListen(transport, now),
+  }
 }

@@ -5,5 +5,11 @@ import { elevenlabsTranscription } from './speech-to-text.ts'
 
 /** ElevenLabs: `/text-to-speech` and `/speech-to-text`. */
 export function createElevenlabs(transport: Transport, now: () => number): Adapter {
-  return { name: 'elevenlabs', supportedParameters: [], speech: elevenlabsSpeech(transport, now), transcription: elevenlabsTranscription(transport, now) }
+  return {
+    name: 'elevenlabs',
+    supportedParameters: [],
+    unitParameters: { tts: ['voice', 'response_format', 'speed'], transcription: ['language', 'temperature', 'response_format', 'timestamp_granularities'] },
+    speech: elevenlabsSpeech(transport, now),
+    transcription: elevenlabsTranscription(transport, now),
+  }
 }

@@ -1,7 +1,9 @@
 import type { Adapter } from '../adapter.ts'
+import type { FileFetch } from '../file-fetch.ts'
 import { createNative, type NativeProtocol } from '../native.ts'
 import { SseDecoder } from '../sse-decoder.ts'
 import type { Transport } from '../transport.ts'
+import { geminiImages, GEMINI_IMAGE_PARAMETERS } from './images.ts'
 import { GEMINI_PARAMETERS } from './parameters.ts'
 import { GeminiReader } from './reader.ts'
 import { geminiRequest } from './request.ts'
@@ -10,8 +12,15 @@ import { hidesReasoning } from './thinking.ts'
 import { geminiTranscription } from './transcription.ts'
 
 /** Google's `generateContent`, of the Gemini API and of Vertex AI. */
-export function createGemini(transport: Transport, now: () => number): Adapter {
-  return { ...createNative(geminiProtocol(now), transport), speech: geminiSpeech(transport, now), transcription: geminiTranscription(transport, now) }
+export function createGemini(transport: Transport, now: () => number, files: FileFetch): Adapter {
+  const native = createNative(geminiProtocol(now), transport)
+  return {
+    ...native,
+    unitParameters: { image: GEMINI_IMAGE_PARAMETERS, tts: ['voice', 'response_format', 'instructions'], transcription: ['language', 'prompt', 'temperature', 'response_format'] },
+    images: geminiImages({ transport, files, now, chat: native.chat }),
+    speech: geminiSpeech(transport, now),
+    transcription: geminiTranscription(transport, now),
+  }
 }
 
 export function geminiProtocol(now: () => number): NativeProtocol {

@@ -6,7 +6,7 @@ import { listOf, objectOf, parseJson, textOf } from '../raw-json.ts'
 import { failure, type Transport, type UpstreamHeaders } from '../transport.ts'
 import { WholeSound, type Sound } from '../whole-sound.ts'
 import { geminiError, geminiErrorEvent, isErrorBody } from './error.ts'
-import { geminiCredentials, resourceOf } from './request.ts'
+import { geminiCredentials, geminiPath, geminiResource } from './request.ts'
 import { geminiUsage } from './usage.ts'
 
 const VOICE = 'Kore'
@@ -29,7 +29,7 @@ function requestOf({ endpoint, apiKey, request, voice }: SpeechCall): AudioReque
     contents: [{ role: 'user', parts: [{ text }] }],
     generationConfig: { responseModalities: ['AUDIO'], speechConfig: { voiceConfig: { prebuiltVoiceConfig: { voiceName: voice ?? VOICE } } } },
   }
-  return { path: `/${resourceOf(endpoint.upstreamModel)}:generateContent`, body: Buffer.from(JSON.stringify(body)), headers: geminiCredentials(apiKey) }
+  return { path: `${geminiPath(geminiResource(endpoint.upstreamModel))}:generateContent`, body: Buffer.from(JSON.stringify(body)), headers: geminiCredentials(apiKey) }
 }
 
 function readSound(bytes: Buffer): Sound | AttemptFailure {

@@ -6,7 +6,7 @@ import { listOf, objectOf, parseJson, textOf, type RawJson } from '../raw-json.t
 import { failure, type Transport, type UpstreamHeaders } from '../transport.ts'
 import { geminiError, geminiErrorEvent, isErrorBody } from './error.ts'
 import { traitsOf } from './model-traits.ts'
-import { geminiCredentials, resourceOf } from './request.ts'
+import { geminiCredentials, geminiPath, geminiResource } from './request.ts'
 import { geminiUsage } from './usage.ts'
 
 const BLOCKED: ReadonlySet<string> = new Set(['SAFETY', 'BLOCKLIST', 'PROHIBITED_CONTENT', 'SPII', 'RECITATION'])
@@ -38,7 +38,7 @@ function requestOf({ endpoint, apiKey, request }: UnitCall<TranscriptionRequest>
     contents: [{ role: 'user', parts: [{ inlineData: { mimeType: audio.contentType, data: audio.bytes.toString('base64') } }] }],
     generationConfig,
   }
-  return { path: `/${resourceOf(endpoint.upstreamModel)}:generateContent`, body: Buffer.from(JSON.stringify(body)), headers: geminiCredentials(apiKey) }
+  return { path: `${geminiPath(geminiResource(endpoint.upstreamModel))}:generateContent`, body: Buffer.from(JSON.stringify(body)), headers: geminiCredentials(apiKey) }
 }
 
 function instructionOf({ task, language, prompt }: TranscriptionRequest): string {
