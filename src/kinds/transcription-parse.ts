@@ -1,5 +1,5 @@
 import { ApiError } from '../errors.ts'
-import { audioContainer, audioSeconds, type AudioContainer } from './audio-duration/audio-duration.ts'
+import { audioContainer, audioSeconds } from './audio-duration/audio-duration.ts'
 import { bodyObject, requiredModel, sessionIdOf } from './body-fields.ts'
 import { field, invalidInput, numberField, objectField, quoted, stringField, type RawObject } from './json-fields.ts'
 import { parseProviderPreferences } from './provider-preferences.ts'
@@ -137,12 +137,8 @@ function decoded(data: string): Buffer {
 
 /** File name ending first, then the part's media type, then the bytes themselves (wire.md D-5.2). */
 function audioOf(bytes: Buffer, named: string | null): AudioFile {
-  const format = (named !== null && TYPES.has(named) ? named : null) ?? formatIn(audioContainer(bytes)) ?? named ?? 'bin'
+  const format = (named !== null && TYPES.has(named) ? named : null) ?? audioContainer(bytes) ?? named ?? 'bin'
   return { bytes, format, contentType: TYPES.get(format) ?? 'application/octet-stream', seconds: audioSeconds(bytes) }
-}
-
-function formatIn(container: AudioContainer | null): string | null {
-  return container
 }
 
 function endingOf(fileName: string): string | null {
