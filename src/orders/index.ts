@@ -2,10 +2,14 @@ import type { ModelType } from '../catalog/catalog.ts'
 import { parseChat } from '../kinds/chat-parse.ts'
 import { chatFormat } from '../kinds/chat-writer.ts'
 import { parseCompletions } from '../kinds/completions-parse.ts'
+import { parseEmbeddings } from '../kinds/embeddings-parse.ts'
+import { parseRerank } from '../kinds/rerank-parse.ts'
 import type { AdapterTable } from '../providers/adapter.ts'
 import type { Order } from '../relay/order.ts'
 import { chatOrder } from './chat-order.ts'
 import { completionsOrder } from './completions-order.ts'
+import { embeddingsOrders } from './embeddings-order.ts'
+import { rerankOrders } from './rerank-order.ts'
 
 /** What an order is read from. */
 export interface OrderInput {
@@ -33,6 +37,8 @@ export interface PaidKind {
 
 /** Every paid kind. Another one is another row here, and no change of the paid path. */
 export function paidKinds(adapters: AdapterTable): readonly PaidKind[] {
+  const embeddingsOrder = embeddingsOrders(adapters)
+  const rerankOrder = rerankOrders(adapters)
   return [
     {
       paths: ['/v1/chat/completions'],
@@ -53,6 +59,20 @@ export function paidKinds(adapters: AdapterTable): readonly PaidKind[] {
         const request = parseCompletions(json)
         return completionsOrder({ ...request, chat: withSession(request.chat, sessionId) }, adapters)
       },
+    },
+    {
+      paths: ['/v1/embeddings'],
+      endpointName: 'embeddings',
+      modelType: 'embeddings',
+      body: 'json',
+      read: ({ json, sessionId }) => embeddingsOrder(withSession(parseEmbeddings(json), sessionId)),
+    },
+    {
+      paths: ['/v1/rerank'],
+      endpointName: 'rerank',
+      modelType: 'rerank',
+      body: 'json',
+      read: ({ json, sessionId }) => rerankOrder(withSession(parseRerank(json), sessionId)),
     },
   ]
 }

@@ -15,6 +15,8 @@ export interface UnitKind<Request extends RoutedRequest, Result> {
   readonly modelType: Model['type']
   /** Without `/v1/`. */
   readonly endpointName: string
+  /** What the calls of the kind carry, by adapter. */
+  readonly adapters: PlanInput['adapters']
   /** Names of the parameters that the client sent and means. */
   sent(request: Request): readonly string[]
   /** Throws an ApiError where the model cannot serve the request. */
@@ -48,6 +50,7 @@ export function unitOrder<Request extends RoutedRequest, Result>(request: Reques
         request,
         modelType,
         endpointName,
+        adapters: kind.adapters,
         sent: kind.sent(request),
         check: (model) => kind.check(request, model, input.tokens),
         able: (endpoint) => kind.able(request, endpoint),

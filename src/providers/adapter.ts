@@ -1,8 +1,12 @@
-import type { Endpoint } from '../catalog/catalog.ts'
+import type { Endpoint, ModelType } from '../catalog/catalog.ts'
 import type { AnswerEvent } from '../kinds/answer-event.ts'
 import type { TextAround } from '../kinds/chat-chunk.ts'
 import type { ChatRequest } from '../kinds/chat-request.ts'
 import type { CompletionsRequest } from '../kinds/completions-request.ts'
+import type { EmbeddingsAnswer } from '../kinds/embeddings-answer.ts'
+import type { EmbeddingsRequest } from '../kinds/embeddings-request.ts'
+import type { RerankAnswer } from '../kinds/rerank-answer.ts'
+import type { RerankRequest } from '../kinds/rerank-request.ts'
 
 /** The shapes of an answer belong to the kind, which renders them; adapters and the relay take them from here. */
 
@@ -81,10 +85,19 @@ export interface Adapter {
   readonly name: string
   /** Parameter names this protocol can carry. */
   readonly supportedParameters: readonly string[]
+  /** The same of its calls of other kinds, by the type of the model. */
+  readonly unitParameters?: Readonly<Partial<Record<ModelType, readonly string[]>>>
   readonly chat?: (call: ChatCall, sink: AnswerSink) => RunningCall
   /** Legacy completions, where an endpoint says `native_completions`. */
   readonly completions?: (call: CompletionsCall, sink: AnswerSink) => RunningCall
+  readonly embeddings?: (call: UnitCall<EmbeddingsRequest>, sink: ResultSink<EmbeddingsAnswer>) => RunningCall
+  readonly rerank?: (call: UnitCall<RerankRequest>, sink: ResultSink<RerankAnswer>) => RunningCall
 }
 
 /** Adapter name of the catalogue file → adapter. */
 export type AdapterTable = ReadonlyMap<string, Adapter>
+
+/** Parameter names that an adapter carries to models of a type; all of them are of its protocol, and an endpoint may list fewer. */
+export function parametersOf(adapter: Adapter, type: ModelType): readonly string[] {
+  return type === 'chat' ? adapter.supportedParameters : (adapter.unitParameters?.[type] ?? [])
+}

@@ -72,7 +72,8 @@ export function createNative(protocol: NativeProtocol, transport: Transport): Ad
   }
 }
 
-function refused({ message }: UnsendableError, sink: AnswerSink): RunningCall {
+/** The call that was never sent: it fails as soon as its caller has it. */
+export function refused({ message }: UnsendableError, sink: Pick<AnswerSink, 'fail'>): RunningCall {
   let over = false
   queueMicrotask(() => {
     if (!over) sink.fail({ ...failure('unsendable', 400, message), publicMessage: message })

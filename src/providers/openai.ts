@@ -1,17 +1,24 @@
 import type { Adapter, AnswerSink, ChatCall } from './adapter.ts'
+import { BatchedEmbeddings } from './embeddings-call.ts'
 import { openaiAnswer } from './openai-answer.ts'
+import { openaiCredentials } from './openai-credentials.ts'
+import { openaiEmbeddings } from './openai-embeddings.ts'
 import { OPENAI_PARAMETERS } from './openai-parameters.ts'
 import { openaiBody } from './openai-request.ts'
+import { openaiRerank } from './openai-rerank.ts'
 import { OpenaiStream } from './openai-stream.ts'
 import { objectOf, parseJson } from './raw-json.ts'
+import { askRerank } from './rerank-call.ts'
 import { failure, type Transport } from './transport.ts'
 import { UpstreamCall, type AnswerReader } from './upstream-call.ts'
 import { eventFailure, upstreamFailure } from './upstream-error.ts'
 
 const CHAT_PATH = '/chat/completions'
 
-/** OpenAI's chat protocol and every dialect of it. */
+/** OpenAI's protocol and every dialect of it. */
 export function createOpenai(transport: Transport, now: () => number): Adapter {
+  const embeddings = openaiEmbeddings(now)
+  const rerank = openaiRerank(now)
   return {
     name: 'openai',
     supportedParameters: OPENAI_PARAMETERS,
@@ -20,18 +27,15 @@ export function createOpenai(transport: Transport, now: () => number): Adapter {
         provider: call.endpoint.provider,
         path: CHAT_PATH + call.endpoint.provider.dialect.query,
         body: Buffer.from(JSON.stringify(openaiBody(call))),
-        headers: credentials(call),
+        headers: openaiCredentials(call),
         streaming: call.request.stream,
       }
       return new UpstreamCall(transport, request, openaiReader(call, sink, now), sink)
     },
+    unitParameters: { embeddings: ['dimensions', 'encoding_format', 'input_type', 'user'], rerank: ['top_n'] },
+    embeddings: (call, sink) => new BatchedEmbeddings(embeddings, transport, call, sink),
+    rerank: (call, sink) => askRerank(rerank, transport, call, sink),
   }
-}
-
-function credentials({ apiKey, endpoint }: ChatCall): Readonly<Record<string, string>> {
-  if (apiKey === null) return {}
-  const { authHeader } = endpoint.provider.dialect
-  return authHeader === null ? { authorization: `Bearer ${apiKey}` } : { [authHeader]: apiKey }
 }
 
 function openaiReader(call: ChatCall, sink: AnswerSink, now: () => number): AnswerReader {

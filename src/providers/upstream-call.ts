@@ -24,9 +24,11 @@ export interface AnswerReader {
     end(): AttemptFailure | null
   } | null
   /** Reads a whole body of a good status: of a plain answer, or of JSON that came in a stream's place. */
-  whole(body: Buffer): AttemptFailure | null
+  whole(body: Buffer, headers: UpstreamHeaders): AttemptFailure | null
   /** Reads the body of an error status. */
   error(status: number, body: Buffer, headers: UpstreamHeaders): AttemptFailure
+  /** The largest body of a whole answer, where it is not 32 MiB. */
+  readonly bytesMax?: number
 }
 
 /** One exchange of any HTTP protocol: status, encoding, size limits, progress, and exactly one end. */
@@ -107,7 +109,8 @@ export class UpstreamCall implements RunningCall {
   #collect(bytes: Buffer): boolean {
     this.#collectedBytes += bytes.length
     this.#exchange.progressed()
-    if (this.#collectedBytes > BODY_BYTES_MAX) this.#giveUp(failure('too_large', null, 'the answer is larger than 32 MiB'))
+    const bytesMax = this.#reader.bytesMax ?? BODY_BYTES_MAX
+    if (this.#collectedBytes > bytesMax) this.#giveUp(failure('too_large', null, `the answer is larger than ${bytesMax / 1_048_576} MiB`))
     else this.#collected.push(bytes)
     return true
   }
@@ -128,7 +131,7 @@ export class UpstreamCall implements RunningCall {
     if (this.#streaming && this.#reader.stream !== null) return this.#reader.stream.end()
     const [first] = this.#collected
     const body = this.#collected.length === 1 && first !== undefined ? first : Buffer.concat(this.#collected)
-    return this.#ok ? this.#reader.whole(body) : this.#reader.error(this.#status, body, this.#headers)
+    return this.#ok ? this.#reader.whole(body, this.#headers) : this.#reader.error(this.#status, body, this.#headers)
   }
 
   /** The answer is of no use any more: the socket goes too. */

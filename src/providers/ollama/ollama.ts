@@ -1,18 +1,25 @@
 import type { Adapter } from '../adapter.ts'
+import { BatchedEmbeddings } from '../embeddings-call.ts'
 import { createNative, type NativeProtocol } from '../native.ts'
 import { NdjsonDecoder } from '../ndjson-decoder.ts'
 import { reasoningWish } from '../reasoning-wish.ts'
 import type { Transport } from '../transport.ts'
+import { ollamaEmbed } from './embed.ts'
 import { OLLAMA_PARAMETERS } from './parameters.ts'
 import { OllamaReader } from './reader.ts'
 import { ollamaRequest } from './request.ts'
 
 /**
- * Ollama's own chat. `/api/generate` is not asked, because it takes a prompt where a conversation is given and no tools;
+ * Ollama's own chat and embed. `/api/generate` is not asked, because it takes a prompt where a conversation is given and no tools;
  * its answers are read all the same.
  */
 export function createOllama(transport: Transport, now: () => number): Adapter {
-  return createNative(ollamaProtocol(now), transport)
+  const embed = ollamaEmbed(now)
+  return {
+    ...createNative(ollamaProtocol(now), transport),
+    unitParameters: { embeddings: ['dimensions'] },
+    embeddings: (call, sink) => new BatchedEmbeddings(embed, transport, call, sink),
+  }
 }
 
 export function ollamaProtocol(now: () => number): NativeProtocol {
