@@ -28,6 +28,7 @@ import { chargeMicro } from './meters.ts'
 import { paidKinds } from './orders/index.ts'
 import { attachStream, paidRoutes } from './paid-routes.ts'
 import { createTokenCounter } from './plan/token-count.ts'
+import { parametersOf } from './providers/adapter.ts'
 import { createAdapters } from './providers/index.ts'
 import { DrainSlots } from './relay/drain-slots.ts'
 import { EndpointHealthBook } from './relay/endpoint-health.ts'
@@ -164,7 +165,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   const kinds = paidKinds(adapters)
   const routes: Route<Principal>[] = [
     ...paidRoutes({ relay, sse }, kinds),
-    ...modelRoutes({ catalog, health, supportedEndpoints: kinds, parametersOf: (name) => adapters.get(name)?.supportedParameters ?? [] }),
+    ...modelRoutes({ catalog, health, supportedEndpoints: kinds, parametersOf: (name, type) => parametersOf(adapters, name, type) }),
     ...accountRoutes({ store, catalog, clock, periods }),
     ...generationRoutes({ store }),
     ...streamRoutes({ attach: (call, id, after) => attachStream({ relay, sse }, call, id, after), find: (accountId, id) => relay.streams.find(accountId, id) }),

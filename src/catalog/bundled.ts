@@ -21,6 +21,26 @@ export const BUNDLED = Object.freeze<CatalogDocument>({
       tokenizer: 'o200k_base',
       endpoints: [{ provider: 'sandbox', model: 'chat', price: { currency: 'RUB', prompt: '15', completion: '60', input_cache_read: '7.5' } }],
     },
+    {
+      id: 'sandbox/embeddings',
+      type: 'embeddings',
+      name: 'Sandbox: Embeddings',
+      description: 'Vectors of 64 dimensions, or as many as asked for, that depend on the text alone. A line "sandbox: key=value" in a text asks for delays, failures and odd usage.',
+      created: '2026-11-01',
+      context_length: 8_192,
+      tokenizer: 'o200k_base',
+      endpoints: [{ provider: 'sandbox', model: 'embeddings', price: { currency: 'RUB', prompt: '2' } }],
+    },
+    {
+      id: 'sandbox/rerank',
+      type: 'rerank',
+      name: 'Sandbox: Rerank',
+      description: 'Ranks documents by the words they share with the query. A line "sandbox: key=value" in the query asks for delays, failures and odd usage.',
+      created: '2026-11-01',
+      context_length: 8_192,
+      tokenizer: 'o200k_base',
+      endpoints: [{ provider: 'sandbox', model: 'rerank', price: { currency: 'RUB', search: '0.2' } }],
+    },
   ],
 })
 

@@ -1,5 +1,5 @@
 import type { Principal } from '../access/principal.ts'
-import type { Catalog, Model, Snapshot } from '../catalog/catalog.ts'
+import type { Catalog, Model, ModelType, Snapshot } from '../catalog/catalog.ts'
 import { ApiError } from '../errors.ts'
 import type { Call, Reply, Route } from '../http/edge.ts'
 import { listBody, listedModels, selectedModels, type ModelFilter } from './model-list.ts'
@@ -11,8 +11,8 @@ export interface ModelRoutePorts {
   readonly health: { report(endpointId: string): EndpointState }
   /** Calls that exist, with the type of the models that serve them. */
   readonly supportedEndpoints: readonly { readonly endpointName: string; readonly modelType: string }[]
-  /** Parameter names of an adapter's protocol; without it an endpoint that lists none shows none. */
-  readonly parametersOf?: (adapterName: string) => readonly string[]
+  /** Parameter names that an adapter carries to models of a type; without it an endpoint that lists none shows none. */
+  readonly parametersOf?: (adapterName: string, type: ModelType) => readonly string[]
 }
 
 /** A list of its own for each kind, beside `/v1/models`. */
@@ -60,7 +60,7 @@ function factsOf(ports: ModelRoutePorts): RecordFacts {
   const { parametersOf } = ports
   return {
     supportedEndpoints: ({ type }) => ports.supportedEndpoints.filter(({ modelType }) => modelType === type).map(({ endpointName }) => endpointName),
-    parametersOf: (adapterName) => parametersOf?.(adapterName) ?? [],
+    parametersOf: (adapterName, type) => parametersOf?.(adapterName, type) ?? [],
   }
 }
 

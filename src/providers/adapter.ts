@@ -97,7 +97,8 @@ export interface Adapter {
 /** Adapter name of the catalogue file → adapter. */
 export type AdapterTable = ReadonlyMap<string, Adapter>
 
-/** Parameter names that an adapter carries to models of a type; all of them are of its protocol, and an endpoint may list fewer. */
-export function parametersOf(adapter: Adapter, type: ModelType): readonly string[] {
-  return type === 'chat' ? adapter.supportedParameters : (adapter.unitParameters?.[type] ?? [])
+/** Parameter names that an adapter carries to models of a type; an endpoint may list fewer. */
+export function parametersOf(adapters: AdapterTable, name: string, type: ModelType): readonly string[] {
+  const adapter = adapters.get(name)
+  return (type === 'chat' ? adapter?.supportedParameters : adapter?.unitParameters?.[type]) ?? []
 }
