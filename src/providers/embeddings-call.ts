@@ -1,5 +1,5 @@
 import type { EmbeddingsAnswer } from '../kinds/embeddings-answer.ts'
-import { inputCount, type EmbeddingsInput } from '../kinds/embeddings-request.ts'
+import { inputCount, type EmbeddingsInput, type EmbeddingsRequest, type VectorFormat } from '../kinds/embeddings-request.ts'
 import { sumUsage } from '../kinds/usage-sum.ts'
 import type { AttemptFailure, ResultSink, RunningCall } from './adapter.ts'
 import type { EmbeddingsCall, EmbeddingsPage, EmbeddingsProtocol } from './embeddings-protocol.ts'
@@ -20,11 +20,31 @@ interface Part {
   readonly upstreamId: string | null
 }
 
+/** How the vectors of some of the inputs are asked for. */
+export interface EmbeddingsBatches {
+  /** Inputs that one request may hold. */
+  readonly size: number
+  readonly ask: (input: EmbeddingsInput, sink: ResultSink<EmbeddingsPage>) => RunningCall
+}
+
+/** Asks a provider for vectors over HTTP. */
+export function askEmbeddings(protocol: EmbeddingsProtocol, transport: Transport, call: EmbeddingsCall, sink: ResultSink<EmbeddingsAnswer>): RunningCall {
+  const ask: EmbeddingsBatches['ask'] = (input, pages) => askWhole<EmbeddingsPage>(transport, call, {
+    request: () => protocol.request(call, input),
+    answer: (body, headers) => {
+      const answer = parseLifted(body)
+      return answer === undefined ? failure('garbage', null, `not JSON: ${body.subarray(0, 200).toString('utf8')}`) : protocol.page(answer, headers)
+    },
+    error: (status, body, headers) => protocol.error(status, body, headers),
+    bytesMax: BYTES_MAX,
+  }, pages)
+  return new BatchedEmbeddings(call.request, { size: protocol.batchMax(call), ask }, sink)
+}
+
 /** Asks for the vectors of all inputs, in as many requests as the provider needs. */
 export class BatchedEmbeddings implements RunningCall {
-  readonly #protocol: EmbeddingsProtocol
-  readonly #transport: Transport
-  readonly #call: EmbeddingsCall
+  readonly #format: VectorFormat
+  readonly #ask: EmbeddingsBatches['ask']
   readonly #sink: ResultSink<EmbeddingsAnswer>
   readonly #batches: readonly EmbeddingsInput[]
   readonly #parts: (Part | null)[]
@@ -34,12 +54,11 @@ export class BatchedEmbeddings implements RunningCall {
   #answered = false
   #over = false
 
-  constructor(protocol: EmbeddingsProtocol, transport: Transport, call: EmbeddingsCall, sink: ResultSink<EmbeddingsAnswer>) {
-    this.#protocol = protocol
-    this.#transport = transport
-    this.#call = call
+  constructor({ input, encodingFormat }: EmbeddingsRequest, { size, ask }: EmbeddingsBatches, sink: ResultSink<EmbeddingsAnswer>) {
+    this.#format = encodingFormat
+    this.#ask = ask
     this.#sink = sink
-    this.#batches = batchesOf(call.request.input, protocol.batchMax(call))
+    this.#batches = batchesOf(input, size)
     this.#parts = this.#batches.map(() => null)
     this.#left = this.#batches.length
     for (let count = 0; count < PARALLEL_MAX; count += 1) this.#askNext()
@@ -59,15 +78,7 @@ export class BatchedEmbeddings implements RunningCall {
     const input = this.#batches[position]
     if (input === undefined) return
     this.#next += 1
-    const running = askWhole<EmbeddingsPage>(this.#transport, this.#call, {
-      request: () => this.#protocol.request(this.#call, input),
-      answer: (body, headers) => {
-        const answer = parseLifted(body)
-        return answer === undefined ? failure('garbage', null, `not JSON: ${body.subarray(0, 200).toString('utf8')}`) : this.#protocol.page(answer, headers)
-      },
-      error: (status, body, headers) => this.#protocol.error(status, body, headers),
-      bytesMax: BYTES_MAX,
-    }, {
+    const running = this.#ask(input, {
       headers: () => {
         if (!this.#answered && !this.#over) this.#sink.headers()
         this.#answered = true
@@ -84,7 +95,7 @@ export class BatchedEmbeddings implements RunningCall {
   async #take(position: number, inputs: number, { vectors, usage, upstreamId }: EmbeddingsPage): Promise<void> {
     if (this.#over) return
     if (vectors.length !== inputs && vectors.length > 0) return this.#fail(failure('garbage', null, `${vectors.length} embeddings of ${inputs} inputs`))
-    const texts = await vectorTexts(vectors, this.#call.request.encodingFormat)
+    const texts = await vectorTexts(vectors, this.#format)
     if (this.#over) return
     if (texts === null) return this.#fail(failure('garbage', null, 'an embedding is no vector'))
     this.#parts[position] = { vectors: texts, usage, upstreamId }

@@ -1,5 +1,5 @@
 import type { Adapter, AnswerSink, ChatCall } from './adapter.ts'
-import { BatchedEmbeddings } from './embeddings-call.ts'
+import { askEmbeddings } from './embeddings-call.ts'
 import { openaiAnswer } from './openai-answer.ts'
 import { openaiCredentials } from './openai-credentials.ts'
 import { openaiEmbeddings } from './openai-embeddings.ts'
@@ -33,7 +33,7 @@ export function createOpenai(transport: Transport, now: () => number): Adapter {
       return new UpstreamCall(transport, request, openaiReader(call, sink, now), sink)
     },
     unitParameters: { embeddings: ['dimensions', 'encoding_format', 'input_type', 'user'], rerank: ['top_n'] },
-    embeddings: (call, sink) => new BatchedEmbeddings(embeddings, transport, call, sink),
+    embeddings: (call, sink) => askEmbeddings(embeddings, transport, call, sink),
     rerank: (call, sink) => askRerank(rerank, transport, call, sink),
   }
 }

@@ -35,7 +35,7 @@ export function readRanking(body: unknown, { request }: RerankCall): RerankAnswe
   if (known.length < results.length || new Set(known.map(({ index }) => index)).size < known.length) {
     return failure('garbage', null, 'a result names no document of the request, or names one twice, or has no score')
   }
-  return { results: known, usage: usageOf(answer), upstreamId: textOf(answer['id']) }
+  return { results: known, usage: rankingUsage(answer), upstreamId: textOf(answer['id']) }
 }
 
 function rankedOf(raw: RawJson | null, documents: number): RankedDocument | null {
@@ -45,7 +45,8 @@ function rankedOf(raw: RawJson | null, documents: number): RankedDocument | null
   return typeof score === 'number' && Number.isFinite(score) ? { index, score } : null
 }
 
-function usageOf(answer: RawJson): UsageReport | null {
+/** Wherever the provider counts it; null = it does not. */
+function rankingUsage(answer: RawJson): UsageReport | null {
   const usage = objectOf(answer['usage'])
   const meta = objectOf(answer['meta'])
   const billed = objectOf(meta?.['billed_units'])

@@ -1,4 +1,5 @@
-import type { AttemptFailure, ChatCall } from '../adapter.ts'
+import type { Endpoint } from '../../catalog/catalog.ts'
+import type { AttemptFailure } from '../adapter.ts'
 import { objectOf, parseJson } from '../raw-json.ts'
 import { failure, type ExchangeRequest, type Transport } from '../transport.ts'
 import { UpstreamCall, type AnswerReader, type StreamProgress } from '../upstream-call.ts'
@@ -18,6 +19,14 @@ export interface SdkFetchPorts {
   readonly now: () => number
 }
 
+/** What the exchange is for. */
+export interface SdkFetchCall {
+  readonly endpoint: Endpoint
+  readonly streaming: boolean
+  /** The largest answer, where it is not 32 MiB. */
+  readonly bytesMax?: number
+}
+
 export interface SdkFetchEvents {
   /** The provider answered 200 with headers. */
   headers(): void
@@ -31,7 +40,7 @@ export interface SdkFetchEvents {
  */
 export class SdkFetch {
   readonly #ports: SdkFetchPorts
-  readonly #call: ChatCall
+  readonly #call: SdkFetchCall
   readonly #events: SdkFetchEvents
   #upstream: UpstreamCall | null = null
   #answer: PromiseWithResolvers<Response> | null = null
@@ -39,7 +48,7 @@ export class SdkFetch {
   #unreadBytes = 0
   #tail: Buffer = Buffer.alloc(0)
 
-  constructor(ports: SdkFetchPorts, call: ChatCall, events: SdkFetchEvents) {
+  constructor(ports: SdkFetchPorts, call: SdkFetchCall, events: SdkFetchEvents) {
     this.#ports = ports
     this.#call = call
     this.#events = events
@@ -90,23 +99,24 @@ export class SdkFetch {
       path: url.pathname + url.search,
       body: Buffer.from(init.body),
       headers: Object.fromEntries(new Headers(init.headers)),
-      streaming: this.#call.request.stream,
+      streaming: this.#call.streaming,
     }
   }
 
   #reader(answer: PromiseWithResolvers<Response>): AnswerReader {
-    const { request, endpoint } = this.#call
+    const { streaming, endpoint, bytesMax } = this.#call
     return {
-      stream: request.stream ? { push: (bytes) => this.#push(bytes, answer), end: () => (this.#body === null ? failure('garbage', null, 'the stream is empty') : null) } : null,
+      stream: streaming ? { push: (bytes) => this.#push(bytes, answer), end: () => (this.#body === null ? failure('garbage', null, 'the stream is empty') : null) } : null,
       whole: (bytes) => {
         const body = parseJson(bytes)
         const error = objectOf(body)?.['error'] ?? null
         if (error !== null) return eventFailure(error)
-        if (body === undefined || request.stream) return failure('garbage', null, `${request.stream ? 'no stream' : 'no JSON'} from ${endpoint.id}: ${bytes.subarray(0, 200).toString('utf8')}`)
+        if (body === undefined || streaming) return failure('garbage', null, `${streaming ? 'no stream' : 'no JSON'} from ${endpoint.id}: ${bytes.subarray(0, 200).toString('utf8')}`)
         answer.resolve(new Response(new Uint8Array(bytes), { headers: { 'content-type': 'application/json' } }))
         return null
       },
       error: (status, body, headers) => upstreamFailure(status, parseJson(body), headers, this.#ports.now()),
+      ...(bytesMax === undefined ? {} : { bytesMax }),
     }
   }
 

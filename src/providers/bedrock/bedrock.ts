@@ -1,6 +1,6 @@
 import { hidesReasoning } from '../anthropic/thinking.ts'
 import type { Adapter } from '../adapter.ts'
-import { BatchedEmbeddings } from '../embeddings-call.ts'
+import { askEmbeddings } from '../embeddings-call.ts'
 import { createNative, type NativeProtocol } from '../native.ts'
 import { askRerank } from '../rerank-call.ts'
 import type { Transport } from '../transport.ts'
@@ -18,7 +18,7 @@ export function createBedrock(transport: Transport, now: () => number): Adapter 
   return {
     ...createNative(bedrockProtocol(now), transport),
     unitParameters: { embeddings: ['dimensions', 'input_type'], rerank: ['top_n'] },
-    embeddings: (call, sink) => new BatchedEmbeddings(embed, transport, call, sink),
+    embeddings: (call, sink) => askEmbeddings(embed, transport, call, sink),
     rerank: (call, sink) => askRerank(rerank, transport, call, sink),
   }
 }

@@ -1,5 +1,5 @@
 import type { Adapter } from '../adapter.ts'
-import { BatchedEmbeddings } from '../embeddings-call.ts'
+import { askEmbeddings } from '../embeddings-call.ts'
 import { createNative, type NativeProtocol } from '../native.ts'
 import { reasoningWish } from '../reasoning-wish.ts'
 import { askRerank } from '../rerank-call.ts'
@@ -21,7 +21,7 @@ export function createCohere(transport: Transport, now: () => number): Adapter {
   return {
     ...createNative(cohereProtocol(now), transport),
     unitParameters: { embeddings: ['dimensions', 'input_type'], rerank: ['top_n'] },
-    embeddings: (call, sink) => new BatchedEmbeddings(embed, transport, call, sink),
+    embeddings: (call, sink) => askEmbeddings(embed, transport, call, sink),
     rerank: (call, sink) => askRerank(rerank, transport, call, sink),
   }
 }

@@ -1,5 +1,5 @@
 import type { Adapter } from '../adapter.ts'
-import { BatchedEmbeddings } from '../embeddings-call.ts'
+import { askEmbeddings } from '../embeddings-call.ts'
 import { createNative, type NativeProtocol } from '../native.ts'
 import { SseDecoder } from '../sse-decoder.ts'
 import type { Transport } from '../transport.ts'
@@ -15,7 +15,7 @@ export function createGemini(transport: Transport, now: () => number): Adapter {
   return {
     ...createNative(geminiProtocol(now), transport),
     unitParameters: { embeddings: ['dimensions', 'input_type'] },
-    embeddings: (call, sink) => new BatchedEmbeddings(embed, transport, call, sink),
+    embeddings: (call, sink) => askEmbeddings(embed, transport, call, sink),
   }
 }
 

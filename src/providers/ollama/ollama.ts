@@ -1,5 +1,5 @@
 import type { Adapter } from '../adapter.ts'
-import { BatchedEmbeddings } from '../embeddings-call.ts'
+import { askEmbeddings } from '../embeddings-call.ts'
 import { createNative, type NativeProtocol } from '../native.ts'
 import { NdjsonDecoder } from '../ndjson-decoder.ts'
 import { reasoningWish } from '../reasoning-wish.ts'
@@ -18,7 +18,7 @@ export function createOllama(transport: Transport, now: () => number): Adapter {
   return {
     ...createNative(ollamaProtocol(now), transport),
     unitParameters: { embeddings: ['dimensions'] },
-    embeddings: (call, sink) => new BatchedEmbeddings(embed, transport, call, sink),
+    embeddings: (call, sink) => askEmbeddings(embed, transport, call, sink),
   }
 }
 
