@@ -23,10 +23,10 @@ export interface Dialect {
   /** null = by what the endpoint lists, OpenAI's `reasoning_effort` where it lists nothing. */
   readonly reasoning: ReasoningForm | null
   /** The service's own names of the parameters of embeddings and rerank that it spells otherwise, by OpenAI's. */
-  readonly names: ReadonlyMap<string, string>
+  readonly names: Readonly<Record<string, string>>
 }
 
-export const PLAIN_DIALECT: Dialect = Object.freeze({ authHeader: null, query: '', streamUsage: true, reasoning: null, names: new Map() })
+export const PLAIN_DIALECT: Dialect = Object.freeze({ authHeader: null, query: '', streamUsage: true, reasoning: null, names: Object.freeze({}) })
 const NAME = /^[A-Za-z][A-Za-z0-9_]{0,63}$/
 const HEADER = /^[a-z][a-z0-9-]{0,63}$/
 
@@ -60,5 +60,5 @@ function namesOf(reader: FieldReader): Readonly<Record<string, string>> | null {
 export function dialectOf(entry: DialectEntry | undefined): Dialect {
   if (entry === undefined) return PLAIN_DIALECT
   const query = new URLSearchParams(entry.query).toString()
-  return { authHeader: entry.auth_header ?? null, query: query === '' ? '' : `?${query}`, streamUsage: entry.stream_usage ?? true, reasoning: entry.reasoning ?? null, names: new Map(Object.entries(entry.names ?? {})) }
+  return { authHeader: entry.auth_header ?? null, query: query === '' ? '' : `?${query}`, streamUsage: entry.stream_usage ?? true, reasoning: entry.reasoning ?? null, names: Object.freeze({ ...entry.names }) }
 }

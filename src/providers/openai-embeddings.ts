@@ -36,7 +36,7 @@ function bodyOf(call: EmbeddingsCall, input: EmbeddingsInput): Record<string, un
     input: items.length === 1 ? items[0] : items,
     // Numbers are what every service sends unasked, and some know no such parameter.
     ...(inBase64 ? { encoding_format: 'base64' } : {}),
-    ...(dimensions === null ? {} : { [names.get('dimensions') ?? 'dimensions']: dimensions }),
+    ...(dimensions === null ? {} : { [names['dimensions'] ?? 'dimensions']: dimensions }),
     ...(request.inputType === null || !takes(call, 'input_type') ? {} : { input_type: request.inputType }),
     ...(request.user === null || !takes(call, 'user') ? {} : { user: request.user }),
   }

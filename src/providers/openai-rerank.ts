@@ -10,7 +10,7 @@ export function openaiRerank(now: () => number): RerankProtocol {
       const { dialect } = endpoint.provider
       return {
         path: `/rerank${dialect.query}`,
-        body: { model: endpoint.upstreamModel, query: request.query, documents: request.documents, ...topNField(call, dialect.names.get('top_n')) },
+        body: { model: endpoint.upstreamModel, query: request.query, documents: request.documents, ...topNField(call, dialect.names['top_n']) },
         headers: openaiCredentials(call),
       }
     },

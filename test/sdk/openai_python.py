@@ -14,7 +14,7 @@ def check(name, holds):
     passed += 1
 
 
-check("models.list", [model.id for model in client.models.list()] == ["sandbox/chat"])
+check("models.list", "sandbox/chat" in [model.id for model in client.models.list()])
 check("models.retrieve", client.models.retrieve("sandbox/chat").owned_by == "sandbox")
 
 answer = client.chat.completions.create(model="sandbox/chat", messages=HELLO)
@@ -69,5 +69,11 @@ try:
     check("mid-stream error is raised", False)
 except openai.APIError:
     check("mid-stream error is raised", True)
+
+vectors = client.embeddings.create(model="sandbox/embeddings", input=["Hello", "you"])
+check("embeddings, asked for in base64", [len(item.embedding) for item in vectors.data] == [64, 64])
+as_numbers = client.embeddings.create(model="sandbox/embeddings", input="Hello", encoding_format="float")
+check("embeddings as numbers are the same", as_numbers.data[0].embedding == vectors.data[0].embedding)
+check("embeddings cost", vectors.usage.prompt_tokens == 3 and vectors.usage.model_dump()["cost"] == 0.000006)
 
 print(passed)
