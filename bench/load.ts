@@ -4,8 +4,8 @@ import { Pool, type Dispatcher } from 'undici'
 export interface LoadOrder {
   readonly origin: string
   readonly model: string
-  readonly stream: boolean
-  /** Characters of text in the prompt. */
+  /** Of `chat` and `stream` the prompt, of `embeddings` each of 2,048 inputs, has `promptChars` characters. */
+  readonly ask: 'chat' | 'stream' | 'embeddings'
   readonly promptChars: number
   readonly clients: number
   readonly seconds: number
@@ -24,6 +24,7 @@ export interface LoadResult {
 }
 
 const TAIL_BYTES = 64
+const INPUTS = 2_048
 /** What the end of a whole answer holds, seen through any of the servers. */
 const STREAM_END = 'data: [DONE]\n\n'
 
@@ -83,11 +84,20 @@ class Client implements Dispatcher.DispatchHandler {
   }
 }
 
+function requestOf({ ask, model, promptChars }: LoadOrder): { readonly path: string; readonly body: Buffer } {
+  const text = 'What does the fake provider say today? '
+  const content = text.repeat(Math.ceil(promptChars / text.length)).slice(0, promptChars)
+  if (ask === 'embeddings') {
+    const input = Array.from({ length: INPUTS }, (_value, index) => `${index} ${content}`)
+    return { path: '/v1/embeddings', body: Buffer.from(JSON.stringify({ model, input, encoding_format: 'base64' })) }
+  }
+  const messages = [{ role: 'system', content: 'Answer in one sentence.' }, { role: 'user', content }]
+  return { path: '/v1/chat/completions', body: Buffer.from(JSON.stringify({ model, stream: ask === 'stream', max_tokens: 256, messages })) }
+}
+
 async function run(order: LoadOrder): Promise<LoadResult> {
   const pool = new Pool(order.origin, { connections: order.clients, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 })
-  const text = 'What does the fake provider say today? '
-  const content = text.repeat(Math.ceil(order.promptChars / text.length)).slice(0, order.promptChars)
-  const body = Buffer.from(JSON.stringify({ model: order.model, stream: order.stream, max_tokens: 256, messages: [{ role: 'system', content: 'Answer in one sentence.' }, { role: 'user', content }] }))
+  const { path, body } = requestOf(order)
   const latencies: number[] = []
   let bytes = 0
   let wrong = 0
@@ -107,7 +117,7 @@ async function run(order: LoadOrder): Promise<LoadResult> {
     Array.from({ length: order.clients }, (_value, index) => {
       const headers = { 'content-type': 'application/json', authorization: `Bearer ${order.keys[index % order.keys.length] ?? 'none'}` }
       const { promise, resolve } = Promise.withResolvers<void>()
-      new Client(pool, { path: '/v1/chat/completions', method: 'POST', body, headers }, order.stream, report, resolve).ask()
+      new Client(pool, { path, method: 'POST', body, headers }, order.ask === 'stream', report, resolve).ask()
       return promise
     }),
   )
