@@ -1,22 +1,21 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { VectorFormat } from '../kinds/embeddings-request.ts'
+import { Base64Floats } from './base64-floats.ts'
 import type { VectorBytes } from './lifted-json.ts'
 
 const FLOAT_BYTES = 4
 /** Tells every float32 from its neighbours. */
 const FLOAT_DIGITS = 9
-const MINUS = 45
-const BACKSLASH = 92
-const UNDERSCORE = 95
 /** Written at a time before other requests get their turn: 2 ms of it, 20 where numbers are made of base64. */
 const TURN_BYTES = 262_144
 
 /** The JSON of each vector in the form the client asked for; null where one of them is no vector. */
 export async function vectorTexts(vectors: readonly VectorBytes[], format: VectorFormat): Promise<readonly Buffer[] | null> {
+  const floats = new Base64Floats()
   const texts: Buffer[] = []
   let bytes = 0
   for (const vector of vectors) {
-    const text = vectorText(vector, format)
+    const text = vectorText(vector, format, floats)
     if (text === null) return null
     texts.push(text)
     bytes += vector.bytes.length
@@ -28,8 +27,8 @@ export async function vectorTexts(vectors: readonly VectorBytes[], format: Vecto
 }
 
 /** What has the form asked for is checked and passed on as the bytes it is. */
-export function vectorText(vector: VectorBytes, format: VectorFormat): Buffer | null {
-  if (vector.form === 'base64') return format === 'base64' ? checkedBase64(vector.bytes) : numbersText(vector.bytes)
+export function vectorText(vector: VectorBytes, format: VectorFormat, floats: Base64Floats): Buffer | null {
+  if (vector.form === 'base64') return format === 'base64' ? floats.checked(vector.bytes) : numbersText(floats.read(vector.bytes))
   const numbers = numbersOf(vector.bytes)
   if (numbers === null) return null
   return format === 'float' ? vector.bytes : Buffer.from(`"${floatBytes(numbers).toString('base64')}"`)
@@ -43,26 +42,7 @@ export function floatBytes(numbers: readonly number[]): Buffer {
   return bytes
 }
 
-function checkedBase64(bytes: Buffer): Buffer | null {
-  if (decoded(bytes) === null) return null
-  return bytes.includes(BACKSLASH) ? Buffer.from(`"${base64Text(bytes)}"`) : bytes
-}
-
-function decoded(bytes: Buffer): Buffer | null {
-  // Node reads the alphabet of addresses as well, and passes over what is no base64 at all.
-  if (bytes.includes(MINUS) || bytes.includes(UNDERSCORE)) return null
-  const text = base64Text(bytes)
-  const floats = Buffer.from(text, 'base64')
-  return floats.length > 0 && floats.length % FLOAT_BYTES === 0 && floats.length === Buffer.byteLength(text, 'base64') ? floats : null
-}
-
-/** Without its quotes, and as plain as it comes: some servers escape the slash. */
-function base64Text(bytes: Buffer): string {
-  return bytes.includes(BACKSLASH) ? bytes.toString('latin1', 1, bytes.length - 1).replaceAll('\\/', '/') : bytes.toString('latin1', 1, bytes.length - 1)
-}
-
-function numbersText(bytes: Buffer): Buffer | null {
-  const floats = decoded(bytes)
+function numbersText(floats: Buffer | null): Buffer | null {
   if (floats === null) return null
   const view = new DataView(floats.buffer, floats.byteOffset, floats.byteLength)
   const numbers: number[] = []
