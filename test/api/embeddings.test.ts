@@ -28,7 +28,7 @@ providers:
   cohere: { adapter: cohere, base_url: ${upstream.url}, api_key: ${KEY} }
   mute: { adapter: anthropic, base_url: ${upstream.url}, api_key: ${KEY} }
 models:
-${model('plain', `{ provider: one, model: e, ${price} }`, ', aliases: [plain-vectors]')}${model('small', `{ provider: one, model: e, ${price} }`, ', context_length: 100')}${model('fixed', `{ provider: one, model: e, ${price}, supported_parameters: [user] }`)}${model('two', `{ provider: one, model: e, ${price} }, { provider: two, model: e, ${price} }`)}${model('batched', `{ provider: cohere, model: e, ${price} }`)}${model('mute', `{ provider: mute, model: e, ${price} }`)}`,
+${model('plain', `{ provider: one, model: e, ${price} }`, ', aliases: [plain-vectors]')}${model('small', `{ provider: one, model: e, ${price} }`, ', context_length: 100')}${model('fixed', `{ provider: one, model: e, ${price}, supported_parameters: [user] }`)}${model('two', `{ provider: one, model: e, ${price} }, { provider: two, model: e, ${price} }`)}${model('mixed', `{ provider: one, model: e, ${price}, supported_parameters: [dimensions] }, { provider: two, model: e, price: { currency: RUB, prompt: 2000 } }`)}${model('batched', `{ provider: cohere, model: e, ${price} }`)}${model('mute', `{ provider: mute, model: e, ${price} }`)}`,
   })
   account = await tollgate.createAccount()
 })
@@ -103,6 +103,19 @@ for (const [what, body, type, message] of REFUSALS) {
 test('many small items may be longer than the context together', async () => {
   upstream.answer(answers(listOf(Array.from({ length: 300 }, () => BASE64[0]))))
   assert.equal((await embed({ model: 'test/small', input: Array.from({ length: 300 }, (_value, index) => `word ${index}`) })).status, 200)
+})
+
+test('preferences hold as for chat, by the parameters of this kind', async () => {
+  upstream.answer(answers(listOf(VECTORS.slice(0, 1))))
+  other.answer(answers(listOf(VECTORS.slice(0, 1))))
+  const ask = (model: string, provider: unknown, fields: Readonly<Record<string, unknown>> = {}): Promise<Answer> => embed({ model, input: 'a', provider, ...fields })
+  assert.equal((await ask('test/plain', { require_parameters: true }, { dimensions: 3 })).status, 200, 'the protocol carries dimensions')
+  for (const [model, provider] of [['test/fixed', { require_parameters: true }], ['test/plain', { max_price: { prompt: 999 } }], ['test/plain', { only: ['two'] }]] as const) {
+    const { status, body: { error } } = await ask(model, provider, { dimensions: 3 })
+    assert.deepEqual([status, error.metadata.error_type], [404, 'no_available_provider'])
+  }
+  const costs = await Promise.all([ask('test/mixed:floor', {}), ask('test/mixed', { order: ['two'] })])
+  assert.deepEqual(costs.map(({ body }) => body.usage.cost), [0.004, 0.008], 'an endpoint that lists few parameters is as good as one that lists none')
 })
 
 test('the provider gets what it has words for, value by value', async () => {
