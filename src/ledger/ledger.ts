@@ -88,9 +88,9 @@ export class Ledger {
   /** Durable when it resolves. */
   async settle(request: Omit<SettleRequest, 'op' | 'atMs'>): Promise<SettleOutcome> {
     this.#running.delete(request.generationId)
-    const { generationId, costMicro, providerCostMicro, record } = request
+    const { generationId, costMicro, providerCostMicro, insuredMicro, record } = request
     // The core answers each operation with the outcome of its own kind.
-    return (await this.#ends.submit({ op: 'settle', generationId, costMicro, providerCostMicro, record, atMs: this.#ports.clock.now() })) as SettleOutcome
+    return (await this.#ends.submit({ op: 'settle', generationId, costMicro, providerCostMicro, insuredMicro, record, atMs: this.#ports.clock.now() })) as SettleOutcome
   }
 
   /** Gives a hold back, durably. */

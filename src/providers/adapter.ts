@@ -7,6 +7,7 @@ import type { EmbeddingsAnswer } from '../kinds/embeddings-answer.ts'
 import type { EmbeddingsRequest } from '../kinds/embeddings-request.ts'
 import type { RerankAnswer } from '../kinds/rerank-answer.ts'
 import type { RerankRequest } from '../kinds/rerank-request.ts'
+import type { ResponsesRequest } from '../kinds/responses/responses-request.ts'
 
 /** The shapes of an answer belong to the kind, which renders them; adapters and the relay take them from here. */
 
@@ -21,7 +22,7 @@ export interface AttemptFailure {
   /** What the upstream refused, beyond its status. */
   readonly refusal: 'context_length' | 'moderation' | 'credentials' | null
   readonly retryAfterSeconds: number | null
-  /** For the log alone. */
+  /** For tests and debuggers; it may hold what the provider said, and so is never logged. */
   readonly detail: string
 }
 
@@ -53,7 +54,18 @@ export interface CompletionsCall {
   readonly endpoint: Endpoint
   readonly apiKey: string | null
   readonly request: CompletionsRequest
+  /** Those of the request, or one of them. */
+  readonly prompts: readonly string[]
   readonly sendMaxTokens: number | null
+}
+
+/** A Responses request for a provider that speaks that protocol. */
+export interface ResponsesCall {
+  readonly endpoint: Endpoint
+  readonly apiKey: string | null
+  readonly request: ResponsesRequest
+  readonly sendMaxTokens: number | null
+  readonly generationId: string
 }
 
 /** One call of a kind that answers at once: embeddings, rerank, images, transcriptions. */
@@ -89,7 +101,13 @@ export interface Adapter {
   readonly unitParameters?: Readonly<Partial<Record<ModelType, readonly string[]>>>
   readonly chat?: (call: ChatCall, sink: AnswerSink) => RunningCall
   /** Legacy completions, where an endpoint says `native_completions`. */
-  readonly completions?: (call: CompletionsCall, sink: AnswerSink) => RunningCall
+  readonly completions?: {
+    /** Takes all prompts of a request in one call, else one in each. */
+    readonly takesList: boolean
+    ask(call: CompletionsCall, sink: AnswerSink): RunningCall
+  }
+  /** Responses, where an endpoint says `native_responses`. */
+  readonly responses?: (call: ResponsesCall, sink: AnswerSink) => RunningCall
   readonly embeddings?: (call: UnitCall<EmbeddingsRequest>, sink: ResultSink<EmbeddingsAnswer>) => RunningCall
   readonly rerank?: (call: UnitCall<RerankRequest>, sink: ResultSink<RerankAnswer>) => RunningCall
 }

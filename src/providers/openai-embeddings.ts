@@ -19,7 +19,7 @@ const COUNTS = ['prompt_tokens', 'input_tokens', 'total_tokens']
 export function openaiEmbeddings(now: () => number): EmbeddingsProtocol {
   return {
     batchMax: () => Infinity,
-    request: (call, input) => ({ path: `/embeddings${call.endpoint.provider.dialect.query}`, body: bodyOf(call, input), headers: openaiCredentials(call) }),
+    request: (call, input) => ({ path: `/embeddings${call.endpoint.provider.dialect.query}`, body: bodyOf(call, input), headers: openaiCredentials(call.endpoint.provider, call.apiKey) }),
     page: readPage,
     error: (status, body, headers) => upstreamFailure(status, body, headers, now()),
   }

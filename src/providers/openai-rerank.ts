@@ -11,7 +11,7 @@ export function openaiRerank(now: () => number): RerankProtocol {
       return {
         path: `/rerank${dialect.query}`,
         body: { model: endpoint.upstreamModel, query: request.query, documents: request.documents, ...topNField(call, dialect.names['top_n']) },
-        headers: openaiCredentials(call),
+        headers: openaiCredentials(call.endpoint.provider, call.apiKey),
       }
     },
     answer: readRanking,

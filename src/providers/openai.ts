@@ -1,11 +1,13 @@
 import type { Adapter, AnswerSink, ChatCall } from './adapter.ts'
 import { askEmbeddings } from './embeddings-call.ts'
 import { openaiAnswer } from './openai-answer.ts'
+import { openaiCompletions } from './openai-completions.ts'
 import { openaiCredentials } from './openai-credentials.ts'
 import { openaiEmbeddings } from './openai-embeddings.ts'
 import { OPENAI_PARAMETERS } from './openai-parameters.ts'
 import { openaiBody } from './openai-request.ts'
 import { openaiRerank } from './openai-rerank.ts'
+import { openaiResponses } from './openai-responses/openai-responses.ts'
 import { OpenaiStream } from './openai-stream.ts'
 import { objectOf, parseJson } from './raw-json.ts'
 import { askRerank } from './rerank-call.ts'
@@ -27,11 +29,13 @@ export function createOpenai(transport: Transport, now: () => number): Adapter {
         provider: call.endpoint.provider,
         path: CHAT_PATH + call.endpoint.provider.dialect.query,
         body: Buffer.from(JSON.stringify(openaiBody(call))),
-        headers: openaiCredentials(call),
+        headers: openaiCredentials(call.endpoint.provider, call.apiKey),
         streaming: call.request.stream,
       }
       return new UpstreamCall(transport, request, openaiReader(call, sink, now), sink)
     },
+    completions: openaiCompletions(transport, now),
+    responses: openaiResponses(transport, now),
     unitParameters: { embeddings: ['dimensions', 'encoding_format', 'input_type', 'user'], rerank: ['top_n'] },
     embeddings: (call, sink) => askEmbeddings(embeddings, transport, call, sink),
     rerank: (call, sink) => askRerank(rerank, transport, call, sink),
