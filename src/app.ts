@@ -14,6 +14,7 @@ import { generationRoutes } from './endpoints/generation.ts'
 import { healthRoutes } from './endpoints/health.ts'
 import { modelRoutes } from './endpoints/models.ts'
 import { responseRoutes } from './endpoints/responses.ts'
+import { StoredPictures } from './endpoints/stored-pictures.ts'
 import { startPageRoutes } from './endpoints/start-page.ts'
 import { streamRoutes } from './endpoints/streams.ts'
 import type { Route } from './http/edge.ts'
@@ -36,6 +37,7 @@ import { EndpointHealthBook } from './relay/endpoint-health.ts'
 import { RetryBudget } from './relay/retry-budget.ts'
 import { KeyPools } from './relay/key-pools.ts'
 import { Relay } from './relay/relay.ts'
+import { FileSweep } from './store/file-sweep.ts'
 import { openStore } from './store/open.ts'
 import type { Store } from './store/store.ts'
 
@@ -96,7 +98,7 @@ const RANDOM_STEPS = 2 ** 47
 /** Opens the store and the catalogue alone, for commands that need no server. */
 export async function openCore(options: CoreOptions, clock: Clock = systemClock): Promise<Core> {
   const { config, env } = options
-  const store = await openStore({ dataDir: config.dataDir, databaseUrl: config.databaseUrl })
+  const store = await openStore({ dataDir: config.dataDir, databaseUrl: config.databaseUrl, clock })
   const keyWrap = new KeyWrap(options.wrappingKeys)
   const { adapters, close } = createAdapters({ clock })
   const catalog = new CatalogService({ store: store.catalogs, clock, seal: keyWrap, adapters: new Set(adapters.keys()), env, release: options.release ?? readBundledRelease(), providerKeys: options.server === true ? providerKeys(env) : null })
@@ -153,6 +155,8 @@ export async function createApp(options: AppOptions): Promise<App> {
     limitResetsAtMs: (reset) => (reset === null ? null : periodEndMs(clock.now(), reset, timezone())),
   })
   const rateFeed = new RateFeed({ catalog, clock, url: config.cbrUrl, log: (message) => options.log.notice(message) })
+  const sweep = new FileSweep(store.files, clock, (message) => options.log.notice(message))
+  sweep.start()
   const sessions = new AdminSessions({ store: store.administrators, events: store.events, clock, ids })
   const access = createAccess({
     keys: store.keys,
@@ -163,14 +167,17 @@ export async function createApp(options: AppOptions): Promise<App> {
   })
   const sse = new SseStreams(clock)
   const periods = (): ReturnType<Ledger['periods']> => ledger.periods(clock.now())
-  const kinds = paidKinds(adapters)
+  const pictures = new StoredPictures({ files: store.files, clock, ids })
+  const kinds = paidKinds(adapters, { pictures })
+  const paid = { relay, sse, publicUrl: config.publicUrl }
   const routes: Route<Principal>[] = [
-    ...paidRoutes({ relay, sse }, kinds),
+    ...paidRoutes(paid, kinds),
+    ...pictures.routes(),
     ...modelRoutes({ catalog, health, supportedEndpoints: kinds, parametersOf: (name, type) => parametersOf(adapters, name, type) }),
     ...accountRoutes({ store, catalog, clock, periods }),
     ...generationRoutes({ store }),
-    ...streamRoutes({ attach: (call, id, after) => attachStream({ relay, sse }, call, id, after), find: (accountId, id) => relay.streams.find(accountId, id) }),
-    ...responseRoutes({ attach: (call, id, after) => attachStream({ relay, sse }, call, id, after), find: (accountId, id) => findResponse({ relay, sse }, accountId, id) }),
+    ...streamRoutes({ attach: (call, id, after) => attachStream(paid, call, id, after), find: (accountId, id) => relay.streams.find(accountId, id) }),
+    ...responseRoutes({ attach: (call, id, after) => attachStream(paid, call, id, after), find: (accountId, id) => findResponse(paid, accountId, id) }),
     ...startPageRoutes({ sessions, publicUrl: config.publicUrl }),
     ...adminRoutes({ store, catalog, access, sessions, health, ids, clock, periods, keyWrap, allowPrivateUpstreams: config.allowPrivateUpstreams, publicUrl: config.publicUrl, audit: core.audit }, new Set(adapters.keys())),
   ]
@@ -186,6 +193,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     closing.now = true
     const closed = edge.close(DRAIN_MS)
     await rateFeed.stop()
+    await sweep.stop()
     await relay.close(DRAIN_MS)
     await closed
     await ledger.stop()

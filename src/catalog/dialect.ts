@@ -7,10 +7,14 @@ export interface DialectEntry {
   readonly stream_usage?: boolean
   readonly reasoning?: ReasoningForm
   readonly names?: Readonly<Record<string, string>>
+  readonly images?: ImageForm
 }
 
 /** `effort` = `reasoning_effort`, `object` = OpenRouter's `reasoning {…}`, `thinking` = `thinking {type}`. */
 export type ReasoningForm = 'effort' | 'object' | 'thinking'
+
+/** `size` = OpenAI's `size` and files, `words` = xAI's `aspect_ratio`, `resolution` and addresses. */
+export type ImageForm = 'size' | 'words'
 
 /** Declared quirks of an OpenAI-compatible service. */
 export interface Dialect {
@@ -22,11 +26,13 @@ export interface Dialect {
   readonly streamUsage: boolean
   /** null = by what the endpoint lists, OpenAI's `reasoning_effort` where it lists nothing. */
   readonly reasoning: ReasoningForm | null
+  /** null = by the address: xAI's own, else OpenAI's. */
+  readonly images: ImageForm | null
   /** The service's own names of the parameters of embeddings and rerank that it spells otherwise, by OpenAI's. */
   readonly names: Readonly<Record<string, string>>
 }
 
-export const PLAIN_DIALECT: Dialect = Object.freeze({ authHeader: null, query: '', streamUsage: true, reasoning: null, names: Object.freeze({}) })
+export const PLAIN_DIALECT: Dialect = Object.freeze({ authHeader: null, query: '', streamUsage: true, reasoning: null, images: null, names: Object.freeze({}) })
 const NAME = /^[A-Za-z][A-Za-z0-9_]{0,63}$/
 const HEADER = /^[a-z][a-z0-9-]{0,63}$/
 
@@ -43,6 +49,7 @@ export function readDialect(reader: FieldReader): DialectEntry {
     stream_usage: reader.has('stream_usage') ? reader.flag('stream_usage', true) : null,
     reasoning: reader.oneOf<ReasoningForm>('reasoning', ['effort', 'object', 'thinking']),
     names,
+    images: reader.oneOf<ImageForm>('images', ['size', 'words']),
   })
   reader.done()
   return entry
@@ -60,5 +67,12 @@ function namesOf(reader: FieldReader): Readonly<Record<string, string>> | null {
 export function dialectOf(entry: DialectEntry | undefined): Dialect {
   if (entry === undefined) return PLAIN_DIALECT
   const query = new URLSearchParams(entry.query).toString()
-  return { authHeader: entry.auth_header ?? null, query: query === '' ? '' : `?${query}`, streamUsage: entry.stream_usage ?? true, reasoning: entry.reasoning ?? null, names: Object.freeze({ ...entry.names }) }
+  return {
+    authHeader: entry.auth_header ?? null,
+    query: query === '' ? '' : `?${query}`,
+    streamUsage: entry.stream_usage ?? true,
+    reasoning: entry.reasoning ?? null,
+    images: entry.images ?? null,
+    names: Object.freeze({ ...entry.names }),
+  }
 }

@@ -10,7 +10,7 @@ export interface ModelRoutePorts {
   readonly catalog: Catalog
   readonly health: { report(endpointId: string): EndpointState }
   /** Calls that exist, with the type of the models that serve them. */
-  readonly supportedEndpoints: readonly { readonly endpointName: string; readonly modelType: string }[]
+  readonly supportedEndpoints: readonly { readonly endpointName: string; readonly modelType: string; readonly alsoServes?: (model: Model) => boolean }[]
   /** Parameter names that an adapter carries to models of a type; without it an endpoint that lists none shows none. */
   readonly parametersOf?: (adapterName: string, type: ModelType) => readonly string[]
 }
@@ -59,7 +59,7 @@ function ok(body: unknown): Reply {
 function factsOf(ports: ModelRoutePorts): RecordFacts {
   const { parametersOf } = ports
   return {
-    supportedEndpoints: ({ type }) => ports.supportedEndpoints.filter(({ modelType }) => modelType === type).map(({ endpointName }) => endpointName),
+    supportedEndpoints: (model) => ports.supportedEndpoints.filter(({ modelType, alsoServes }) => modelType === model.type || alsoServes?.(model) === true).map(({ endpointName }) => endpointName),
     parametersOf: (adapterName, type) => parametersOf?.(adapterName, type) ?? [],
   }
 }

@@ -7,6 +7,8 @@ import type { EmbeddingsAnswer } from '../kinds/embeddings-answer.ts'
 import type { EmbeddingsRequest } from '../kinds/embeddings-request.ts'
 import type { RerankAnswer } from '../kinds/rerank-answer.ts'
 import type { RerankRequest } from '../kinds/rerank-request.ts'
+import type { ImageResult } from '../kinds/image-answer.ts'
+import type { ImageRequest } from '../kinds/image-request.ts'
 import type { ResponsesRequest } from '../kinds/responses/responses-request.ts'
 
 /** The shapes of an answer belong to the kind, which renders them; adapters and the relay take them from here. */
@@ -76,6 +78,14 @@ export interface UnitCall<Request> {
   readonly generationId: string
 }
 
+/** One call for pictures. */
+export interface ImageCall extends UnitCall<ImageRequest> {
+  /** Sizes the model makes; null = not known. */
+  readonly sizes: readonly string[] | null
+  /** Source images that a provider takes only as bytes may be fetched by us. */
+  readonly fetchesUrls: boolean
+}
+
 /** Where an adapter puts the answer to a `UnitCall`; as of an `AnswerSink`, nothing comes before the call has returned, and nothing after `result` or `fail`. */
 export interface ResultSink<Result> {
   /** The upstream answered 200 with headers: from here a cancel may be billed. */
@@ -110,6 +120,9 @@ export interface Adapter {
   readonly responses?: (call: ResponsesCall, sink: AnswerSink) => RunningCall
   readonly embeddings?: (call: UnitCall<EmbeddingsRequest>, sink: ResultSink<EmbeddingsAnswer>) => RunningCall
   readonly rerank?: (call: UnitCall<RerankRequest>, sink: ResultSink<RerankAnswer>) => RunningCall
+  readonly images?: (call: ImageCall, sink: ResultSink<ImageResult>) => RunningCall
+  /** The same of models that answer chats with pictures. */
+  readonly chatImages?: (call: ImageCall, sink: ResultSink<ImageResult>) => RunningCall
 }
 
 /** Adapter name of the catalogue file → adapter. */

@@ -4,7 +4,9 @@ import { createAiSdk } from './ai-sdk/ai-sdk.ts'
 import { createAnthropic } from './anthropic/anthropic.ts'
 import { createBedrock } from './bedrock/bedrock.ts'
 import { createCohere } from './cohere/cohere.ts'
+import { FileFetch } from './file-fetch.ts'
 import { createGemini } from './gemini/gemini.ts'
+import { imagesOverChat } from './images-over-chat.ts'
 import { createOllama } from './ollama/ollama.ts'
 import { createOpenai } from './openai.ts'
 import { createSandbox } from './sandbox.ts'
@@ -13,16 +15,25 @@ import { createTransport } from './transport.ts'
 /** Every wire protocol there is, by the name the catalogue gives it. */
 export function createAdapters({ clock }: { readonly clock: Clock }): { readonly adapters: AdapterTable; close(): Promise<void> } {
   const transport = createTransport({ clock })
+  const files = new FileFetch()
   const now = (): number => clock.now()
   const adapters: readonly Adapter[] = [
-    createOpenai(transport, now),
+    createOpenai(transport, now, files),
     createAnthropic(transport, now),
-    createGemini(transport, now),
+    createGemini(transport, now, files),
     createCohere(transport, now),
     createBedrock(transport, now),
     createOllama(transport, now),
-    createAiSdk(transport, now),
+    createAiSdk(transport, now, files),
     createSandbox(clock),
   ]
-  return { adapters: new Map(adapters.map((adapter) => [adapter.name, adapter])), close: () => transport.close() }
+  const close = async (): Promise<void> => {
+    await Promise.all([transport.close(), files.close()])
+  }
+  return { adapters: new Map(adapters.map((adapter) => [adapter.name, drawing(adapter, files)])), close }
+}
+
+/** Any protocol of chat may bring pictures. */
+function drawing(adapter: Adapter, files: FileFetch): Adapter {
+  return adapter.chat === undefined ? adapter : { ...adapter, chatImages: imagesOverChat(adapter.chat, files) }
 }

@@ -1,9 +1,11 @@
 import type { Adapter, AnswerSink, ChatCall } from './adapter.ts'
 import { askEmbeddings } from './embeddings-call.ts'
+import type { FileFetch } from './file-fetch.ts'
 import { openaiAnswer } from './openai-answer.ts'
 import { openaiCompletions } from './openai-completions.ts'
 import { openaiCredentials } from './openai-credentials.ts'
 import { openaiEmbeddings } from './openai-embeddings.ts'
+import { openaiImages, OPENAI_IMAGE_PARAMETERS } from './openai-images.ts'
 import { OPENAI_PARAMETERS } from './openai-parameters.ts'
 import { openaiBody } from './openai-request.ts'
 import { openaiRerank } from './openai-rerank.ts'
@@ -18,7 +20,7 @@ import { eventFailure, upstreamFailure } from './upstream-error.ts'
 const CHAT_PATH = '/chat/completions'
 
 /** OpenAI's protocol and every dialect of it. */
-export function createOpenai(transport: Transport, now: () => number): Adapter {
+export function createOpenai(transport: Transport, now: () => number, files: FileFetch): Adapter {
   const embeddings = openaiEmbeddings(now)
   const rerank = openaiRerank(now)
   return {
@@ -36,9 +38,10 @@ export function createOpenai(transport: Transport, now: () => number): Adapter {
     },
     completions: openaiCompletions(transport, now),
     responses: openaiResponses(transport, now),
-    unitParameters: { embeddings: ['dimensions', 'encoding_format', 'input_type', 'user'], rerank: ['top_n'] },
+    unitParameters: { embeddings: ['dimensions', 'encoding_format', 'input_type', 'user'], rerank: ['top_n'], image: OPENAI_IMAGE_PARAMETERS },
     embeddings: (call, sink) => askEmbeddings(embeddings, transport, call, sink),
     rerank: (call, sink) => askRerank(rerank, transport, call, sink),
+    images: openaiImages({ transport, files, now }),
   }
 }
 

@@ -6,6 +6,7 @@ import { sandboxAnswer, type SandboxAnswer } from './sandbox-answer.ts'
 import { answerAtOnce } from './sandbox-at-once.ts'
 import { sandboxEmbeddings } from './sandbox-embeddings.ts'
 import { failureOf, plainFailure } from './sandbox-failure.ts'
+import { sandboxImages } from './sandbox-images.ts'
 import { sandboxRanking } from './sandbox-ranking.ts'
 import { lastUserText, readScript, scriptedText, type SandboxScript } from './sandbox-script.ts'
 
@@ -15,7 +16,7 @@ export function createSandbox(clock: Clock): Adapter {
     name: 'sandbox',
     supportedParameters: OPENAI_PARAMETERS,
     chat: (call, sink) => (call.request.stream ? new SandboxStream(call, sink, clock) : answerWhole(call, sink, clock)),
-    unitParameters: { embeddings: ['dimensions', 'encoding_format', 'input_type', 'user'], rerank: ['top_n'] },
+    unitParameters: { embeddings: ['dimensions', 'encoding_format', 'input_type', 'user'], rerank: ['top_n'], image: ['n', 'size', 'aspect_ratio', 'image_size', 'image', 'seed', 'user'] },
     embeddings: (call, sink) => {
       const { input } = call.request
       const script = readScript(input.type === 'texts' ? scriptedText(input.texts) : '')
@@ -25,6 +26,7 @@ export function createSandbox(clock: Clock): Adapter {
       const script = readScript(call.request.query)
       return answerAtOnce(call, script, sink, clock, () => sandboxRanking(call.request, script))
     },
+    images: sandboxImages(clock),
   }
 }
 

@@ -83,6 +83,27 @@ const MIGRATIONS: readonly Migration[] = [
       ]
     },
   },
+  {
+    version: 2,
+    name: 'stored files',
+    statements: (dialect) => {
+      const { blob, clustered } = words(dialect)
+      return [
+        `CREATE TABLE stored_file (
+          id TEXT PRIMARY KEY, account_id TEXT NOT NULL, media_type TEXT NOT NULL, bytes BIGINT NOT NULL CHECK (bytes >= 0), content TEXT NOT NULL UNIQUE,
+          token_digest ${blob}, created_at BIGINT NOT NULL, expires_at BIGINT NOT NULL)${clustered}`,
+        'CREATE INDEX stored_file_expiry ON stored_file (expires_at)',
+        ...(dialect === 'postgres' ? CHUNKS : []),
+      ]
+    },
+  },
+]
+
+/** Only nodes that share a database keep bytes in it. Pictures and videos are compressed already: trying it again would cost CPU for nothing. */
+const CHUNKS: readonly string[] = [
+  'CREATE TABLE stored_chunk (content TEXT NOT NULL, seq BIGINT NOT NULL, data BYTEA NOT NULL, created_at BIGINT NOT NULL, PRIMARY KEY (content, seq))',
+  'ALTER TABLE stored_chunk ALTER COLUMN data SET STORAGE EXTERNAL',
+  'CREATE INDEX stored_chunk_age ON stored_chunk (created_at)',
 ]
 
 /** Brings the schema to this version, forward only, each migration in a transaction; refuses a schema newer than the program. */

@@ -2,6 +2,7 @@ import type { GenerationRecord, GenerationStatus } from '../ledger/generation-re
 import type { LedgerStore, LimitReset, PeriodStarts } from '../ledger/ledger-store.ts'
 import type { RateLimit } from '../catalog/catalog.ts'
 import type { Micro } from '../money.ts'
+import type { FileStore } from './file-store.ts'
 
 export type AccountStatus = 'active' | 'deactivated' | 'locked'
 
@@ -232,6 +233,7 @@ export interface Store {
   readonly catalogs: CatalogStore
   readonly events: EventStore
   readonly administrators: AdministratorStore
+  readonly files: FileStore
   readonly audit: AuditStore
   close(): Promise<void>
 }

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import pg from 'pg'
 import { openStore } from '../../src/store/open.ts'
@@ -30,17 +31,33 @@ function postgresTests(postgres: Postgres): void {
     appendOnlyContract(async () => {
       const url = await newDatabase()
       const store = await open(url)
-      return { store, below: (statement) => direct(url, statement), dropTriggers: ['entry', 'event'].map((table) => `DROP TRIGGER ${table}_append_only ON ${table}`) }
+      return { store, below: async (statement) => void (await direct(url, statement)), dropTriggers: ['entry', 'event'].map((table) => `DROP TRIGGER ${table}_append_only ON ${table}`) }
+    })
+    test('chunks that no file names are swept when they are old, on whichever node', async () => {
+      const url = await newDatabase()
+      const [first, second] = [await open(url), await open(url)]
+      const file = { id: 'img-1', accountId: 'acc_1', mediaType: 'image/png', tokenDigest: null, expiresAtMs: 9e15 }
+      const chunk = (content: string, createdAtMs: number) => direct(url, `INSERT INTO stored_chunk VALUES ('${content}', 0, 'x', ${createdAtMs})`)
+      await first.files.put(file, (async function* () { yield Buffer.from('bytes') })())
+      const nowMs = Date.now()
+      await chunk('dead', nowMs - 24 * 3_600_000)
+      await chunk('being-written', nowMs)
+      assert.equal(await second.files.removeExpired(nowMs), 0)
+      assert.deepEqual((await direct(url, 'SELECT count(*)::int AS count FROM stored_chunk'))[0], { count: 2 })
+      const parts: Buffer[] = []
+      for await (const part of second.files.read('img-1', { start: 1, end: 3 })) parts.push(part)
+      assert.equal(Buffer.concat(parts).toString(), 'yte')
+      await Promise.all([first.close(), second.close()])
     })
     outageContract(newDatabase, open, () => postgres.crash())
   })
 }
 
-async function direct(url: string, statement: string): Promise<void> {
+async function direct(url: string, statement: string): Promise<unknown[]> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   try {
-    await client.query(statement)
+    return (await client.query<Record<string, unknown>>(statement)).rows
   } finally {
     await client.end()
   }

@@ -1,5 +1,6 @@
 import { describe } from 'node:test'
 import type { Store } from '../../src/store/store.ts'
+import { filesContract } from './files-contract.ts'
 import { ledgerContract } from './ledger-contract.ts'
 import { recordsContract } from './records-contract.ts'
 
@@ -7,4 +8,5 @@ import { recordsContract } from './records-contract.ts'
 export function storeContract(open: () => Promise<Store>): void {
   describe('ledger', () => ledgerContract(open))
   describe('records', () => recordsContract(open))
+  describe('files', () => filesContract(open))
 }

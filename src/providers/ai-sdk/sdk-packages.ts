@@ -1,4 +1,4 @@
-import type { EmbeddingModelV4, LanguageModelV4, RerankingModelV4 } from '@ai-sdk/provider'
+import type { EmbeddingModelV4, ImageModelV4, LanguageModelV4, RerankingModelV4 } from '@ai-sdk/provider'
 import type { Provider } from '../../catalog/catalog.ts'
 import { objectOf } from '../raw-json.ts'
 
@@ -36,6 +36,10 @@ export class SdkPackages {
 
   async rerankingModel(provider: Provider, modelId: string, settings: SdkSettings): Promise<RerankingModelV4> {
     return this.#made(provider, modelId, settings, { methods: ['rerankingModel'], plural: 'reranking models', isModel: isRerankingModel })
+  }
+
+  async imageModel(provider: Provider, modelId: string, settings: SdkSettings): Promise<ImageModelV4> {
+    return this.#made(provider, modelId, settings, { methods: ['imageModel', 'image'], plural: 'image models', isModel: isImageModel })
   }
 
   /** A provider of its own for each call, since the settings hold the call's key and connection; that costs a few closures. */
@@ -83,6 +87,10 @@ function isEmbeddingModel(value: unknown): value is EmbeddingModelV4 {
 
 function isRerankingModel(value: unknown): value is RerankingModelV4 {
   return isModelWith(value, ['doRerank'])
+}
+
+function isImageModel(value: unknown): value is ImageModelV4 {
+  return isModelWith(value, ['doGenerate'])
 }
 
 function isModelWith(value: unknown, methods: readonly string[]): boolean {

@@ -1,21 +1,25 @@
 import type { Adapter } from '../adapter.ts'
 import { askEmbeddings } from '../embeddings-call.ts'
+import type { FileFetch } from '../file-fetch.ts'
 import { createNative, type NativeProtocol } from '../native.ts'
 import { SseDecoder } from '../sse-decoder.ts'
 import type { Transport } from '../transport.ts'
 import { geminiEmbed } from './embed.ts'
+import { geminiImages, GEMINI_IMAGE_PARAMETERS } from './images.ts'
 import { GEMINI_PARAMETERS } from './parameters.ts'
 import { GeminiReader } from './reader.ts'
 import { geminiRequest } from './request.ts'
 import { hidesReasoning } from './thinking.ts'
 
-/** Google's `generateContent` and `embedContent`, of the Gemini API and of Vertex AI. */
-export function createGemini(transport: Transport, now: () => number): Adapter {
+/** Google's `generateContent`, `embedContent` and `predict`, of the Gemini API and of Vertex AI. */
+export function createGemini(transport: Transport, now: () => number, files: FileFetch): Adapter {
+  const native = createNative(geminiProtocol(now), transport)
   const embed = geminiEmbed(now)
   return {
-    ...createNative(geminiProtocol(now), transport),
-    unitParameters: { embeddings: ['dimensions', 'input_type'] },
+    ...native,
+    unitParameters: { embeddings: ['dimensions', 'input_type'], image: GEMINI_IMAGE_PARAMETERS },
     embeddings: (call, sink) => askEmbeddings(embed, transport, call, sink),
+    images: geminiImages({ transport, files, now, chat: native.chat }),
   }
 }
 
