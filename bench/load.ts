@@ -4,8 +4,8 @@ import { Pool, type Dispatcher } from 'undici'
 export interface LoadOrder {
   readonly origin: string
   readonly model: string
-  readonly ask: 'chat' | 'stream' | 'speech'
-  /** Characters of text in the prompt, or to be spoken. */
+  readonly ask: 'chat' | 'stream' | 'embeddings' | 'speech'
+  /** Characters of text in the prompt, in each of 2,048 inputs of `embeddings`, or to be spoken. */
   readonly promptChars: number
   readonly clients: number
   readonly seconds: number
@@ -24,6 +24,7 @@ export interface LoadResult {
 }
 
 const TAIL_BYTES = 64
+const INPUTS = 2_048
 /** What the end of a whole answer holds, seen through any of the servers. */
 const STREAM_END = 'data: [DONE]\n\n'
 /** What bench/upstream.ts speaks. */
@@ -89,6 +90,10 @@ function requestOf({ ask, model, promptChars }: LoadOrder): { readonly path: str
   const text = 'What does the fake provider say today? '
   const content = text.repeat(Math.ceil(promptChars / text.length)).slice(0, promptChars)
   if (ask === 'speech') return { path: '/v1/audio/speech', body: Buffer.from(JSON.stringify({ model, input: content, voice: 'alloy' })) }
+  if (ask === 'embeddings') {
+    const input = Array.from({ length: INPUTS }, (_value, index) => `${index} ${content}`)
+    return { path: '/v1/embeddings', body: Buffer.from(JSON.stringify({ model, input, encoding_format: 'base64' })) }
+  }
   const messages = [{ role: 'system', content: 'Answer in one sentence.' }, { role: 'user', content }]
   return { path: '/v1/chat/completions', body: Buffer.from(JSON.stringify({ model, stream: ask === 'stream', max_tokens: 256, messages })) }
 }

@@ -13,7 +13,7 @@ const TRAILING_MS = 500
 
 interface Scenario {
   readonly name: string
-  readonly model: 'plain' | 'burst' | 'paced' | 'translated' | 'voice'
+  readonly model: 'plain' | 'burst' | 'paced' | 'translated' | 'vectors' | 'voice'
   readonly promptChars: number
   readonly clients: number
   /** Requests, or chunks, that one answer counts as. */
@@ -33,6 +33,8 @@ const SCENARIOS: readonly Scenario[] = [
   { name: 'stream of 100 chunks, at once, translated', model: 'translated', promptChars: 200, clients: 32, parts: CHUNKS },
   { name: 'stream of 100 chunks, over a second', model: 'paced', promptChars: 200, clients: 100, parts: CHUNKS },
   { name: 'speech of 400 kB in 100 chunks', model: 'voice', promptChars: 300, clients: 32, parts: CHUNKS },
+  // 140 kB in, 16.8 MB out.
+  { name: 'embeddings of 2,048 inputs', model: 'vectors', promptChars: 60, clients: 4, parts: 1 },
 ]
 
 const { values } = parseArgs({
@@ -69,6 +71,7 @@ async function load(order: LoadOrder): Promise<LoadResult> {
 
 function asks(model: Scenario['model']): LoadOrder['ask'] {
   if (model === 'voice') return 'speech'
+  if (model === 'vectors') return 'embeddings'
   return model === 'plain' ? 'chat' : 'stream'
 }
 

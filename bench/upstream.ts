@@ -25,6 +25,14 @@ const EVENTS: readonly Buffer[] = [
 
 /** A sound of 400 kB in as many pieces as a stream has: half a minute of `mp3`. */
 const SOUND = Buffer.alloc(4_096, 0x55)
+/** What an official client asks for: base64, of the size of OpenAI's smaller vectors. */
+const INPUTS = 2_048
+const DIMENSIONS = 1_536
+const VECTORS = Buffer.from(JSON.stringify({ object: 'list', data: Array.from({ length: INPUTS }, (_value, index) => ({ object: 'embedding', index, embedding: vector(index) })), model: 'bench', usage: { prompt_tokens: 16 * INPUTS, total_tokens: 16 * INPUTS } }))
+
+function vector(seed: number): string {
+  return Buffer.from(Float32Array.from({ length: DIMENSIONS }, (_value, index) => Math.sin(seed * DIMENSIONS + index) / 40).buffer).toString('base64')
+}
 
 /** The same answer in Anthropic's protocol, so that every chunk has to be translated. */
 const ANTHROPIC_EVENTS: readonly Buffer[] = [
@@ -62,8 +70,9 @@ setInterval(() => {
 }, PACE_MS)
 
 function answer(model: string, path: string, response: ServerResponse): void {
-  if (model === 'plain') {
-    response.writeHead(200, { 'content-type': 'application/json', 'content-length': PLAIN.length }).end(PLAIN)
+  if (model === 'plain' || model === 'vectors') {
+    const body = model === 'plain' ? PLAIN : VECTORS
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length }).end(body)
     return
   }
   if (model === 'voice') {

@@ -6,6 +6,7 @@ export interface DialectEntry {
   readonly query?: Readonly<Record<string, string>>
   readonly stream_usage?: boolean
   readonly reasoning?: ReasoningForm
+  readonly names?: Readonly<Record<string, string>>
   readonly images?: ImageForm
 }
 
@@ -27,9 +28,12 @@ export interface Dialect {
   readonly reasoning: ReasoningForm | null
   /** null = by the address: xAI's own, else OpenAI's. */
   readonly images: ImageForm | null
+  /** The service's own names of the parameters of embeddings and rerank that it spells otherwise, by OpenAI's. */
+  readonly names: Readonly<Record<string, string>>
 }
 
-export const PLAIN_DIALECT: Dialect = Object.freeze({ authHeader: null, query: '', streamUsage: true, reasoning: null, images: null })
+export const PLAIN_DIALECT: Dialect = Object.freeze({ authHeader: null, query: '', streamUsage: true, reasoning: null, images: null, names: Object.freeze({}) })
+const NAME = /^[A-Za-z][A-Za-z0-9_]{0,63}$/
 const HEADER = /^[a-z][a-z0-9-]{0,63}$/
 
 export function readDialect(reader: FieldReader): DialectEntry {
@@ -38,19 +42,37 @@ export function readDialect(reader: FieldReader): DialectEntry {
   const given = reader.map('query')
   const query: Record<string, string> = {}
   for (const name of given?.keys() ?? []) query[name] = given?.text(name) ?? ''
+  const names = namesOf(reader)
   const entry = defined({
     auth_header: header,
     query: given === null ? null : query,
     stream_usage: reader.has('stream_usage') ? reader.flag('stream_usage', true) : null,
     reasoning: reader.oneOf<ReasoningForm>('reasoning', ['effort', 'object', 'thinking']),
+    names,
     images: reader.oneOf<ImageForm>('images', ['size', 'words']),
   })
   reader.done()
   return entry
 }
 
+function namesOf(reader: FieldReader): Readonly<Record<string, string>> | null {
+  const given = reader.map('names')
+  if (given === null) return null
+  const names: Readonly<Record<string, string>> = defined({ dimensions: given.text('dimensions'), top_n: given.text('top_n') })
+  for (const [ours, theirs] of Object.entries(names)) if (!NAME.test(theirs)) given.problem(ours, `must be the name of a parameter, got '${theirs}'`)
+  given.done()
+  return names
+}
+
 export function dialectOf(entry: DialectEntry | undefined): Dialect {
   if (entry === undefined) return PLAIN_DIALECT
   const query = new URLSearchParams(entry.query).toString()
-  return { authHeader: entry.auth_header ?? null, query: query === '' ? '' : `?${query}`, streamUsage: entry.stream_usage ?? true, reasoning: entry.reasoning ?? null, images: entry.images ?? null }
+  return {
+    authHeader: entry.auth_header ?? null,
+    query: query === '' ? '' : `?${query}`,
+    streamUsage: entry.stream_usage ?? true,
+    reasoning: entry.reasoning ?? null,
+    images: entry.images ?? null,
+    names: Object.freeze({ ...entry.names }),
+  }
 }

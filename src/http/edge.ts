@@ -42,7 +42,7 @@ export interface Reply {
   readonly status: number
   readonly body: unknown
   readonly headers?: Readonly<Record<string, string>>
-  /** Default application/json; with another type `body` is a string or Buffer. */
+  /** Default application/json; where it is given, `body` is a string, a Buffer or a list of Buffers, which are sent one after another. */
   readonly contentType?: string
 }
 

@@ -2,6 +2,8 @@ import type { Model, ModelType } from '../catalog/catalog.ts'
 import { parseChat } from '../kinds/chat-parse.ts'
 import { chatFormat } from '../kinds/chat-writer.ts'
 import { parseCompletions } from '../kinds/completions-parse.ts'
+import { parseEmbeddings } from '../kinds/embeddings-parse.ts'
+import { parseRerank } from '../kinds/rerank-parse.ts'
 import type { Picture } from '../kinds/image-bytes.ts'
 import { parseImages } from '../kinds/image-parse.ts'
 import { parseResponses } from '../kinds/responses/responses-parse.ts'
@@ -12,7 +14,9 @@ import type { AdapterTable } from '../providers/adapter.ts'
 import type { Order } from '../relay/order.ts'
 import { chatOrder } from './chat-order.ts'
 import { completionsOrder } from './completions-order.ts'
+import { embeddingsOrders } from './embeddings-order.ts'
 import { drawsInChat, imageKind, type KeepPictures } from './image-kind.ts'
+import { rerankOrders } from './rerank-order.ts'
 import { responsesOrder } from './responses-order.ts'
 import { speechOrders } from './speech-order.ts'
 import { transcriptionKind } from './transcription-kind.ts'
@@ -57,6 +61,8 @@ export interface KindPorts {
 /** Every paid kind. Another one is another row here, and no change of the paid path. */
 export function paidKinds(adapters: AdapterTable, { pictures }: KindPorts): readonly PaidKind[] {
   const speak = speechOrders(adapters)
+  const embeddingsOrder = embeddingsOrders(adapters)
+  const rerankOrder = rerankOrders(adapters)
   return [
     {
       paths: ['/v1/chat/completions'],
@@ -87,6 +93,20 @@ export function paidKinds(adapters: AdapterTable, { pictures }: KindPorts): read
         const request = parseCompletions(json)
         return completionsOrder({ ...request, chat: withSession(request.chat, sessionId) }, adapters)
       },
+    },
+    {
+      paths: ['/v1/embeddings'],
+      endpointName: 'embeddings',
+      modelType: 'embeddings',
+      body: 'json',
+      read: ({ json, sessionId }) => embeddingsOrder(withSession(parseEmbeddings(json), sessionId)),
+    },
+    {
+      paths: ['/v1/rerank'],
+      endpointName: 'rerank',
+      modelType: 'rerank',
+      body: 'json',
+      read: ({ json, sessionId }) => rerankOrder(withSession(parseRerank(json), sessionId)),
     },
     {
       paths: ['/v1/images/generations', '/v1/images'],

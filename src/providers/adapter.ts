@@ -3,6 +3,10 @@ import type { AnswerEvent } from '../kinds/answer-event.ts'
 import type { TextAround } from '../kinds/chat-chunk.ts'
 import type { ChatRequest } from '../kinds/chat-request.ts'
 import type { CompletionsRequest } from '../kinds/completions-request.ts'
+import type { EmbeddingsAnswer } from '../kinds/embeddings-answer.ts'
+import type { EmbeddingsRequest } from '../kinds/embeddings-request.ts'
+import type { RerankAnswer } from '../kinds/rerank-answer.ts'
+import type { RerankRequest } from '../kinds/rerank-request.ts'
 import type { ImageResult } from '../kinds/image-answer.ts'
 import type { ImageRequest } from '../kinds/image-request.ts'
 import type { ResponsesRequest } from '../kinds/responses/responses-request.ts'
@@ -115,6 +119,8 @@ export interface Adapter {
   }
   /** Responses, where an endpoint says `native_responses`. */
   readonly responses?: (call: ResponsesCall, sink: AnswerSink) => RunningCall
+  readonly embeddings?: (call: UnitCall<EmbeddingsRequest>, sink: ResultSink<EmbeddingsAnswer>) => RunningCall
+  readonly rerank?: (call: UnitCall<RerankRequest>, sink: ResultSink<RerankAnswer>) => RunningCall
   readonly images?: (call: ImageCall, sink: ResultSink<ImageResult>) => RunningCall
   /** The same of models that answer chats with pictures. */
   readonly chatImages?: (call: ImageCall, sink: ResultSink<ImageResult>) => RunningCall

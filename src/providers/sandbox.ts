@@ -3,9 +3,12 @@ import type { Clock } from '../lib/clock.ts'
 import type { Adapter, AnswerSink, AttemptFailure, ChatCall, RunningCall } from './adapter.ts'
 import { OPENAI_PARAMETERS } from './openai-parameters.ts'
 import { sandboxAnswer, type SandboxAnswer } from './sandbox-answer.ts'
+import { answerAtOnce } from './sandbox-at-once.ts'
+import { sandboxEmbeddings } from './sandbox-embeddings.ts'
 import { failureOf, plainFailure } from './sandbox-failure.ts'
 import { sandboxImages } from './sandbox-images.ts'
-import { lastUserText, readScript, type SandboxScript } from './sandbox-script.ts'
+import { lastUserText, readScript, scriptedText, type SandboxScript } from './sandbox-script.ts'
+import { sandboxRanking } from './sandbox-ranking.ts'
 import { sandboxSpeech } from './sandbox-speech.ts'
 import { sandboxTranscription } from './sandbox-transcription.ts'
 
@@ -16,9 +19,20 @@ export function createSandbox(clock: Clock): Adapter {
     supportedParameters: OPENAI_PARAMETERS,
     chat: (call, sink) => (call.request.stream ? new SandboxStream(call, sink, clock) : answerWhole(call, sink, clock)),
     unitParameters: {
+      embeddings: ['dimensions', 'encoding_format', 'input_type', 'user'],
+      rerank: ['top_n'],
       image: ['n', 'size', 'aspect_ratio', 'image_size', 'image', 'seed', 'user'],
       tts: ['voice', 'response_format', 'speed'],
       transcription: ['language', 'prompt', 'response_format', 'timestamp_granularities'],
+    },
+    embeddings: (call, sink) => {
+      const { input } = call.request
+      const script = readScript(input.type === 'texts' ? scriptedText(input.texts) : '')
+      return answerAtOnce(call, script, sink, clock, () => sandboxEmbeddings(call.request, script))
+    },
+    rerank: (call, sink) => {
+      const script = readScript(call.request.query)
+      return answerAtOnce(call, script, sink, clock, () => sandboxRanking(call.request, script))
     },
     images: sandboxImages(clock),
     speech: sandboxSpeech(clock),

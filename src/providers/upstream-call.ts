@@ -1,4 +1,5 @@
 import type { AnswerSink, AttemptFailure, RunningCall } from './adapter.ts'
+import { CollectedBody } from './collected-body.ts'
 import { InflatedBody } from './inflated-body.ts'
 import { failure, headerOf, type Exchange, type ExchangeRequest, type Transport, type UpstreamHeaders } from './transport.ts'
 
@@ -42,8 +43,7 @@ export class UpstreamCall implements RunningCall {
   #headers: UpstreamHeaders = {}
   #streaming = false
   #inflated: InflatedBody | null = null
-  #collected: Buffer[] = []
-  #collectedBytes = 0
+  #body = new CollectedBody(null)
   #over = false
 
   constructor(transport: Transport, request: ExchangeRequest, reader: AnswerReader, sink: AnswerSink) {
@@ -72,6 +72,10 @@ export class UpstreamCall implements RunningCall {
     this.#exchange.progressed()
   }
 
+  get #bytesMax(): number {
+    return this.#reader.bytesMax ?? BODY_BYTES_MAX
+  }
+
   get #ok(): boolean {
     return this.#status >= 200 && this.#status < 300
   }
@@ -89,7 +93,7 @@ export class UpstreamCall implements RunningCall {
         fail: (detail) => this.#giveUp(failure('garbage', null, detail)),
       })
       if (this.#inflated === null) return this.#giveUp(failure('garbage', null, `unknown content-encoding ${encoding.slice(0, 40)}`))
-    }
+    } else if (!this.#streaming) this.#body = new CollectedBody(lengthOf(headers, this.#bytesMax))
     if (!this.#ok) return
     this.#sink.headers()
     const found = this.#reader.answered?.(headers) ?? null
@@ -112,11 +116,9 @@ export class UpstreamCall implements RunningCall {
   }
 
   #collect(bytes: Buffer): boolean {
-    this.#collectedBytes += bytes.length
     this.#exchange.progressed()
-    const bytesMax = this.#reader.bytesMax ?? BODY_BYTES_MAX
-    if (this.#collectedBytes > bytesMax) this.#giveUp(failure('too_large', null, `the answer is larger than ${bytesMax / 1_048_576} MiB`))
-    else this.#collected.push(bytes)
+    if (this.#body.bytes + bytes.length > this.#bytesMax) this.#giveUp(failure('too_large', null, `the answer is larger than ${this.#bytesMax / 1_048_576} MiB`))
+    else this.#body.add(bytes)
     return true
   }
 
@@ -134,8 +136,7 @@ export class UpstreamCall implements RunningCall {
 
   #readEnd(): AttemptFailure | null {
     if (this.#streaming && this.#reader.stream !== null) return this.#reader.stream.end()
-    const [first] = this.#collected
-    const body = this.#collected.length === 1 && first !== undefined ? first : Buffer.concat(this.#collected)
+    const body = this.#body.take()
     return this.#ok ? this.#reader.whole(body, this.#headers) : this.#reader.error(this.#status, body, this.#headers)
   }
 
@@ -155,4 +156,10 @@ export class UpstreamCall implements RunningCall {
     this.#over = true
     this.#inflated?.destroy()
   }
+}
+
+/** What the headers tell of the body's length, within what is taken at all. */
+function lengthOf(headers: UpstreamHeaders, bytesMax: number): number | null {
+  const told = Number(headerOf(headers, 'content-length') ?? Number.NaN)
+  return Number.isSafeInteger(told) && told >= 0 ? Math.min(told, bytesMax) : null
 }

@@ -136,5 +136,10 @@ try:
     check("no input is refused", False)
 except openai.BadRequestError as error:
     check("no input is refused", error.body["metadata"]["error_type"] == "missing_input")
+vectors = client.embeddings.create(model="sandbox/embeddings", input=["Hello", "you"])
+check("embeddings, asked for in base64", [len(item.embedding) for item in vectors.data] == [64, 64])
+as_numbers = client.embeddings.create(model="sandbox/embeddings", input="Hello", encoding_format="float")
+check("embeddings as numbers are the same", as_numbers.data[0].embedding == vectors.data[0].embedding)
+check("embeddings cost", vectors.usage.prompt_tokens == 3 and vectors.usage.model_dump()["cost"] == 0.000006)
 
 print(f"all {passed} checks passed")
