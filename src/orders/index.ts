@@ -1,56 +1,15 @@
-import type { Model, ModelType } from '../catalog/catalog.ts'
-import { parseChat } from '../kinds/chat-parse.ts'
-import { chatFormat } from '../kinds/chat-writer.ts'
-import { parseCompletions } from '../kinds/completions-parse.ts'
 import { parseEmbeddings } from '../kinds/embeddings-parse.ts'
-import { parseRerank } from '../kinds/rerank-parse.ts'
 import type { Picture } from '../kinds/image-bytes.ts'
 import { parseImages } from '../kinds/image-parse.ts'
-import { parseResponses } from '../kinds/responses/responses-parse.ts'
-import { parseSpeech } from '../kinds/speech-parse.ts'
-import { parseTranscription, parseTranscriptionForm, type UploadedForm } from '../kinds/transcription-parse.ts'
-import type { TranscriptionRequest } from '../kinds/transcription-request.ts'
+import { parseRerank } from '../kinds/rerank-parse.ts'
 import type { AdapterTable } from '../providers/adapter.ts'
-import type { Order } from '../relay/order.ts'
-import { chatOrder } from './chat-order.ts'
-import { completionsOrder } from './completions-order.ts'
+import { audioKinds } from './audio-kinds.ts'
 import { embeddingsOrders } from './embeddings-order.ts'
 import { drawsInChat, imageKind, type KeepPictures } from './image-kind.ts'
+import { withSession, type PaidKind } from './paid-kind.ts'
 import { rerankOrders } from './rerank-order.ts'
-import { responsesOrder } from './responses-order.ts'
-import { speechOrders } from './speech-order.ts'
-import { transcriptionKind } from './transcription-kind.ts'
+import { textKinds } from './text-kinds.ts'
 import { unitOrder } from './unit-order.ts'
-
-/** What an order is read from. */
-export interface OrderInput {
-  /** The parsed body, always an object; undefined where it is multipart. */
-  readonly json: unknown
-  /** The body's bytes. */
-  readonly rawBody: Buffer
-  readonly contentType: string
-  /** A multipart body, read; null where it is JSON. */
-  readonly form: UploadedForm | null
-  /** Of the `X-Session-Id` header; the body's own wins. */
-  readonly sessionId: string | null
-  /** Where the client reaches this service, for addresses in an answer; without a trailing slash. */
-  readonly publicUrl: string
-}
-
-/** One paid kind: its routes, and how its requests are read. */
-export interface PaidKind {
-  /** Routes that lead to it, the first being its own. */
-  readonly paths: readonly string[]
-  /** Its name in the health record and in messages: the path without `/v1/`. */
-  readonly endpointName: string
-  /** `type` of the models that serve it. */
-  readonly modelType: ModelType
-  /** Models of other types that serve it too. */
-  readonly alsoServes?: (model: Model) => boolean
-  readonly body: 'json' | 'json-or-multipart'
-  /** Throws an ApiError. */
-  read(input: OrderInput): Order
-}
 
 /** What the kinds need besides providers. */
 export interface KindPorts {
@@ -60,40 +19,10 @@ export interface KindPorts {
 
 /** Every paid kind. Another one is another row here, and no change of the paid path. */
 export function paidKinds(adapters: AdapterTable, { pictures }: KindPorts): readonly PaidKind[] {
-  const speak = speechOrders(adapters)
   const embeddingsOrder = embeddingsOrders(adapters)
   const rerankOrder = rerankOrders(adapters)
   return [
-    {
-      paths: ['/v1/chat/completions'],
-      endpointName: 'chat/completions',
-      modelType: 'chat',
-      body: 'json',
-      read: ({ json, sessionId }) => {
-        const request = withSession(parseChat(json), sessionId)
-        return chatOrder(request, { type: 'chat', endpointName: 'chat/completions', format: chatFormat(request.includeUsage) }, adapters)
-      },
-    },
-    {
-      paths: ['/v1/responses'],
-      endpointName: 'responses',
-      modelType: 'chat',
-      body: 'json',
-      read: ({ json, sessionId }) => {
-        const request = parseResponses(json)
-        return responsesOrder({ ...request, chat: withSession(request.chat, sessionId) }, adapters)
-      },
-    },
-    {
-      paths: ['/v1/completions'],
-      endpointName: 'completions',
-      modelType: 'chat',
-      body: 'json',
-      read: ({ json, sessionId }) => {
-        const request = parseCompletions(json)
-        return completionsOrder({ ...request, chat: withSession(request.chat, sessionId) }, adapters)
-      },
-    },
+    ...textKinds(adapters),
     {
       paths: ['/v1/embeddings'],
       endpointName: 'embeddings',
@@ -119,30 +48,6 @@ export function paidKinds(adapters: AdapterTable, { pictures }: KindPorts): read
         return unitOrder(withSession(parseImages(json), sessionId), imageKind(adapters, keep))
       },
     },
-    {
-      paths: ['/v1/audio/speech'],
-      endpointName: 'audio/speech',
-      modelType: 'tts',
-      body: 'json',
-      read: ({ json, sessionId }) => speak(withSession(parseSpeech(json), sessionId)),
-    },
-    transcriptions('transcribe', '/v1/audio/transcriptions', adapters),
-    transcriptions('translate', '/v1/audio/translations', adapters),
+    ...audioKinds(adapters),
   ]
-}
-
-function transcriptions(task: TranscriptionRequest['task'], path: string, adapters: AdapterTable): PaidKind {
-  const kind = transcriptionKind(task, adapters)
-  return {
-    paths: [path],
-    endpointName: kind.endpointName,
-    modelType: kind.modelType,
-    body: 'json-or-multipart',
-    read: ({ json, form, sessionId }) => unitOrder(withSession(form === null ? parseTranscription(json, task) : parseTranscriptionForm(form, task), sessionId), kind),
-  }
-}
-
-/** The header says the session where the body does not: it is logged and keeps a conversation at one provider. */
-function withSession<Request extends { readonly sessionId: string | null }>(request: Request, sessionId: string | null): Request {
-  return request.sessionId === null && sessionId !== null ? { ...request, sessionId } : request
 }
