@@ -19,13 +19,13 @@ import type { Route } from './http/edge.ts'
 import type { LogFields } from './http/request-log.ts'
 import { createEdge, type Edge } from './http/server.ts'
 import { SseStreams } from './http/sse.ts'
-import { KINDS } from './kinds/index.ts'
 import { Ledger } from './ledger/ledger.ts'
 import { periodEndMs } from './ledger/period.ts'
 import { KeyWrap } from './ledger/seal.ts'
 import { systemClock, type Clock } from './lib/clock.ts'
 import { randomIds } from './lib/ids.ts'
 import { chargeMicro } from './meters.ts'
+import { paidKinds } from './orders/index.ts'
 import { attachStream, paidRoutes } from './paid-routes.ts'
 import { createTokenCounter } from './plan/token-count.ts'
 import { createAdapters } from './providers/index.ts'
@@ -164,10 +164,10 @@ export async function createApp(options: AppOptions): Promise<App> {
   })
   const sse = new SseStreams(clock)
   const periods = (): ReturnType<Ledger['periods']> => ledger.periods(clock.now())
-  const supportedEndpoints = Object.values(KINDS).map(({ endpointName, modelType }) => ({ endpointName, modelType }))
+  const kinds = paidKinds(adapters)
   const routes: Route<Principal>[] = [
-    ...paidRoutes({ relay, sse }),
-    ...modelRoutes({ catalog, health, supportedEndpoints, parametersOf: (name) => adapters.get(name)?.supportedParameters ?? [] }),
+    ...paidRoutes({ relay, sse }, kinds),
+    ...modelRoutes({ catalog, health, supportedEndpoints: kinds, parametersOf: (name) => adapters.get(name)?.supportedParameters ?? [] }),
     ...accountRoutes({ store, catalog, clock, periods }),
     ...generationRoutes({ store }),
     ...streamRoutes({ attach: (call, id, after) => attachStream({ relay, sse }, call, id, after), find: (accountId, id) => relay.streams.find(accountId, id) }),

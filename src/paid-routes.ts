@@ -4,9 +4,10 @@ import type { Principal } from './access/principal.ts'
 import { ApiError } from './errors.ts'
 import { HIJACKED, type Call, type Reply, type Route } from './http/edge.ts'
 import type { SseStreams } from './http/sse.ts'
-import { KINDS } from './kinds/index.ts'
 import { rubles } from './money.ts'
+import type { PaidKind } from './orders/index.ts'
 import type { Generation, GenerationResult } from './relay/generation.ts'
+import type { Order } from './relay/order.ts'
 import type { Reader } from './relay/reader.ts'
 import type { Relay } from './relay/relay.ts'
 
@@ -16,16 +17,14 @@ export interface PaidRoutePorts {
 }
 
 /** The routes of every paid kind: the edge's call in, the relay's generation out. */
-export function paidRoutes(ports: PaidRoutePorts): readonly Route<Principal>[] {
-  return Object.values(KINDS).flatMap((kind) =>
-    kind.paths.map((path): Route<Principal> => ({ method: 'POST', path, plane: 'key', body: 'json', handle: (call) => answer(ports, call, withSession(kind.parse(call.json), call.request.headers['x-session-id'])) })),
-  )
+export function paidRoutes(ports: PaidRoutePorts, kinds: readonly PaidKind[]): readonly Route<Principal>[] {
+  return kinds.flatMap((kind) => kind.paths.map((path): Route<Principal> => ({ method: 'POST', path, plane: 'key', body: kind.body, handle: (call) => answer(ports, call, orderOf(kind, call)) })))
 }
 
-/** The header says the session where the body does not: it is logged and keeps a conversation at one provider. */
-function withSession<T extends { readonly sessionId: string | null }>(request: T, header: string | string[] | undefined): T {
-  if (request.sessionId !== null || typeof header !== 'string' || !/^[\x21-\x7e]{1,256}$/.test(header)) return request
-  return { ...request, sessionId: header }
+function orderOf(kind: PaidKind, { json, rawBody = Buffer.alloc(0), request }: Call<Principal>): Order {
+  const session = request.headers['x-session-id']
+  const sessionId = typeof session === 'string' && /^[\x21-\x7e]{1,256}$/.test(session) ? session : null
+  return kind.read({ json, rawBody, contentType: request.headers['content-type'] ?? '', sessionId })
 }
 
 /** Resumes a stream for a second connection (wire.md D-7.8); answers false when it is not there. */
@@ -38,7 +37,7 @@ export function attachStream(ports: PaidRoutePorts, call: Call<Principal>, id: s
   return true
 }
 
-async function answer(ports: PaidRoutePorts, call: Call<Principal>, request: ReturnType<(typeof KINDS)['chat']['parse']>): Promise<Reply | typeof HIJACKED> {
+async function answer(ports: PaidRoutePorts, call: Call<Principal>, order: Order): Promise<Reply | typeof HIJACKED> {
   const { principal, response } = call
   if (principal === null) throw new Error('A paid route has a principal.')
   const { appUrl, appTitle } = appIdentity(call.request.headers)
@@ -46,7 +45,7 @@ async function answer(ports: PaidRoutePorts, call: Call<Principal>, request: Ret
   const slot: { generation: Generation | null } = { generation: null }
   const generation = await ports.relay.admit({
     principal,
-    request,
+    order,
     requestId: call.requestId,
     requestIdGiven: call.request.headers['x-request-id'] === call.requestId,
     startedMs: call.startedMs,
@@ -85,7 +84,7 @@ function replyOf(generation: Generation, result: GenerationResult): Reply {
   const headers = ownHeaders(generation)
   const { error } = result
   if (error !== null) throw new ApiError(error.errorName, error.message, { ...error.details, headers: { ...error.details.headers, ...headers } })
-  return { status: 200, body: result.body, headers }
+  return { status: 200, body: undefined, ...result.body, headers }
 }
 
 function ownHeaders(generation: Generation): Record<string, string> {
@@ -100,7 +99,7 @@ function openReader(ports: PaidRoutePorts, call: Call<Principal>, generation: Ge
   const stream = ports.sse.open(response, { ...call.baseHeaders, ...ownHeaders(generation) }, {
     onDrain: () => generation.drained(stream),
     onClose: () => generation.detached(stream, generation.input.plan.snapshot.settings.streamResume.grace),
-  })
+  }, generation.input.order.contentType ?? undefined)
   return stream
 }
 

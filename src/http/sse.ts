@@ -4,6 +4,7 @@ import type { Clock } from '../lib/clock.ts'
 /** A client that takes nothing for this long is taken for dead (reliability.md F41). */
 const STALL_MS = 60_000
 const SWEEP_MS = 5_000
+const EVENT_STREAM = 'text/event-stream; charset=utf-8'
 
 export interface SseEvents {
   /** The client has room again after `write` answered false. */
@@ -26,12 +27,15 @@ export class SseStreams {
     return this.#open.size
   }
 
-  /** Commits to 200; the head leaves in one packet with the first write. `headers` are the call's base headers and the handler's own, in lower case. */
-  open(response: ServerResponse, headers: Readonly<Record<string, string>>, events: SseEvents): SseStream {
+  /**
+   * Commits to 200; the head leaves in one packet with the first write. `headers` are the call's base headers and the handler's own,
+   * in lower case. Another `contentType` is a body of bytes, watched like the events.
+   */
+  open(response: ServerResponse, headers: Readonly<Record<string, string>>, events: SseEvents, contentType = EVENT_STREAM): SseStream {
     const stream = new SseStream(response, this.#clock, events, () => this.#open.delete(stream))
     response.writeHead(200, {
       ...headers,
-      'content-type': 'text/event-stream; charset=utf-8',
+      'content-type': contentType,
       'cache-control': 'no-cache',
       'x-accel-buffering': 'no',
     })

@@ -4,7 +4,6 @@ import { ApiError } from '../errors.ts'
 import type { ChatAnswer, StreamEnd, UsageReport } from './chat-answer.ts'
 import { renderChatAnswer, streamErrorTail, streamTail, usageBody } from './chat-render.ts'
 import { finishReasonOf } from './finish-reason.ts'
-import { KINDS } from './index.ts'
 
 const identity = { id: 'gen-1-x', created: 1763651164, model: 'openai/gpt-4o-mini', provider: 'OpenAI' }
 const report: UsageReport = { usage: { input: 24, output: 9 }, inputTokens: 24, outputTokens: 9, cachedTokens: 4, cacheWriteTokens: 1, reasoningTokens: 2, implausible: false }
@@ -88,9 +87,4 @@ test('finish reasons follow the map of D-3.2', () => {
   }
   assert.equal(finishReasonOf(null, false), null)
   assert.equal(finishReasonOf(null, true), 'tool_calls')
-})
-
-test('the table names the chat kind as the health record does', () => {
-  assert.equal(KINDS.chat.endpointName, 'chat/completions')
-  assert.deepEqual(KINDS.chat.paths, [`/v1/${KINDS.chat.endpointName}`])
 })

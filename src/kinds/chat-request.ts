@@ -1,15 +1,12 @@
+import type { RoutedRequest } from './routed-request.ts'
+
 /** A validated chat request: the allow-listed fields only, in the wire's names, ready to be mapped by an adapter. */
-export interface ChatRequest {
-  /** As sent, suffix included; null = the account's default model. */
-  readonly model: string | null
-  /** `models[]`, tried in order after `model`; ≤ 5. */
-  readonly fallbackModels: readonly string[]
+export interface ChatRequest extends RoutedRequest {
   readonly messages: readonly ChatMessage[]
   readonly stream: boolean
   readonly includeUsage: boolean
   /** Validated integer ≥ 1, -1 = no limit, null = omitted. `max_completion_tokens` has won over `max_tokens`. */
   readonly maxTokens: number | null
-  readonly n: number
   readonly tools: readonly ChatTool[] | null
   readonly toolChoice: string | { readonly type: 'function'; readonly function: { readonly name: string } } | null
   readonly responseFormat: Readonly<Record<string, unknown>> | null
@@ -17,8 +14,6 @@ export interface ChatRequest {
   readonly parameters: Readonly<Record<string, unknown>>
   /** The client does not want to see the reasoning (`reasoning.exclude`, `include_reasoning: false`). */
   readonly hidesReasoning: boolean
-  readonly provider: ProviderPreferences
-  readonly sessionId: string | null
   /** Modalities the messages need besides text: image, audio, file, video. */
   readonly inputModalities: ReadonlySet<string>
   /** UTF-8 bytes of all text that counts as input (messages, tools, schema): an upper bound of its tokens. */
@@ -51,17 +46,4 @@ export type ChatPart =
 export interface ChatTool {
   readonly type: 'function'
   readonly function: { readonly name: string; readonly description?: string; readonly parameters: Readonly<Record<string, unknown>>; readonly strict?: boolean }
-}
-
-/** `provider` of a request (wire.md 8); slugs lower-cased. */
-export interface ProviderPreferences {
-  readonly order: readonly string[]
-  readonly ignore: readonly string[]
-  /** null = not given. */
-  readonly only: readonly string[] | null
-  readonly sort: 'price' | 'throughput' | 'latency' | null
-  readonly allowFallbacks: boolean
-  readonly requireParameters: boolean
-  /** RUB per 1M tokens (prompt, completion) or per unit (request, image), as decimal text. */
-  readonly maxPrice: Readonly<Partial<Record<'prompt' | 'completion' | 'request' | 'image', string>>>
 }

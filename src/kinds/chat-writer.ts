@@ -1,14 +1,39 @@
+import type { ApiError } from '../errors.ts'
 import type { AnswerEvent } from './answer-event.ts'
-import type { ChunkIdentity } from './chat-answer.ts'
-import { chunkBytes } from './chat-chunk.ts'
+import type { AnswerFormat, AnswerWriter, ChargedUsage } from './answer-format.ts'
+import type { ChatAnswer, ChunkIdentity, StreamEnd } from './chat-answer.ts'
+import { chunkBytes, textAround } from './chat-chunk.ts'
+import { renderChatAnswer, streamErrorTail, streamTail, usageBody } from './chat-render.ts'
 
-/** Writes the events of an answer as the chunks of a chat stream (wire.md D-3.3); the end is `streamTail`. */
-export class ChatWriter {
+/** The format of chat. `includeUsage`: the client reads usage in a chunk of its own (wire.md D-3.3). */
+export function chatFormat(includeUsage: boolean): AnswerFormat {
+  return {
+    writer: (identity) => new ChatWriter(identity, includeUsage),
+    splice: (identity) => (field) => textAround(identity, field),
+  }
+}
+
+/** Writes the events of an answer as the chunks of a chat stream (wire.md D-3.3). */
+export class ChatWriter implements AnswerWriter {
   readonly #identity: ChunkIdentity
+  readonly #includeUsage: boolean
   readonly #opened = new Set<number>()
 
-  constructor(identity: ChunkIdentity) {
+  constructor(identity: ChunkIdentity, includeUsage: boolean) {
     this.#identity = identity
+    this.#includeUsage = includeUsage
+  }
+
+  end(end: StreamEnd, { report, chargedMicro }: ChargedUsage): Buffer {
+    return streamTail({ identity: this.#identity, end, usage: usageBody(report, chargedMicro), includeUsage: this.#includeUsage })
+  }
+
+  fail(error: ApiError, usage: ChargedUsage | null): Buffer {
+    return streamErrorTail({ identity: this.#identity, error, usage: usage === null ? null : usageBody(usage.report, usage.chargedMicro) })
+  }
+
+  whole(answer: ChatAnswer, { report, chargedMicro }: ChargedUsage): Record<string, unknown> {
+    return renderChatAnswer({ identity: this.#identity, answer, usage: usageBody(report, chargedMicro) })
   }
 
   write(events: readonly AnswerEvent[]): Buffer {

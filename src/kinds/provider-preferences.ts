@@ -1,5 +1,5 @@
 import { parseDecimal } from '../money.ts'
-import type { ProviderPreferences } from './chat-request.ts'
+import type { ProviderPreferences } from './routed-request.ts'
 import { booleanField, field, invalidInput, isObject, objectField, type RawObject } from './json-fields.ts'
 
 const ENTRIES_MAX = 100

@@ -7,7 +7,7 @@ import { ceilMicro, type Micro } from '../money.ts'
 import { planChat, recountedHold, type PlanRequest } from './chat-plan.ts'
 import { maxInputTokens } from './context-check.ts'
 import { insufficientBalance, InsufficientBalanceError } from './insufficient-balance.ts'
-import { chat, endpoint, model, prices, QUIET, snapshot } from './plan-fixture.ts'
+import { chat, endpoint, model, NO_ADAPTERS, prices, QUIET, snapshot } from './plan-fixture.ts'
 import { inputBound } from './token-count.ts'
 import { affordableTokens, worstCost, worstMicro } from './worst-price.ts'
 
@@ -21,13 +21,14 @@ function counter(count: number): PlanRequest['tokens'] & { asked: () => number }
       asked += 1
       return count
     },
+    countText: () => count,
     isExact: (_request, tokenizer) => tokenizer === 'o200k_base',
     asked: () => asked,
   }
 }
 
 function wish(request: ChatRequest, fields: Partial<PlanRequest> = {}): PlanRequest {
-  return { request, defaultModel: null, allowedModels: null, snapshot: snapshot([model('v/m')]), funds: ENDLESS, health: QUIET, random: () => 0, tokens: counter(10), ...fields }
+  return { request, defaultModel: null, allowedModels: null, snapshot: snapshot([model('v/m')]), funds: ENDLESS, health: QUIET, random: () => 0, tokens: counter(10), adapters: NO_ADAPTERS, ...fields }
 }
 
 function refusal(run: () => unknown): ApiError {

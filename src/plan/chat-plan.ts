@@ -1,38 +1,30 @@
 import type { Endpoint, Model, Snapshot } from '../catalog/catalog.ts'
-import { ApiError } from '../errors.ts'
 import type { ChatRequest } from '../kinds/chat-request.ts'
 import { assert } from '../lib/assert.ts'
-import type { Micro } from '../money.ts'
+import type { Decimal, Micro } from '../money.ts'
 import { checkContext, contextOf, countedInput, roomFor, type InputMeasure } from './context-check.ts'
 import { canCapOutput, type AdapterParameters } from './endpoint-filter.ts'
-import { orderEndpoints, type EndpointHealth } from './endpoint-order.ts'
+import { orderEndpoints } from './endpoint-order.ts'
 import { insufficientBalance } from './insufficient-balance.ts'
 import { checkModalities, chooseModels, type ChosenModel } from './model-choice.ts'
-import type { Candidate, Plan } from './plan.ts'
-import { inputBound, type TokenCounter } from './token-count.ts'
-import { affordableTokens, worstMicro, worstPrice, type WorstPrice } from './worst-price.ts'
+import type { Candidate, Plan, PlanInput } from './plan.ts'
+import { sentParameters } from './sent-parameters.ts'
+import { servingRoutes } from './serving-routes.ts'
+import { inputBound } from './token-count.ts'
+import { affordableTokens, expectedChatCost, worstMicro, worstPrice, type WorstPrice } from './worst-price.ts'
 
 /** The shortest answer worth paying an input for (wire.md D-10.2). */
 const OUTPUT_TOKENS_MIN = 16
 /** A rule of thumb, good enough to compare prices by. */
 const BYTES_PER_TOKEN = 4
-const NO_ADAPTERS: AdapterParameters = new Map()
-
-export interface PlanRequest {
+export interface PlanRequest extends PlanInput {
   readonly request: ChatRequest
-  readonly defaultModel: string | null
-  readonly allowedModels: ReadonlySet<string> | null
-  readonly snapshot: Snapshot
-  /** Read just before; only an omitted max_tokens looks at them, everything else is decided by the hold. */
-  readonly funds: { readonly availableMicro: Micro; readonly keyRoomMicro: Micro | null }
-  readonly health: EndpointHealth
-  /** Uniform in [0, 1). */
-  readonly random: () => number
-  readonly tokens: Pick<TokenCounter, 'countChat' | 'isExact'>
-  /** Adapter name → what its protocol carries; without it every endpoint that lists no parameters carries all. */
-  readonly adapters?: AdapterParameters
   /** Without `/v1/`, for messages. */
   readonly endpointName?: string
+  /** Whether an endpoint can serve it; without it all can. */
+  readonly able?: (endpoint: Endpoint) => boolean
+  /** Inputs of this size that are answered together, each at its own cost; without it one. */
+  readonly inputs?: number
 }
 
 /** One endpoint with everything its share of the hold is made of. */
@@ -63,18 +55,19 @@ export function planChat(input: PlanRequest): Plan {
   const measure = measureInput(request, tokens)
   const routes = routesOf(input, measure)
   const drafts = draftsOf(input, routes, measure, false)
-  if (request.maxTokens !== null) return planOf(snapshot, request, drafts)
+  const answers = request.n * (input.inputs ?? 1)
+  if (request.maxTokens !== null) return planOf(snapshot, request, drafts, answers)
   const { availableMicro, keyRoomMicro } = input.funds
   const funds = keyRoomMicro !== null && keyRoomMicro < availableMicro ? keyRoomMicro : availableMicro
-  if (holdOf(drafts, request.n) <= funds) return planOf(snapshot, request, drafts)
-  return planOf(snapshot, request, affordable(draftsOf(input, routes, measure, true), request.n, funds))
+  if (holdOf(drafts, answers) <= funds) return planOf(snapshot, request, drafts, answers)
+  return planOf(snapshot, request, affordable(draftsOf(input, routes, measure, true), answers, funds), answers)
 }
 
 /**
  * The same plan held by the token count, for the moment the hold by bytes was refused; null when the count makes it
  * no cheaper, so that the refusal stands with the plan's own amount.
  */
-export function recountedHold(plan: Plan, request: ChatRequest, tokens: Pick<TokenCounter, 'countChat' | 'isExact'>): Plan | null {
+export function recountedHold(plan: Plan, request: ChatRequest, tokens: PlanInput['tokens'], inputs = 1): Plan | null {
   const measure = measureInput(request, tokens)
   const drafts = plan.candidates.map(({ model, endpoint, sendMaxTokens }) => ({
     model,
@@ -84,11 +77,11 @@ export function recountedHold(plan: Plan, request: ChatRequest, tokens: Pick<Tok
     inputTokens: countedInput(measure, model),
     maxTokens: sendMaxTokens ?? outputMax(model, endpoint),
   }))
-  const recounted = planOf(plan.snapshot, request, drafts)
+  const recounted = planOf(plan.snapshot, request, drafts, request.n * inputs)
   return recounted.holdMicro < plan.holdMicro ? recounted : null
 }
 
-function measureInput(request: ChatRequest, tokens: Pick<TokenCounter, 'countChat' | 'isExact'>): InputMeasure {
+function measureInput(request: ChatRequest, tokens: PlanInput['tokens']): InputMeasure {
   const counts = new Map<string | null, number>()
   return {
     bound: inputBound(request),
@@ -101,35 +94,23 @@ function measureInput(request: ChatRequest, tokens: Pick<TokenCounter, 'countCha
   }
 }
 
-/** The models that can serve, in order. A fallback model that cannot is left out; where none can, the first one's refusal is the answer. */
 function routesOf(input: PlanRequest, measure: InputMeasure): readonly Route[] {
-  const { request, defaultModel, allowedModels, snapshot, endpointName = 'chat/completions' } = input
+  const { request, defaultModel, allowedModels, snapshot, health, endpointName = 'chat/completions' } = input
   const { model, fallbackModels } = request
   const chosen = chooseModels({ model, fallbackModels, defaultModel, allowedModels, modelType: 'chat', endpointName }, snapshot)
-  const routes: Route[] = []
-  let refusal: ApiError | null = null
-  for (const choice of chosen) {
-    try {
-      routes.push(routeOf(choice, input, measure))
-    } catch (thrown) {
-      if (!(thrown instanceof ApiError)) throw thrown
-      refusal ??= thrown
-    }
-  }
-  if (routes.length === 0 && refusal !== null) throw refusal
-  // An ejected endpoint is no candidate (reliability.md 5) while another model of the request can answer.
-  const isOut = ({ endpoints }: Route): boolean => endpoints.every(({ id }) => input.health.ejected(id))
-  return routes.length === 1 ? routes : [...routes.filter((route) => !isOut(route)), ...routes.filter(isOut)]
+  return servingRoutes(chosen, health, (choice) => routeOf(choice, input, measure))
 }
 
 function routeOf({ model, sort }: ChosenModel, input: PlanRequest, measure: InputMeasure): Route {
-  const { request, health, random, adapters = NO_ADAPTERS } = input
+  const { request, health, random, adapters, able = () => true } = input
   checkModalities(model, request)
   const asked = request.maxTokens === null || request.maxTokens === -1 ? null : Math.min(request.maxTokens, largestOutput(model))
   const counted = checkContext(model, request.maxTokens, measure) || isTight(model, measure.bound + (asked ?? 1))
   const inputTokens = counted ? measure.count(model) : measure.bound
-  const expectedInputTokens = counted ? inputTokens : Math.ceil(inputTokens / BYTES_PER_TOKEN)
-  return { model, endpoints: orderEndpoints({ model, request, inputTokens, expectedInputTokens, maxTokens: asked, adapters, sort, health, random }), counted }
+  const expectedTokens = counted ? inputTokens : Math.ceil(inputTokens / BYTES_PER_TOKEN)
+  const expectedCost = ({ sell }: Endpoint): Decimal => expectedChatCost(sell, request, expectedTokens, asked)
+  const wish = { model, request, sent: sentParameters(request), able, inputTokens, expectedCost, maxTokens: asked, adapters, sort, health, random }
+  return { model, endpoints: orderEndpoints(wish), counted }
 }
 
 /** No endpoint is left out as too small for what bytes alone say. */
@@ -147,7 +128,7 @@ function outputMax(model: Model, endpoint: Endpoint): number {
 }
 
 function draftsOf(input: PlanRequest, routes: readonly Route[], measure: InputMeasure, counted: boolean): readonly Draft[] {
-  const { request, adapters = NO_ADAPTERS } = input
+  const { request, adapters } = input
   return routes.flatMap((route) => route.endpoints.map((endpoint) => draftOf(request, route, endpoint, measure, counted || route.counted, adapters)))
 }
 
@@ -166,28 +147,28 @@ function draftOf(request: ChatRequest, { model }: Route, endpoint: Endpoint, mea
   }
 }
 
-function holdOf(drafts: readonly Draft[], n: number): Micro {
+function holdOf(drafts: readonly Draft[], answers: number): Micro {
   return drafts.reduce((dearest, { price, inputTokens, maxTokens }) => {
-    const cost = worstMicro(price, inputTokens, maxTokens, n)
+    const cost = worstMicro(price, inputTokens, maxTokens, answers)
     return cost > dearest ? cost : dearest
   }, 0n)
 }
 
 /** Lowers the output of every draft to what the funds allow at the dearest of them, or refuses where that is no answer at all. */
-function affordable(drafts: readonly Draft[], n: number, funds: Micro): readonly Draft[] {
-  const tokens = Math.min(...drafts.map(({ price, inputTokens }) => affordableTokens(price, inputTokens, n, funds)))
+function affordable(drafts: readonly Draft[], answers: number, funds: Micro): readonly Draft[] {
+  const tokens = Math.min(...drafts.map(({ price, inputTokens }) => affordableTokens(price, inputTokens, answers, funds)))
   const smallest = drafts.map((draft) => ({ ...draft, maxTokens: draft.capped ? Math.min(draft.maxTokens, OUTPUT_TOKENS_MIN) : draft.maxTokens }))
-  const required = holdOf(smallest, n)
+  const required = holdOf(smallest, answers)
   if (required > funds) throw insufficientBalance(required, funds, { tokens: true })
   return drafts.map((draft) => (draft.capped ? { ...draft, maxTokens: Math.min(draft.maxTokens, tokens) } : draft))
 }
 
-function planOf(snapshot: Snapshot, request: ChatRequest, drafts: readonly Draft[]): Plan {
+function planOf(snapshot: Snapshot, request: ChatRequest, drafts: readonly Draft[], answers: number): Plan {
   assert(drafts.length > 0, 'A plan has at least one candidate.')
   return Object.freeze({
     snapshot,
     candidates: drafts.map(({ model, endpoint, capped, maxTokens }): Candidate => ({ model, endpoint, sendMaxTokens: capped ? maxTokens : null })),
-    holdMicro: holdOf(drafts, request.n),
+    holdMicro: holdOf(drafts, answers),
     maxTokens: Math.max(...drafts.map(({ maxTokens }) => maxTokens)),
     maxTokensComputed: request.maxTokens === null || request.maxTokens === -1,
     inputTokensBound: Math.max(...drafts.map(({ inputTokens }) => inputTokens)),

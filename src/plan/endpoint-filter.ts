@@ -1,6 +1,6 @@
 import type { Endpoint, Model } from '../catalog/catalog.ts'
 import { ApiError } from '../errors.ts'
-import type { ChatRequest } from '../kinds/chat-request.ts'
+import type { RoutedRequest } from '../kinds/routed-request.ts'
 import { compare, parseDecimal, shift, type Decimal } from '../money.ts'
 
 /** Parameter names that each adapter's protocol carries, for endpoints whose catalogue row does not list their own. */
@@ -9,7 +9,11 @@ export type AdapterParameters = ReadonlyMap<string, { readonly supportedParamete
 /** What of a request decides which endpoints of a model can serve it. */
 export interface EndpointNeeds {
   readonly model: Model
-  readonly request: ChatRequest
+  readonly request: RoutedRequest
+  /** Names of the parameters that the client sent and means, as `supportedParameters` spells them. */
+  readonly sent: readonly string[]
+  /** Whether an endpoint speaks the kind at all. */
+  readonly able: (endpoint: Endpoint) => boolean
   readonly inputTokens: number
   /** null = computed later. */
   readonly maxTokens: number | null
@@ -20,8 +24,6 @@ export interface EndpointNeeds {
 export type Preference = 'only' | 'ignore' | 'max_price' | 'require_parameters' | 'order'
 
 const SOFT_PARAMETERS = ['tools', 'response_format', 'verbosity']
-/** Labels and hints that change no answer: nobody means to lose a provider for them. */
-const LABELS = ['user', 'metadata', 'prompt_cache_key', 'safety_identifier', 'service_tier', 'include_reasoning', 'modalities']
 /** Two names of one ability. */
 const SAME_ABILITY: ReadonlyMap<string, string> = new Map([
   ['max_tokens', 'max_completion_tokens'],
@@ -31,7 +33,7 @@ const SAME_ABILITY: ReadonlyMap<string, string> = new Map([
 
 /** The endpoints that can serve the request and satisfy its preferences (wire.md D-8.1); throws D-8.2 where none is left. */
 export function eligibleEndpoints(needs: EndpointNeeds): readonly Endpoint[] {
-  const { model, request, adapters } = needs
+  const { model, request, sent, adapters } = needs
   const able = capableEndpoints(needs)
   const excludedBy: Preference[] = []
   const keep = (endpoints: readonly Endpoint[], preference: Preference, keeps: (endpoint: Endpoint) => boolean): readonly Endpoint[] => {
@@ -44,18 +46,20 @@ export function eligibleEndpoints(needs: EndpointNeeds): readonly Endpoint[] {
   if (only !== null) left = keep(left, 'only', (endpoint) => isNamed(endpoint, only))
   if (ignore.length > 0) left = keep(left, 'ignore', (endpoint) => !isNamed(endpoint, ignore))
   if (Object.keys(maxPrice).length > 0) left = keep(left, 'max_price', (endpoint) => withinMaxPrice(endpoint, maxPrice))
-  if (requireParameters) left = keep(left, 'require_parameters', (endpoint) => sentParameters(request).every((name) => supports(endpoint, name, adapters)))
+  if (requireParameters) left = keep(left, 'require_parameters', (endpoint) => sent.every((name) => supports(endpoint, name, adapters)))
   // It restricts like `only`, so it comes before the soft preferences: they choose among what the client left.
   if (order.length > 0 && !allowFallbacks) left = keep(left, 'order', (endpoint) => isNamed(endpoint, order))
   if (left.length === 0) throw noneLeft(model.id, excludedBy)
-  if (!requireParameters) left = preferSupporting(left, request, adapters)
+  if (!requireParameters) left = preferSupporting(left, sent, adapters)
   // An endpoint whose output cannot be capped is held for at its maximum, so it comes in only where it is asked for or nothing better is.
   return someOf(left, (endpoint) => canCapOutput(endpoint, adapters) || isNamed(endpoint, order))
 }
 
 /** Endpoints that can carry `n`, the input and the output asked for; the last two only where some endpoint can. */
-function capableEndpoints({ model, request, inputTokens, maxTokens, adapters }: EndpointNeeds): readonly Endpoint[] {
-  const able = request.n === 1 ? model.endpoints : model.endpoints.filter((endpoint) => supports(endpoint, 'n', adapters))
+function capableEndpoints({ model, request, able: isAble, inputTokens, maxTokens, adapters }: EndpointNeeds): readonly Endpoint[] {
+  const speaking = model.endpoints.filter(isAble)
+  if (speaking.length === 0) throw new ApiError('model_not_found', `Model '${model.id}' not found or inactive`)
+  const able = request.n === 1 ? speaking : speaking.filter((endpoint) => supports(endpoint, 'n', adapters))
   if (able.length === 0) throw new ApiError('invalid_input', `n: must be 1, no provider of model '${model.id}' supports more`)
   const fitting = someOf(able, ({ contextLength }) => contextLength === null || inputTokens + (maxTokens ?? 1) <= contextLength)
   return someOf(fitting, ({ maxCompletionTokens }) => maxTokens === null || maxCompletionTokens === null || maxTokens <= maxCompletionTokens)
@@ -85,7 +89,7 @@ function namesProvider(name: string, slug: string, displayName: string, id: stri
   return name === slug || name === displayName || name === id || slug.startsWith(`${name}/`)
 }
 
-function withinMaxPrice({ sell }: Endpoint, maxPrice: ChatRequest['provider']['maxPrice']): boolean {
+function withinMaxPrice({ sell }: Endpoint, maxPrice: RoutedRequest['provider']['maxPrice']): boolean {
   // RUB per 1M tokens and micro-rubles per token are the same number.
   return (
     within(sell.input, maxPrice.prompt, 0) &&
@@ -100,22 +104,11 @@ function within(price: Decimal, limit: string | undefined, places: number): bool
   return max === null || compare(price, shift(max, places)) <= 0
 }
 
-/** Names of the parameters that the client sent, as `supportedParameters` spells them. */
-function sentParameters(request: ChatRequest): readonly string[] {
-  const names = Object.keys(request.parameters).filter((name) => !LABELS.includes(name))
-  if (request.maxTokens !== null && request.maxTokens !== -1) names.push('max_tokens')
-  if (request.tools !== null) names.push('tools')
-  if (request.toolChoice !== null) names.push('tool_choice')
-  if (request.responseFormat !== null) names.push('response_format')
-  return names
-}
-
 /** Parameters that change what the answer is good for: where some endpoints support one that was sent, the others are left out. */
-function preferSupporting(endpoints: readonly Endpoint[], request: ChatRequest, adapters: AdapterParameters): readonly Endpoint[] {
-  const sent = new Set(sentParameters(request))
+function preferSupporting(endpoints: readonly Endpoint[], sent: readonly string[], adapters: AdapterParameters): readonly Endpoint[] {
   let left = endpoints
   for (const name of SOFT_PARAMETERS) {
-    if (sent.has(name)) left = someOf(left, (endpoint) => supports(endpoint, name, adapters))
+    if (sent.includes(name)) left = someOf(left, (endpoint) => supports(endpoint, name, adapters))
   }
   return left
 }

@@ -3,7 +3,9 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { ApiError } from '../errors.ts'
 import { orderEndpoints, type OrderRequest } from './endpoint-order.ts'
-import { chat, endpoint, model, prices, QUIET } from './plan-fixture.ts'
+import { chat, endpoint, model, NO_ADAPTERS, prices, QUIET } from './plan-fixture.ts'
+import { sentParameters } from './sent-parameters.ts'
+import { expectedChatCost } from './worst-price.ts'
 
 const cheap = endpoint('cheap', { sell: prices('1', '4') })
 const middle = endpoint('middle', { sell: prices('2', '8') })
@@ -12,8 +14,10 @@ const three = [dear, cheap, middle]
 
 function order(fields: Partial<OrderRequest> & { readonly provider?: unknown; readonly body?: Readonly<Record<string, unknown>>; readonly endpoints?: readonly ReturnType<typeof endpoint>[] } = {}): readonly string[] {
   const { provider, body, endpoints = three, ...wish } = fields
+  const { inputTokens = 100, maxTokens = null } = wish
   const request = chat({ provider, ...body })
-  const ordered = orderEndpoints({ model: model('v/m', { endpoints }), request, inputTokens: 100, expectedInputTokens: wish.inputTokens ?? 100, maxTokens: null, adapters: new Map(), sort: null, health: QUIET, random: () => 0, ...wish })
+  const expectedCost: OrderRequest['expectedCost'] = ({ sell }) => expectedChatCost(sell, request, inputTokens, maxTokens)
+  const ordered = orderEndpoints({ model: model('v/m', { endpoints }), request, sent: sentParameters(request), able: () => true, expectedCost, inputTokens, maxTokens, adapters: NO_ADAPTERS, sort: null, health: QUIET, random: () => 0, ...wish })
   return ordered.map(({ provider: { slug } }) => slug)
 }
 

@@ -1,13 +1,10 @@
 import type { Endpoint } from '../catalog/catalog.ts'
-import type { ChatRequest, ProviderPreferences } from '../kinds/chat-request.ts'
-import { add, compare, multiply, type Decimal } from '../money.ts'
+import type { ProviderPreferences, RoutedRequest } from '../kinds/routed-request.ts'
+import { compare, type Decimal } from '../money.ts'
 import { eligibleEndpoints, isNamed, type EndpointNeeds } from './endpoint-filter.ts'
-import { imageCount } from './media-tokens.ts'
 
 /** Each endpoint is tried at most once and a request at most four times (wire.md D-8.3). */
 const ATTEMPTS_MAX = 4
-/** Output expected of a request that names none, for comparing prices. */
-const EXPECTED_OUTPUT_TOKENS = 512
 
 /** Measured state of the endpoints; null where nothing is known. */
 export interface EndpointHealth {
@@ -22,8 +19,8 @@ export interface EndpointHealth {
 }
 
 export interface OrderRequest extends EndpointNeeds {
-  /** For prices alone; `inputTokens` may be a bound several times as large. */
-  readonly expectedInputTokens: number
+  /** What the request will probably cost at an endpoint, to compare them by. */
+  readonly expectedCost: (endpoint: Endpoint) => Decimal
   /** The routing suffix of the model's name; it overrides the request's own sort. */
   readonly sort: ProviderPreferences['sort']
   readonly health: EndpointHealth
@@ -43,22 +40,11 @@ export function orderEndpoints(wish: OrderRequest): readonly Endpoint[] {
   const eligible = inService(eligibleEndpoints(wish), wish.health)
   // The usual case, and pricing is most of the work of ordering.
   if (eligible.length === 1) return eligible
-  const priced = eligible.map((endpoint) => ({ endpoint, cost: expectedCost(endpoint, wish) }))
+  const priced = eligible.map((endpoint) => ({ endpoint, cost: wish.expectedCost(endpoint) }))
   const listed = priced.filter(({ endpoint }) => isNamed(endpoint, order)).toSorted((left, right) => rank(left, order) - rank(right, order) || byCost(left, right))
   const others = sorted(priced.filter((candidate) => !listed.includes(candidate)), wish)
   const ordered = [...listed, ...others].map(({ endpoint }) => endpoint)
   return ordered.slice(0, !allowFallbacks && order.length === 0 ? 1 : ATTEMPTS_MAX)
-}
-
-/** By the plain prices: a dear cache write that most requests never meet must not decide between providers. */
-function expectedCost({ sell }: Endpoint, { request, expectedInputTokens, maxTokens }: OrderRequest): Decimal {
-  const fixed = add(sell.request, multiply(sell.image_input, whole(imageCount(request.messages))))
-  const output = multiply(sell.output, whole((maxTokens ?? EXPECTED_OUTPUT_TOKENS) * request.n))
-  return add(fixed, add(multiply(sell.input, whole(expectedInputTokens)), output))
-}
-
-function whole(units: number): Decimal {
-  return { digits: BigInt(units), scale: 0 }
 }
 
 /** The last candidate is never ejected: a try may fail, no try always does. */
@@ -112,7 +98,7 @@ function balanced(candidates: readonly Priced[], { health, request, random }: Or
 }
 
 /** Requests of one session draw alike, so that they stay with one provider and meet its prompt cache. */
-function fraction({ sessionId }: ChatRequest, random: () => number): number {
+function fraction({ sessionId }: RoutedRequest, random: () => number): number {
   if (sessionId === null) return random()
   let hash = 0x811c9dc5
   for (let index = 0; index < sessionId.length; index += 1) hash = Math.imul(hash ^ sessionId.charCodeAt(index), 0x01000193)

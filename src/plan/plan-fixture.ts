@@ -4,6 +4,7 @@ import { parseChat } from '../kinds/chat-parse.ts'
 import type { ChatRequest } from '../kinds/chat-request.ts'
 import { METERS, type Meter, type PriceSheet } from '../meters.ts'
 import { parseDecimal, ZERO, type Decimal } from '../money.ts'
+import type { AdapterParameters } from './endpoint-filter.ts'
 import type { EndpointHealth } from './endpoint-order.ts'
 
 /** Test values of the catalogue: each needs only what its test is about. */
@@ -97,6 +98,9 @@ export function snapshot(models: readonly Model[], aliases: Readonly<Record<stri
 export function chat(fields: Readonly<Record<string, unknown>> = {}): ChatRequest {
   return parseChat({ model: 'v/m', messages: [{ role: 'user', content: 'Hello' }], ...fields })
 }
+
+/** What a plan looks at besides its request, where nothing special is the matter. */
+export const NO_ADAPTERS: AdapterParameters = new Map()
 
 /** Everyone is healthy and nothing is measured. */
 export const QUIET: EndpointHealth = { ejected: () => false, unhealthy: () => false, throughput: () => null, latency: () => null }

@@ -1,5 +1,24 @@
 import type { Endpoint, Model, Snapshot } from '../catalog/catalog.ts'
 import type { Micro } from '../money.ts'
+import type { AdapterParameters } from './endpoint-filter.ts'
+import type { EndpointHealth } from './endpoint-order.ts'
+import type { TokenCounter } from './token-count.ts'
+
+/** What the plan of any kind looks at besides the request. */
+export interface PlanInput {
+  readonly defaultModel: string | null
+  /** Canonical ids; null = all. */
+  readonly allowedModels: ReadonlySet<string> | null
+  readonly snapshot: Snapshot
+  /** Read just before; only an omitted max_tokens looks at them, everything else is decided by the hold. */
+  readonly funds: { readonly availableMicro: Micro; readonly keyRoomMicro: Micro | null }
+  readonly health: EndpointHealth
+  /** Uniform in [0, 1). */
+  readonly random: () => number
+  readonly tokens: Pick<TokenCounter, 'countText' | 'countChat' | 'isExact'>
+  /** Adapter name → what its protocol carries; an endpoint of an adapter that is not there carries all. */
+  readonly adapters: AdapterParameters
+}
 
 /** One way to serve a request, with the output cap it would be sent. */
 export interface Candidate {
@@ -15,7 +34,7 @@ export interface Plan {
   readonly candidates: readonly Candidate[]
   /** Worst case at the dearest candidate. */
   readonly holdMicro: Micro
-  /** Output cap every bound of usage is checked against. */
+  /** Output cap every bound of usage is checked against; 0 where the kind has none. */
   readonly maxTokens: number
   /** True where maxTokens was computed (omitted or -1): shown as `X-Max-Tokens`. */
   readonly maxTokensComputed: boolean

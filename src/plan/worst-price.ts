@@ -3,6 +3,9 @@ import type { ChatRequest } from '../kinds/chat-request.ts'
 import { add, ceilMicro, compare, multiply, type Decimal, type Micro } from '../money.ts'
 import { imageCount } from './media-tokens.ts'
 
+/** Output expected of a request that names none, for comparing prices. */
+const EXPECTED_OUTPUT_TOKENS = 512
+
 /** The dearest prices that an answer of a request can meet at one endpoint: which meters its tokens will fall under is known only afterwards. */
 export interface WorstPrice {
   readonly inputToken: Decimal
@@ -26,6 +29,13 @@ export function worstPrice(sell: PriceSheet, request: ChatRequest): WorstPrice {
 
 function dearest(prices: readonly Decimal[]): Decimal {
   return prices.reduce((left, right) => (compare(left, right) < 0 ? right : left))
+}
+
+/** What the request will probably cost, by the plain prices: a dear cache write that most requests never meet must not decide between providers. */
+export function expectedChatCost(sell: PriceSheet, request: ChatRequest, inputTokens: number, maxTokens: number | null): Decimal {
+  const fixed = add(sell.request, multiply(sell.image_input, whole(imageCount(request.messages))))
+  const output = multiply(sell.output, whole((maxTokens ?? EXPECTED_OUTPUT_TOKENS) * request.n))
+  return add(fixed, add(multiply(sell.input, whole(inputTokens)), output))
 }
 
 /** Exact price of `n` answers to `inputTokens` with `outputTokens` each. */

@@ -2,6 +2,7 @@ import type { Endpoint } from '../catalog/catalog.ts'
 import type { AnswerEvent } from '../kinds/answer-event.ts'
 import type { TextAround } from '../kinds/chat-chunk.ts'
 import type { ChatRequest } from '../kinds/chat-request.ts'
+import type { CompletionsRequest } from '../kinds/completions-request.ts'
 
 /** The shapes of an answer belong to the kind, which renders them; adapters and the relay take them from here. */
 
@@ -43,6 +44,30 @@ export interface ChatCall {
   readonly splice: ((field: 'content' | 'reasoning') => TextAround) | null
 }
 
+/** Legacy completions of a provider that has them. */
+export interface CompletionsCall {
+  readonly endpoint: Endpoint
+  readonly apiKey: string | null
+  readonly request: CompletionsRequest
+  readonly sendMaxTokens: number | null
+}
+
+/** One call of a kind that answers at once: embeddings, rerank, images, transcriptions. */
+export interface UnitCall<Request> {
+  readonly endpoint: Endpoint
+  readonly apiKey: string | null
+  readonly request: Request
+  readonly generationId: string
+}
+
+/** Where an adapter puts the answer to a `UnitCall`; as of an `AnswerSink`, nothing comes before the call has returned, and nothing after `result` or `fail`. */
+export interface ResultSink<Result> {
+  /** The upstream answered 200 with headers: from here a cancel may be billed. */
+  headers(): void
+  result(result: Result): void
+  fail(failure: AttemptFailure): void
+}
+
 /** A running attempt. */
 export interface RunningCall {
   /** Destroys the upstream connection; the sink gets no more calls. */
@@ -51,12 +76,14 @@ export interface RunningCall {
   resume(): void
 }
 
-/** A wire protocol. Knows no money, no store and no client format. */
+/** A wire protocol: the calls it knows, one for each kind. Knows no money, no store and no client format. */
 export interface Adapter {
   readonly name: string
   /** Parameter names this protocol can carry. */
   readonly supportedParameters: readonly string[]
-  chat(call: ChatCall, sink: AnswerSink): RunningCall
+  readonly chat?: (call: ChatCall, sink: AnswerSink) => RunningCall
+  /** Legacy completions, where an endpoint says `native_completions`. */
+  readonly completions?: (call: CompletionsCall, sink: AnswerSink) => RunningCall
 }
 
 /** Adapter name of the catalogue file → adapter. */

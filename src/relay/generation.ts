@@ -1,27 +1,21 @@
 import { asApiError, type ApiError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { BillingBasis, GenerationRecord, GenerationStatus } from '../ledger/generation-record.ts'
-import { AnswerEnd } from '../kinds/answer-end.ts'
-import { eventText, isContent, withoutReasoning, type AnswerEvent } from '../kinds/answer-event.ts'
-import { foldAnswer } from '../kinds/answer-fold.ts'
-import type { ChunkIdentity, UsageReport } from '../kinds/chat-answer.ts'
-import { textAround } from '../kinds/chat-chunk.ts'
-import { ChatWriter } from '../kinds/chat-writer.ts'
-import type { ChatRequest } from '../kinds/chat-request.ts'
-import { renderChatAnswer, streamErrorTail, streamTail, usageBody } from '../kinds/chat-render.ts'
+import type { GenerationRecord, GenerationStatus } from '../ledger/generation-record.ts'
+import type { ChargedUsage } from '../kinds/answer-format.ts'
+import type { ChunkIdentity } from '../kinds/chat-answer.ts'
 import { chargeMicro } from '../meters.ts'
 import type { Micro } from '../money.ts'
 import type { Candidate, Plan } from '../plan/plan.ts'
-import { inputAtLeast, type TokenCounter } from '../plan/token-count.ts'
-import { boundUsage, countedReport } from '../plan/usage-bounds.ts'
-import type { AdapterTable, AnswerSink, AttemptFailure, RunningCall } from '../providers/adapter.ts'
+import type { TokenCounter } from '../plan/token-count.ts'
+import { countedReport } from '../plan/usage-bounds.ts'
+import type { AdapterTable, AttemptFailure } from '../providers/adapter.ts'
 import { errorOfAttempts, midStreamError, type FailedAttempt } from './attempt-error.ts'
 import { AttemptQueue, type AttemptQueuePorts } from './attempt-queue.ts'
 import type { DrainSlots } from './drain-slots.ts'
 import type { EventBuffer } from './event-buffer.ts'
+import type { AnswerBody, Attempt, AttemptSink, Order } from './order.ts'
 import type { Reader } from './reader.ts'
-import { TextCounter } from './text-counter.ts'
 import { recordOf, type Verdict } from './verdict.ts'
 
 const SILENCE_MS = 10_000
@@ -49,7 +43,7 @@ export interface GenerationInput {
   readonly accountId: string
   readonly keyId: string
   readonly requestId: string
-  readonly request: ChatRequest
+  readonly order: Order
   readonly plan: Plan
   readonly startedMs: number
   readonly arrivedAtMs: number
@@ -66,8 +60,8 @@ export interface GenerationResult {
   readonly record: GenerationRecord
   readonly chargedMicro: Micro
   readonly error: ApiError | null
-  /** The complete JSON answer of a non-streaming request. */
-  readonly body: Record<string, unknown> | null
+  /** The complete answer of a request that is not answered as it arrives. */
+  readonly body: AnswerBody | null
 }
 
 /**
@@ -82,15 +76,11 @@ export class Generation {
   readonly #tries: AttemptQueue
   #resolve!: (result: GenerationResult) => void
   #state: 'running' | 'finishing' | 'done' = 'running'
-  #identity: ChunkIdentity
-  #call: RunningCall | null = null
+  /** The one under way, or the last; null before the first. */
+  #attempt: Attempt | null = null
+  /** It can still be cancelled. */
+  #asking = false
   #upstreamAnswered = false
-  #upstreamId: string | null = null
-  #output: TextCounter
-  #writer: ChatWriter
-  #end = new AnswerEnd()
-  /** All of a plain answer; a stream keeps none. */
-  #events: AnswerEvent[] = []
   #head: Buffer[] = []
   #headBytes = 0
   #reader: Reader | null = null
@@ -99,8 +89,6 @@ export class Generation {
   #clientGone = false
   #draining = false
   #lastSentMs: number
-  /** The first token of the attempt that is under way. */
-  #firstEventMs: number | null = null
   #stopTimer: (() => void) | null = null
   /** Set while the next attempt waits its moment. */
   #stopWait: (() => void) | null = null
@@ -111,9 +99,6 @@ export class Generation {
     this.#ports = ports
     this.input = input
     this.#tries = new AttemptQueue(ports, input.plan.candidates)
-    this.#identity = this.#identityOf(this.#candidate)
-    this.#output = this.#newCounter()
-    this.#writer = new ChatWriter(this.#identity)
     this.#lastSentMs = ports.clock.monotonic()
     this.done = new Promise((resolve) => {
       this.#resolve = resolve
@@ -128,12 +113,8 @@ export class Generation {
     return this.#tries.candidate
   }
 
-  get identity(): ChunkIdentity {
-    return this.#identity
-  }
-
   start(): void {
-    this.#attempt()
+    this.#begin()
   }
 
   /** A client takes over the stream; what came before `after` is not sent again. Only for buffered streams. */
@@ -152,12 +133,12 @@ export class Generation {
       return
     }
     if (missed.length > 0 && !reader.write(missed)) return
-    this.#call?.resume()
+    this.#attempt?.resume()
   }
 
   /** The client can take more. */
   drained(reader: Reader): void {
-    if (reader === this.#reader) this.#call?.resume()
+    if (reader === this.#reader) this.#attempt?.resume()
   }
 
   /** The client's socket closed. A buffered stream waits `graceSeconds` for it to come back (wire.md D-7.8). */
@@ -165,7 +146,7 @@ export class Generation {
     if (this.#state !== 'running' || this.#clientGone || reader !== this.#reader) return
     this.#reader = null
     this.#clientGone = true
-    this.#call?.resume()
+    this.#attempt?.resume()
     if (this.input.buffer !== null && !this.input.buffer.overflowed && graceSeconds > 0) {
       this.#stopTimer = this.#ports.clock.after(graceSeconds * 1_000, () => this.#abandon())
       return
@@ -186,13 +167,13 @@ export class Generation {
   /** Shutdown: the stream ends with an error and costs nothing (reliability.md 3.5 rule 15). */
   cut(error: ApiError): void {
     if (this.#state !== 'running') return
-    this.#call?.cancel()
+    this.#stopAsking()
     void this.#finishFree(error)
   }
 
   /** Sends the keep-alive comment after ten seconds without an event. */
   tick(nowMs: number): void {
-    if (this.#state !== 'running' || this.#clientGone || !this.input.request.stream || nowMs - this.#lastSentMs < SILENCE_MS) return
+    if (this.#state !== 'running' || this.#clientGone || this.input.order.delivery !== 'events' || nowMs - this.#lastSentMs < SILENCE_MS) return
     this.#commit()
     this.#lastSentMs = nowMs
     this.#reader?.write(KEEP_ALIVE)
@@ -207,55 +188,33 @@ export class Generation {
     }
   }
 
-  #newCounter(): TextCounter {
-    return new TextCounter((text) => this.#ports.tokens.countText(text, this.#candidate.model.tokenizer))
-  }
-
-  #attempt(): void {
+  #begin(): void {
     const apiKey = this.#tries.begin()
-    const { endpoint, sendMaxTokens } = this.#candidate
-    const adapter = this.#ports.adapters.get(endpoint.provider.adapter)
-    if (adapter === undefined) throw new Error(`The catalogue lets only known adapters through, got '${endpoint.provider.adapter}'.`)
-    const identity = this.#identityOf(this.#candidate)
-    this.#identity = identity
-    this.#writer = new ChatWriter(identity)
-    this.#end = new AnswerEnd()
-    const { request, generationId } = this.input
-    const splice = request.stream ? (field: 'content' | 'reasoning') => textAround(identity, field) : null
-    this.#call = adapter.chat({ endpoint, apiKey, request, sendMaxTokens, generationId, splice }, this.#sinkOf(this.#tries.attempts))
+    const candidate = this.#candidate
+    const name = candidate.endpoint.provider.adapter
+    const adapter = this.#ports.adapters.get(name)
+    if (adapter === undefined) throw new Error(`The catalogue lets only known adapters through, got '${name}'.`)
+    const { order, plan, generationId, accountId } = this.input
+    const { tokens, clock } = this.#ports
+    this.#asking = true
+    this.#attempt = order.begin({ adapter, candidate, apiKey, plan, generationId, accountId, identity: this.#identityOf(candidate), tokens, clock }, this.#sinkOf(this.#tries.attempts))
   }
 
   /** What a later attempt has overtaken is not heard any more. */
-  #sinkOf(attempt: number): AnswerSink {
+  #sinkOf(attempt: number): AttemptSink {
     const current = (): boolean => attempt === this.#tries.attempts && this.#state === 'running'
     return {
       headers: () => {
         if (current()) this.#upstreamAnswered = true
       },
-      push: (events) => !current() || this.#pushed(events),
+      push: (bytes, says) => !current() || this.#stream(bytes, says),
       end: () => {
-        if (current()) this.#answered()
+        if (current()) void this.#answered(attempt)
       },
       fail: (failure) => {
         if (current()) this.#attemptFailed(failure)
       },
     }
-  }
-
-  #pushed(events: readonly AnswerEvent[]): boolean {
-    for (const event of events) this.#end.add(event)
-    if (!this.input.request.stream) {
-      this.#firstEventMs ??= this.#ports.clock.monotonic()
-      this.#events.push(...events)
-      return true
-    }
-    let text = ''
-    for (const event of events) text += eventText(event)
-    if (text !== '') this.#output.add(text)
-    // Some providers open an answer long before its first token.
-    if (this.#firstEventMs === null && (text !== '' || events.some(isContent))) this.#firstEventMs = this.#ports.clock.monotonic()
-    const visible = this.input.request.hidesReasoning ? withoutReasoning(events) : events
-    return this.#stream(this.#writer.write(visible), visible.some(isContent))
   }
 
   #stream(bytes: Buffer, says: boolean): boolean {
@@ -290,95 +249,91 @@ export class Generation {
   }
 
   #attemptFailed(failure: AttemptFailure | 'empty'): void {
-    this.#call = null
+    this.#asking = false
     const { endpoint } = this.#candidate
     const attempt = this.#tries.fail(failure)
     if (this.#contentSent) {
       void this.#brokeMidStream(attempt)
       return
     }
-    const { usage } = this.#end.result()
-    if (usage !== null) this.#insuredMicro += chargeMicro(this.#bounded(usage).report.usage, endpoint.buy)
+    const reported = this.#attempt?.reported() ?? null
+    if (reported !== null) this.#insuredMicro += chargeMicro(reported.usage, endpoint.buy)
     const next = this.#clientGone ? null : this.#tries.next(attempt)
     if (next === null) {
       void this.#finishFree(errorOfAttempts(this.#tries.failed))
       return
     }
     this.#upstreamAnswered = false
-    this.#firstEventMs = null
     this.#head = []
     this.#headBytes = 0
-    this.#events = []
-    this.#output = this.#newCounter()
     // A provider that has just failed is given a moment (reliability.md 5); another one, or its next key, is asked at once.
-    if (next.endpoint === endpoint || next.endpoint.provider !== endpoint.provider) return this.#attempt()
+    if (next.endpoint === endpoint || next.endpoint.provider !== endpoint.provider) return this.#begin()
     this.#stopWait = this.#ports.clock.after(RETRY_MS_MIN + this.#ports.random() * (RETRY_MS_MAX - RETRY_MS_MIN), () => {
       this.#stopWait = null
-      this.#attempt()
+      this.#begin()
     })
   }
 
   async #brokeMidStream(attempt: FailedAttempt): Promise<void> {
     const error = midStreamError(attempt)
-    if (this.#clientGone) return this.#settle(this.#countedVerdict('cancelled', 'counted'), (_charged) => undefined)
+    if (this.#clientGone) return this.#settle(this.#countedVerdict('cancelled'), (_usage) => undefined)
     if (this.input.plan.snapshot.settings.midstreamError === 'free') return this.#finishFree(error)
-    const verdict: Verdict = { ...this.#countedVerdict('error', 'counted'), error, finish: 'error', native: 'error' }
-    return this.#settle(verdict, (charged) => this.#endReader(streamErrorTail({ identity: this.#identity, error, usage: usageBody(verdict.report, charged) })))
+    const verdict: Verdict = { ...this.#countedVerdict('error'), error, finish: 'error', native: 'error' }
+    return this.#settle(verdict, (usage) => this.#endWithError(error, usage))
   }
 
-  #answered(): void {
-    this.#call = null
-    const end = this.#end.result()
-    this.#upstreamId = end.upstreamId
-    const { finish = null, native = null } = end.finishes[0] ?? {}
-    if (isEmpty(end.hasContent, end.usage, finish)) {
-      this.#attemptFailed('empty')
-      return
-    }
-    const answer = this.input.request.stream ? null : foldAnswer(this.input.request.hidesReasoning ? withoutReasoning(this.#events) : this.#events)
-    // A whole answer is counted only where the provider did not.
-    if (answer !== null && end.usage === null) for (const event of this.#events) this.#output.add(eventText(event))
-    const verdict = this.#completeVerdict(end.usage, finish, native)
-    this.#tries.succeed(answer === null ? this.#firstEventMs : null, this.#clientGone ? null : verdict.report.outputTokens)
-    if (answer !== null) {
-      void this.#settle(verdict, (charged) => renderChatAnswer({ identity: this.#identity, answer, usage: usageBody(verdict.report, charged) }))
-      return
-    }
+  async #answered(number: number): Promise<void> {
+    const attempt = this.#running()
+    this.#asking = false
+    if (attempt.isEmpty()) return this.#attemptFailed('empty')
+    if (attempt.prepare !== undefined && !(await this.#prepared(attempt, number))) return
+    const verdict = this.#completeVerdict(attempt)
+    const whole = this.input.order.delivery === 'whole'
+    const spoken = this.#clientGone || verdict.report.outputTokens === 0 ? null : verdict.report.outputTokens
+    this.#tries.succeed(whole ? null : attempt.firstTokenMs, spoken)
+    if (whole) return this.#settle(verdict, (usage) => attempt.body(usage))
     if (!this.#contentSent && this.#head.length > 0) this.#sendHead()
-    void this.#settle(verdict, (charged) => {
+    return this.#settle(verdict, (usage) => {
       this.#commit()
-      this.#endReader(
-        streamTail({ identity: this.#identity, end, usage: usageBody(verdict.report, charged), includeUsage: this.input.request.includeUsage }),
-      )
+      this.#endReader(attempt.tail(usage))
     })
   }
 
-  #completeVerdict(usage: UsageReport | null, finish: string | null, native: string | null): Verdict {
-    const status: GenerationStatus = this.#clientGone ? 'cancelled' : 'completed'
-    if (usage === null) return { ...this.#countedVerdict(status, 'counted'), finish, native }
-    const { report, flagged } = this.#bounded(usage)
-    return { status, basis: this.#draining ? 'drained' : 'provider_usage', report, flagged, error: null, finish, native }
+  /** false: the attempt has failed after all, or the generation has ended meanwhile. */
+  async #prepared(attempt: Attempt, number: number): Promise<boolean> {
+    let failure: AttemptFailure | null = null
+    let fault: ApiError | null = null
+    try {
+      failure = (await attempt.prepare?.()) ?? null
+    } catch (thrown) {
+      fault = asApiError(thrown)
+    }
+    if (number !== this.#tries.attempts || this.#state !== 'running') return false
+    if (fault !== null) void this.#finishFree(fault)
+    else if (failure !== null) this.#attemptFailed(failure)
+    return fault === null && failure === null
   }
 
-  #bounded(usage: UsageReport): ReturnType<typeof boundUsage> {
-    const { plan, request } = this.input
-    return boundUsage(usage, { maxTokens: plan.maxTokens * request.n, n: request.n, countInput: () => this.#countInput(), countAtLeast: () => inputAtLeast(request) })
+  #running(): Attempt {
+    if (this.#attempt === null) throw new Error(`Generation ${this.input.generationId} has not begun.`)
+    return this.#attempt
   }
 
-  #countInput(): number {
-    return this.#ports.tokens.countChat(this.input.request, this.#candidate.model.tokenizer)
+  #completeVerdict(attempt: Attempt): Verdict {
+    const { report, flagged, basis } = attempt.measured()
+    const { finish, native } = attempt
+    return { status: this.#clientGone ? 'cancelled' : 'completed', basis: this.#draining && basis === 'provider_usage' ? 'drained' : basis, report, flagged, error: null, finish, native }
   }
 
-  #countedVerdict(status: GenerationStatus, basis: BillingBasis): Verdict {
-    const report = countedReport(this.#countInput(), this.#output.tokens())
-    return { status, basis, report, flagged: false, error: null, finish: null, native: null }
+  #countedVerdict(status: GenerationStatus): Verdict {
+    return { status, basis: 'counted', report: this.#running().delivered(), flagged: false, error: null, finish: null, native: null }
   }
 
   /** The client left for good: stop or drain, as the provider bills (reliability.md 3.5 rules 2, 7, 8). */
   #abandon(): void {
     if (this.#state !== 'running') return
     const { provider } = this.#candidate.endpoint
-    const cancelStops = this.input.request.stream && provider.cancelStopsBilling
+    const cancelStops = this.input.order.delivery !== 'whole' && provider.cancelStopsBilling
     // Nobody waits for an attempt that has not begun.
     if (this.#stopWait !== null || cancelStops || !this.#ports.drains.claim(this.input.accountId)) {
       this.#cutAndCharge()
@@ -390,17 +345,21 @@ export class Generation {
 
   #cutAndCharge(): void {
     if (this.#state !== 'running') return
-    this.#call?.cancel()
-    this.#call = null
+    this.#stopAsking()
     if (!this.#upstreamAnswered) {
       void this.#finishFree(null)
       return
     }
-    void this.#settle(this.#countedVerdict('cancelled', 'counted'), (_charged) => undefined)
+    void this.#settle(this.#countedVerdict('cancelled'), (_usage) => undefined)
+  }
+
+  #stopAsking(): void {
+    if (this.#asking) this.#attempt?.cancel()
+    this.#asking = false
   }
 
   /** Ends the hold with a charge, durably, and only then shows the end of the answer through `show`. */
-  async #settle(verdict: Verdict, show: (chargedMicro: Micro) => Record<string, unknown> | undefined | void): Promise<void> {
+  async #settle(verdict: Verdict, show: (usage: ChargedUsage) => AnswerBody | undefined | void): Promise<void> {
     this.#leaveRunning()
     const { endpoint } = this.#candidate
     const { usage } = verdict.report
@@ -413,7 +372,7 @@ export class Generation {
         record,
       })
       if (outcome.status === 'not_open') throw new Error(`Settle of ${this.input.generationId} met a hold that is ${outcome.state}.`)
-      const body = show(outcome.chargedMicro) ?? null
+      const body = show({ report: verdict.report, chargedMicro: outcome.chargedMicro }) ?? null
       this.#finish({ record, chargedMicro: outcome.chargedMicro, error: verdict.error, body })
     } catch (thrown) {
       this.#failedToSettle(record, asApiError(thrown))
@@ -422,14 +381,14 @@ export class Generation {
 
   /** Without a durable settle the client must not see the end: it gets an error, and the expiring hold gives the money back. */
   #failedToSettle(record: GenerationRecord, error: ApiError): void {
-    if (this.#committed) this.#endReader(streamErrorTail({ identity: this.#identity, error, usage: null }))
+    if (this.#committed) this.#endWithError(error, null)
     this.#finish({ record: { ...record, status: 'error', errorType: error.errorType }, chargedMicro: 0n, error, body: null })
   }
 
   /** Ends the hold without a charge. What the provider bills us for it all the same is booked as insured. */
   async #finishFree(error: ApiError | null): Promise<void> {
     this.#leaveRunning()
-    const delivered = this.#contentSent ? this.#countedVerdict('error', 'free') : null
+    const delivered = this.#contentSent ? this.#countedVerdict('error') : null
     const report = delivered?.report ?? countedReport(0, 0)
     const free = countedReport(0, 0)
     const record = this.#record({ status: error === null ? 'cancelled' : 'error', basis: 'free', report, flagged: false, error, finish: error === null ? null : 'error', native: null })
@@ -440,7 +399,7 @@ export class Generation {
       this.#failedToSettle(record, asApiError(thrown))
       return
     }
-    if (error !== null && this.#committed) this.#endReader(streamErrorTail({ identity: this.#identity, error, usage: usageBody(free, 0n) }))
+    if (error !== null && this.#committed) this.#endWithError(error, { report: free, chargedMicro: 0n })
     this.#finish({ record, chargedMicro: 0n, error, body: null })
   }
 
@@ -453,6 +412,14 @@ export class Generation {
     this.#stopWait = null
     if (this.#draining) this.#ports.drains.release(this.input.accountId)
     this.#tries.release()
+  }
+
+  /** A stream that has no words for an error is broken off, so that nobody takes it for a whole one. */
+  #endWithError(error: ApiError, usage: ChargedUsage | null): void {
+    const tail = this.#attempt?.errorTail(error, usage) ?? null
+    if (tail !== null) return this.#endReader(tail)
+    this.#reader?.reset()
+    this.#reader = null
   }
 
   #endReader(tail: Buffer): void {
@@ -469,15 +436,10 @@ export class Generation {
   #record(verdict: Verdict): GenerationRecord {
     return recordOf(this.input, verdict, {
       candidate: this.#candidate,
-      upstreamId: this.#upstreamId,
+      upstreamId: this.#attempt?.upstreamId ?? null,
       attempts: this.#tries.attempts,
-      firstEventMs: this.#firstEventMs,
+      firstTokenMs: this.#attempt?.firstTokenMs ?? null,
       endedMs: this.#ports.clock.monotonic(),
     })
   }
-}
-
-/** reliability.md 3.5 rule 4: no tokens, nothing said, and no finish that would make it an answer. */
-function isEmpty(hasContent: boolean, usage: UsageReport | null, finish: string | null): boolean {
-  return !hasContent && (usage === null || usage.outputTokens === 0) && (finish === null || finish === 'error')
 }

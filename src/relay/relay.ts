@@ -2,17 +2,16 @@ import type { Principal } from '../access/principal.ts'
 import { insufficientBalanceError, limitExceededError } from '../access/spending-limit.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { ApiError } from '../errors.ts'
-import type { ChatRequest } from '../kinds/chat-request.ts'
 import type { HoldOutcome } from '../ledger/ledger-store.ts'
 import type { Clock } from '../lib/clock.ts'
 import { timedId, type IdSource } from '../lib/ids.ts'
 import { AMOUNT_MICRO_MAX, type Micro } from '../money.ts'
-import { planChat, recountedHold } from '../plan/chat-plan.ts'
 import { InsufficientBalanceError } from '../plan/insufficient-balance.ts'
 import type { Plan } from '../plan/plan.ts'
 import { BufferBudget, EventBuffer } from './event-buffer.ts'
 import { Generation, type GenerationInput, type GenerationPorts } from './generation.ts'
 import { InFlight } from './in-flight.ts'
+import type { Order } from './order.ts'
 import { Streams } from './streams.ts'
 
 const HOLD_TRIES_MAX = 4
@@ -21,7 +20,7 @@ const TICK_MS = 1_000
 /** A parsed paid request with what the edge and access know of it. */
 export interface PaidCall {
   readonly principal: Principal
-  readonly request: ChatRequest
+  readonly order: Order
   readonly requestId: string
   /** The client sent X-Request-Id itself: its stream is numbered and resumable. */
   readonly requestIdGiven: boolean
@@ -79,13 +78,13 @@ export class Relay {
         accountId,
         keyId,
         requestId: call.requestId,
-        request: call.request,
+        order: call.order,
         plan,
         startedMs: call.startedMs,
         arrivedAtMs: call.arrivedAtMs,
         appUrl: call.appUrl,
         appTitle: call.appTitle,
-        buffer: call.request.stream && call.requestIdGiven ? new EventBuffer(this.#budget) : null,
+        buffer: call.order.delivery === 'events' && call.requestIdGiven ? new EventBuffer(this.#budget) : null,
         open: call.open,
       })
       this.#track(generation)
@@ -112,9 +111,9 @@ export class Relay {
   }
 
   #track(generation: Generation): void {
-    const { accountId, keyId, request, plan } = generation.input
+    const { accountId, keyId, order, plan } = generation.input
     this.#running.add(generation)
-    if (request.stream) this.streams.add(generation, plan.snapshot.settings.streamResume.retention)
+    if (order.delivery === 'events') this.streams.add(generation, plan.snapshot.settings.streamResume.retention)
     if (this.#stopTick === null) this.#scheduleTick()
     void generation.done.then(() => {
       this.#running.delete(generation)
@@ -145,20 +144,19 @@ export class Relay {
         keyId: call.principal.keyId,
         amountMicro: plan.holdMicro,
         priceVersion: plan.snapshot.priceVersion,
-        subject: { type: 'chat', model: plan.candidates[0]?.model.id ?? '', requestId: call.requestId, streamed: call.request.stream },
+        subject: { type: call.order.type, model: plan.candidates[0]?.model.id ?? '', requestId: call.requestId, streamed: call.order.delivery === 'events' },
       })
       if (outcome.status === 'held') return plan
       if (outcome.status === 'refused') throw refusal(outcome.reason, call.principal)
       const smaller = tries < HOLD_TRIES_MAX ? this.#smallerPlan(call, plan, funds, outcome) : null
-      if (smaller === null) throw this.#unaffordable(outcome, plan.holdMicro)
+      if (smaller === null) throw this.#unaffordable(outcome, plan.holdMicro, plan.maxTokens > 0)
       plan = smaller
     }
   }
 
   #plan(call: PaidCall, funds: Funds): Plan {
-    const { principal, request } = call
-    return planChat({
-      request,
+    const { principal, order } = call
+    return order.plan({
       defaultModel: principal.defaultModel,
       allowedModels: principal.allowedModels,
       snapshot: this.#ports.catalog.current(),
@@ -173,7 +171,7 @@ export class Relay {
   #smallerPlan(call: PaidCall, plan: Plan, funds: Funds, outcome: HoldOutcome): Plan | null {
     if (outcome.status === 'insufficient_balance') funds.availableMicro = outcome.availableMicro
     if (outcome.status === 'limit_exceeded') funds.keyRoomMicro = room(outcome)
-    const smaller = call.request.maxTokens === null && plan.holdMicro > 0n ? this.#affordablePlan(call, funds, outcome) : recountedHold(plan, call.request, this.#ports.tokens)
+    const smaller = call.order.fitsFunds && plan.holdMicro > 0n ? this.#affordablePlan(call, funds, outcome) : call.order.recounted(plan, this.#ports.tokens)
     return smaller !== null && smaller.holdMicro < plan.holdMicro ? smaller : null
   }
 
@@ -182,13 +180,14 @@ export class Relay {
       return this.#plan(call, funds)
     } catch (thrown) {
       // The plan says what the smallest answer needs; where the key is the bound, the refusal is the key's.
-      if (outcome.status === 'limit_exceeded' && thrown instanceof InsufficientBalanceError) throw this.#unaffordable(outcome, thrown.requiredMicro)
+      if (outcome.status === 'limit_exceeded' && thrown instanceof InsufficientBalanceError) throw this.#unaffordable(outcome, thrown.requiredMicro, true)
       throw thrown
     }
   }
 
-  #unaffordable(outcome: HoldOutcome, requiredMicro: Micro): ApiError {
-    if (outcome.status === 'insufficient_balance') return insufficientBalanceError(requiredMicro, outcome.availableMicro, { tokens: true })
+  /** `tokens`: a smaller max_tokens would make it cheaper. */
+  #unaffordable(outcome: HoldOutcome, requiredMicro: Micro, tokens: boolean): ApiError {
+    if (outcome.status === 'insufficient_balance') return insufficientBalanceError(requiredMicro, outcome.availableMicro, { tokens })
     if (outcome.status === 'limit_exceeded') return limitExceededError(outcome, requiredMicro, this.#ports.limitResetsAtMs(outcome.limitReset))
     throw new Error(`A hold that is '${outcome.status}' is not unaffordable.`)
   }

@@ -20,8 +20,8 @@ export interface Passage {
   readonly candidate: Candidate
   readonly upstreamId: string | null
   readonly attempts: number
-  /** clock.monotonic() of the first upstream event; null when none came. */
-  readonly firstEventMs: number | null
+  /** clock.monotonic() of the first token; null when none came. */
+  readonly firstTokenMs: number | null
   readonly endedMs: number
 }
 
@@ -34,7 +34,7 @@ export function recordOf(input: GenerationInput, verdict: Verdict, passage: Pass
     accountId: input.accountId,
     keyId: input.keyId,
     requestId: input.requestId,
-    type: 'chat',
+    type: input.order.type,
     model: model.id,
     providerSlug: endpoint.provider.slug,
     providerName: endpoint.provider.name,
@@ -52,13 +52,13 @@ export function recordOf(input: GenerationInput, verdict: Verdict, passage: Pass
     billingBasis: verdict.basis,
     flagged: verdict.flagged,
     priceVersion: input.plan.snapshot.priceVersion,
-    streamed: input.request.stream,
+    streamed: input.order.delivery === 'events',
     attempts: passage.attempts,
-    latencyMs: passage.firstEventMs === null ? null : Math.round(passage.firstEventMs - input.startedMs),
+    latencyMs: passage.firstTokenMs === null ? null : Math.round(passage.firstTokenMs - input.startedMs),
     durationMs: Math.round(passage.endedMs - input.startedMs),
     createdAtMs: input.arrivedAtMs,
     appUrl: input.appUrl,
     appTitle: input.appTitle,
-    sessionId: input.request.sessionId,
+    sessionId: input.order.sessionId,
   }
 }

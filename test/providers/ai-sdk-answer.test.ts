@@ -199,7 +199,9 @@ test('a sink that is full stops the provider, and gets everything once it goes o
   const ended = Promise.withResolvers<void>()
   let length = 0
   let open = false
-  const running = createAiSdk(transport, () => Date.now()).chat(
+  const { chat } = createAiSdk(transport, () => Date.now())
+  assert.ok(chat !== undefined)
+  const running = chat(
     { endpoint: { ...base, provider }, apiKey: 'k', request, sendMaxTokens: null, generationId: 'gen-1-abc', splice: null },
     {
       headers: () => undefined,

@@ -50,7 +50,7 @@ function read(pieces: readonly Buffer[], spliced: boolean): Read {
 
 /** What a client folds of the chunks that the events are written as. */
 function asClient(events: readonly AnswerEvent[]): unknown {
-  const { choices } = foldStream(200, new ChatWriter(IDENTITY).write(events).toString('utf8'), {})
+  const { choices } = foldStream(200, new ChatWriter(IDENTITY, false).write(events).toString('utf8'), {})
   return [...choices].map(([index, { text, reasoning, refusal, toolCalls }]) => ({ index, text, reasoning, refusal, toolCalls }))
 }
 

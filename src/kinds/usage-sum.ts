@@ -1,0 +1,24 @@
+import type { Meter } from '../meters.ts'
+import type { UsageReport } from './chat-answer.ts'
+
+/** What several calls used together. */
+export function sumUsage(reports: readonly UsageReport[]): UsageReport {
+  const usage: Partial<Record<Meter, number>> = {}
+  for (const report of reports) {
+    for (const [name, units] of Object.entries(report.usage)) {
+      // Object.entries widens the keys of a Usage, which are meters, to string.
+      const meter = name as Meter
+      usage[meter] = (usage[meter] ?? 0) + units
+    }
+  }
+  const total = (field: 'inputTokens' | 'outputTokens' | 'cachedTokens' | 'cacheWriteTokens' | 'reasoningTokens'): number => reports.reduce((sum, report) => sum + report[field], 0)
+  return {
+    usage,
+    inputTokens: total('inputTokens'),
+    outputTokens: total('outputTokens'),
+    cachedTokens: total('cachedTokens'),
+    cacheWriteTokens: total('cacheWriteTokens'),
+    reasoningTokens: total('reasoningTokens'),
+    implausible: reports.some(({ implausible }) => implausible),
+  }
+}

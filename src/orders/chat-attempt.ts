@@ -1,0 +1,139 @@
+import type { ApiError } from '../errors.ts'
+import { AnswerEnd } from '../kinds/answer-end.ts'
+import { eventText, isContent, withoutReasoning, type AnswerEvent } from '../kinds/answer-event.ts'
+import { foldAnswer } from '../kinds/answer-fold.ts'
+import type { AnswerWriter, ChargedUsage } from '../kinds/answer-format.ts'
+import type { UsageReport } from '../kinds/chat-answer.ts'
+import type { ChatRequest } from '../kinds/chat-request.ts'
+import { inputAtLeast } from '../plan/token-count.ts'
+import { boundUsage, countedReport } from '../plan/usage-bounds.ts'
+import type { AnswerSink, AttemptFailure, RunningCall } from '../providers/adapter.ts'
+import type { AnswerBody, Attempt, AttemptSink, AttemptStart, MeasuredUsage } from '../relay/order.ts'
+import { TextCounter } from './text-counter.ts'
+
+export interface ChatAttemptParts {
+  readonly request: ChatRequest
+  readonly writer: AnswerWriter
+  /** Inputs of at most the request's size that are answered together. */
+  readonly inputs: number
+  readonly start: AttemptStart
+  readonly sink: AttemptSink
+}
+
+/** One provider's answer in events: written for the client as they come, and measured. */
+export class ChatAttempt implements Attempt, AnswerSink {
+  readonly #parts: ChatAttemptParts
+  readonly #call: RunningCall
+  readonly #output: TextCounter
+  readonly #end = new AnswerEnd()
+  /** All of a plain answer; a stream keeps none. */
+  readonly #events: AnswerEvent[] = []
+  #firstTokenMs: number | null = null
+
+  constructor(parts: ChatAttemptParts, ask: (sink: AnswerSink) => RunningCall) {
+    this.#parts = parts
+    const { tokens, candidate } = parts.start
+    this.#output = new TextCounter((text) => tokens.countText(text, candidate.model.tokenizer))
+    this.#call = ask(this)
+  }
+
+  get upstreamId(): string | null {
+    return this.#end.result().upstreamId
+  }
+
+  get firstTokenMs(): number | null {
+    return this.#firstTokenMs
+  }
+
+  get finish(): string | null {
+    return this.#end.result().finishes[0]?.finish ?? null
+  }
+
+  get native(): string | null {
+    return this.#end.result().finishes[0]?.native ?? null
+  }
+
+  cancel(): void {
+    this.#call.cancel()
+  }
+
+  resume(): void {
+    this.#call.resume()
+  }
+
+  headers(): void {
+    this.#parts.sink.headers()
+  }
+
+  push(events: readonly AnswerEvent[]): boolean {
+    const { request, writer, start, sink } = this.#parts
+    for (const event of events) this.#end.add(event)
+    if (!request.stream) {
+      this.#firstTokenMs ??= start.clock.monotonic()
+      this.#events.push(...events)
+      return true
+    }
+    let text = ''
+    for (const event of events) text += eventText(event)
+    if (text !== '') this.#output.add(text)
+    // Some providers open an answer long before its first token.
+    if (this.#firstTokenMs === null && (text !== '' || events.some(isContent))) this.#firstTokenMs = start.clock.monotonic()
+    const visible = request.hidesReasoning ? withoutReasoning(events) : events
+    return sink.push(writer.write(visible), visible.some(isContent))
+  }
+
+  end(): void {
+    this.#parts.sink.end()
+  }
+
+  fail(failure: AttemptFailure): void {
+    this.#parts.sink.fail(failure)
+  }
+
+  /** No tokens, nothing said, and no finish that would make it an answer. */
+  isEmpty(): boolean {
+    const { hasContent, usage } = this.#end.result()
+    return !hasContent && (usage === null || usage.outputTokens === 0) && (this.finish === null || this.finish === 'error')
+  }
+
+  measured(): MeasuredUsage {
+    const { usage } = this.#end.result()
+    if (usage !== null) return { ...this.#bounded(usage), basis: 'provider_usage' }
+    // A whole answer is counted only where the provider did not.
+    for (const event of this.#events) this.#output.add(eventText(event))
+    return { report: this.delivered(), flagged: false, basis: 'counted' }
+  }
+
+  delivered(): UsageReport {
+    return countedReport(this.#countInput(), this.#output.tokens())
+  }
+
+  reported(): UsageReport | null {
+    const { usage } = this.#end.result()
+    return usage === null ? null : this.#bounded(usage).report
+  }
+
+  body(usage: ChargedUsage): AnswerBody {
+    const { request, writer } = this.#parts
+    return { body: writer.whole(foldAnswer(request.hidesReasoning ? withoutReasoning(this.#events) : this.#events), usage) }
+  }
+
+  tail(usage: ChargedUsage): Buffer {
+    return this.#parts.writer.end(this.#end.result(), usage)
+  }
+
+  errorTail(error: ApiError, usage: ChargedUsage | null): Buffer {
+    return this.#parts.writer.fail(error, usage)
+  }
+
+  #bounded(usage: UsageReport): ReturnType<typeof boundUsage> {
+    const { request, inputs, start } = this.#parts
+    const n = request.n * inputs
+    return boundUsage(usage, { maxTokens: start.plan.maxTokens * n, n, countInput: () => this.#countInput(), countAtLeast: () => inputAtLeast(request) })
+  }
+
+  #countInput(): number {
+    const { request, inputs, start } = this.#parts
+    return start.tokens.countChat(request, start.candidate.model.tokenizer) * inputs
+  }
+}

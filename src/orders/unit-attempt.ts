@@ -1,0 +1,84 @@
+import type { ChargedUsage } from '../kinds/answer-format.ts'
+import type { UsageReport } from '../kinds/chat-answer.ts'
+import type { RoutedRequest } from '../kinds/routed-request.ts'
+import { countedReport } from '../plan/usage-bounds.ts'
+import type { AttemptFailure, RunningCall } from '../providers/adapter.ts'
+import type { AnswerBody, Attempt, AttemptSink, AttemptStart, MeasuredUsage } from '../relay/order.ts'
+import type { UnitKind } from './unit-order.ts'
+
+/** One provider's answer that comes at once: charged as a whole, or not at all (reliability.md 3.5 rule 18). */
+export class UnitAttempt<Request extends RoutedRequest, Result> implements Attempt {
+  readonly firstTokenMs = null
+  readonly finish = null
+  readonly native = null
+  readonly #request: Request
+  readonly #kind: UnitKind<Request, Result>
+  readonly #start: AttemptStart
+  readonly #call: RunningCall
+  #result: { readonly value: Result } | null = null
+
+  constructor(request: Request, kind: UnitKind<Request, Result>, start: AttemptStart, sink: AttemptSink) {
+    this.#request = request
+    this.#kind = kind
+    this.#start = start
+    const { adapter, candidate, apiKey, generationId } = start
+    this.#call = kind.ask(adapter, { endpoint: candidate.endpoint, apiKey, request, generationId }, {
+      headers: () => sink.headers(),
+      result: (value) => {
+        this.#result = { value }
+        sink.end()
+      },
+      fail: (failure) => sink.fail(failure),
+    })
+  }
+
+  get upstreamId(): string | null {
+    return this.#result === null ? null : this.#kind.upstreamId(this.#result.value)
+  }
+
+  cancel(): void {
+    this.#call.cancel()
+  }
+
+  resume(): void {
+    this.#call.resume()
+  }
+
+  isEmpty(): boolean {
+    return this.#result === null || this.#kind.isEmpty(this.#result.value)
+  }
+
+  async prepare(): Promise<AttemptFailure | null> {
+    return (await this.#kind.prepare?.(this.#request, this.#value(), this.#start)) ?? null
+  }
+
+  measured(): MeasuredUsage {
+    return this.#kind.measured(this.#request, this.#value(), this.#start)
+  }
+
+  /** Without its result such an answer is worth nothing to anyone. */
+  delivered(): UsageReport {
+    return this.#result === null ? countedReport(0, 0) : this.measured().report
+  }
+
+  reported(): UsageReport | null {
+    return this.#result === null ? null : this.measured().report
+  }
+
+  body(usage: ChargedUsage): AnswerBody {
+    return this.#kind.body(this.#request, this.#value(), this.#start.identity, usage)
+  }
+
+  tail(): Buffer {
+    throw new Error('An answer that comes at once has no tail.')
+  }
+
+  errorTail(): null {
+    return null
+  }
+
+  #value(): Result {
+    if (this.#result === null) throw new Error('The answer has not come yet.')
+    return this.#result.value
+  }
+}
