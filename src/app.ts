@@ -124,7 +124,7 @@ function audit(store: Store, catalog: CatalogService, clock: Clock, sinceMs: num
     sinceMs,
     nowMs: clock.now(),
     replay: async (row) => {
-      const prices = row.endpointId === null ? null : await catalog.priceOf(row.priceVersion, row.model, row.endpointId)
+      const prices = row.endpointId === null ? null : await catalog.priceOf(row.priceVersion, row.model, row.endpointId, row.variant ?? null)
       return prices === null ? null : chargeMicro(row.usage, prices)
     },
   })
