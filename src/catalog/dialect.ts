@@ -6,10 +6,14 @@ export interface DialectEntry {
   readonly query?: Readonly<Record<string, string>>
   readonly stream_usage?: boolean
   readonly reasoning?: ReasoningForm
+  readonly videos?: VideoForm
 }
 
 /** `effort` = `reasoning_effort`, `object` = OpenRouter's `reasoning {…}`, `thinking` = `thinking {type}`. */
 export type ReasoningForm = 'effort' | 'object' | 'thinking'
+
+/** Whose words its `/videos` has. */
+export type VideoForm = 'openai' | 'openrouter' | 'xai'
 
 /** Declared quirks of an OpenAI-compatible service. */
 export interface Dialect {
@@ -21,9 +25,11 @@ export interface Dialect {
   readonly streamUsage: boolean
   /** null = by what the endpoint lists, OpenAI's `reasoning_effort` where it lists nothing. */
   readonly reasoning: ReasoningForm | null
+  /** null = by its address, OpenAI's for an unknown one. */
+  readonly videos: VideoForm | null
 }
 
-export const PLAIN_DIALECT: Dialect = Object.freeze({ authHeader: null, query: '', streamUsage: true, reasoning: null })
+export const PLAIN_DIALECT: Dialect = Object.freeze({ authHeader: null, query: '', streamUsage: true, reasoning: null, videos: null })
 const HEADER = /^[a-z][a-z0-9-]{0,63}$/
 
 export function readDialect(reader: FieldReader): DialectEntry {
@@ -37,6 +43,7 @@ export function readDialect(reader: FieldReader): DialectEntry {
     query: given === null ? null : query,
     stream_usage: reader.has('stream_usage') ? reader.flag('stream_usage', true) : null,
     reasoning: reader.oneOf<ReasoningForm>('reasoning', ['effort', 'object', 'thinking']),
+    videos: reader.oneOf<VideoForm>('videos', ['openai', 'openrouter', 'xai']),
   })
   reader.done()
   return entry
@@ -45,5 +52,5 @@ export function readDialect(reader: FieldReader): DialectEntry {
 export function dialectOf(entry: DialectEntry | undefined): Dialect {
   if (entry === undefined) return PLAIN_DIALECT
   const query = new URLSearchParams(entry.query).toString()
-  return { authHeader: entry.auth_header ?? null, query: query === '' ? '' : `?${query}`, streamUsage: entry.stream_usage ?? true, reasoning: entry.reasoning ?? null }
+  return { authHeader: entry.auth_header ?? null, query: query === '' ? '' : `?${query}`, streamUsage: entry.stream_usage ?? true, reasoning: entry.reasoning ?? null, videos: entry.videos ?? null }
 }

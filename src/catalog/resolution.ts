@@ -17,6 +17,16 @@ export function resolutionOf(name: string): string {
   return match === null ? (LINES[lower] ?? lower) : `${Math.min(Number(match[1]), Number(match[2]))}p`
 }
 
+/** The shortest form of a size's ratio, such as `16:9`; null where it is no size. */
+export function aspectRatioOf(size: string): string | null {
+  const match = SIZE.exec(size)
+  if (match === null) return null
+  const [width, height] = [Number(match[1]), Number(match[2])]
+  let [divisor, rest] = [width, height]
+  while (rest > 0) [divisor, rest] = [rest, divisor % rest]
+  return divisor === 0 ? null : `${width / divisor}:${height / divisor}`
+}
+
 /** Which of the keys names the resolution, literally or in another spelling; null = none. */
 export function keyFor(asked: string, keys: readonly string[]): string | null {
   return keys.find((key) => key === asked) ?? keys.find((key) => resolutionOf(key) === resolutionOf(asked)) ?? null

@@ -3,6 +3,7 @@ import type { AnswerEvent } from '../kinds/answer-event.ts'
 import type { TextAround } from '../kinds/chat-chunk.ts'
 import type { ChatRequest } from '../kinds/chat-request.ts'
 import type { CompletionsRequest } from '../kinds/completions-request.ts'
+import type { VideoUpstream } from './videos.ts'
 
 /** The shapes of an answer belong to the kind, which renders them; adapters and the relay take them from here. */
 
@@ -84,6 +85,8 @@ export interface Adapter {
   readonly chat?: (call: ChatCall, sink: AnswerSink) => RunningCall
   /** Legacy completions, where an endpoint says `native_completions`. */
   readonly completions?: (call: CompletionsCall, sink: AnswerSink) => RunningCall
+  /** Video jobs, which outlive their request. */
+  readonly videos?: VideoUpstream
 }
 
 /** Adapter name of the catalogue file → adapter. */

@@ -1,8 +1,10 @@
 import type { Adapter, AnswerSink, ChatCall } from './adapter.ts'
+import type { JobHttp } from './job-http.ts'
 import { openaiAnswer } from './openai-answer.ts'
 import { OPENAI_PARAMETERS } from './openai-parameters.ts'
 import { openaiBody } from './openai-request.ts'
 import { OpenaiStream } from './openai-stream.ts'
+import { openaiVideos } from './openai-videos.ts'
 import { objectOf, parseJson } from './raw-json.ts'
 import { failure, type Transport } from './transport.ts'
 import { UpstreamCall, type AnswerReader } from './upstream-call.ts'
@@ -11,10 +13,11 @@ import { eventFailure, upstreamFailure } from './upstream-error.ts'
 const CHAT_PATH = '/chat/completions'
 
 /** OpenAI's chat protocol and every dialect of it. */
-export function createOpenai(transport: Transport, now: () => number): Adapter {
+export function createOpenai(transport: Transport, jobs: JobHttp, now: () => number): Adapter {
   return {
     name: 'openai',
     supportedParameters: OPENAI_PARAMETERS,
+    videos: openaiVideos(jobs, now),
     chat: (call, sink) => {
       const request = {
         provider: call.endpoint.provider,

@@ -3,6 +3,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { Adapter, AnswerSink, AttemptFailure, ChatCall, RunningCall } from './adapter.ts'
 import { OPENAI_PARAMETERS } from './openai-parameters.ts'
 import { sandboxAnswer, type SandboxAnswer } from './sandbox-answer.ts'
+import { sandboxVideos } from './sandbox-videos.ts'
 import { lastUserText, readScript, type SandboxScript } from './sandbox-script.ts'
 
 /** The provider that needs no network: deterministic answers and, on request, every fault a provider can have. */
@@ -10,6 +11,7 @@ export function createSandbox(clock: Clock): Adapter {
   return {
     name: 'sandbox',
     supportedParameters: OPENAI_PARAMETERS,
+    videos: sandboxVideos(clock),
     chat: (call, sink) => (call.request.stream ? new SandboxStream(call, sink, clock) : answerWhole(call, sink, clock)),
   }
 }

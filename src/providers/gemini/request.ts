@@ -12,13 +12,16 @@ export function geminiRequest(call: ChatCall): NativeRequest {
   return { path: pathOf(call), body: bodyOf(call), headers: credentials(call.apiKey) }
 }
 
-/** A bare name is one of the provider's models; others, such as `tunedModels/x`, name their collection themselves. */
 function pathOf({ endpoint: { upstreamModel }, request }: ChatCall): string {
-  const resource = (upstreamModel.includes('/') ? upstreamModel : `models/${upstreamModel}`).split('/').map(encodeURIComponent).join('/')
-  return `/${resource}:${request.stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`
+  return `${modelPath(upstreamModel)}:${request.stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`
 }
 
-function credentials(apiKey: string | null): Readonly<Record<string, string>> {
+/** A bare name is one of the provider's models; others, such as `tunedModels/x`, name their collection themselves. */
+export function modelPath(upstreamModel: string): string {
+  return `/${(upstreamModel.includes('/') ? upstreamModel : `models/${upstreamModel}`).split('/').map(encodeURIComponent).join('/')}`
+}
+
+export function credentials(apiKey: string | null): Readonly<Record<string, string>> {
   if (apiKey === null) return {}
   return apiKey.startsWith(ACCESS_TOKEN) ? { authorization: `Bearer ${apiKey}` } : { 'x-goog-api-key': apiKey }
 }
