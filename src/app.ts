@@ -13,6 +13,7 @@ import { accountRoutes } from './endpoints/account.ts'
 import { generationRoutes } from './endpoints/generation.ts'
 import { healthRoutes } from './endpoints/health.ts'
 import { modelRoutes } from './endpoints/models.ts'
+import { StoredPictures } from './endpoints/stored-pictures.ts'
 import { startPageRoutes } from './endpoints/start-page.ts'
 import { streamRoutes } from './endpoints/streams.ts'
 import type { Route } from './http/edge.ts'
@@ -164,13 +165,16 @@ export async function createApp(options: AppOptions): Promise<App> {
   })
   const sse = new SseStreams(clock)
   const periods = (): ReturnType<Ledger['periods']> => ledger.periods(clock.now())
-  const kinds = paidKinds(adapters)
+  const pictures = new StoredPictures({ files: store.files, clock, ids })
+  const kinds = paidKinds(adapters, { pictures })
+  const paid = { relay, sse, publicUrl: config.publicUrl }
   const routes: Route<Principal>[] = [
-    ...paidRoutes({ relay, sse }, kinds),
-    ...modelRoutes({ catalog, health, supportedEndpoints: kinds, parametersOf: (name) => adapters.get(name)?.supportedParameters ?? [] }),
+    ...paidRoutes(paid, kinds),
+    ...pictures.routes(),
+    ...modelRoutes({ catalog, health, supportedEndpoints: kinds, parametersOf: (name, type) => adapters.get(name)?.unitParameters?.[type] ?? adapters.get(name)?.supportedParameters ?? [] }),
     ...accountRoutes({ store, catalog, clock, periods }),
     ...generationRoutes({ store }),
-    ...streamRoutes({ attach: (call, id, after) => attachStream({ relay, sse }, call, id, after), find: (accountId, id) => relay.streams.find(accountId, id) }),
+    ...streamRoutes({ attach: (call, id, after) => attachStream(paid, call, id, after), find: (accountId, id) => relay.streams.find(accountId, id) }),
     ...startPageRoutes({ sessions, publicUrl: config.publicUrl }),
     ...adminRoutes({ store, catalog, access, sessions, health, ids, clock, periods, keyWrap, allowPrivateUpstreams: config.allowPrivateUpstreams, publicUrl: config.publicUrl, audit: core.audit }, new Set(adapters.keys())),
   ]

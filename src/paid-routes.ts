@@ -3,6 +3,7 @@ import { appIdentity } from './access/app-identity.ts'
 import type { Principal } from './access/principal.ts'
 import { ApiError } from './errors.ts'
 import { HIJACKED, type Call, type Reply, type Route } from './http/edge.ts'
+import { publicAddress } from './http/public-address.ts'
 import type { SseStreams } from './http/sse.ts'
 import { rubles } from './money.ts'
 import type { PaidKind } from './orders/index.ts'
@@ -14,17 +15,19 @@ import type { Relay } from './relay/relay.ts'
 export interface PaidRoutePorts {
   readonly relay: Relay
   readonly sse: SseStreams
+  /** null = from the request's Host. */
+  readonly publicUrl: string | null
 }
 
 /** The routes of every paid kind: the edge's call in, the relay's generation out. */
 export function paidRoutes(ports: PaidRoutePorts, kinds: readonly PaidKind[]): readonly Route<Principal>[] {
-  return kinds.flatMap((kind) => kind.paths.map((path): Route<Principal> => ({ method: 'POST', path, plane: 'key', body: kind.body, handle: (call) => answer(ports, call, orderOf(kind, call)) })))
+  return kinds.flatMap((kind) => kind.paths.map((path): Route<Principal> => ({ method: 'POST', path, plane: 'key', body: kind.body, handle: (call) => answer(ports, call, orderOf(ports, kind, call)) })))
 }
 
-function orderOf(kind: PaidKind, { json, rawBody = Buffer.alloc(0), request }: Call<Principal>): Order {
+function orderOf({ publicUrl }: PaidRoutePorts, kind: PaidKind, { json, rawBody = Buffer.alloc(0), request }: Call<Principal>): Order {
   const session = request.headers['x-session-id']
   const sessionId = typeof session === 'string' && /^[\x21-\x7e]{1,256}$/.test(session) ? session : null
-  return kind.read({ json, rawBody, contentType: request.headers['content-type'] ?? '', sessionId })
+  return kind.read({ json, rawBody, contentType: request.headers['content-type'] ?? '', sessionId, publicUrl: publicAddress(publicUrl, { request }) })
 }
 
 /** Resumes a stream for a second connection (wire.md D-7.8); answers false when it is not there. */

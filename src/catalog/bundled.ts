@@ -21,6 +21,17 @@ export const BUNDLED = Object.freeze<CatalogDocument>({
       tokenizer: 'o200k_base',
       endpoints: [{ provider: 'sandbox', model: 'chat', price: { currency: 'RUB', prompt: '15', completion: '60', input_cache_read: '7.5' } }],
     },
+    {
+      id: 'sandbox/image',
+      type: 'image',
+      name: 'Sandbox: Image',
+      description: 'Draws a small PNG of the size that was asked for, from the prompt alone. A line "sandbox: key=value" in the prompt asks for delays, failures and fewer pictures (words=N).',
+      created: '2026-11-01',
+      input_modalities: ['text', 'image'],
+      output_modalities: ['image'],
+      supported_sizes: ['1024x1024', '1024x768', '768x1024', '1280x720', '720x1280', '1536x1024', '1024x1536'],
+      endpoints: [{ provider: 'sandbox', model: 'image', price: { currency: 'RUB', image_output: '0.5' } }],
+    },
   ],
 })
 

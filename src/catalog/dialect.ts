@@ -7,6 +7,7 @@ export interface DialectEntry {
   readonly stream_usage?: boolean
   readonly reasoning?: ReasoningForm
   readonly videos?: VideoForm
+  readonly images?: ImageForm
 }
 
 /** `effort` = `reasoning_effort`, `object` = OpenRouter's `reasoning {…}`, `thinking` = `thinking {type}`. */
@@ -14,6 +15,8 @@ export type ReasoningForm = 'effort' | 'object' | 'thinking'
 
 /** Whose words its `/videos` has. */
 export type VideoForm = 'openai' | 'openrouter' | 'xai'
+/** `size` = OpenAI's `size` and files, `words` = xAI's `aspect_ratio`, `resolution` and addresses. */
+export type ImageForm = 'size' | 'words'
 
 /** Declared quirks of an OpenAI-compatible service. */
 export interface Dialect {
@@ -25,11 +28,13 @@ export interface Dialect {
   readonly streamUsage: boolean
   /** null = by what the endpoint lists, OpenAI's `reasoning_effort` where it lists nothing. */
   readonly reasoning: ReasoningForm | null
-  /** null = by its address, OpenAI's for an unknown one. */
+  /** null = by the address: xAI's own, else OpenAI's. */
+  readonly images: ImageForm | null
+  /** null = by the address: OpenRouter's or xAI's own, else OpenAI's. */
   readonly videos: VideoForm | null
 }
 
-export const PLAIN_DIALECT: Dialect = Object.freeze({ authHeader: null, query: '', streamUsage: true, reasoning: null, videos: null })
+export const PLAIN_DIALECT: Dialect = Object.freeze({ authHeader: null, query: '', streamUsage: true, reasoning: null, images: null, videos: null })
 const HEADER = /^[a-z][a-z0-9-]{0,63}$/
 
 export function readDialect(reader: FieldReader): DialectEntry {
@@ -44,6 +49,7 @@ export function readDialect(reader: FieldReader): DialectEntry {
     stream_usage: reader.has('stream_usage') ? reader.flag('stream_usage', true) : null,
     reasoning: reader.oneOf<ReasoningForm>('reasoning', ['effort', 'object', 'thinking']),
     videos: reader.oneOf<VideoForm>('videos', ['openai', 'openrouter', 'xai']),
+    images: reader.oneOf<ImageForm>('images', ['size', 'words']),
   })
   reader.done()
   return entry
@@ -52,5 +58,12 @@ export function readDialect(reader: FieldReader): DialectEntry {
 export function dialectOf(entry: DialectEntry | undefined): Dialect {
   if (entry === undefined) return PLAIN_DIALECT
   const query = new URLSearchParams(entry.query).toString()
-  return { authHeader: entry.auth_header ?? null, query: query === '' ? '' : `?${query}`, streamUsage: entry.stream_usage ?? true, reasoning: entry.reasoning ?? null, videos: entry.videos ?? null }
+  return {
+    authHeader: entry.auth_header ?? null,
+    query: query === '' ? '' : `?${query}`,
+    streamUsage: entry.stream_usage ?? true,
+    reasoning: entry.reasoning ?? null,
+    images: entry.images ?? null,
+    videos: entry.videos ?? null,
+  }
 }

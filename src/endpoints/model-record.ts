@@ -6,8 +6,8 @@ import { compare, decimalText, shift } from '../money.ts'
 export interface RecordFacts {
   /** Names of the calls that serve a model, without `/v1/`. */
   supportedEndpoints(model: Model): readonly string[]
-  /** Parameter names that the protocol of an adapter carries, for endpoints that list none of their own. */
-  parametersOf(adapterName: string): readonly string[]
+  /** Parameter names that the protocol of an adapter carries for models of a type, for endpoints that list none of their own. */
+  parametersOf(adapterName: string, type: ModelType): readonly string[]
 }
 
 /** Measured state of one endpoint; null where nothing is known. */
@@ -71,7 +71,7 @@ export function modelRecord(model: Model, facts: RecordFacts): Record<string, un
       is_moderated: false,
     },
     per_request_limits: null,
-    supported_parameters: [...new Set(model.endpoints.flatMap((endpoint) => parametersOf(endpoint, facts)))],
+    supported_parameters: [...new Set(model.endpoints.flatMap((endpoint) => parametersOf(model, endpoint, facts)))],
     default_parameters: null,
     supported_voices: model.supportedVoices,
     supported_endpoints: facts.supportedEndpoints(model),
@@ -108,7 +108,7 @@ export function endpointsRecord(model: Model, facts: RecordFacts, stateOf: (endp
 }
 
 function endpointRecord(model: Model, endpoint: Endpoint, facts: RecordFacts, state: EndpointState): Record<string, unknown> {
-  const parameters = parametersOf(endpoint, facts)
+  const parameters = parametersOf(model, endpoint, facts)
   const toolChoice = parameters.includes('tool_choice')
   return {
     name: `${endpoint.provider.name} | ${model.id}`,
@@ -199,8 +199,8 @@ function architectureOf(model: Model): Record<string, unknown> {
   }
 }
 
-function parametersOf(endpoint: Endpoint, facts: RecordFacts): readonly string[] {
-  return endpoint.supportedParameters ?? facts.parametersOf(endpoint.provider.adapter)
+function parametersOf({ type }: Model, endpoint: Endpoint, facts: RecordFacts): readonly string[] {
+  return endpoint.supportedParameters ?? facts.parametersOf(endpoint.provider.adapter, type)
 }
 
 function detailsPath(model: Model): string {

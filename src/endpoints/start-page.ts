@@ -1,6 +1,7 @@
 import type { Principal } from '../access/principal.ts'
 import { ApiError } from '../errors.ts'
 import type { Call, Reply, Route } from '../http/edge.ts'
+import { publicAddress } from '../http/public-address.ts'
 import { isObject } from '../kinds/json-fields.ts'
 import { SETUP_PAGE, SETUP_SCRIPT, STYLE, startPage } from './start-page-text.ts'
 
@@ -34,12 +35,6 @@ export function startPageRoutes(ports: StartPagePorts): readonly Route<Principal
     get('/setup.js', 'text/javascript; charset=utf-8', () => SETUP_SCRIPT),
     { method: 'POST', path: '/setup', plane: 'open', body: 'json', handle: (call) => setUp(ports, call) },
   ]
-}
-
-/** The address for links. Host is only shown and decides nothing; what is no host name is not shown. */
-export function publicAddress(publicUrl: string | null, { request }: Pick<Call<Principal>, 'request'>): string {
-  const { host } = request.headers
-  return publicUrl ?? `http://${host !== undefined && /^[A-Za-z0-9.[\]:-]{1,255}$/.test(host) ? host : '127.0.0.1:8080'}`
 }
 
 async function setUp(ports: StartPagePorts, call: Call<Principal>): Promise<Reply> {

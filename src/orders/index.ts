@@ -1,11 +1,15 @@
-import type { ModelType } from '../catalog/catalog.ts'
+import type { Model, ModelType } from '../catalog/catalog.ts'
 import { parseChat } from '../kinds/chat-parse.ts'
 import { chatFormat } from '../kinds/chat-writer.ts'
 import { parseCompletions } from '../kinds/completions-parse.ts'
+import type { Picture } from '../kinds/image-bytes.ts'
+import { parseImages } from '../kinds/image-parse.ts'
 import type { AdapterTable } from '../providers/adapter.ts'
 import type { Order } from '../relay/order.ts'
 import { chatOrder } from './chat-order.ts'
 import { completionsOrder } from './completions-order.ts'
+import { drawsInChat, imageKind, type KeepPictures } from './image-kind.ts'
+import { unitOrder } from './unit-order.ts'
 
 /** What an order is read from. */
 export interface OrderInput {
@@ -16,6 +20,8 @@ export interface OrderInput {
   readonly contentType: string
   /** Of the `X-Session-Id` header; the body's own wins. */
   readonly sessionId: string | null
+  /** Where the client reaches this service, for addresses in an answer; without a trailing slash. */
+  readonly publicUrl: string
 }
 
 /** One paid kind: its routes, and how its requests are read. */
@@ -26,13 +32,21 @@ export interface PaidKind {
   readonly endpointName: string
   /** `type` of the models that serve it. */
   readonly modelType: ModelType
+  /** Models of other types that serve it too. */
+  readonly alsoServes?: (model: Model) => boolean
   readonly body: 'json' | 'json-or-multipart'
   /** Throws an ApiError. */
   read(input: OrderInput): Order
 }
 
+/** What the kinds need besides providers. */
+export interface KindPorts {
+  /** Keeps a picture for a while; answers its address after `publicUrl`. */
+  readonly pictures: { keep(accountId: string, picture: Picture): Promise<string> }
+}
+
 /** Every paid kind. Another one is another row here, and no change of the paid path. */
-export function paidKinds(adapters: AdapterTable): readonly PaidKind[] {
+export function paidKinds(adapters: AdapterTable, { pictures }: KindPorts): readonly PaidKind[] {
   return [
     {
       paths: ['/v1/chat/completions'],
@@ -52,6 +66,17 @@ export function paidKinds(adapters: AdapterTable): readonly PaidKind[] {
       read: ({ json, sessionId }) => {
         const request = parseCompletions(json)
         return completionsOrder({ ...request, chat: withSession(request.chat, sessionId) }, adapters)
+      },
+    },
+    {
+      paths: ['/v1/images/generations', '/v1/images'],
+      endpointName: 'images/generations',
+      modelType: 'image',
+      alsoServes: drawsInChat,
+      body: 'json',
+      read: ({ json, sessionId, publicUrl }) => {
+        const keep: KeepPictures = (accountId, all) => Promise.all(all.map(async (picture) => publicUrl + (await pictures.keep(accountId, picture))))
+        return unitOrder(withSession(parseImages(json), sessionId), imageKind(adapters, keep))
       },
     },
   ]

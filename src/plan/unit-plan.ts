@@ -11,6 +11,8 @@ import { servingRoutes } from './serving-routes.ts'
 export interface UnitPlanRequest extends PlanInput {
   readonly request: RoutedRequest
   readonly modelType: Model['type']
+  /** Models of other types that serve the request too. */
+  readonly alsoServes?: (model: Model) => boolean
   /** Without `/v1/`, for messages. */
   readonly endpointName: string
   /** Names of the parameters that the client sent and means. */
@@ -29,7 +31,8 @@ export interface UnitPlanRequest extends PlanInput {
 export function planUnits(input: UnitPlanRequest): Plan {
   const { request, snapshot, defaultModel, allowedModels, modelType, endpointName, health, worstUsage, priced = (endpoint) => endpoint } = input
   const { model, fallbackModels } = request
-  const chosen = chooseModels({ model, fallbackModels, defaultModel, allowedModels, modelType, endpointName }, snapshot)
+  const { alsoServes = () => false } = input
+  const chosen = chooseModels({ model, fallbackModels, defaultModel, allowedModels, modelType, alsoServes, endpointName }, snapshot)
   const routes = servingRoutes(chosen, health, (choice) => {
     input.check(choice.model)
     const { sent, able, adapters, random } = input

@@ -1,8 +1,10 @@
-import type { Endpoint } from '../catalog/catalog.ts'
+import type { Endpoint, ModelType } from '../catalog/catalog.ts'
 import type { AnswerEvent } from '../kinds/answer-event.ts'
 import type { TextAround } from '../kinds/chat-chunk.ts'
 import type { ChatRequest } from '../kinds/chat-request.ts'
 import type { CompletionsRequest } from '../kinds/completions-request.ts'
+import type { ImageResult } from '../kinds/image-answer.ts'
+import type { ImageRequest } from '../kinds/image-request.ts'
 import type { VideoUpstream } from './videos.ts'
 
 /** The shapes of an answer belong to the kind, which renders them; adapters and the relay take them from here. */
@@ -61,6 +63,14 @@ export interface UnitCall<Request> {
   readonly generationId: string
 }
 
+/** One call for pictures. */
+export interface ImageCall extends UnitCall<ImageRequest> {
+  /** Sizes the model makes; null = not known. */
+  readonly sizes: readonly string[] | null
+  /** Source images that a provider takes only as bytes may be fetched by us. */
+  readonly fetchesUrls: boolean
+}
+
 /** Where an adapter puts the answer to a `UnitCall`; as of an `AnswerSink`, nothing comes before the call has returned, and nothing after `result` or `fail`. */
 export interface ResultSink<Result> {
   /** The upstream answered 200 with headers: from here a cancel may be billed. */
@@ -82,10 +92,15 @@ export interface Adapter {
   readonly name: string
   /** Parameter names this protocol can carry. */
   readonly supportedParameters: readonly string[]
+  /** The same of its calls of other kinds, by the type of the model. */
+  readonly unitParameters?: Readonly<Partial<Record<ModelType, readonly string[]>>>
   readonly chat?: (call: ChatCall, sink: AnswerSink) => RunningCall
   /** Legacy completions, where an endpoint says `native_completions`. */
   readonly completions?: (call: CompletionsCall, sink: AnswerSink) => RunningCall
-  /** Video jobs, which outlive their request. */
+  readonly images?: (call: ImageCall, sink: ResultSink<ImageResult>) => RunningCall
+  /** The same of models that answer chats with pictures. */
+  readonly chatImages?: (call: ImageCall, sink: ResultSink<ImageResult>) => RunningCall
+  /** Jobs, which outlive their request. */
   readonly videos?: VideoUpstream
 }
 

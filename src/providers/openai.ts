@@ -1,10 +1,11 @@
 import type { Adapter, AnswerSink, ChatCall } from './adapter.ts'
-import type { JobHttp } from './job-http.ts'
+import type { FileFetch } from './file-fetch.ts'
 import { openaiAnswer } from './openai-answer.ts'
+import { openaiCredentials } from './openai-credentials.ts'
+import { openaiImages, OPENAI_IMAGE_PARAMETERS } from './openai-images.ts'
 import { OPENAI_PARAMETERS } from './openai-parameters.ts'
 import { openaiBody } from './openai-request.ts'
 import { OpenaiStream } from './openai-stream.ts'
-import { openaiVideos } from './openai-videos.ts'
 import { objectOf, parseJson } from './raw-json.ts'
 import { failure, type Transport } from './transport.ts'
 import { UpstreamCall, type AnswerReader } from './upstream-call.ts'
@@ -12,29 +13,24 @@ import { eventFailure, upstreamFailure } from './upstream-error.ts'
 
 const CHAT_PATH = '/chat/completions'
 
-/** OpenAI's chat protocol and every dialect of it. */
-export function createOpenai(transport: Transport, jobs: JobHttp, now: () => number): Adapter {
+/** OpenAI's protocol and every dialect of it. */
+export function createOpenai(transport: Transport, now: () => number, files: FileFetch): Adapter {
   return {
     name: 'openai',
     supportedParameters: OPENAI_PARAMETERS,
-    videos: openaiVideos(jobs, now),
     chat: (call, sink) => {
       const request = {
         provider: call.endpoint.provider,
         path: CHAT_PATH + call.endpoint.provider.dialect.query,
         body: Buffer.from(JSON.stringify(openaiBody(call))),
-        headers: credentials(call),
+        headers: openaiCredentials(call),
         streaming: call.request.stream,
       }
       return new UpstreamCall(transport, request, openaiReader(call, sink, now), sink)
     },
+    unitParameters: { image: OPENAI_IMAGE_PARAMETERS },
+    images: openaiImages({ transport, files, now }),
   }
-}
-
-function credentials({ apiKey, endpoint }: ChatCall): Readonly<Record<string, string>> {
-  if (apiKey === null) return {}
-  const { authHeader } = endpoint.provider.dialect
-  return authHeader === null ? { authorization: `Bearer ${apiKey}` } : { [authHeader]: apiKey }
 }
 
 function openaiReader(call: ChatCall, sink: AnswerSink, now: () => number): AnswerReader {

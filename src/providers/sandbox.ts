@@ -3,7 +3,8 @@ import type { Clock } from '../lib/clock.ts'
 import type { Adapter, AnswerSink, AttemptFailure, ChatCall, RunningCall } from './adapter.ts'
 import { OPENAI_PARAMETERS } from './openai-parameters.ts'
 import { sandboxAnswer, type SandboxAnswer } from './sandbox-answer.ts'
-import { sandboxVideos } from './sandbox-videos.ts'
+import { failureOf, plainFailure } from './sandbox-failure.ts'
+import { sandboxImages } from './sandbox-images.ts'
 import { lastUserText, readScript, type SandboxScript } from './sandbox-script.ts'
 
 /** The provider that needs no network: deterministic answers and, on request, every fault a provider can have. */
@@ -11,8 +12,9 @@ export function createSandbox(clock: Clock): Adapter {
   return {
     name: 'sandbox',
     supportedParameters: OPENAI_PARAMETERS,
-    videos: sandboxVideos(clock),
     chat: (call, sink) => (call.request.stream ? new SandboxStream(call, sink, clock) : answerWhole(call, sink, clock)),
+    unitParameters: { image: ['n', 'size', 'aspect_ratio', 'image_size', 'image', 'seed', 'user'] },
+    images: sandboxImages(clock),
   }
 }
 
@@ -32,24 +34,6 @@ function answerWhole(call: ChatCall, sink: AnswerSink, clock: Clock): RunningCal
     sink.end()
   })
   return { cancel: () => stop(), resume: () => undefined }
-}
-
-function failureOf(reason: AttemptFailure['reason'], status: number | null, detail: string): AttemptFailure {
-  const refused = status !== null && status < 500 && status !== 429
-  return {
-    reason,
-    status,
-    publicMessage: refused ? `The sandbox was asked to fail with ${status}` : null,
-    refusal: status === 401 || status === 403 ? 'credentials' : null,
-    retryAfterSeconds: status === 429 ? 1 : null,
-    detail,
-  }
-}
-
-function plainFailure(script: SandboxScript): AttemptFailure | null {
-  if (script.status !== null) return failureOf('status', script.status, 'status by script')
-  if (script.error !== null) return failureOf('error_event', 502, 'error by script')
-  return script.cut === null ? null : failureOf('cut', null, 'cut by script')
 }
 
 /** What is said, a batch for each event that the script counts; the first opens the answer. */

@@ -23,6 +23,8 @@ export interface AnswerReader {
     /** The body is over: null when the answer is complete. */
     end(): AttemptFailure | null
   } | null
+  /** Of a whole body; without it 32 MiB. */
+  readonly bodyBytesMax?: number
   /** Reads a whole body of a good status: of a plain answer, or of JSON that came in a stream's place. */
   whole(body: Buffer): AttemptFailure | null
   /** Reads the body of an error status. */
@@ -107,7 +109,8 @@ export class UpstreamCall implements RunningCall {
   #collect(bytes: Buffer): boolean {
     this.#collectedBytes += bytes.length
     this.#exchange.progressed()
-    if (this.#collectedBytes > BODY_BYTES_MAX) this.#giveUp(failure('too_large', null, 'the answer is larger than 32 MiB'))
+    const most = this.#reader.bodyBytesMax ?? BODY_BYTES_MAX
+    if (this.#collectedBytes > most) this.#giveUp(failure('too_large', null, `the answer is larger than ${most} bytes`))
     else this.#collected.push(bytes)
     return true
   }

@@ -8,7 +8,7 @@ import { jobFailure } from '../upstream-error.ts'
 import { submissionOutcome, unsendable, videoState } from '../video-outcome.ts'
 import { optional, type SubmissionOutcome, type VideoHandle, type VideoSource, type VideoState, type VideoUpstream } from '../videos.ts'
 import { geminiError } from './error.ts'
-import { credentials, modelPath } from './request.ts'
+import { geminiCredentials, resourceOf } from './request.ts'
 
 const PARAMETERS = ['size', 'duration', 'resolution', 'aspect_ratio', 'frame_images', 'input_references', 'generate_audio', 'seed']
 const BODY_BYTES_MAX = 1_048_576
@@ -26,25 +26,25 @@ export function veo(http: JobHttp, now: () => number): VideoUpstream {
     supportedParameters: PARAMETERS,
     submit: ({ endpoint, apiKey, order, signal }) =>
       unsendable(() => bodyOf(endpoint, order), async (body) => {
-        const path = `${modelPath(endpoint.upstreamModel)}:predictLongRunning`
-        const answer = await http.post({ provider: endpoint.provider, path, headers: credentials(apiKey), signal }, Buffer.from(JSON.stringify(body)), { bytesMax: BODY_BYTES_MAX })
+        const path = `/${resourceOf(endpoint.upstreamModel)}:predictLongRunning`
+        const answer = await http.post({ provider: endpoint.provider, path, headers: geminiCredentials(apiKey), signal }, Buffer.from(JSON.stringify(body)), { bytesMax: BODY_BYTES_MAX })
         return submissionOutcome(answer, { read: accepted, error })
       }),
     poll: async (handle) => videoState(await ask(http, handle), { read: stateOf, error }),
     open: async ({ provider, apiKey, signal }, source) => {
       if ('bytes' in source) return { mediaType: source.mediaType, bytes: once(source.bytes) }
       if (!('url' in source)) throw new Error('Veo names its videos by addresses.')
-      return http.open({ provider, path: '', headers: credentials(apiKey), signal, url: source.url })
+      return http.open({ provider, path: '', headers: geminiCredentials(apiKey), signal, url: source.url })
     },
   }
 }
 
 /** Vertex AI is asked by the model's own method, the Gemini API by the operation's address. */
 function ask(http: JobHttp, { provider, upstreamModel, apiKey, reference, signal }: VideoHandle): Promise<JobAnswer> {
-  const headers = credentials(apiKey)
+  const headers = geminiCredentials(apiKey)
   if (!reference.startsWith('projects/')) return http.get({ provider, path: `/${reference}`, headers, signal }, { bytesMax: BODY_BYTES_MAX })
   const body = Buffer.from(JSON.stringify({ operationName: reference }))
-  return http.post({ provider, path: `${modelPath(upstreamModel)}:fetchPredictOperation`, headers, signal }, body, { bytesMax: VIDEOS_BYTES_MAX })
+  return http.post({ provider, path: `/${resourceOf(upstreamModel)}:fetchPredictOperation`, headers, signal }, body, { bytesMax: VIDEOS_BYTES_MAX })
 }
 
 function bodyOf(endpoint: Endpoint, order: VideoOrder): Readonly<Record<string, unknown>> {

@@ -1,6 +1,6 @@
 import type { Endpoint } from '../../catalog/catalog.ts'
 import type { VideoOrder } from '../../kinds/video-request.ts'
-import type { Adapter, AttemptFailure } from '../adapter.ts'
+import type { AttemptFailure } from '../adapter.ts'
 import type { JobHttp } from '../job-http.ts'
 import { UnsendableError } from '../native.ts'
 import { listOf, objectOf, textOf } from '../raw-json.ts'
@@ -15,11 +15,7 @@ const BODY_BYTES_MAX = 16 * 1_048_576
 const VERSION = /^[0-9a-f]{64}$/
 
 /** Replicate's predictions. A model is `owner/name`, with `:version` behind it, or a version alone. */
-export function createReplicate(http: JobHttp, now: () => number): Adapter {
-  return { name: 'replicate', supportedParameters: PARAMETERS, videos: replicateVideos(http, now) }
-}
-
-function replicateVideos(http: JobHttp, now: () => number): VideoUpstream {
+export function replicateVideos(http: JobHttp, now: () => number): VideoUpstream {
   const error = (status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure => upstreamFailure(status, body, headers, now())
   return {
     supportedParameters: PARAMETERS,
