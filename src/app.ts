@@ -16,6 +16,7 @@ import { modelRoutes } from './endpoints/models.ts'
 import { StoredPictures } from './endpoints/stored-pictures.ts'
 import { startPageRoutes } from './endpoints/start-page.ts'
 import { streamRoutes } from './endpoints/streams.ts'
+import { videoRoutes } from './endpoints/videos.ts'
 import type { Route } from './http/edge.ts'
 import type { LogFields } from './http/request-log.ts'
 import { createEdge, type Edge } from './http/server.ts'
@@ -38,6 +39,7 @@ import { Relay } from './relay/relay.ts'
 import { FileSweep } from './store/file-sweep.ts'
 import { openStore } from './store/open.ts'
 import type { Store } from './store/store.ts'
+import { createVideos } from './videos/videos.ts'
 
 /** Where the application's words go; main gives pino. */
 export interface AppLog {
@@ -139,21 +141,24 @@ export async function createApp(options: AppOptions): Promise<App> {
   const ids = randomIds()
   const { adapters, close: closeAdapters } = createAdapters({ clock })
   const timezone = (): string => catalog.current().settings.timezone
-  const ledger = new Ledger({ store: store.ledger, clock, node: ids.letters(12), timezone, singleProcess: store.kind === 'embedded', gather: nextTurn, commitSpacingMs: COMMIT_SPACING_MS })
+  const own = { node: ids.letters(12), singleProcess: store.kind === 'embedded' }
+  const notice = (message: string): void => options.log.notice(message)
+  const ledger = new Ledger({ ...own, store: store.ledger, clock, timezone, gather: nextTurn, commitSpacingMs: COMMIT_SPACING_MS })
   const recovered = await ledger.start()
   const health = new EndpointHealthBook(clock)
   const tokens = createTokenCounter()
   tokens.warm()
+  const attempts = { clock, health, keyPools: new KeyPools(clock, notice), retries: new RetryBudget(clock, () => relay.running) }
   const relay: Relay = new Relay({
-    ledger, adapters, clock, ids, health, tokens, catalog,
-    keyPools: new KeyPools(clock, (message) => options.log.notice(message)),
-    retries: new RetryBudget(clock, () => relay.running),
+    ...attempts, ledger, adapters, ids, tokens, catalog,
     drains: new DrainSlots(),
     random: () => randomInt(RANDOM_STEPS) / RANDOM_STEPS,
     limitResetsAtMs: (reset) => (reset === null ? null : periodEndMs(clock.now(), reset, timezone())),
   })
-  const rateFeed = new RateFeed({ catalog, clock, url: config.cbrUrl, log: (message) => options.log.notice(message) })
-  const sweep = new FileSweep(store.files, clock, (message) => options.log.notice(message))
+  const videos = createVideos({ ...attempts, ...own, relay, jobs: store.jobs, files: store.files, ledger, catalog, adapters, seal: keyWrap, notice })
+  await videos.runner.start()
+  const rateFeed = new RateFeed({ catalog, clock, url: config.cbrUrl, log: notice })
+  const sweep = new FileSweep(store.files, clock, notice)
   sweep.start()
   const sessions = new AdminSessions({ store: store.administrators, events: store.events, clock, ids })
   const access = createAccess({
@@ -171,7 +176,8 @@ export async function createApp(options: AppOptions): Promise<App> {
   const routes: Route<Principal>[] = [
     ...paidRoutes(paid, kinds),
     ...pictures.routes(),
-    ...modelRoutes({ catalog, health, supportedEndpoints: kinds, parametersOf: (name, type) => adapters.get(name)?.unitParameters?.[type] ?? adapters.get(name)?.supportedParameters ?? [] }),
+    ...videoRoutes({ videos: videos.desk, clock, publicUrl: config.publicUrl }),
+    ...modelRoutes({ catalog, health, supportedEndpoints: [...kinds, { endpointName: 'videos', modelType: 'video' }], parametersOf: (name, type) => adapters.get(name)?.unitParameters?.[type] ?? adapters.get(name)?.supportedParameters ?? [] }),
     ...accountRoutes({ store, catalog, clock, periods }),
     ...generationRoutes({ store }),
     ...streamRoutes({ attach: (call, id, after) => attachStream(paid, call, id, after), find: (accountId, id) => relay.streams.find(accountId, id) }),
@@ -193,6 +199,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     await sweep.stop()
     await relay.close(DRAIN_MS)
     await closed
+    await videos.runner.stop()
     await ledger.stop()
     await access.close()
     await closeAdapters()

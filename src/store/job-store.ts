@@ -24,8 +24,10 @@ export interface JobCandidate {
 /** What changes while the job lives and nothing is searched by. */
 export interface JobDetails {
   readonly candidates: readonly JobCandidate[]
-  /** Index of the candidate that has it, had it last or is next. */
+  /** Index of the candidate that has it, or had it last. */
   readonly current: number
+  /** Indexes of those that refused it. */
+  readonly refused: readonly number[]
   /** Submissions written down so far. */
   readonly attempts: number
   /** Fingerprint of the provider's key that the submission went with; null where there is none. */
@@ -93,6 +95,8 @@ export interface JobMove {
   readonly state: JobState
   /** The mover goes on with it. */
   readonly keepsLease: boolean
+  /** In the place of what was asked for, sealed; absent = it stays. */
+  readonly request?: Buffer
 }
 
 /** Jobs that outlive their request. They are created, and end, in the ledger's own commits: what is here moves them in between. */
@@ -120,7 +124,7 @@ const STATE = 'status, phase, progress, due_at, completed_at, expires_at, detail
 const COLUMNS = `id, account_id, key_id, request_id, model, request, price_version, hold, created_at, deadline, version, lease_owner, lease_until, ${STATE}`
 
 export const INSERT_JOB = `INSERT INTO job (${COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`
-export const MOVE_JOB = `UPDATE job SET status = ?, phase = ?, progress = ?, due_at = ?, completed_at = ?, expires_at = ?, details = ?, version = version + 1,
+export const MOVE_JOB = `UPDATE job SET status = ?, phase = ?, progress = ?, due_at = ?, completed_at = ?, expires_at = ?, details = ?, request = COALESCE(?, request), version = version + 1,
   lease_owner = CASE WHEN ? = 1 THEN lease_owner ELSE '' END, lease_until = CASE WHEN ? = 1 THEN lease_until ELSE 0 END WHERE id = ? AND version = ?`
 /** Jobs that live keep their hold open, whatever its lease says. */
 export const NO_LIVE_JOB = `NOT EXISTS (SELECT 1 FROM job WHERE job.id = hold.id AND job.${LIVE})`
@@ -132,9 +136,9 @@ export function newJobValues(job: NewJob): readonly SqlValue[] {
   ]
 }
 
-export function jobMoveValues({ id, version, state, keepsLease }: JobMove): readonly SqlValue[] {
+export function jobMoveValues({ id, version, state, keepsLease, request }: JobMove): readonly SqlValue[] {
   const keeps = keepsLease ? 1n : 0n
-  return [...stateValues(state), keeps, keeps, id, BigInt(version)]
+  return [...stateValues(state), request ?? null, keeps, keeps, id, BigInt(version)]
 }
 
 function stateValues({ status, phase, progress, dueAtMs, completedAtMs, expiresAtMs, details }: JobState): readonly SqlValue[] {

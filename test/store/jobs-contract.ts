@@ -6,7 +6,7 @@ import { Bench, newId, NOON_MS, TestClock, type Customer } from './ledger-fixtur
 
 const HOUR_MS = 3_600_000
 const DETAILS: JobDetails = {
-  candidates: [], current: 0, attempts: 0, keyPrint: null, reference: null, upstreamId: null, polls: 0, misses: 0, acceptedAtMs: null, files: 0, costMicro: '0',
+  candidates: [], current: 0, refused: [], attempts: 0, keyPrint: null, reference: null, upstreamId: null, polls: 0, misses: 0, acceptedAtMs: null, files: 0, costMicro: '0',
   error: null, errorType: null, appUrl: null, appTitle: null, sessionId: null,
 }
 const PENDING: JobState = { status: 'pending', phase: 'ready', progress: 0, dueAtMs: NOON_MS, completedAtMs: null, expiresAtMs: null, details: DETAILS }
