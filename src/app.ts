@@ -19,7 +19,7 @@ import { streamRoutes } from './endpoints/streams.ts'
 import { videoRoutes } from './endpoints/videos.ts'
 import type { Route } from './http/edge.ts'
 import type { LogFields } from './http/request-log.ts'
-import { createEdge, type Edge } from './http/server.ts'
+import { createEdge, type Edge, type EdgeOptions } from './http/server.ts'
 import { SseStreams } from './http/sse.ts'
 import { Ledger } from './ledger/ledger.ts'
 import { periodEndMs } from './ledger/period.ts'
@@ -133,6 +133,10 @@ function audit(store: Store, catalog: CatalogService, clock: Clock, sinceMs: num
   })
 }
 
+function edgeOf({ config, log }: AppOptions, parts: Pick<EdgeOptions<Principal>, 'routes' | 'access' | 'clock' | 'ids' | 'maintenance'>): Edge {
+  return createEdge({ ...parts, log, trustedProxies: config.trustedProxies, describe: ({ accountId, keyId }) => ({ account_id: accountId, key_id: keyId }) })
+}
+
 /** Wires the whole service; it listens when `edge.listen` is called. */
 export async function createApp(options: AppOptions): Promise<App> {
   const { config, clock = systemClock } = options
@@ -186,12 +190,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   ]
   routes.push(...healthRoutes({ version: options.version, routes, catalog, ready: () => !closing.now }))
   const closing = { now: false }
-  const edge = createEdge<Principal>({
-    routes, access, clock, ids, log: options.log,
-    maintenance: () => catalog.current().settings.maintenance,
-    trustedProxies: config.trustedProxies,
-    describe: ({ accountId, keyId }) => ({ account_id: accountId, key_id: keyId }),
-  })
+  const edge = edgeOf(options, { routes, access, clock, ids, maintenance: () => catalog.current().settings.maintenance })
   const stop = async (): Promise<void> => {
     closing.now = true
     const closed = edge.close(DRAIN_MS)
