@@ -30,6 +30,7 @@ import { chargeMicro } from './meters.ts'
 import { paidKinds } from './orders/index.ts'
 import { attachStream, paidRoutes } from './paid-routes.ts'
 import { createTokenCounter } from './plan/token-count.ts'
+import { parametersOf } from './providers/adapter.ts'
 import { createAdapters } from './providers/index.ts'
 import { DrainSlots } from './relay/drain-slots.ts'
 import { EndpointHealthBook } from './relay/endpoint-health.ts'
@@ -181,7 +182,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     ...paidRoutes(paid, kinds),
     ...pictures.routes(),
     ...videoRoutes({ videos: videos.desk, clock, publicUrl: config.publicUrl }),
-    ...modelRoutes({ catalog, health, supportedEndpoints: [...kinds, { endpointName: 'videos', modelType: 'video' }], parametersOf: (name, type) => adapters.get(name)?.unitParameters?.[type] ?? adapters.get(name)?.supportedParameters ?? [] }),
+    ...modelRoutes({ catalog, health, supportedEndpoints: [...kinds, { endpointName: 'videos', modelType: 'video' }], parametersOf: (name, type) => parametersOf(adapters, name, type) }),
     ...accountRoutes({ store, catalog, clock, periods }),
     ...generationRoutes({ store }),
     ...streamRoutes({ attach: (call, id, after) => attachStream(paid, call, id, after), find: (accountId, id) => relay.streams.find(accountId, id) }),

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { KeyWrap } from '../ledger/seal.ts'
 import { decimalText } from '../money.ts'
 import type { CatalogStore } from '../store/store.ts'
+import { BUNDLED } from './bundled.ts'
 import { CatalogError } from './catalog-check.ts'
 import { CatalogService } from './catalog-service.ts'
 import { openCredentials, sealCredentials } from './credentials.ts'
@@ -58,7 +59,7 @@ function documentOf(json: unknown): CatalogDocument {
 test('an empty store starts with the bundled sandbox as version 1', async () => {
   const catalog = await service()
   assert.equal(catalog.current().priceVersion, 1)
-  assert.deepEqual([...catalog.current().models.keys()], ['sandbox/chat'])
+  assert.deepEqual([...catalog.current().models.keys()], BUNDLED.models.map(({ id }) => id))
   assert.ok((catalog.current().models.get('sandbox/chat')?.endpoints[0]?.sell.input.digits ?? 0n) > 0n)
 })
 
@@ -180,14 +181,14 @@ test('models and providers come and go one at a time; what is in use cannot go',
   assert.deepEqual([await catalog.putModel(entry), await catalog.putModel({ ...entry, name: 'N' })], ['created', 'changed'])
   await assert.rejects(catalog.putModel({ ...entry, id: 'v/o', aliases: ['m'] }), /'m' is the name of another model or alias/)
   assert.deepEqual([await catalog.deleteModel('v/n'), await catalog.deleteModel('v/n'), await catalog.deleteModel('v/m'), await catalog.deleteProvider('p')], [true, false, true, true])
-  assert.deepEqual([...catalog.current().models.keys()], ['sandbox/chat'])
+  assert.deepEqual([...catalog.current().models.keys()], BUNDLED.models.map(({ id }) => id))
 })
 
 test('a bundled model can be deleted, and stays deleted', async () => {
   const store = memoryStore()
   const catalog = await service(store)
   assert.equal(await catalog.deleteModel('sandbox/chat'), true)
-  assert.deepEqual([...(await service(store)).current().models.keys()], [])
+  assert.deepEqual([...(await service(store)).current().models.keys()], BUNDLED.models.map(({ id }) => id).filter((id) => id !== 'sandbox/chat'))
 })
 
 test('an old version still answers its own prices, also for a provider that is gone', async () => {
@@ -217,5 +218,5 @@ test('concurrent changes are applied one after another, none lost', async () => 
   await catalog.applyText(FILE, NEW)
   const entry = parseModelJson({ id: 'v/x', type: 'chat', context_length: 5, endpoints: [{ provider: 'p', model: 'x', price: { currency: 'RUB', prompt: 1, completion: 1 } }] }).entry
   await Promise.all(Array.from({ length: 20 }, (_, index) => catalog.putModel({ ...entry, id: `v/x${index}` })))
-  assert.equal(catalog.current().models.size, 22)
+  assert.equal(catalog.current().models.size, BUNDLED.models.length + 21)
 })

@@ -7,7 +7,7 @@ import { videoFields, videoSecond } from './video-fields.ts'
 export interface RecordFacts {
   /** Names of the calls that serve a model, without `/v1/`. */
   supportedEndpoints(model: Model): readonly string[]
-  /** Parameter names that the protocol of an adapter carries for models of a type, for endpoints that list none of their own. */
+  /** Parameter names that an adapter carries to models of a type, for endpoints that list none of their own. */
   parametersOf(adapterName: string, type: ModelType): readonly string[]
 }
 

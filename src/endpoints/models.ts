@@ -1,5 +1,5 @@
 import type { Principal } from '../access/principal.ts'
-import type { Catalog, Model, Snapshot } from '../catalog/catalog.ts'
+import type { Catalog, Model, ModelType, Snapshot } from '../catalog/catalog.ts'
 import { ApiError } from '../errors.ts'
 import type { Call, Reply, Route } from '../http/edge.ts'
 import { listBody, listedModels, selectedModels, type ModelFilter } from './model-list.ts'
@@ -11,8 +11,8 @@ export interface ModelRoutePorts {
   readonly health: { report(endpointId: string): EndpointState }
   /** Calls that exist, with the type of the models that serve them. */
   readonly supportedEndpoints: readonly { readonly endpointName: string; readonly modelType: string; readonly alsoServes?: (model: Model) => boolean }[]
-  /** Parameter names of an adapter's protocol for models of a type; without it an endpoint that lists none shows none. */
-  readonly parametersOf?: (adapterName: string, type: Model['type']) => readonly string[]
+  /** Parameter names that an adapter carries to models of a type; without it an endpoint that lists none shows none. */
+  readonly parametersOf?: (adapterName: string, type: ModelType) => readonly string[]
 }
 
 /** A list of its own for each kind, beside `/v1/models`. */

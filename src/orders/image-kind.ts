@@ -7,6 +7,7 @@ import { invalidInput } from '../kinds/json-fields.ts'
 import { measuredImageUsage, worstImageUsage } from '../plan/image-usage.ts'
 import type { Adapter, AdapterTable, ImageCall, ResultSink, RunningCall } from '../providers/adapter.ts'
 import type { AttemptStart } from '../relay/order.ts'
+import { kindParameters } from './kind-parameters.ts'
 import type { UnitKind } from './unit-order.ts'
 
 /** Keeps pictures for the client that asked for them; answers the address of each. Throws an ApiError where it cannot. */
@@ -20,6 +21,7 @@ export function imageKind(adapters: AdapterTable, keep: KeepPictures): UnitKind<
     modelType: 'image',
     alsoServes: drawsInChat,
     endpointName: 'images/generations',
+    adapters: kindParameters(adapters, 'image'),
     sent: (request) => sentParameters(request),
     check: checkModel,
     able: (_request, endpoint) => {

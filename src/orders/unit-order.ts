@@ -17,6 +17,8 @@ export interface UnitKind<Request extends RoutedRequest, Result> {
   alsoServes?(model: Model): boolean
   /** Without `/v1/`. */
   readonly endpointName: string
+  /** What the calls of the kind carry, by adapter. */
+  readonly adapters: PlanInput['adapters']
   /** Names of the parameters that the client sent and means. */
   sent(request: Request): readonly string[]
   /** Throws an ApiError where the model cannot serve the request. */
@@ -51,6 +53,7 @@ export function unitOrder<Request extends RoutedRequest, Result>(request: Reques
         modelType,
         alsoServes: (model) => kind.alsoServes?.(model) ?? false,
         endpointName,
+        adapters: kind.adapters,
         sent: kind.sent(request),
         check: (model) => kind.check(request, model, input.tokens),
         able: (endpoint) => kind.able(request, endpoint),

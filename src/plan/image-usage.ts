@@ -16,16 +16,16 @@ const PICTURE_TOKENS = 1_290
 const INPUTS = ['input', 'cache_read', 'cache_write', 'cache_write_1h'] as const satisfies readonly Meter[]
 const OUTPUTS = ['output', 'reasoning'] as const satisfies readonly Meter[]
 
-/** Whether pictures of the endpoint are paid for by the token, alone or besides. */
-function isTokenPriced({ input, output, image_output: picture }: PriceSheet): boolean {
-  return input.digits > 0n || output.digits > 0n || picture.digits === 0n
+/** Whether pictures of the endpoint are paid for by the token, alone or besides, by the client or by us. */
+function isTokenPriced({ sell, buy }: Endpoint): boolean {
+  return [sell, buy].some(({ input, output }) => input.digits > 0n || output.digits > 0n) || (sell.image_output.digits === 0n && buy.image_output.digits === 0n)
 }
 
 /** The most a request can use: each picture made by a call of its own, each with the longest answer there is. */
 export function worstImageUsage(request: ImageRequest, model: Model, endpoint: Endpoint, tokens: Pick<TokenCounter, 'countText'> | null): Usage {
   const { count, sources } = request
   const units = { image_output: count, image_input: sources.length * count, request: count }
-  if (!isTokenPriced(endpoint.sell)) return units
+  if (!isTokenPriced(endpoint)) return units
   const prompt = tokens === null ? Buffer.byteLength(request.prompt) : countPrompt(request, model, tokens)
   const input = prompt + FRAME_TOKENS + sources.length * SOURCE_TOKENS
   return { ...units, [dearest(endpoint.sell, INPUTS)]: input * count, [dearest(endpoint.sell, OUTPUTS)]: maxTokensOf(model, endpoint) * count }
@@ -38,7 +38,7 @@ export function measuredImageUsage(
   const { images, calls } = result
   const units = { image_output: images.length, image_input: request.sources.length * calls, request: calls }
   // A price by the picture needs no tokens, and the log shows none (wire.md D-6.1).
-  if (!isTokenPriced(endpoint.sell)) return { report: { ...countedReport(0, 0), usage: units }, flagged: false, basis: 'provider_usage' }
+  if (!isTokenPriced(endpoint)) return { report: { ...countedReport(0, 0), usage: units }, flagged: false, basis: 'provider_usage' }
   const countInput = (): number => (countPrompt(request, model, tokens) + FRAME_TOKENS + request.sources.length * SOURCE_TOKENS) * calls
   const most = maxTokensOf(model, endpoint)
   if (result.usage === null) {

@@ -37,7 +37,7 @@ export function planUnits(input: UnitPlanRequest): Plan {
     input.check(choice.model)
     const { sent, able, adapters, random } = input
     const expectedCost = (endpoint: Endpoint): ReturnType<typeof exactCost> => exactCost(worstUsage(choice.model, endpoint), priced(endpoint).sell)
-    return { model: choice.model, endpoints: orderEndpoints({ model: choice.model, request, sent, able, inputTokens: 0, maxTokens: null, uncapped: true, expectedCost, adapters, sort: choice.sort, health, random }) }
+    return { model: choice.model, endpoints: orderEndpoints({ model: choice.model, request, sent, able, inputTokens: 0, maxTokens: null, expectedCost, adapters, sort: choice.sort, health, random }) }
   })
   const candidates = routes.flatMap(({ model: served, endpoints }) => endpoints.map((endpoint): Candidate => ({ model: served, endpoint: priced(endpoint), sendMaxTokens: null })))
   return unitPlan(snapshot, candidates, worstUsage)

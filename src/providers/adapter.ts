@@ -106,3 +106,9 @@ export interface Adapter {
 
 /** Adapter name of the catalogue file → adapter. */
 export type AdapterTable = ReadonlyMap<string, Adapter>
+
+/** Parameter names that an adapter carries to models of a type; an endpoint may list fewer. */
+export function parametersOf(adapters: AdapterTable, name: string, type: ModelType): readonly string[] {
+  const adapter = adapters.get(name)
+  return (type === 'chat' ? adapter?.supportedParameters : adapter?.unitParameters?.[type]) ?? []
+}

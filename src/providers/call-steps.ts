@@ -52,26 +52,34 @@ function failureOf(thrown: unknown): AttemptFailure {
   return failure('garbage', null, thrown instanceof Error ? thrown.message : String(thrown))
 }
 
-export interface JsonExchange extends CallContext {
+export interface UpstreamExchange extends CallContext {
   readonly transport: Transport
   readonly request: ExchangeRequest
-  readonly bodyBytesMax: number
+  readonly bytesMax: number
   /** Reads the body of an error status, parsed or undefined. */
   readonly error: (status: number, body: unknown, headers: UpstreamHeaders) => AttemptFailure
 }
 
 /** One exchange of JSON. Rejects with a CallFailedError, also for an error inside a 200. */
-export function exchangeJson({ transport, request, bodyBytesMax, error, signal, headers }: JsonExchange): Promise<unknown> {
+export async function exchangeJson(exchange: UpstreamExchange): Promise<unknown> {
+  const bytes = await exchangeBytes(exchange)
+  const body = parseJson(bytes)
+  if (body === undefined) throw new CallFailedError(failure('garbage', null, `not JSON: ${bytes.subarray(0, 200).toString('utf8')}`))
+  const said = objectOf(body)?.['error'] ?? null
+  if (said !== null) throw new CallFailedError(eventFailure(said))
+  return body
+}
+
+/** The body of a good answer, whatever it is. Rejects with a CallFailedError. */
+export function exchangeBytes({ transport, request, bytesMax, error, signal, headers }: UpstreamExchange): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    let body: unknown
+    let body: Buffer = Buffer.alloc(0)
     const reader = {
       stream: null,
-      bodyBytesMax,
+      bytesMax,
       whole: (bytes: Buffer): AttemptFailure | null => {
-        body = parseJson(bytes)
-        if (body === undefined) return failure('garbage', null, `not JSON: ${bytes.subarray(0, 200).toString('utf8')}`)
-        const said = objectOf(body)?.['error'] ?? null
-        return said === null ? null : eventFailure(said)
+        body = bytes
+        return null
       },
       error: (status: number, bytes: Buffer, received: UpstreamHeaders) => error(status, parseJson(bytes), received),
     }

@@ -14,6 +14,8 @@ export interface FileWish {
   readonly bytesMax: number
   readonly timeoutMs: number
   readonly signal?: AbortSignal
+  /** For the own host alone; a redirect loses them. */
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** A file that was not fetched. `message` is for the log: a client is told no more than that it could not be. */
@@ -36,7 +38,7 @@ export class FileFetch {
     try {
       let url = new URL(address)
       for (let redirects = 0; ; redirects += 1) {
-        const answer = await this.#once(url, wish, signal)
+        const answer = await this.#once(url, redirects === 0 ? wish : { ...wish, headers: {} }, signal)
         if (Buffer.isBuffer(answer)) return answer
         if (redirects === REDIRECTS_MAX) throw new FileFetchError(`more than ${REDIRECTS_MAX} redirects`)
         url = answer
@@ -51,11 +53,11 @@ export class FileFetch {
   }
 
   /** The file, or where it has moved to. */
-  async #once(url: URL, { ownHost, bytesMax }: FileWish, signal: AbortSignal): Promise<Buffer | URL> {
-    const own = url.host === ownHost
-    const refused = refusalOf(url, own)
+  async #once(url: URL, { ownHost, bytesMax, headers: own = {} }: FileWish, signal: AbortSignal): Promise<Buffer | URL> {
+    const isOwn = url.host === ownHost
+    const refused = refusalOf(url, isOwn)
     if (refused !== null) throw new FileFetchError(refused)
-    const answer = await request(url, { method: 'GET', dispatcher: own ? this.#plain : this.#guarded, signal, headers: { accept: '*/*', 'accept-encoding': 'identity', 'user-agent': 'tollgate' } })
+    const answer = await request(url, { method: 'GET', dispatcher: isOwn ? this.#plain : this.#guarded, signal, headers: { accept: '*/*', 'user-agent': 'tollgate', ...(isOwn ? own : {}), 'accept-encoding': 'identity' } })
     const { statusCode, headers, body } = answer
     // Without a listener the error of a body that is thrown away would end the process.
     body.on('error', () => undefined)

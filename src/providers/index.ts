@@ -31,7 +31,7 @@ export function createAdapters({ clock }: { readonly clock: Clock }): { readonly
     createCohere(transport, now),
     createBedrock(transport, now),
     createOllama(transport, now),
-    createAiSdk(transport, now),
+    createAiSdk(transport, now, files),
     // It has jobs alone.
     { name: 'replicate', supportedParameters: [] },
     createSandbox(clock),

@@ -36,7 +36,7 @@ export function openaiImages(ports: OpenaiImagesPorts): NonNullable<Adapter['ima
 
 async function askOnce({ transport, files, now }: OpenaiImagesPorts, call: ImageCall, traits: ImageTraits, count: number, context: CallContext): Promise<ImageResult> {
   const request = await exchangeOf(call, traits, count, files, context)
-  const body = objectOf(await exchangeJson({ ...context, transport, request, bodyBytesMax: IMAGE_BYTES_MAX, error: (status, said, headers) => upstreamFailure(status, said, headers, now()) }))
+  const body = objectOf(await exchangeJson({ ...context, transport, request, bytesMax: IMAGE_BYTES_MAX, error: (status, said, headers) => upstreamFailure(status, said, headers, now()) }))
   if (body === null || !Array.isArray(body['data'])) throw new CallFailedError(failure('garbage', null, 'the answer holds no list of images'))
   const format = textOf(body['output_format'])
   const spelled = listOf(body['data']).map((raw) => spelledOf(objectOf(raw), format === null ? null : `image/${format}`))

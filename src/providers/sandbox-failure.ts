@@ -1,7 +1,6 @@
 import type { AttemptFailure } from './adapter.ts'
 import type { SandboxScript } from './sandbox-script.ts'
 
-/** A fault that a script asked for, as a provider would have it. */
 export function failureOf(reason: AttemptFailure['reason'], status: number | null, detail: string): AttemptFailure {
   const refused = status !== null && status < 500 && status !== 429
   return {
@@ -14,7 +13,7 @@ export function failureOf(reason: AttemptFailure['reason'], status: number | nul
   }
 }
 
-/** The fault of an answer that comes at once; null = it comes. */
+/** How a script lets an answer fail that comes at once. */
 export function plainFailure(script: SandboxScript): AttemptFailure | null {
   if (script.status !== null) return failureOf('status', script.status, 'status by script')
   if (script.error !== null) return failureOf('error_event', 502, 'error by script')

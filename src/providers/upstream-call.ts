@@ -23,12 +23,12 @@ export interface AnswerReader {
     /** The body is over: null when the answer is complete. */
     end(): AttemptFailure | null
   } | null
-  /** Of a whole body; without it 32 MiB. */
-  readonly bodyBytesMax?: number
   /** Reads a whole body of a good status: of a plain answer, or of JSON that came in a stream's place. */
-  whole(body: Buffer): AttemptFailure | null
+  whole(body: Buffer, headers: UpstreamHeaders): AttemptFailure | null
   /** Reads the body of an error status. */
   error(status: number, body: Buffer, headers: UpstreamHeaders): AttemptFailure
+  /** The largest body of a whole answer, where it is not 32 MiB. */
+  readonly bytesMax?: number
 }
 
 /** One exchange of any HTTP protocol: status, encoding, size limits, progress, and exactly one end. */
@@ -109,8 +109,8 @@ export class UpstreamCall implements RunningCall {
   #collect(bytes: Buffer): boolean {
     this.#collectedBytes += bytes.length
     this.#exchange.progressed()
-    const most = this.#reader.bodyBytesMax ?? BODY_BYTES_MAX
-    if (this.#collectedBytes > most) this.#giveUp(failure('too_large', null, `the answer is larger than ${most} bytes`))
+    const bytesMax = this.#reader.bytesMax ?? BODY_BYTES_MAX
+    if (this.#collectedBytes > bytesMax) this.#giveUp(failure('too_large', null, `the answer is larger than ${bytesMax / 1_048_576} MiB`))
     else this.#collected.push(bytes)
     return true
   }
@@ -131,7 +131,7 @@ export class UpstreamCall implements RunningCall {
     if (this.#streaming && this.#reader.stream !== null) return this.#reader.stream.end()
     const [first] = this.#collected
     const body = this.#collected.length === 1 && first !== undefined ? first : Buffer.concat(this.#collected)
-    return this.#ok ? this.#reader.whole(body) : this.#reader.error(this.#status, body, this.#headers)
+    return this.#ok ? this.#reader.whole(body, this.#headers) : this.#reader.error(this.#status, body, this.#headers)
   }
 
   /** The answer is of no use any more: the socket goes too. */

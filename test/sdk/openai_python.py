@@ -1,5 +1,7 @@
 """Contract checks of the official Python client against a running server: BASE_URL and API_KEY in the environment."""
+import base64
 import os
+import urllib.request
 
 import openai
 
@@ -14,7 +16,7 @@ def check(name, holds):
     passed += 1
 
 
-check("models.list", [model.id for model in client.models.list()] == ["sandbox/chat"])
+check("models.list", "sandbox/chat" in [model.id for model in client.models.list()])
 check("models.retrieve", client.models.retrieve("sandbox/chat").owned_by == "sandbox")
 
 answer = client.chat.completions.create(model="sandbox/chat", messages=HELLO)
@@ -69,5 +71,12 @@ try:
     check("mid-stream error is raised", False)
 except openai.APIError:
     check("mid-stream error is raised", True)
+
+drawn = client.images.generate(model="sandbox/image", prompt="a cat", n=2, size="1536x1024")
+with urllib.request.urlopen(drawn.data[1].url) as picture:
+    check("images by url", picture.status == 200 and picture.headers["content-type"] == "image/png" and picture.read(4) == b"\x89PNG")
+written = client.images.generate(model="sandbox/image", prompt="a cat", size="1536x1024", response_format="b64_json")
+check("images in the answer", base64.b64decode(written.data[0].b64_json)[16:24] == bytes([0, 0, 6, 0, 0, 0, 4, 0]))
+check("images cost", drawn.usage.output_tokens == 0 and drawn.usage.model_dump()["cost"] == 1)
 
 print(passed)

@@ -40,7 +40,7 @@ async function predict({ transport, files, now }: GeminiImagesPorts, call: Image
   const { provider, upstreamModel } = endpoint
   const body = { instances: [{ prompt: request.prompt }], parameters: parametersOf(request, count, GEMINI_API.test(`${provider.baseUrl}/`)) }
   const exchange = { provider, path: `/${resourceOf(upstreamModel)}:predict`, body: Buffer.from(JSON.stringify(body)), headers: geminiCredentials(apiKey), streaming: false }
-  const answer = objectOf(await exchangeJson({ ...context, transport, request: exchange, bodyBytesMax: IMAGE_BYTES_MAX, error: (status, said, headers) => errorOf(status, said, headers, now()) }))
+  const answer = objectOf(await exchangeJson({ ...context, transport, request: exchange, bytesMax: IMAGE_BYTES_MAX, error: (status, said, headers) => errorOf(status, said, headers, now()) }))
   if (answer === null) throw new CallFailedError(failure('garbage', null, 'the answer is no object'))
   const images = await readImages(listOf(answer['predictions']).map(spelledOf), call, files, context)
   const reason = filterReason(answer)
