@@ -187,7 +187,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     ...generationRoutes({ store }),
     ...streamRoutes({ attach: (call, id, after) => attachStream(paid, call, id, after), find: (accountId, id) => relay.streams.find(accountId, id) }),
     ...startPageRoutes({ sessions, publicUrl: config.publicUrl }),
-    ...adminRoutes({ store, catalog, access, sessions, health, ids, clock, periods, keyWrap, allowPrivateUpstreams: config.allowPrivateUpstreams, publicUrl: config.publicUrl, audit: core.audit }, new Set(adapters.keys())),
+    ...adminRoutes({ store, catalog, access, sessions, health, videos: videos.desk, ids, clock, periods, keyWrap, allowPrivateUpstreams: config.allowPrivateUpstreams, publicUrl: config.publicUrl, audit: core.audit }, new Set(adapters.keys())),
   ]
   routes.push(...healthRoutes({ version: options.version, routes, catalog, ready: () => !closing.now }))
   const closing = { now: false }

@@ -119,6 +119,12 @@ export interface JobStore {
   reseal(seal: (id: string, request: Buffer) => Buffer): Promise<number>
 }
 
+/** What the request of a job is sealed for. */
+export function jobPurpose(id: string): string {
+  return `job:${id}`
+}
+
+const RESEAL_PAGE = 100n
 const LIVE = `status IN ('pending','in_progress')`
 const STATE = 'status, phase, progress, due_at, completed_at, expires_at, details'
 const COLUMNS = `id, account_id, key_id, request_id, model, request, price_version, hold, created_at, deadline, version, lease_owner, lease_until, ${STATE}`
@@ -206,12 +212,19 @@ export class SqlJobs implements JobStore {
     return (await this.#database.all(`SELECT ${COLUMNS} FROM job WHERE ${LIVE} AND phase = 'parked' ORDER BY created_at`)).map(readJob)
   }
 
-  reseal(seal: (id: string, request: Buffer) => Buffer): Promise<number> {
-    return this.#database.transaction(async (sql) => {
-      const rows = await sql.all('SELECT id, request FROM job')
-      for (const row of rows) await sql.run('UPDATE job SET request = ? WHERE id = ?', [seal(text(row, 'id'), bytes(row, 'request')), text(row, 'id')])
-      return rows.length
-    }, { purpose: 'migration' })
+  async reseal(seal: (id: string, request: Buffer) => Buffer): Promise<number> {
+    let after = ''
+    let count = 0
+    for (;;) {
+      const ids = await this.#database.transaction(async (sql) => {
+        const rows = await sql.all('SELECT id, request FROM job WHERE id > ? ORDER BY id LIMIT ?', [after, RESEAL_PAGE])
+        for (const row of rows) await sql.run('UPDATE job SET request = ? WHERE id = ?', [seal(text(row, 'id'), bytes(row, 'request')), text(row, 'id')])
+        return rows.map((row) => text(row, 'id'))
+      })
+      count += ids.length
+      after = ids.at(-1) ?? after
+      if (ids.length < Number(RESEAL_PAGE)) return count
+    }
   }
 }
 

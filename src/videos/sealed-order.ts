@@ -1,4 +1,5 @@
 import type { VideoOrder } from '../kinds/video-request.ts'
+import { jobPurpose } from '../store/job-store.ts'
 
 /** Wraps what must not lie readable in the store; bound to what it is for. */
 export interface Seal {
@@ -6,19 +7,15 @@ export interface Seal {
   open(sealed: Buffer, purpose: string): Buffer
 }
 
-export function purposeOf(jobId: string): string {
-  return `job:${jobId}`
-}
-
 export function sealOrder(seal: Seal, jobId: string, order: VideoOrder): Buffer {
-  return seal.seal(Buffer.from(JSON.stringify(order)), purposeOf(jobId))
+  return seal.seal(Buffer.from(JSON.stringify(order)), jobPurpose(jobId))
 }
 
 /** null where the key that sealed it is no longer there. */
 export function openOrder(seal: Seal, jobId: string, sealed: Buffer): VideoOrder | null {
   try {
     // Sealed by `sealOrder`: nobody else can have written it.
-    return JSON.parse(seal.open(sealed, purposeOf(jobId)).toString('utf8')) as VideoOrder
+    return JSON.parse(seal.open(sealed, jobPurpose(jobId)).toString('utf8')) as VideoOrder
   } catch {
     return null
   }

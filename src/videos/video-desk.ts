@@ -15,14 +15,14 @@ import { endFree } from './job-end.ts'
 import { fileIdOf } from './job-poll.ts'
 import type { JobPorts } from './job-ports.ts'
 import { openOrder, sealOrder } from './sealed-order.ts'
-import { isLive, JOB_TTL_MS } from './video-job.ts'
+import { accepted, isLive, JOB_TTL_MS } from './video-job.ts'
 import { videoRecord, type VideoView } from './video-record.ts'
 
 const REMOVE_TRIES_MAX = 5
 
 export interface DeskPorts extends Pick<JobPorts, 'jobs' | 'files' | 'ledger' | 'adapters' | 'clock' | 'seal'> {
   readonly relay: Pick<Relay, 'admitJob'>
-  /** A job was created. */
+  /** A job was created, or may go on. */
   readonly created: () => void
 }
 
@@ -109,6 +109,19 @@ export class VideoDesk {
       if (isLive(row) ? await endFree(this.#ports, row, 'cancelled', { error: 'The job was cancelled', errorType: null }) : await this.#removeFiles(row)) return
     }
     throw new ApiError('service_unavailable', 'Service is overloaded or its store is not available. Retry after 1 seconds', { retryAfterSeconds: 1 })
+  }
+
+  /** What the operator found out about a job whose submission may have arrived: the provider's id of it, or null where it never did. */
+  async resolve(id: string, upstreamId: string | null): Promise<'resolved' | 'unknown' | 'not_parked'> {
+    const { jobs, clock, created } = this.#ports
+    const row = await jobs.find(id)
+    if (row === null) return 'unknown'
+    if (row.status !== 'pending' || row.phase !== 'parked') return 'not_parked'
+    if (upstreamId === null) return (await endFree(this.#ports, row, 'failed', { error: 'Provider did not answer in time', errorType: 'provider_timeout' })) ? 'resolved' : 'not_parked'
+    const state = accepted(row, { reference: upstreamId, upstreamId }, clock.now())
+    if ((await jobs.move({ id, version: row.version, state, keepsLease: false })) === null) return 'not_parked'
+    created()
+    return 'resolved'
   }
 
   async #removeFiles(row: JobRow): Promise<boolean> {
