@@ -94,7 +94,7 @@ test('a parked job is not looked at before its deadline, and then expires', () =
 
 test('an answer that comes after another node has parked the job is still its answer', () =>
   inWorld(async (world) => {
-    const { bench, provider } = world
+    const { provider } = world
     const held = gate()
     const submit = provider.submit.bind(provider)
     provider.submit = async () => {
