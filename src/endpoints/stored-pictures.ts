@@ -10,6 +10,9 @@ import type { FileStore, StoredFile } from '../store/file-store.ts'
 const PATH = '/v1/images/content'
 /** wire.md D-2.3a. */
 const KEPT_MS = 24 * 3_600_000
+/** A client that takes nothing for so long is gone. */
+const STALL_MS = 60_000
+const RETRY_SECONDS = 2
 /** 62^22 is more than 2^128. */
 const TOKEN_LETTERS = 22
 
@@ -27,12 +30,17 @@ export class StoredPictures {
     this.#ports = ports
   }
 
-  /** Durable when it resolves to the path, id and token of the picture. */
+  /** Durable when it resolves to the path, id and token of the picture; throws an ApiError where it cannot be kept. */
   async keep(accountId: string, { bytes, mediaType }: Picture): Promise<string> {
     const { files, clock, ids } = this.#ports
     const id = timedId('img', clock.now(), ids)
     const token = ids.letters(TOKEN_LETTERS)
-    await files.put({ id, accountId, mediaType, tokenDigest: digestOf(token), expiresAtMs: clock.now() + KEPT_MS }, oneChunk(bytes))
+    try {
+      await files.put({ id, accountId, mediaType, tokenDigest: digestOf(token), expiresAtMs: clock.now() + KEPT_MS }, oneChunk(bytes))
+    } catch (cause) {
+      // A full disk, or a database that is away: the provider is not to blame, and the client pays nothing.
+      throw new ApiError('service_unavailable', `Service is overloaded or its store is not available. Retry after ${RETRY_SECONDS} seconds`, { retryAfterSeconds: RETRY_SECONDS, cause })
+    }
     return `${PATH}?id=${id}&token=${token}`
   }
 
@@ -64,7 +72,7 @@ export class StoredPictures {
     try {
       for await (const chunk of this.#ports.files.read(file.id, { start: 0, end: file.bytes - 1 })) {
         if (response.destroyed) return
-        if (!response.write(chunk)) await drained(response)
+        if (!response.write(chunk)) await drained(response, this.#ports.clock)
       }
       response.end()
     } catch {
@@ -93,10 +101,12 @@ async function* oneChunk(bytes: Buffer): AsyncIterable<Buffer> {
   yield bytes
 }
 
-/** Resolves also when the client has left. */
-function drained(response: Call<Principal>['response']): Promise<void> {
+/** Resolves also when the client has left, or stands still for too long and is cut off. */
+function drained(response: Call<Principal>['response'], clock: Clock): Promise<void> {
   return new Promise((resolve) => {
+    const stop = clock.after(STALL_MS, () => response.destroy())
     const done = (): void => {
+      stop()
       response.off('drain', done).off('close', done)
       resolve()
     }

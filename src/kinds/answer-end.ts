@@ -20,6 +20,14 @@ export class AnswerEnd {
     return this.#hasContent
   }
 
+  get usage(): UsageReport | null {
+    return this.#usage
+  }
+
+  get upstreamId(): string | null {
+    return this.#upstreamId
+  }
+
   add(event: AnswerEvent): void {
     switch (event.type) {
       case 'usage':
@@ -45,6 +53,7 @@ export class AnswerEnd {
       case 'reasoning':
       case 'refusal':
       case 'extra':
+      case 'item':
     }
     const choice = this.#choice(event.choice)
     if (isContent(event)) this.#hasContent = choice.said = true

@@ -138,7 +138,8 @@ export class LedgerBatch {
     this.#spend(hold, chargedMicro, coveredMicro)
     this.#post(account, { kind: 'charge', debit: `account:${account.id}`, credit: 'revenue', amountMicro: chargedMicro, reference: hold.id, atMs: request.atMs })
     if (shortfallMicro > 0n) this.#post(account, { kind: 'shortfall', debit: 'shortfall', credit: 'revenue', amountMicro: shortfallMicro, reference: hold.id, atMs: request.atMs })
-    this.#addLog(account, hold, request.record, { costMicro: chargedMicro, providerCostMicro: request.providerCostMicro, shortfallMicro, insuredMicro: 0n }, request.atMs)
+    this.#insure(account, hold, request)
+    this.#addLog(account, hold, request.record, { costMicro: chargedMicro, providerCostMicro: request.providerCostMicro, shortfallMicro, insuredMicro: request.insuredMicro }, request.atMs)
     return { status: late ? 'settled_late' : 'settled', chargedMicro, shortfallMicro }
   }
 
@@ -157,11 +158,16 @@ export class LedgerBatch {
       hold.chargedMicro = 0n
       this.#endedHolds.add(hold)
     }
-    if (request.insuredMicro > 0n) this.#post(account, { kind: 'insured', debit: 'insured', credit: 'world', amountMicro: request.insuredMicro, reference: hold.id, atMs: request.atMs })
+    this.#insure(account, hold, request)
     if (request.record !== null) {
       this.#addLog(account, hold, request.record, { costMicro: 0n, providerCostMicro: 0n, shortfallMicro: 0n, insuredMicro: request.insuredMicro }, request.atMs)
     }
     return { status: 'voided' }
+  }
+
+  /** A memo of what the operator paid for what nobody is charged for. */
+  #insure(account: AccountRow, hold: HoldRow, { insuredMicro, atMs }: Pick<SettleRequest, 'insuredMicro' | 'atMs'>): void {
+    if (insuredMicro > 0n) this.#post(account, { kind: 'insured', debit: 'insured', credit: 'world', amountMicro: insuredMicro, reference: hold.id, atMs })
   }
 
   #expire(request: ExpireRequest): ExpireOutcome {

@@ -57,6 +57,8 @@ export interface SettleRequest {
   readonly costMicro: Micro
   /** What the provider charges us for it. */
   readonly providerCostMicro: Micro
+  /** What failed attempts before it may cost us, booked to `insured`. */
+  readonly insuredMicro: Micro
   readonly record: GenerationRecord
   /** The last move of the job that the hold belongs to, in the same commit. */
   readonly job?: JobMove

@@ -34,7 +34,10 @@ function ask(request: CompletionsRequest, start: AttemptStart, sink: AnswerSink)
   const { adapter, candidate, apiKey, generationId } = start
   const { endpoint, sendMaxTokens } = candidate
   const { chat, completions } = adapter
-  if (endpoint.nativeCompletions && completions !== undefined) return completions({ endpoint, apiKey, request, sendMaxTokens }, sink)
+  if (endpoint.nativeCompletions && completions !== undefined) {
+    const lists = completions.takesList ? [request.prompts] : request.prompts.map((prompt) => [prompt])
+    return fanOut(lists.map((prompts) => (answers) => completions.ask({ endpoint, apiKey, request, prompts, sendMaxTokens }, answers)), request.chat.n, sink)
+  }
   if (chat === undefined) throw new Error(`Adapter '${adapter.name}' has neither completions nor chat: the plan lets only those through that have.`)
   const asks = request.prompts.map((prompt) => (answers: AnswerSink) => chat({ endpoint, apiKey, request: chatOfPrompt(request, prompt), sendMaxTokens, generationId, splice: null }, answers))
   return fanOut(asks, request.chat.n, sink)

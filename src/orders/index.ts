@@ -4,11 +4,13 @@ import { chatFormat } from '../kinds/chat-writer.ts'
 import { parseCompletions } from '../kinds/completions-parse.ts'
 import type { Picture } from '../kinds/image-bytes.ts'
 import { parseImages } from '../kinds/image-parse.ts'
+import { parseResponses } from '../kinds/responses/responses-parse.ts'
 import type { AdapterTable } from '../providers/adapter.ts'
 import type { Order } from '../relay/order.ts'
 import { chatOrder } from './chat-order.ts'
 import { completionsOrder } from './completions-order.ts'
 import { drawsInChat, imageKind, type KeepPictures } from './image-kind.ts'
+import { responsesOrder } from './responses-order.ts'
 import { unitOrder } from './unit-order.ts'
 
 /** What an order is read from. */
@@ -56,6 +58,16 @@ export function paidKinds(adapters: AdapterTable, { pictures }: KindPorts): read
       read: ({ json, sessionId }) => {
         const request = withSession(parseChat(json), sessionId)
         return chatOrder(request, { type: 'chat', endpointName: 'chat/completions', format: chatFormat(request.includeUsage) }, adapters)
+      },
+    },
+    {
+      paths: ['/v1/responses'],
+      endpointName: 'responses',
+      modelType: 'chat',
+      body: 'json',
+      read: ({ json, sessionId }) => {
+        const request = parseResponses(json)
+        return responsesOrder({ ...request, chat: withSession(request.chat, sessionId) }, adapters)
       },
     },
     {

@@ -5,6 +5,7 @@ import type { ChatRequest } from '../kinds/chat-request.ts'
 import type { CompletionsRequest } from '../kinds/completions-request.ts'
 import type { ImageResult } from '../kinds/image-answer.ts'
 import type { ImageRequest } from '../kinds/image-request.ts'
+import type { ResponsesRequest } from '../kinds/responses/responses-request.ts'
 import type { VideoUpstream } from './videos.ts'
 
 /** The shapes of an answer belong to the kind, which renders them; adapters and the relay take them from here. */
@@ -20,7 +21,7 @@ export interface AttemptFailure {
   /** What the upstream refused, beyond its status. */
   readonly refusal: 'context_length' | 'moderation' | 'credentials' | null
   readonly retryAfterSeconds: number | null
-  /** For the log alone. */
+  /** For tests and debuggers; it may hold what the provider said, and so is never logged. */
   readonly detail: string
 }
 
@@ -52,7 +53,18 @@ export interface CompletionsCall {
   readonly endpoint: Endpoint
   readonly apiKey: string | null
   readonly request: CompletionsRequest
+  /** Those of the request, or one of them. */
+  readonly prompts: readonly string[]
   readonly sendMaxTokens: number | null
+}
+
+/** A Responses request for a provider that speaks that protocol. */
+export interface ResponsesCall {
+  readonly endpoint: Endpoint
+  readonly apiKey: string | null
+  readonly request: ResponsesRequest
+  readonly sendMaxTokens: number | null
+  readonly generationId: string
 }
 
 /** One call of a kind that answers at once: embeddings, rerank, images, transcriptions. */
@@ -96,7 +108,13 @@ export interface Adapter {
   readonly unitParameters?: Readonly<Partial<Record<ModelType, readonly string[]>>>
   readonly chat?: (call: ChatCall, sink: AnswerSink) => RunningCall
   /** Legacy completions, where an endpoint says `native_completions`. */
-  readonly completions?: (call: CompletionsCall, sink: AnswerSink) => RunningCall
+  readonly completions?: {
+    /** Takes all prompts of a request in one call, else one in each. */
+    readonly takesList: boolean
+    ask(call: CompletionsCall, sink: AnswerSink): RunningCall
+  }
+  /** Responses, where an endpoint says `native_responses`. */
+  readonly responses?: (call: ResponsesCall, sink: AnswerSink) => RunningCall
   readonly images?: (call: ImageCall, sink: ResultSink<ImageResult>) => RunningCall
   /** The same of models that answer chats with pictures. */
   readonly chatImages?: (call: ImageCall, sink: ResultSink<ImageResult>) => RunningCall

@@ -1,3 +1,4 @@
+import type { Endpoint } from '../catalog/catalog.ts'
 import type { AnswerEvent } from '../kinds/answer-event.ts'
 import type { Adapter, AnswerSink, AttemptFailure, ChatCall, RunningCall } from './adapter.ts'
 import { parseJson } from './raw-json.ts'
@@ -43,8 +44,11 @@ export interface NativeProtocol {
   /** Throws an `UnsendableError` for what this provider cannot be asked. */
   request(call: ChatCall): NativeRequest
   reader(call: ChatCall): NativeReader
-  decoder(events: { readonly message: (data: Buffer) => void; readonly error: (data: Buffer) => void }): MessageDecoder
+  readonly decoder: (events: { readonly message: (data: Buffer) => void; readonly error: (data: Buffer) => void }) => MessageDecoder
 }
+
+/** An adapter that has chat for sure. */
+export type NativeAdapter = Adapter & Required<Pick<Adapter, 'chat'>>
 
 /** The request holds what the provider's protocol has no words for. Another provider may take it; else it is refused with a 400, and costs nothing. */
 export class UnsendableError extends Error {
@@ -52,24 +56,37 @@ export class UnsendableError extends Error {
 }
 
 /** An adapter that translates: every message is parsed into events. */
-export function createNative(protocol: NativeProtocol, transport: Transport): Adapter {
+export function createNative(protocol: NativeProtocol, transport: Transport): NativeAdapter {
   return {
     name: protocol.name,
     supportedParameters: protocol.supportedParameters,
-    chat: (call, sink) => {
-      let sent: NativeRequest
-      try {
-        sent = protocol.request(call)
-      } catch (thrown) {
-        if (thrown instanceof UnsendableError) return refused(thrown, sink)
-        throw thrown
-      }
-      const { path, headers } = sent
-      const body = Buffer.from(JSON.stringify(sent.body))
-      const request = { provider: call.endpoint.provider, path, body, headers: typeof headers === 'function' ? headers(body) : headers, streaming: call.request.stream }
-      return new UpstreamCall(transport, request, answerReader(protocol, call, sink), sink)
-    },
+    chat: (call, sink) =>
+      callNative(transport, { endpoint: call.endpoint, streaming: call.request.stream, request: () => protocol.request(call), reader: () => protocol.reader(call), decoder: protocol.decoder }, sink),
   }
+}
+
+/** One call of a protocol that is not OpenAI's chat, whatever its kind. */
+export interface NativeCall {
+  readonly endpoint: Endpoint
+  readonly streaming: boolean
+  /** Throws an `UnsendableError` for what this provider cannot be asked. */
+  request(): NativeRequest
+  reader(): NativeReader
+  readonly decoder: NativeProtocol['decoder']
+}
+
+export function callNative(transport: Transport, call: NativeCall, sink: AnswerSink): RunningCall {
+  let sent: NativeRequest
+  try {
+    sent = call.request()
+  } catch (thrown) {
+    if (thrown instanceof UnsendableError) return refused(thrown, sink)
+    throw thrown
+  }
+  const { path, headers } = sent
+  const body = Buffer.from(JSON.stringify(sent.body))
+  const request = { provider: call.endpoint.provider, path, body, headers: typeof headers === 'function' ? headers(body) : headers, streaming: call.streaming }
+  return new UpstreamCall(transport, request, answerReader(call, sink), sink)
 }
 
 function refused({ message }: UnsendableError, sink: AnswerSink): RunningCall {
@@ -85,16 +102,16 @@ function refused({ message }: UnsendableError, sink: AnswerSink): RunningCall {
   }
 }
 
-function answerReader(protocol: NativeProtocol, call: ChatCall, sink: AnswerSink): AnswerReader {
-  const reader = protocol.reader(call)
+function answerReader(call: NativeCall, sink: AnswerSink): AnswerReader {
+  const reader = call.reader()
   return {
-    stream: call.request.stream ? new NativeStream(protocol, reader, sink) : null,
+    stream: call.streaming ? new NativeStream(call.decoder, reader, sink) : null,
     whole: (bytes) => {
       const body = parseJson(bytes)
       if (body === undefined) return failure('garbage', null, `not JSON: ${bytes.subarray(0, 200).toString('utf8')}`)
       const read = reader.whole(body)
       if (isFailure(read)) return read
-      if (call.request.stream) return failure('garbage', null, `a JSON answer to a stream of ${call.endpoint.id}`)
+      if (call.streaming) return failure('garbage', null, `a JSON answer to a stream of ${call.endpoint.id}`)
       if (read.length > 0) sink.push(read)
       return null
     },
@@ -111,10 +128,10 @@ class NativeStream {
   #failure: AttemptFailure | null = null
   #progressed = false
 
-  constructor(protocol: NativeProtocol, reader: NativeReader, sink: AnswerSink) {
+  constructor(decoder: NativeProtocol['decoder'], reader: NativeReader, sink: AnswerSink) {
     this.#reader = reader
     this.#sink = sink
-    this.#decoder = protocol.decoder({
+    this.#decoder = decoder({
       message: (data) => this.#message(data),
       error: (data) => {
         if (!reader.done) this.#failure ??= eventFailure(parseJson(data) ?? data.toString('utf8'))
@@ -124,7 +141,7 @@ class NativeStream {
 
   push(bytes: Buffer): StreamProgress {
     this.#progressed = false
-    if (!this.#decoder.push(bytes)) this.#failure ??= failure('too_large', null, 'the stream is not of its framing, or a message of it is longer than 1 MiB')
+    if (!this.#decoder.push(bytes)) this.#failure ??= failure('too_large', null, 'the stream is not of its framing, or a message of it is longer than any honest one')
     // What came before an error in the same read is still the client's.
     const flowing = this.#flush()
     return { failure: this.#failure, flowing, progressed: this.#progressed, done: this.#reader.done }

@@ -49,7 +49,7 @@ async function exchangeOf(call: ImageCall, traits: ImageTraits, count: number, f
   const edits = request.sources.length > 0
   const fields = fieldsOf(call, traits, count)
   const path = (edits ? EDITS_PATH : GENERATIONS_PATH) + provider.dialect.query
-  const headers = openaiCredentials(call)
+  const headers = openaiCredentials(provider, call.apiKey)
   if (edits && !traits.inWords) {
     const form = await formOf(call, fields, files, context)
     return { provider, path, body: form.body, headers: { ...headers, 'content-type': form.contentType }, streaming: false }

@@ -1,10 +1,12 @@
 import type { Adapter, AnswerSink, ChatCall } from './adapter.ts'
 import type { FileFetch } from './file-fetch.ts'
 import { openaiAnswer } from './openai-answer.ts'
+import { openaiCompletions } from './openai-completions.ts'
 import { openaiCredentials } from './openai-credentials.ts'
 import { openaiImages, OPENAI_IMAGE_PARAMETERS } from './openai-images.ts'
 import { OPENAI_PARAMETERS } from './openai-parameters.ts'
 import { openaiBody } from './openai-request.ts'
+import { openaiResponses } from './openai-responses/openai-responses.ts'
 import { OpenaiStream } from './openai-stream.ts'
 import { objectOf, parseJson } from './raw-json.ts'
 import { failure, type Transport } from './transport.ts'
@@ -23,11 +25,13 @@ export function createOpenai(transport: Transport, now: () => number, files: Fil
         provider: call.endpoint.provider,
         path: CHAT_PATH + call.endpoint.provider.dialect.query,
         body: Buffer.from(JSON.stringify(openaiBody(call))),
-        headers: openaiCredentials(call),
+        headers: openaiCredentials(call.endpoint.provider, call.apiKey),
         streaming: call.request.stream,
       }
       return new UpstreamCall(transport, request, openaiReader(call, sink, now), sink)
     },
+    completions: openaiCompletions(transport, now),
+    responses: openaiResponses(transport, now),
     unitParameters: { image: OPENAI_IMAGE_PARAMETERS },
     images: openaiImages({ transport, files, now }),
   }

@@ -3,14 +3,14 @@ import type { Clock } from '../lib/clock.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { GenerationRecord, GenerationStatus } from '../ledger/generation-record.ts'
 import type { ChargedUsage } from '../kinds/answer-format.ts'
-import type { ChunkIdentity } from '../kinds/chat-answer.ts'
+import type { ChunkIdentity, UsageReport } from '../kinds/chat-answer.ts'
 import { chargeMicro } from '../meters.ts'
 import type { Micro } from '../money.ts'
 import type { Candidate, Plan } from '../plan/plan.ts'
 import type { TokenCounter } from '../plan/token-count.ts'
 import { countedReport } from '../plan/usage-bounds.ts'
 import type { AdapterTable, AttemptFailure } from '../providers/adapter.ts'
-import { errorOfAttempts, midStreamError, type FailedAttempt } from './attempt-error.ts'
+import { errorOfAttempts, failuresText, midStreamError, type FailedAttempt } from './attempt-error.ts'
 import { AttemptQueue, type AttemptQueuePorts } from './attempt-queue.ts'
 import type { DrainSlots } from './drain-slots.ts'
 import type { EventBuffer } from './event-buffer.ts'
@@ -60,6 +60,8 @@ export interface GenerationResult {
   readonly record: GenerationRecord
   readonly chargedMicro: Micro
   readonly error: ApiError | null
+  /** How attempts before the last failed, or all of them; for the log. Empty where none did. */
+  readonly failedAttempts: string
   /** The complete answer of a request that is not answered as it arrives. */
   readonly body: AnswerBody | null
 }
@@ -256,8 +258,8 @@ export class Generation {
       void this.#brokeMidStream(attempt)
       return
     }
-    const reported = this.#attempt?.reported() ?? null
-    if (reported !== null) this.#insuredMicro += chargeMicro(reported.usage, endpoint.buy)
+    const billed = this.#billedFor(this.#attempt)
+    if (billed !== null) this.#insuredMicro += chargeMicro(billed.usage, endpoint.buy)
     const next = this.#clientGone ? null : this.#tries.next(attempt)
     if (next === null) {
       void this.#finishFree(errorOfAttempts(this.#tries.failed))
@@ -272,6 +274,12 @@ export class Generation {
       this.#stopWait = null
       this.#begin()
     })
+  }
+
+  /** What a failed attempt may cost us (reliability.md 5): by the provider's own word, else what it had taken and sent once it had answered. */
+  #billedFor(attempt: Attempt | null): UsageReport | null {
+    if (attempt === null) return null
+    return attempt.reported() ?? (this.#upstreamAnswered ? attempt.delivered() : null)
   }
 
   async #brokeMidStream(attempt: FailedAttempt): Promise<void> {
@@ -369,6 +377,7 @@ export class Generation {
         generationId: this.input.generationId,
         costMicro: chargeMicro(usage, endpoint.sell),
         providerCostMicro: chargeMicro(usage, endpoint.buy),
+        insuredMicro: this.#insuredMicro,
         record,
       })
       if (outcome.status === 'not_open') throw new Error(`Settle of ${this.input.generationId} met a hold that is ${outcome.state}.`)
@@ -428,9 +437,9 @@ export class Generation {
     this.#reader = null
   }
 
-  #finish(result: GenerationResult): void {
+  #finish(result: Omit<GenerationResult, 'failedAttempts'>): void {
     this.#state = 'done'
-    this.#resolve(result)
+    this.#resolve({ ...result, failedAttempts: failuresText(this.#tries.failed) })
   }
 
   #record(verdict: Verdict): GenerationRecord {

@@ -14,7 +14,7 @@ export async function complete(ports: EndPorts, row: JobRow, files: number): Pro
   const end = completed(row, files, nowMs)
   const { costMicro, buyMicro } = candidateOf(row)
   const record = recordOf(row, end, usageOf(ports, row), nowMs)
-  const outcome = await ports.ledger.settle({ generationId: row.id, costMicro: BigInt(costMicro), providerCostMicro: BigInt(buyMicro), record, job: lastMove(row, end) })
+  const outcome = await ports.ledger.settle({ generationId: row.id, costMicro: BigInt(costMicro), providerCostMicro: BigInt(buyMicro), insuredMicro: 0n, record, job: lastMove(row, end) })
   return outcome.status !== 'not_open'
 }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -84,4 +84,19 @@ models: [{ id: v/x, type: image, endpoints: [{ provider: one, model: gpt-image-1
   assert.equal(upstream.seen.length, 0)
   await tollgate.stop()
   await upstream.close()
+})
+
+test('a picture that cannot be stored is a 503 and costs nothing; in the answer itself it still comes', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-test-'))
+  writeFileSync(join(dataDir, 'files'), 'where the directory should be')
+  const tollgate = await startTollgate({ catalog: 'markup: 1\n', dataDir })
+  const { key } = await tollgate.createAccount()
+  const draw = (format: string): ReturnType<typeof tollgate.request> => tollgate.request('POST', '/v1/images', { key, body: { model: 'sandbox/image', prompt: 'x', response_format: format } })
+  const refused = await draw('url')
+  assert.deepEqual([refused.status, refused.body.error.metadata.error_type, refused.headers['retry-after']], [503, 'service_unavailable', '2'])
+  assert.equal((await tollgate.request('GET', '/v1/user/balance', { key })).body.available, 100)
+  assert.equal((await draw('b64_json')).status, 200)
+  assert.equal((await tollgate.admin('GET', '/admin/v1/audit')).body.violations, 0)
+  await tollgate.stop()
+  rmSync(dataDir, { recursive: true, force: true })
 })

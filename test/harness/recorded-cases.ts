@@ -19,6 +19,8 @@ export interface ProtocolUnderTest {
   readonly protocol: string
   readonly adapter: string
   readonly framing: 'sse' | 'other'
+  /** Whose cases, and through which endpoint; without it chat. */
+  readonly kind?: 'chat' | 'completions'
   /** More keys of the provider's catalogue row, in YAML flow form. */
   readonly providerFields?: string
   /** Cases that cannot pass, each with the reason; it is printed, and the case must still not hang or crash. */
@@ -44,7 +46,7 @@ function deviating(recorded: RecordedCase, { choice = {}, usage }: Deviation): R
 }
 
 /** Registers a test for every recorded chat case of a protocol: whole, in pieces and in other spellings, through a running server, with exact charges. */
-export async function testRecordedChatCases({ protocol, adapter, framing, providerFields = '', excused = {}, prefix = '', deviations = {} }: ProtocolUnderTest): Promise<void> {
+export async function testRecordedChatCases({ protocol, adapter, framing, kind = 'chat', providerFields = '', excused = {}, prefix = '', deviations = {} }: ProtocolUnderTest): Promise<void> {
   let replay: Replay
   let tollgate: Tollgate
   let key: string
@@ -63,7 +65,7 @@ models:
     type: chat
     context_length: 1000000
     input_modalities: [text, image, audio]
-    endpoints: [{ provider: recorded, model: upstream-model, price: { currency: RUB, prompt: 1, completion: 1000 } }]
+    endpoints: [{ provider: recorded, model: upstream-model, price: { currency: RUB, prompt: 1, completion: 1000 }, native_completions: ${kind === 'completions'} }]
 `,
     })
     key = (await tollgate.createAccount({ balance: 1_000_000 })).key
@@ -77,17 +79,13 @@ models:
   const ask = async (recorded: RecordedCase, opts: Readonly<Record<string, string | number>>): Promise<FoldedAnswer> => {
     await replay.slot('recorded', [{ case: recorded.name, opts }])
     const stream = recorded.meta.streaming
-    return chat(tollgate.url, key, {
-      model: 'test/recorded',
-      messages: [{ role: 'user', content: PROMPT }],
-      max_tokens: 20_000,
-      stream,
-      ...(stream ? { stream_options: { include_usage: true } } : {}),
-    })
+    const body = { model: 'test/recorded', max_tokens: 20_000, stream, ...(stream ? { stream_options: { include_usage: true } } : {}) }
+    if (kind === 'completions') return chat(tollgate.url, key, { ...body, prompt: PROMPT }, {}, '/v1/completions')
+    return chat(tollgate.url, key, { ...body, messages: [{ role: 'user', content: PROMPT }] })
   }
 
   const listing = await startReplayUpstream()
-  const recordedCases = listing.cases.filter(({ name, meta }) => meta.protocol === protocol && name.startsWith(prefix) && name.split('/')[1] === 'chat')
+  const recordedCases = listing.cases.filter(({ name, meta }) => meta.protocol === protocol && name.startsWith(prefix) && name.split('/')[1] === kind)
   await listing.close()
   const register = (recorded: RecordedCase, variants: readonly Readonly<Record<string, string | number>>[]): void => {
     const reason = excused[recorded.name]
@@ -102,11 +100,11 @@ models:
     })
   }
 
-  describe(`recorded plain chat answers of ${protocol}`, () => {
+  describe(`recorded plain ${kind} answers of ${protocol}`, () => {
     for (const recorded of recordedCases) if (!recorded.meta.streaming) register(recorded, PLAIN_VARIANTS)
   })
 
-  describe(`recorded chat streams of ${protocol}`, () => {
+  describe(`recorded ${kind} streams of ${protocol}`, () => {
     for (const recorded of recordedCases) if (recorded.meta.streaming) register(recorded, streamVariants)
   })
 
@@ -153,7 +151,7 @@ function check(recorded: RecordedCase, answer: FoldedAnswer, label: string): voi
     assert.equal(got.native, choice.finish_reason_native, `${label}: native finish`)
     if (choice.finish_reason !== null) assert.equal(got.finish, choice.finish_reason, `${label}: finish`)
     const callsOf = (calls: readonly { name: string; arguments: string }[]): unknown => calls.map(({ name, arguments: text }) => [name, sendsObjects(recorded) ? JSON.parse(text) : text])
-    assert.deepEqual(callsOf(got.toolCalls), callsOf(choice.tool_calls), `${label}: tool calls`)
+    assert.deepEqual(callsOf(got.toolCalls), callsOf(choice.tool_calls ?? []), `${label}: tool calls`)
   }
   if (expected.usage === undefined || expected.usage === null) return
   const { usage } = answer

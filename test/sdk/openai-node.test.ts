@@ -64,6 +64,19 @@ test('chat: a stream, usage on the finish chunk', async () => {
   assert.equal(usage?.completion_tokens, 7)
 })
 
+test('completions: plain with cost, several prompts, and a stream', async () => {
+  const answer = await client.completions.create({ model: 'sandbox/chat', prompt: ['Hello', 'Bye'] })
+  assert.deepEqual(answer.choices.map(({ text }) => text), ['Hello from the sandbox. You said: Hello', 'Hello from the sandbox. You said: Bye'])
+  assert.equal(answer.usage?.completion_tokens, 14)
+  assert.ok(JSON.parse(JSON.stringify(answer.usage)).cost > 0)
+  const chunks = await Array.fromAsync(await client.completions.create({ model: 'sandbox/chat', prompt: 'Hello', stream: true }))
+  assert.equal(chunks.map(({ choices }) => choices[0]?.text).join(''), 'Hello from the sandbox. You said: Hello')
+  assert.equal(chunks.at(-1)?.choices[0]?.finish_reason, 'stop')
+  await assert.rejects(async () => {
+    for await (const _chunk of await client.completions.create({ model: 'sandbox/chat', prompt: 'Hello\nsandbox: cut=2', stream: true })) continue
+  }, APIError)
+})
+
 test('chat: a stream with include_usage ends with a chunk of usage alone', async () => {
   const stream = await client.chat.completions.create({ model: 'sandbox/chat', messages: hello, stream: true, stream_options: { include_usage: true } })
   const chunks = await Array.fromAsync(stream)

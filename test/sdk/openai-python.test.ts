@@ -8,7 +8,7 @@ import { startTollgate } from '../harness/server.ts'
 
 const PYTHON = join(import.meta.dirname, '../../node_modules/.cache/python/bin/python')
 
-test('the official Python client: 19 checks', async (t) => {
+test('the official Python client', async (t) => {
   if (!existsSync(PYTHON)) {
     assert.notEqual(process.env['CI'], 'true', 'the Python client must be installed in CI')
     t.skip('SKIPPED: no Python client. .ci/run installs it into node_modules/.cache/python')
@@ -20,7 +20,7 @@ test('the official Python client: 19 checks', async (t) => {
     const poor = await tollgate.createAccount({ balance: 0 })
     const limited = await tollgate.createAccount({ key: { limit: 0 } })
     const { stdout } = await promisify(execFile)(PYTHON, [join(import.meta.dirname, 'openai_python.py')], { env: { BASE_URL: `${tollgate.url}/v1`, API_KEY: key, POOR_KEY: poor.key, LIMITED_KEY: limited.key } })
-    assert.equal(stdout.trim(), '19')
+    assert.match(stdout, /^all \d+ checks passed\n$/)
   } finally {
     await tollgate.stop()
   }

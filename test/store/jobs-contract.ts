@@ -68,7 +68,7 @@ export function jobsContract(open: () => Promise<Store>): void {
   jobs('a job that completes is charged in the same commit, once; another move from the same version changes nothing', async (bench, customer) => {
     const row = await create(bench, customer)
     const done = move(row, ENDED('completed'))
-    const settle = { generationId: row.id, costMicro: 300n, providerCostMicro: 200n, record: bench.record(customer, row.id), job: done }
+    const settle = { generationId: row.id, costMicro: 300n, providerCostMicro: 200n, insuredMicro: 0n, record: bench.record(customer, row.id), job: done }
     const outcomes = await Promise.all([bench.ledger.settle(settle), bench.ledger.settle(settle), bench.ledger.void({ generationId: row.id, insuredMicro: 0n, record: { ...bench.record(customer, row.id), status: 'error' }, job: move(row, ENDED('failed')) })])
     assert.deepEqual(outcomes.map(({ status }) => status), ['settled', 'replayed', 'not_open'])
     assert.equal((await bench.store.jobs.find(row.id))?.status, 'completed')
@@ -141,7 +141,7 @@ export function jobsContract(open: () => Promise<Store>): void {
     const ids: string[] = []
     for (const [owner, index] of [[customer, 0], [customer, 1], [customer, 2], [stranger, 3]] as const) {
       const row = await create(bench, owner, { holdMicro: 1n })
-      await bench.ledger.settle({ generationId: row.id, costMicro: 1n, providerCostMicro: 0n, record: bench.record(owner, row.id), job: move(row, { status: 'completed', completedAtMs: NOON_MS + index }) })
+      await bench.ledger.settle({ generationId: row.id, costMicro: 1n, providerCostMicro: 0n, insuredMicro: 0n, record: bench.record(owner, row.id), job: move(row, { status: 'completed', completedAtMs: NOON_MS + index }) })
       ids.push(row.id)
     }
     await create(bench, customer, { holdMicro: 1n })

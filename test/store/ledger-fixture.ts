@@ -95,7 +95,7 @@ export class Bench<C extends Clock = TestClock> {
   }
 
   settle(customer: Customer, generationId: string, costMicro: Micro): ReturnType<Ledger['settle']> {
-    return this.ledger.settle({ generationId, costMicro, providerCostMicro: costMicro / 2n, record: this.record(customer, generationId) })
+    return this.ledger.settle({ generationId, costMicro, providerCostMicro: costMicro / 2n, insuredMicro: 0n, record: this.record(customer, generationId) })
   }
 
   void(customer: Customer, generationId: string, insuredMicro = 0n): ReturnType<Ledger['void']> {

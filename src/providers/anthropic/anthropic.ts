@@ -2,6 +2,7 @@ import type { Adapter } from '../adapter.ts'
 import { createNative, type NativeProtocol } from '../native.ts'
 import { SseDecoder } from '../sse-decoder.ts'
 import type { Transport } from '../transport.ts'
+import { anthropicCompletions } from './completions.ts'
 import { ANTHROPIC_PARAMETERS } from './parameters.ts'
 import { AnthropicReader } from './reader.ts'
 import { anthropicRequest, askedFormat } from './request.ts'
@@ -9,7 +10,8 @@ import { hidesReasoning } from './thinking.ts'
 
 /** Anthropic's Messages protocol, which others speak as well. */
 export function createAnthropic(transport: Transport, now: () => number): Adapter {
-  return createNative(anthropicProtocol(now), transport)
+  const protocol = anthropicProtocol(now)
+  return { ...createNative(protocol, transport), completions: anthropicCompletions(transport, now, protocol.decoder) }
 }
 
 export function anthropicProtocol(now: () => number): NativeProtocol {

@@ -9,7 +9,7 @@ import { objectSchema, outputFormatOf, type OutputFormat } from './output-format
 import { thinkingOf } from './thinking.ts'
 
 const PATH = '/messages'
-const VERSION = '2023-06-01'
+export const ANTHROPIC_VERSION = '2023-06-01'
 /** For a model whose own maximum the catalogue does not know: every model of the protocol answers this much. */
 const MAX_TOKENS_DEFAULT = 4_096
 /** With thinking, top_p may not leave out more than this. */
@@ -19,7 +19,7 @@ const USER_ID_CHARS_MAX = 256
 const STRICT_TOOLS_MAX = 20
 
 export function anthropicRequest(call: ChatCall): NativeRequest {
-  const headers = { 'anthropic-version': VERSION, ...(call.apiKey === null ? {} : { 'x-api-key': call.apiKey }) }
+  const headers = { 'anthropic-version': ANTHROPIC_VERSION, ...(call.apiKey === null ? {} : { 'x-api-key': call.apiKey }) }
   return { path: PATH, body: bodyOf(call), headers }
 }
 

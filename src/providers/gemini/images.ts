@@ -9,7 +9,7 @@ import { UnsendableError } from '../native.ts'
 import { listOf, objectOf, textOf } from '../raw-json.ts'
 import { failure, type Transport, type UpstreamHeaders } from '../transport.ts'
 import { geminiError } from './error.ts'
-import { geminiCredentials, resourceOf } from './request.ts'
+import { geminiCredentials, geminiPath, geminiResource } from './request.ts'
 
 /** Pictures that Imagen makes in one call. */
 const COUNT_MAX = 4
@@ -39,7 +39,7 @@ async function predict({ transport, files, now }: GeminiImagesPorts, call: Image
   const { endpoint, request, apiKey } = call
   const { provider, upstreamModel } = endpoint
   const body = { instances: [{ prompt: request.prompt }], parameters: parametersOf(request, count, GEMINI_API.test(`${provider.baseUrl}/`)) }
-  const exchange = { provider, path: `/${resourceOf(upstreamModel)}:predict`, body: Buffer.from(JSON.stringify(body)), headers: geminiCredentials(apiKey), streaming: false }
+  const exchange = { provider, path: `${geminiPath(geminiResource(upstreamModel))}:predict`, body: Buffer.from(JSON.stringify(body)), headers: geminiCredentials(apiKey), streaming: false }
   const answer = objectOf(await exchangeJson({ ...context, transport, request: exchange, bytesMax: IMAGE_BYTES_MAX, error: (status, said, headers) => errorOf(status, said, headers, now()) }))
   if (answer === null) throw new CallFailedError(failure('garbage', null, 'the answer is no object'))
   const images = await readImages(listOf(answer['predictions']).map(spelledOf), call, files, context)

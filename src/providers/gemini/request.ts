@@ -13,12 +13,16 @@ export function geminiRequest(call: ChatCall): NativeRequest {
 }
 
 function pathOf({ endpoint: { upstreamModel }, request }: ChatCall): string {
-  return `/${resourceOf(upstreamModel)}:${request.stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`
+  return `${geminiPath(geminiResource(upstreamModel))}:${request.stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`
 }
 
 /** A bare name is one of the provider's models; others, such as `tunedModels/x`, name their collection themselves. */
-export function resourceOf(upstreamModel: string): string {
-  return (upstreamModel.includes('/') ? upstreamModel : `models/${upstreamModel}`).split('/').map(encodeURIComponent).join('/')
+export function geminiResource(upstreamModel: string): string {
+  return upstreamModel.includes('/') ? upstreamModel : `models/${upstreamModel}`
+}
+
+export function geminiPath(resource: string): string {
+  return `/${resource.split('/').map(encodeURIComponent).join('/')}`
 }
 
 export function geminiCredentials(apiKey: string | null): Readonly<Record<string, string>> {

@@ -8,7 +8,7 @@ import { jobFailure } from '../upstream-error.ts'
 import { submissionOutcome, unsendable, videoState } from '../video-outcome.ts'
 import { optional, type SubmissionOutcome, type VideoHandle, type VideoSource, type VideoState, type VideoUpstream } from '../videos.ts'
 import { geminiError } from './error.ts'
-import { geminiCredentials, resourceOf } from './request.ts'
+import { geminiCredentials, geminiPath, geminiResource } from './request.ts'
 
 const PARAMETERS = ['size', 'duration', 'resolution', 'aspect_ratio', 'frame_images', 'input_references', 'generate_audio', 'seed']
 const BODY_BYTES_MAX = 1_048_576
@@ -26,7 +26,7 @@ export function veo(http: JobHttp, now: () => number): VideoUpstream {
     supportedParameters: PARAMETERS,
     submit: ({ endpoint, apiKey, order, signal }) =>
       unsendable(() => bodyOf(endpoint, order), async (body) => {
-        const path = `/${resourceOf(endpoint.upstreamModel)}:predictLongRunning`
+        const path = `${geminiPath(geminiResource(endpoint.upstreamModel))}:predictLongRunning`
         const answer = await http.post({ provider: endpoint.provider, path, headers: geminiCredentials(apiKey), signal }, Buffer.from(JSON.stringify(body)), { bytesMax: BODY_BYTES_MAX })
         return submissionOutcome(answer, { read: accepted, error })
       }),
@@ -44,7 +44,7 @@ function ask(http: JobHttp, { provider, upstreamModel, apiKey, reference, signal
   const headers = geminiCredentials(apiKey)
   if (!reference.startsWith('projects/')) return http.get({ provider, path: `/${reference}`, headers, signal }, { bytesMax: BODY_BYTES_MAX })
   const body = Buffer.from(JSON.stringify({ operationName: reference }))
-  return http.post({ provider, path: `/${resourceOf(upstreamModel)}:fetchPredictOperation`, headers, signal }, body, { bytesMax: VIDEOS_BYTES_MAX })
+  return http.post({ provider, path: `${geminiPath(geminiResource(upstreamModel))}:fetchPredictOperation`, headers, signal }, body, { bytesMax: VIDEOS_BYTES_MAX })
 }
 
 function bodyOf(endpoint: Endpoint, order: VideoOrder): Readonly<Record<string, unknown>> {

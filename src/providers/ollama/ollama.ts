@@ -1,18 +1,25 @@
 import type { Adapter } from '../adapter.ts'
-import { createNative, type NativeProtocol } from '../native.ts'
+import { callNative, createNative, type NativeProtocol } from '../native.ts'
 import { NdjsonDecoder } from '../ndjson-decoder.ts'
 import { reasoningWish } from '../reasoning-wish.ts'
 import type { Transport } from '../transport.ts'
 import { OLLAMA_PARAMETERS } from './parameters.ts'
 import { OllamaReader } from './reader.ts'
-import { ollamaRequest } from './request.ts'
+import { generateRequest, ollamaRequest } from './request.ts'
 
-/**
- * Ollama's own chat. `/api/generate` is not asked, because it takes a prompt where a conversation is given and no tools;
- * its answers are read all the same.
- */
+/** Ollama's own chat, and its `/api/generate` for completions. */
 export function createOllama(transport: Transport, now: () => number): Adapter {
-  return createNative(ollamaProtocol(now), transport)
+  const protocol = ollamaProtocol(now)
+  return {
+    ...createNative(protocol, transport),
+    completions: {
+      takesList: false,
+      ask: (call, sink) => {
+        const reader = (): OllamaReader => new OllamaReader({ generationId: '', hidesReasoning: true }, now)
+        return callNative(transport, { endpoint: call.endpoint, streaming: call.request.chat.stream, request: () => generateRequest(call), reader, decoder: protocol.decoder }, sink)
+      },
+    },
+  }
 }
 
 export function ollamaProtocol(now: () => number): NativeProtocol {

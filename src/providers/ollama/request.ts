@@ -1,5 +1,5 @@
 import type { ChatRequest, ChatTool } from '../../kinds/chat-request.ts'
-import type { ChatCall } from '../adapter.ts'
+import type { ChatCall, CompletionsCall } from '../adapter.ts'
 import { UnsendableError, type NativeRequest } from '../native.ts'
 import { objectOf } from '../raw-json.ts'
 import { reasoningWish } from '../reasoning-wish.ts'
@@ -18,6 +18,21 @@ const EFFORT_LEVELS: ReadonlyMap<string, string> = new Map([['minimal', 'low'], 
 
 export function ollamaRequest(call: ChatCall): NativeRequest {
   return { path: '/api/chat', body: bodyOf(call), headers: call.apiKey === null ? {} : { authorization: `Bearer ${call.apiKey}` } }
+}
+
+/** One prompt, as it is. */
+export function generateRequest({ endpoint: { upstreamModel, supportedParameters }, apiKey, request: { chat, suffix }, prompts, sendMaxTokens }: CompletionsCall): NativeRequest {
+  if (chat.n > 1) throw new UnsendableError('n: this provider gives one answer to a request')
+  const takes: Takes = (name) => supportedParameters === null || supportedParameters.includes(name)
+  const options = { ...(sendMaxTokens === null ? {} : { num_predict: sendMaxTokens }), ...optionFields(chat.parameters, takes) }
+  const body = {
+    model: upstreamModel,
+    prompt: prompts[0] ?? '',
+    stream: chat.stream,
+    ...(suffix === null ? {} : { suffix }),
+    ...(Object.keys(options).length === 0 ? {} : { options }),
+  }
+  return { path: '/api/generate', body, headers: apiKey === null ? {} : { authorization: `Bearer ${apiKey}` } }
 }
 
 function bodyOf({ endpoint: { upstreamModel, supportedParameters }, request, sendMaxTokens }: ChatCall): Fields {

@@ -1,0 +1,85 @@
+import type { AnswerEvent } from '../../kinds/answer-event.ts'
+import type { Adapter, AttemptFailure, CompletionsCall } from '../adapter.ts'
+import { callNative, UnsendableError, type NativeProtocol, type NativeReader, type NativeRequest } from '../native.ts'
+import { objectOf, parseJson, textOf, type RawJson } from '../raw-json.ts'
+import { failure, type Transport, type UpstreamHeaders } from '../transport.ts'
+import { anthropicError, anthropicErrorEvent } from './error.ts'
+import { ANTHROPIC_VERSION } from './request.ts'
+
+const PATH = '/complete'
+const MAX_TOKENS_DEFAULT = 2_048
+const STOP = '\n\nHuman:'
+const NUMBERS = ['temperature', 'top_p', 'top_k']
+
+/** Anthropic's text completions, which its oldest models alone speak. They report no usage: it is counted. */
+export function anthropicCompletions(transport: Transport, now: () => number, decoder: NativeProtocol['decoder']): NonNullable<Adapter['completions']> {
+  return {
+    takesList: false,
+    ask: (call, sink) => callNative(transport, { endpoint: call.endpoint, streaming: call.request.chat.stream, request: () => requestOf(call), reader: () => new CompletionReader(now), decoder }, sink),
+  }
+}
+
+function requestOf({ endpoint, apiKey, request, prompts, sendMaxTokens }: CompletionsCall): NativeRequest {
+  const { chat } = request
+  if (chat.n > 1) throw new UnsendableError('n: this provider gives one answer to a request')
+  const { stop } = chat.parameters
+  const [prompt = ''] = prompts
+  const body: Record<string, unknown> = {
+    model: endpoint.upstreamModel,
+    // The protocol demands a conversation of this form.
+    prompt: `${STOP} ${prompt}\n\nAssistant:`,
+    max_tokens_to_sample: sendMaxTokens ?? endpoint.maxCompletionTokens ?? MAX_TOKENS_DEFAULT,
+    stop_sequences: [STOP, ...(Array.isArray(stop) ? stop : stop === undefined ? [] : [stop])],
+    stream: chat.stream,
+  }
+  for (const name of NUMBERS) if (chat.parameters[name] !== undefined) body[name] = chat.parameters[name]
+  return { path: PATH, body, headers: { 'anthropic-version': ANTHROPIC_VERSION, ...(apiKey === null ? {} : { 'x-api-key': apiKey }) } }
+}
+
+class CompletionReader implements NativeReader {
+  readonly #now: () => number
+  #named = false
+  #done = false
+
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  get done(): boolean {
+    return this.#done
+  }
+
+  message(data: Buffer): readonly AnswerEvent[] | AttemptFailure {
+    const event = objectOf(parseJson(data))
+    if (event === null) return failure('garbage', null, `not a JSON object: ${data.subarray(0, 200).toString('utf8')}`)
+    return event['type'] === 'ping' ? [] : this.#read(event)
+  }
+
+  ended(): AttemptFailure | null {
+    return this.#done ? null : failure(this.#named ? 'cut' : 'garbage', null, 'the stream ended without a stop_reason')
+  }
+
+  whole(body: unknown): readonly AnswerEvent[] | AttemptFailure {
+    const answer = objectOf(body)
+    if (answer === null) return failure('garbage', null, 'the answer is not a JSON object')
+    const read = this.#read(answer)
+    return 'reason' in read ? read : (this.ended() ?? read)
+  }
+
+  error(status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure {
+    return anthropicError(status, body, headers, this.#now())
+  }
+
+  #read(event: RawJson): readonly AnswerEvent[] | AttemptFailure {
+    if (event['type'] === 'error') return anthropicErrorEvent(event, this.#now())
+    const events: AnswerEvent[] = []
+    const upstreamId = textOf(event['id'])
+    if (!this.#named) events.push({ type: 'origin', upstreamId, systemFingerprint: null })
+    this.#named = true
+    events.push({ type: 'text', choice: 0, text: textOf(event['completion']) ?? '' })
+    const native = textOf(event['stop_reason']) || null
+    if (native === null) return events
+    this.#done = true
+    return [...events, { type: 'finish', choice: 0, native }]
+  }
+}

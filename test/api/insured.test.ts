@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { chat } from '../harness/chat-fold.ts'
+import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
+import { startTollgate, type Tollgate } from '../harness/server.ts'
+
+/** What a failed attempt may cost the operator is booked to `insured`, never to the customer (reliability.md 5). */
+
+let first: ScriptedUpstream
+let second: ScriptedUpstream
+let tollgate: Tollgate
+let key: string
+
+before(async () => {
+  first = await startScriptedUpstream()
+  second = await startScriptedUpstream()
+  tollgate = await startTollgate({
+    catalog: `
+markup: 2
+providers:
+  first: { name: First, adapter: openai, base_url: "${first.url}", api_key: k }
+  second: { name: Second, adapter: openai, base_url: "${second.url}", api_key: k }
+models:
+  - id: test/two
+    type: chat
+    context_length: 10000
+    endpoints:
+      - { provider: first, model: m, price: { currency: RUB, prompt: 100, completion: 1000 } }
+      - { provider: second, model: m, price: { currency: RUB, prompt: 100, completion: 1000 } }
+`,
+  })
+  key = (await tollgate.createAccount({ balance: 10 })).key
+  second.answer((response) => {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end('{"id":"c","choices":[{"index":0,"message":{"role":"assistant","content":"ok"},"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":2}}')
+  })
+})
+
+after(async () => {
+  await tollgate.stop()
+  await first.close()
+  await second.close()
+})
+
+async function insuredBy(fail: Parameters<ScriptedUpstream['answer']>[0]): Promise<number> {
+  const insured = async (): Promise<number> => (await tollgate.admin('GET', '/admin/v1/usage?group_by=model')).body.data[0]?.insured ?? 0
+  const before = await insured()
+  first.answer(fail)
+  const answer = await chat(tollgate.url, key, { model: 'test/two', messages: [{ role: 'user', content: 'one two three four' }], max_tokens: 20, provider: { order: ['first', 'second'] } })
+  assert.equal(answer.choices.get(0)?.text, 'ok')
+  // 10 × 100 + 2 × 1,000 µRUB, twice: the failed attempt is not the customer's.
+  assert.equal(answer.usage?.['cost'], 0.006)
+  return Math.round(((await insured()) - before) * 1e6)
+}
+
+test('an answer that broke off after its headers costs the operator its counted input', async () => {
+  const insured = await insuredBy((response) => {
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' })
+    response.write('{"id":', () => response.socket?.destroy())
+  })
+  assert.ok(insured >= 4 * 100 && insured <= 20 * 100, `${insured} µRUB`)
+})
+
+test('an empty answer costs what the provider says', async () => {
+  const insured = await insuredBy((response) => {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end('{"id":"c","choices":[],"usage":{"prompt_tokens":7,"completion_tokens":0}}')
+  })
+  assert.equal(insured, 700)
+})
+
+test('a refusal without a 200 costs nothing', async () => {
+  assert.equal(await insuredBy((response) => response.writeHead(500).end()), 0)
+})
+
+test('the log names who failed and how, and nothing of what was said', async () => {
+  await insuredBy((response) => response.writeHead(500, { 'content-type': 'application/json' }).end('{"error":{"message":"canary words of the provider"}}'))
+  const line = tollgate.logs().findLast((text) => text.includes('/v1/chat/completions'))
+  assert.ok(line !== undefined)
+  assert.equal(JSON.parse(line).failed_attempts, 'First: status 500')
+  assert.doesNotMatch(tollgate.logs().join('\n') + tollgate.errors(), /canary/)
+})
