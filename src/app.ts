@@ -17,9 +17,10 @@ import { responseRoutes } from './endpoints/responses.ts'
 import { StoredPictures } from './endpoints/stored-pictures.ts'
 import { startPageRoutes } from './endpoints/start-page.ts'
 import { streamRoutes } from './endpoints/streams.ts'
+import { videoRoutes } from './endpoints/videos.ts'
 import type { Route } from './http/edge.ts'
 import type { LogFields } from './http/request-log.ts'
-import { createEdge, type Edge } from './http/server.ts'
+import { createEdge, type Edge, type EdgeOptions } from './http/server.ts'
 import { SseStreams } from './http/sse.ts'
 import { Ledger } from './ledger/ledger.ts'
 import { periodEndMs } from './ledger/period.ts'
@@ -41,6 +42,7 @@ import { Relay } from './relay/relay.ts'
 import { FileSweep } from './store/file-sweep.ts'
 import { openStore } from './store/open.ts'
 import type { Store } from './store/store.ts'
+import { createVideos } from './videos/videos.ts'
 
 /** Where the application's words go; main gives pino. */
 export interface AppLog {
@@ -128,10 +130,14 @@ function audit(store: Store, catalog: CatalogService, clock: Clock, sinceMs: num
     sinceMs,
     nowMs: clock.now(),
     replay: async (row) => {
-      const prices = row.endpointId === null ? null : await catalog.priceOf(row.priceVersion, row.model, row.endpointId)
+      const prices = row.endpointId === null ? null : await catalog.priceOf(row.priceVersion, row.model, row.endpointId, row.variant ?? null)
       return prices === null ? null : chargeMicro(row.usage, prices)
     },
   })
+}
+
+function edgeOf({ config, log }: AppOptions, parts: Pick<EdgeOptions<Principal>, 'routes' | 'access' | 'clock' | 'ids' | 'maintenance'>): Edge {
+  return createEdge({ ...parts, log, trustedProxies: config.trustedProxies, describe: ({ accountId, keyId }) => ({ account_id: accountId, key_id: keyId }) })
 }
 
 /** Wires the whole service; it listens when `edge.listen` is called. */
@@ -142,21 +148,24 @@ export async function createApp(options: AppOptions): Promise<App> {
   const ids = randomIds()
   const { adapters, close: closeAdapters } = createAdapters({ clock })
   const timezone = (): string => catalog.current().settings.timezone
-  const ledger = new Ledger({ store: store.ledger, clock, node: ids.letters(12), timezone, singleProcess: store.kind === 'embedded', gather: nextTurn, commitSpacingMs: COMMIT_SPACING_MS })
+  const own = { node: ids.letters(12), singleProcess: store.kind === 'embedded' }
+  const notice = (message: string): void => options.log.notice(message)
+  const ledger = new Ledger({ ...own, store: store.ledger, clock, timezone, gather: nextTurn, commitSpacingMs: COMMIT_SPACING_MS })
   const recovered = await ledger.start()
   const health = new EndpointHealthBook(clock)
   const tokens = createTokenCounter()
   tokens.warm()
+  const attempts = { clock, health, keyPools: new KeyPools(clock, notice), retries: new RetryBudget(clock, () => relay.running) }
   const relay: Relay = new Relay({
-    ledger, adapters, clock, ids, health, tokens, catalog,
-    keyPools: new KeyPools(clock, (message) => options.log.notice(message)),
-    retries: new RetryBudget(clock, () => relay.running),
+    ...attempts, ledger, adapters, ids, tokens, catalog,
     drains: new DrainSlots(),
     random: () => randomInt(RANDOM_STEPS) / RANDOM_STEPS,
     limitResetsAtMs: (reset) => (reset === null ? null : periodEndMs(clock.now(), reset, timezone())),
   })
-  const rateFeed = new RateFeed({ catalog, clock, url: config.cbrUrl, log: (message) => options.log.notice(message) })
-  const sweep = new FileSweep(store.files, clock, (message) => options.log.notice(message))
+  const videos = createVideos({ ...attempts, ...own, relay, jobs: store.jobs, files: store.files, ledger, catalog, adapters, seal: keyWrap, notice })
+  await videos.runner.start()
+  const rateFeed = new RateFeed({ catalog, clock, url: config.cbrUrl, log: notice })
+  const sweep = new FileSweep(store.files, clock, notice)
   sweep.start()
   const sessions = new AdminSessions({ store: store.administrators, events: store.events, clock, ids })
   const access = createAccess({
@@ -174,22 +183,24 @@ export async function createApp(options: AppOptions): Promise<App> {
   const routes: Route<Principal>[] = [
     ...paidRoutes(paid, kinds),
     ...pictures.routes(),
-    ...modelRoutes({ catalog, health, supportedEndpoints: kinds, parametersOf: (name, type) => parametersOf(adapters, name, type), speechFormatsOf: (model) => speechFormats(model, adapters) }),
+    ...videoRoutes({ videos: videos.desk, clock, publicUrl: config.publicUrl }),
+    ...modelRoutes({
+      catalog,
+      health,
+      supportedEndpoints: [...kinds, { endpointName: 'videos', modelType: 'video' }],
+      parametersOf: (name, type) => parametersOf(adapters, name, type),
+      speechFormatsOf: (model) => speechFormats(model, adapters),
+    }),
     ...accountRoutes({ store, catalog, clock, periods }),
     ...generationRoutes({ store }),
     ...streamRoutes({ attach: (call, id, after) => attachStream(paid, call, id, after), find: (accountId, id) => relay.streams.find(accountId, id) }),
     ...responseRoutes({ attach: (call, id, after) => attachStream(paid, call, id, after), find: (accountId, id) => findResponse(paid, accountId, id) }),
     ...startPageRoutes({ sessions, publicUrl: config.publicUrl }),
-    ...adminRoutes({ store, catalog, access, sessions, health, ids, clock, periods, keyWrap, allowPrivateUpstreams: config.allowPrivateUpstreams, publicUrl: config.publicUrl, audit: core.audit }, new Set(adapters.keys())),
+    ...adminRoutes({ store, catalog, access, sessions, health, videos: videos.desk, ids, clock, periods, keyWrap, allowPrivateUpstreams: config.allowPrivateUpstreams, publicUrl: config.publicUrl, audit: core.audit }, new Set(adapters.keys())),
   ]
   routes.push(...healthRoutes({ version: options.version, routes, catalog, ready: () => !closing.now }))
   const closing = { now: false }
-  const edge = createEdge<Principal>({
-    routes, access, clock, ids, log: options.log,
-    maintenance: () => catalog.current().settings.maintenance,
-    trustedProxies: config.trustedProxies,
-    describe: ({ accountId, keyId }) => ({ account_id: accountId, key_id: keyId }),
-  })
+  const edge = edgeOf(options, { routes, access, clock, ids, maintenance: () => catalog.current().settings.maintenance })
   const stop = async (): Promise<void> => {
     closing.now = true
     const closed = edge.close(DRAIN_MS)
@@ -197,6 +208,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     await sweep.stop()
     await relay.close(DRAIN_MS)
     await closed
+    await videos.runner.stop()
     await ledger.stop()
     await access.close()
     await closeAdapters()

@@ -25,13 +25,14 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   providers: [...BASE, 'catalog', 'kinds'],
   relay: [...BASE, 'catalog', 'kinds', 'ledger', 'usage', 'access', 'plan', 'providers'],
   orders: [...BASE, 'catalog', 'kinds', 'plan', 'providers', 'relay'],
+  videos: [...BASE, 'store', 'catalog', 'kinds', 'ledger', 'access', 'plan', 'providers', 'relay'],
   endpoints: FREE_OF_RELAY,
   cabinet: FREE_OF_RELAY,
   admin: [...FREE_OF_RELAY, 'endpoints'],
   'paid-routes': [...FREE_OF_RELAY, 'relay', 'orders'],
   config: ['lib', 'http', 'ledger'],
   cli: [...BASE, 'config', 'store', 'catalog', 'ledger', 'kinds', 'admin'],
-  app: [...FREE_OF_RELAY, 'config', 'providers', 'relay', 'orders', 'endpoints', 'cabinet', 'admin', 'paid-routes'],
+  app: [...FREE_OF_RELAY, 'config', 'providers', 'relay', 'orders', 'videos', 'endpoints', 'cabinet', 'admin', 'paid-routes'],
   main: [...BASE, 'config', 'store', 'catalog', 'ledger', 'access', 'providers', 'cli', 'app'],
 }
 

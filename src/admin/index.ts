@@ -4,8 +4,9 @@ import { accountAdminRoutes } from './accounts.ts'
 import { catalogAdminRoutes } from './catalog.ts'
 import type { AdminPorts } from './ports.ts'
 import { reportAdminRoutes } from './reports.ts'
+import { videoAdminRoutes } from './video-jobs.ts'
 
 /** Every route of `/admin/v1` (operator.md 4). */
 export function adminRoutes(ports: AdminPorts, adapters: ReadonlySet<string>): readonly Route<Principal>[] {
-  return [...accountAdminRoutes(ports), ...catalogAdminRoutes(ports, adapters), ...reportAdminRoutes(ports)]
+  return [...accountAdminRoutes(ports), ...catalogAdminRoutes(ports, adapters), ...reportAdminRoutes(ports), ...videoAdminRoutes(ports)]
 }

@@ -29,6 +29,7 @@ export interface AdminPorts {
   readonly access: Access
   readonly sessions: AdminSessions
   readonly health: HealthSource
+  readonly videos: { resolve(id: string, upstreamId: string | null): Promise<'resolved' | 'unknown' | 'not_parked'> }
   readonly ids: IdSource
   readonly clock: Clock
   readonly periods: () => PeriodStarts

@@ -70,6 +70,19 @@ export const BUNDLED = Object.freeze<CatalogDocument>({
       created: '2026-11-01',
       endpoints: [{ provider: 'sandbox', model: 'transcription', price: { currency: 'RUB', second: '0.01' } }],
     },
+    {
+      id: 'sandbox/video',
+      type: 'video',
+      name: 'Sandbox: Video',
+      description: 'Makes real MP4s of one colour, the same for the same prompt, without any provider. A line "sandbox: key=value" in the prompt asks for delays and failures.',
+      created: '2026-11-01',
+      input_modalities: ['text', 'image'],
+      supported_durations: [4, 8, 12],
+      supported_sizes: ['1280x720', '720x1280', '1920x1080', '1080x1920'],
+      supported_resolutions: ['720p', '1080p'],
+      supported_aspect_ratios: ['16:9', '9:16'],
+      endpoints: [{ provider: 'sandbox', model: 'video', price: { currency: 'RUB', video_second: { '720p': '0.5', '1080p': '0.75' } } }],
+    },
   ],
 })
 

@@ -163,10 +163,11 @@ export class CatalogService implements Catalog {
     return catalogNotes(this.#state)
   }
 
-  /** The price an endpoint had for the client in some version; null when that version did not sell it. */
-  async priceOf(version: number, modelId: string, endpointId: string): Promise<PriceSheet | null> {
+  /** The price an endpoint had for the client in some version; null when that version did not sell it. `variant` = which of its prices by resolution. */
+  async priceOf(version: number, modelId: string, endpointId: string, variant: string | null = null): Promise<PriceSheet | null> {
     const snapshot = this.#versions.get(version) ?? (await this.#loadVersion(version))
-    return snapshot?.models.get(modelId)?.endpoints.find(({ id }) => id === endpointId)?.sell ?? null
+    const endpoint = snapshot?.models.get(modelId)?.endpoints.find(({ id }) => id === endpointId)
+    return (variant === null ? endpoint : endpoint?.variants?.get(variant))?.sell ?? null
   }
 
   async #loadVersion(version: number): Promise<Snapshot | null> {

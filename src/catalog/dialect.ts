@@ -7,12 +7,15 @@ export interface DialectEntry {
   readonly stream_usage?: boolean
   readonly reasoning?: ReasoningForm
   readonly names?: Readonly<Record<string, string>>
+  readonly videos?: VideoForm
   readonly images?: ImageForm
 }
 
 /** `effort` = `reasoning_effort`, `object` = OpenRouter's `reasoning {…}`, `thinking` = `thinking {type}`. */
 export type ReasoningForm = 'effort' | 'object' | 'thinking'
 
+/** Whose words its `/videos` has. */
+export type VideoForm = 'openai' | 'openrouter' | 'xai'
 /** `size` = OpenAI's `size` and files, `words` = xAI's `aspect_ratio`, `resolution` and addresses. */
 export type ImageForm = 'size' | 'words'
 
@@ -30,9 +33,11 @@ export interface Dialect {
   readonly images: ImageForm | null
   /** The service's own names of the parameters of embeddings and rerank that it spells otherwise, by OpenAI's. */
   readonly names: Readonly<Record<string, string>>
+  /** null = by the address: OpenRouter's or xAI's own, else OpenAI's. */
+  readonly videos: VideoForm | null
 }
 
-export const PLAIN_DIALECT: Dialect = Object.freeze({ authHeader: null, query: '', streamUsage: true, reasoning: null, images: null, names: Object.freeze({}) })
+export const PLAIN_DIALECT: Dialect = Object.freeze({ authHeader: null, query: '', streamUsage: true, reasoning: null, images: null, names: Object.freeze({}), videos: null })
 const NAME = /^[A-Za-z][A-Za-z0-9_]{0,63}$/
 const HEADER = /^[a-z][a-z0-9-]{0,63}$/
 
@@ -49,6 +54,7 @@ export function readDialect(reader: FieldReader): DialectEntry {
     stream_usage: reader.has('stream_usage') ? reader.flag('stream_usage', true) : null,
     reasoning: reader.oneOf<ReasoningForm>('reasoning', ['effort', 'object', 'thinking']),
     names,
+    videos: reader.oneOf<VideoForm>('videos', ['openai', 'openrouter', 'xai']),
     images: reader.oneOf<ImageForm>('images', ['size', 'words']),
   })
   reader.done()
@@ -74,5 +80,6 @@ export function dialectOf(entry: DialectEntry | undefined): Dialect {
     reasoning: entry.reasoning ?? null,
     images: entry.images ?? null,
     names: Object.freeze({ ...entry.names }),
+    videos: entry.videos ?? null,
   }
 }

@@ -9,6 +9,7 @@ import { NOTHING, stateAfter, type CatalogState } from '../catalog/catalog-state
 import { EMPTY_DOCUMENT, type CatalogDocument } from '../catalog/document.ts'
 import { wireDocument } from '../catalog/wire-document.ts'
 import { isObject } from '../kinds/json-fields.ts'
+import { resealJobs } from '../ledger/reseal-jobs.ts'
 import { StoreBusyError } from '../store/sqlite-database.ts'
 import { openStore } from '../store/open.ts'
 import { UsageError, type Command, type CommandInput } from './command.ts'
@@ -152,6 +153,7 @@ async function rotateKek(_input: CommandInput, context: CliContext): Promise<num
     context,
     async (own) => {
       await own.catalog.rewrap()
+      await resealJobs(own.store.jobs, own.keyWrap)
       const count = own.catalog.credentialCount()
       await recordEvent(context, own, 'kek.rotate', 'kek', { rewrapped: count })
       return { rewrapped: count }

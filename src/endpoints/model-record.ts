@@ -2,6 +2,7 @@ import type { Endpoint, Model, ModelType } from '../catalog/catalog.ts'
 import { SPEECH_VOICES } from '../kinds/speech-format.ts'
 import { exactCost, type Meter, type PriceSheet, type Usage } from '../meters.ts'
 import { compare, decimalText, shift } from '../money.ts'
+import { videoFields, videoSecond } from './video-fields.ts'
 
 /** What a record says beyond the model itself. */
 export interface RecordFacts {
@@ -67,7 +68,7 @@ export function modelRecord(model: Model, facts: RecordFacts): Record<string, un
     description: model.description,
     context_length: model.contextLength,
     architecture: architectureOf(model),
-    pricing: top === null ? { currency: 'RUB', prompt: '0', completion: '0' } : pricingOf(top.sell),
+    pricing: top === null ? { currency: 'RUB', prompt: '0', completion: '0' } : pricingOf(model.type === 'video' ? videoSecond(model, top) : top.sell),
     top_provider: {
       context_length: top?.contextLength ?? model.contextLength,
       max_completion_tokens: top?.maxCompletionTokens ?? model.maxCompletionTokens,
@@ -124,7 +125,7 @@ function endpointRecord(model: Model, endpoint: Endpoint, facts: RecordFacts, st
     max_prompt_tokens: null,
     quantization: 'unknown',
     status: state.unhealthy ? -2 : 0,
-    pricing: pricingOf(endpoint.sell),
+    pricing: pricingOf(model.type === 'video' ? videoSecond(model, endpoint) : endpoint.sell),
     supported_parameters: parameters,
     supports_implicit_caching: false,
     supports_voice_cloning: false,
@@ -170,19 +171,7 @@ function fieldsOfType(model: Model, top: Endpoint | null, facts: RecordFacts): R
     case 'tts':
       return { supported_voices: model.supportedVoices ?? SPEECH_VOICES, supported_formats: facts.speechFormatsOf(model) }
     case 'video':
-      return {
-        supported_sizes: model.supportedSizes,
-        supported_resolutions: model.supportedResolutions,
-        supported_aspect_ratios: model.supportedAspectRatios,
-        supported_durations: model.supportedDurations,
-        supported_frame_images: null,
-        generate_audio: null,
-        seed: null,
-        creativity: null,
-        upscale_factor: null,
-        pricing_skus: top === null || top.sell.video_seconds.digits === 0n ? {} : { 'per-video-second': rublesText(top.sell, 'video_seconds') },
-        allowed_passthrough_parameters: [],
-      }
+      return videoFields(model, top)
     case 'chat':
     case 'embeddings':
     case 'image':

@@ -28,6 +28,8 @@ export interface GenerationRecord {
   /** Usage was clamped or otherwise doubtful (reliability.md 3.5 rule 10). */
   readonly flagged: boolean
   readonly priceVersion: number
+  /** Which of the endpoint's prices by resolution; absent where it has one. */
+  readonly variant?: string
   readonly streamed: boolean
   readonly attempts: number
   /** ms from arrival to the first upstream event; null when none came. */

@@ -11,6 +11,7 @@ import type { ImageResult } from '../kinds/image-answer.ts'
 import type { ImageRequest } from '../kinds/image-request.ts'
 import type { ResponsesRequest } from '../kinds/responses/responses-request.ts'
 import type { SpeechProtocol, TranscriptionProtocol } from './audio-protocol.ts'
+import type { VideoUpstream } from './videos.ts'
 
 /** The shapes of an answer belong to the kind, which renders them; adapters and the relay take them from here. */
 
@@ -127,6 +128,8 @@ export interface Adapter {
   readonly speech?: SpeechProtocol
   /** Translations into English too, where the endpoint can. */
   readonly transcription?: TranscriptionProtocol
+  /** Jobs, which outlive their request. */
+  readonly videos?: VideoUpstream
 }
 
 /** Adapter name of the catalogue file → adapter. */

@@ -88,7 +88,7 @@ function refusalOf(url: URL, own: boolean): string | null {
   return own || url.port === '' || url.port === '80' || url.port === '443' ? null : `no files are fetched from port ${url.port}`
 }
 
-function guardedConnector(): buildConnector.connector {
+export function guardedConnector(): buildConnector.connector {
   const connect = buildConnector({ timeout: CONNECT_MS, lookup: guardedLookup })
   return (options, callback) => {
     // An address is connected to without a look-up, so that a guard there alone never sees it.

@@ -97,6 +97,24 @@ const MIGRATIONS: readonly Migration[] = [
       ]
     },
   },
+  {
+    version: 3,
+    name: 'jobs',
+    statements: (dialect) => {
+      const { blob, clustered } = words(dialect)
+      return [
+        `CREATE TABLE job (
+          id TEXT PRIMARY KEY REFERENCES hold(id), account_id TEXT NOT NULL REFERENCES account(id), key_id TEXT NOT NULL REFERENCES api_key(id), request_id TEXT NOT NULL,
+          model TEXT NOT NULL, request ${blob} NOT NULL, price_version BIGINT NOT NULL, hold BIGINT NOT NULL CHECK (hold >= 0), created_at BIGINT NOT NULL, deadline BIGINT NOT NULL,
+          version BIGINT NOT NULL, lease_owner TEXT NOT NULL, lease_until BIGINT NOT NULL,
+          status TEXT NOT NULL CHECK (status IN ('pending','in_progress','completed','failed','expired','cancelled')),
+          phase TEXT NOT NULL CHECK (phase IN ('ready','sending','parked','accepted')), progress BIGINT NOT NULL, due_at BIGINT NOT NULL,
+          completed_at BIGINT, expires_at BIGINT, details TEXT NOT NULL)${clustered}`,
+        `CREATE INDEX job_due ON job (due_at) WHERE status IN ('pending','in_progress')`,
+        `CREATE INDEX job_history ON job (account_id, completed_at) WHERE status = 'completed'`,
+      ]
+    },
+  },
 ]
 
 /** Only nodes that share a database keep bytes in it. Pictures and videos are compressed already: trying it again would cost CPU for nothing. */

@@ -1,9 +1,10 @@
 import { limitPeriod } from '../ledger/ledger-core.ts'
 import {
-  spendKeyText, type AccountRow, type HoldRow, type KeyRow, type LedgerChanges, type LedgerOperation, type LedgerRows, type LedgerStore, type SpendKey,
+  movedJobOf, spendKeyText, type AccountRow, type HoldRow, type KeyRow, type LedgerChanges, type LedgerOperation, type LedgerRows, type LedgerStore, type SpendKey,
 } from '../ledger/ledger-store.ts'
 import type { Micro } from '../money.ts'
-import { big, text, type Row, type Sql, type SqlValue } from './database.ts'
+import { big, integer, text, type Row, type Sql, type SqlValue } from './database.ts'
+import { INSERT_JOB, jobMoveValues, MOVE_JOB, NO_LIVE_JOB, newJobValues } from './job-store.ts'
 import { ACCOUNT_SELECT, HOLD_SELECT, KEY_SELECT, readAccountRow, readHoldRow, readKeyRow } from './ledger-rows.ts'
 import type { PostgresDatabase } from './postgres-database.ts'
 import { bigintOrNull, holdValues, logValues, usageDays, usageDayValues } from './ledger-values.ts'
@@ -61,7 +62,7 @@ export class PostgresLedger implements LedgerStore {
 
   async openHolds(nowMs: number | null): Promise<readonly HoldRow[]> {
     const before = nowMs === null ? '' : ' AND lease_until < ?'
-    return (await this.#database.all(`${HOLD_SELECT} WHERE state = 'open'${before}`, nowMs === null ? [] : [BigInt(nowMs)])).map(readHoldRow)
+    return (await this.#database.all(`${HOLD_SELECT} WHERE state = 'open' AND ${NO_LIVE_JOB}${before}`, nowMs === null ? [] : [BigInt(nowMs)])).map(readHoldRow)
   }
 }
 
@@ -107,7 +108,15 @@ async function load(sql: Sql, operations: readonly LedgerOperation[]): Promise<L
   const keys = await locked(sql, KEY_SELECT, [...keyIds], readKeyRow)
   const holds = await locked(sql, HOLD_SELECT, ids, readHoldRow)
   await lockLateOwners(sql, holds, accounts, keys)
-  return { accounts, keys, holds, spends: await loadSpends(sql, operations, keys, holds) }
+  return { accounts, keys, holds, spends: await loadSpends(sql, operations, keys, holds), jobs: await loadJobs(sql, operations) }
+}
+
+/** Locked after the holds, as everywhere. */
+async function loadJobs(sql: Sql, operations: readonly LedgerOperation[]): Promise<Map<string, number>> {
+  const ids = operations.flatMap((operation) => movedJobOf(operation)?.id ?? [])
+  if (ids.length === 0) return new Map()
+  const rows = await sql.all('SELECT id, version FROM job WHERE id = ANY(?::text[]) ORDER BY id FOR UPDATE', [arrayText(ids)])
+  return new Map(rows.map((row) => [text(row, 'id'), integer(row, 'version')]))
 }
 
 /**
@@ -154,4 +163,6 @@ async function write(sql: Sql, changes: LedgerChanges): Promise<void> {
   await put(INSERT_ENTRIES, changes.entries.map((row) => [row.debit, row.credit, row.amountMicro, row.kind, row.reference, row.accountId, BigInt(row.atMs), row.hash]))
   await put(INSERT_LOGS, changes.log.map(logValues))
   await put(ADD_USAGE_DAYS, usageDays(changes.log).map(usageDayValues))
+  for (const job of changes.newJobs) await sql.run(INSERT_JOB, newJobValues(job))
+  for (const move of changes.movedJobs) await sql.run(MOVE_JOB, jobMoveValues(move))
 }
