@@ -22,11 +22,12 @@ import type { Route } from './http/edge.ts'
 import type { LogFields } from './http/request-log.ts'
 import { createEdge, type Edge, type EdgeOptions } from './http/server.ts'
 import { SseStreams } from './http/sse.ts'
+import { IdempotentCalls } from './idempotency/idempotent-calls.ts'
 import { Ledger } from './ledger/ledger.ts'
 import { periodEndMs } from './ledger/period.ts'
 import { KeyWrap } from './ledger/seal.ts'
 import { systemClock, type Clock } from './lib/clock.ts'
-import { randomIds } from './lib/ids.ts'
+import { randomIds, type IdSource } from './lib/ids.ts'
 import { chargeMicro } from './meters.ts'
 import { paidKinds } from './orders/index.ts'
 import { speechFormats } from './orders/speech-order.ts'
@@ -39,7 +40,7 @@ import { EndpointHealthBook } from './relay/endpoint-health.ts'
 import { RetryBudget } from './relay/retry-budget.ts'
 import { KeyPools } from './relay/key-pools.ts'
 import { Relay } from './relay/relay.ts'
-import { FileSweep } from './store/file-sweep.ts'
+import { ExpirySweep } from './store/expiry-sweep.ts'
 import { openStore } from './store/open.ts'
 import type { Store } from './store/store.ts'
 import { createVideos } from './videos/videos.ts'
@@ -136,6 +137,11 @@ function audit(store: Store, catalog: CatalogService, clock: Clock, sinceMs: num
   })
 }
 
+async function openIdempotency({ store, keyWrap }: Core, clock: Clock, ids: IdSource): Promise<IdempotentCalls> {
+  if (store.kind === 'embedded') await store.idempotency.releaseLost()
+  return new IdempotentCalls({ store: store.idempotency, keyWrap, clock, ids })
+}
+
 function edgeOf({ config, log }: AppOptions, parts: Pick<EdgeOptions<Principal>, 'routes' | 'access' | 'clock' | 'ids' | 'maintenance'>): Edge {
   return createEdge({ ...parts, log, trustedProxies: config.trustedProxies, describe: ({ accountId, keyId }) => ({ account_id: accountId, key_id: keyId }) })
 }
@@ -165,7 +171,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   const videos = createVideos({ ...attempts, ...own, relay, jobs: store.jobs, files: store.files, ledger, catalog, adapters, seal: keyWrap, notice })
   await videos.runner.start()
   const rateFeed = new RateFeed({ catalog, clock, url: config.cbrUrl, log: notice })
-  const sweep = new FileSweep(store.files, clock, notice)
+  const sweep = new ExpirySweep({ 'Stored files': store.files, 'Idempotency keys': store.idempotency }, clock, notice)
   sweep.start()
   const sessions = new AdminSessions({ store: store.administrators, events: store.events, clock, ids })
   const access = createAccess({
@@ -179,11 +185,11 @@ export async function createApp(options: AppOptions): Promise<App> {
   const periods = (): ReturnType<Ledger['periods']> => ledger.periods(clock.now())
   const pictures = new StoredPictures({ files: store.files, clock, ids })
   const kinds = paidKinds(adapters, { pictures })
-  const paid = { relay, sse, publicUrl: config.publicUrl }
+  const paid = { relay, sse, idempotency: await openIdempotency(core, clock, ids), publicUrl: config.publicUrl }
   const routes: Route<Principal>[] = [
     ...paidRoutes(paid, kinds),
     ...pictures.routes(),
-    ...videoRoutes({ videos: videos.desk, clock, publicUrl: config.publicUrl }),
+    ...videoRoutes({ videos: videos.desk, idempotency: paid.idempotency, clock, publicUrl: config.publicUrl }),
     ...modelRoutes({
       catalog,
       health,

@@ -6,18 +6,20 @@ import { HIJACKED, type Call, type Reply, type Route } from './http/edge.ts'
 import { parseMultipart } from './http/multipart.ts'
 import { publicAddress } from './http/public-address.ts'
 import type { SseStreams } from './http/sse.ts'
+import type { IdempotentCalls } from './idempotency/idempotent-calls.ts'
 import { keptResponse } from './kinds/responses/kept-response.ts'
 import { rubles } from './money.ts'
 import type { PaidKind } from './orders/paid-kind.ts'
 import { isResponsesOrder } from './orders/responses-order.ts'
 import type { Generation, GenerationResult } from './relay/generation.ts'
-import type { Order } from './relay/order.ts'
+import type { CallClaim, Order } from './relay/order.ts'
 import type { Reader } from './relay/reader.ts'
 import type { Relay } from './relay/relay.ts'
 
 export interface PaidRoutePorts {
   readonly relay: Relay
   readonly sse: SseStreams
+  readonly idempotency: IdempotentCalls
   /** null = from the request's Host. */
   readonly publicUrl: string | null
 }
@@ -32,7 +34,12 @@ export interface FoundResponse {
 
 /** The routes of every paid kind: the edge's call in, the relay's generation out. */
 export function paidRoutes(ports: PaidRoutePorts, kinds: readonly PaidKind[]): readonly Route<Principal>[] {
-  return kinds.flatMap((kind) => kind.paths.map((path): Route<Principal> => ({ method: 'POST', path, plane: 'key', body: kind.body, handle: (call) => answer(ports, call, orderOf(ports, kind, call)) })))
+  return kinds.flatMap((kind) => kind.paths.map((path): Route<Principal> => ({ method: 'POST', path, plane: 'key', body: kind.body, handle: (call) => paid(ports, kind, call) })))
+}
+
+function paid(ports: PaidRoutePorts, kind: PaidKind, call: Call<Principal>): Promise<Reply | typeof HIJACKED> {
+  const order = orderOf(ports, kind, call)
+  return ports.idempotency.once(call, (claim) => answer(ports, call, order, claim))
 }
 
 function orderOf({ publicUrl }: PaidRoutePorts, kind: PaidKind, { json, rawBody = Buffer.alloc(0), request }: Call<Principal>): Order {
@@ -69,7 +76,7 @@ export function findResponse({ relay }: PaidRoutePorts, accountId: string, id: s
   }
 }
 
-async function answer(ports: PaidRoutePorts, call: Call<Principal>, order: Order): Promise<Reply | typeof HIJACKED> {
+async function answer(ports: PaidRoutePorts, call: Call<Principal>, order: Order, claim: CallClaim | null): Promise<Reply | typeof HIJACKED> {
   const { principal, response } = call
   if (principal === null) throw new Error('A paid route has a principal.')
   const { appUrl, appTitle } = appIdentity(call.request.headers)
@@ -84,6 +91,7 @@ async function answer(ports: PaidRoutePorts, call: Call<Principal>, order: Order
     arrivedAtMs: call.arrivedAtMs,
     appUrl,
     appTitle,
+    claim,
     open: () => {
       reader.current = slot.generation === null ? null : openReader(ports, call, slot.generation)
       return reader.current

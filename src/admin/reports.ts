@@ -5,6 +5,7 @@ import { ApiError } from '../errors.ts'
 import type { Reply, Route } from '../http/edge.ts'
 import { publicAddress } from '../http/public-address.ts'
 import { periodStarts } from '../ledger/period.ts'
+import { resealAnswers } from '../ledger/reseal-answers.ts'
 import { resealJobs } from '../ledger/reseal-jobs.ts'
 import { rubles } from '../money.ts'
 import type { GenerationFilter, GenerationRow } from '../store/store.ts'
@@ -32,6 +33,7 @@ export function reportAdminRoutes(ports: AdminPorts): readonly Route<Principal>[
 async function rotateKek(ports: AdminPorts, call: AdminCall): Promise<Reply> {
   await ports.catalog.rewrap()
   await resealJobs(ports.store.jobs, ports.keyWrap)
+  await resealAnswers(ports.store.idempotency, ports.keyWrap)
   const body = { rewrapped: ports.catalog.credentialCount() }
   await recordEvent(ports, call, 'kek.rotate', 'kek', null, body)
   return { status: 200, body }

@@ -3,6 +3,7 @@ import type { LedgerStore, LimitReset, PeriodStarts } from '../ledger/ledger-sto
 import type { RateLimit } from '../catalog/catalog.ts'
 import type { Micro } from '../money.ts'
 import type { FileStore } from './file-store.ts'
+import type { IdempotencyStore } from './idempotency-store.ts'
 import type { JobStore } from './job-store.ts'
 
 export type AccountStatus = 'active' | 'deactivated' | 'locked'
@@ -236,6 +237,7 @@ export interface Store {
   readonly administrators: AdministratorStore
   readonly files: FileStore
   readonly jobs: JobStore
+  readonly idempotency: IdempotencyStore
   readonly audit: AuditStore
   close(): Promise<void>
 }
