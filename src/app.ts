@@ -88,6 +88,8 @@ export interface App extends Core {
   readonly access: Access
   readonly sessions: AdminSessions
   readonly rateFeed: RateFeed
+  /** Every route there is. */
+  readonly routes: readonly Route<Principal>[]
   /** Holds of a dead process that were given back at the start. */
   readonly recovered: number
   /** Lets running answers end, then stops everything. */
@@ -220,5 +222,5 @@ export async function createApp(options: AppOptions): Promise<App> {
     await closeAdapters()
     await core.close()
   }
-  return { ...core, edge, access, sessions, rateFeed, recovered, stop }
+  return { ...core, edge, access, sessions, rateFeed, routes, recovered, stop }
 }
