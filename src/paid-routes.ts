@@ -35,12 +35,12 @@ export function paidRoutes(ports: PaidRoutePorts, kinds: readonly PaidKind[]): r
   return kinds.flatMap((kind) => kind.paths.map((path): Route<Principal> => ({ method: 'POST', path, plane: 'key', body: kind.body, handle: (call) => answer(ports, call, orderOf(ports, kind, call)) })))
 }
 
-function orderOf({ publicUrl }: PaidRoutePorts, kind: PaidKind, { json, rawBody = Buffer.alloc(0), request }: Call<Principal>): Order {
+function orderOf({ publicUrl }: PaidRoutePorts, kind: PaidKind, { json, rawBody = Buffer.alloc(0), request, clientIp }: Call<Principal>): Order {
   const session = request.headers['x-session-id']
   const sessionId = typeof session === 'string' && /^[\x21-\x7e]{1,256}$/.test(session) ? session : null
   const contentType = request.headers['content-type'] ?? ''
   const form = json === undefined ? parseMultipart(contentType, rawBody) : null
-  return kind.read({ json, rawBody, contentType, form, sessionId, publicUrl: publicAddress(publicUrl, { request }) })
+  return kind.read({ json, rawBody, contentType, form, sessionId, publicUrl: publicAddress(publicUrl, { request, clientIp }) })
 }
 
 /** Resumes a stream for a second connection (wire.md D-7.8); answers false when it is not there. */
