@@ -110,6 +110,7 @@ function logResult(call: Call<Principal>, result: GenerationResult): void {
     model: record.model,
     provider: record.providerSlug,
     attempts: record.attempts,
+    ...(result.failedAttempts === '' ? {} : { failed_attempts: result.failedAttempts }),
     input_tokens: record.inputTokens,
     output_tokens: record.outputTokens,
     cost: rubles(result.chargedMicro),

@@ -7,6 +7,7 @@ import type { StreamEnd, UsageReport } from '../kinds/chat-answer.ts'
 import type { ChatRequest } from '../kinds/chat-request.ts'
 import { inputAtLeast } from '../plan/token-count.ts'
 import { boundUsage, countedReport } from '../plan/usage-bounds.ts'
+import { fixedUsage } from '../plan/worst-price.ts'
 import type { AnswerSink, AttemptFailure, RunningCall } from '../providers/adapter.ts'
 import type { AnswerBody, Attempt, AttemptSink, AttemptStart, MeasuredUsage } from '../relay/order.ts'
 import { TextCounter } from './text-counter.ts'
@@ -106,7 +107,7 @@ export class ChatAttempt implements Attempt, AnswerSink {
   }
 
   delivered(): UsageReport {
-    return countedReport(this.#countInput(), this.#output.tokens())
+    return this.#withFixed(countedReport(this.#countInput(), this.#output.tokens()))
   }
 
   reported(): UsageReport | null {
@@ -136,7 +137,13 @@ export class ChatAttempt implements Attempt, AnswerSink {
   #bounded(usage: UsageReport): ReturnType<typeof boundUsage> {
     const { request, inputs, start } = this.#parts
     const n = request.n * inputs
-    return boundUsage(usage, { maxTokens: start.plan.maxTokens * n, n, countInput: () => this.#countInput(), countAtLeast: () => inputAtLeast(request) })
+    const { report, flagged } = boundUsage(usage, { maxTokens: start.plan.maxTokens * n, n, countInput: () => this.#countInput(), countAtLeast: () => inputAtLeast(request) })
+    return { report: this.#withFixed(report), flagged }
+  }
+
+  #withFixed(report: UsageReport): UsageReport {
+    const { request, inputs } = this.#parts
+    return { ...report, usage: { ...report.usage, ...fixedUsage(request, inputs) } }
   }
 
   #countInput(): number {

@@ -17,7 +17,7 @@ export interface AttemptFailure {
   /** What the upstream refused, beyond its status. */
   readonly refusal: 'context_length' | 'moderation' | 'credentials' | null
   readonly retryAfterSeconds: number | null
-  /** For the log alone. */
+  /** For tests and debuggers; it may hold what the provider said, and so is never logged. */
   readonly detail: string
 }
 

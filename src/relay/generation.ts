@@ -10,7 +10,7 @@ import type { Candidate, Plan } from '../plan/plan.ts'
 import type { TokenCounter } from '../plan/token-count.ts'
 import { countedReport } from '../plan/usage-bounds.ts'
 import type { AdapterTable, AttemptFailure } from '../providers/adapter.ts'
-import { errorOfAttempts, midStreamError, type FailedAttempt } from './attempt-error.ts'
+import { errorOfAttempts, failuresText, midStreamError, type FailedAttempt } from './attempt-error.ts'
 import { AttemptQueue, type AttemptQueuePorts } from './attempt-queue.ts'
 import type { DrainSlots } from './drain-slots.ts'
 import type { EventBuffer } from './event-buffer.ts'
@@ -60,6 +60,8 @@ export interface GenerationResult {
   readonly record: GenerationRecord
   readonly chargedMicro: Micro
   readonly error: ApiError | null
+  /** How attempts before the last failed, or all of them; for the log. Empty where none did. */
+  readonly failedAttempts: string
   /** The complete answer of a request that is not answered as it arrives. */
   readonly body: AnswerBody | null
 }
@@ -435,9 +437,9 @@ export class Generation {
     this.#reader = null
   }
 
-  #finish(result: GenerationResult): void {
+  #finish(result: Omit<GenerationResult, 'failedAttempts'>): void {
     this.#state = 'done'
-    this.#resolve(result)
+    this.#resolve({ ...result, failedAttempts: failuresText(this.#tries.failed) })
   }
 
   #record(verdict: Verdict): GenerationRecord {
