@@ -8,6 +8,7 @@ import { SqlEvents } from './event-store.ts'
 import { SqlGenerations } from './generation-store.ts'
 import { SqlKeys } from './key-store.ts'
 import { migrate } from './migrations.ts'
+import { SqlNodes } from './node-store.ts'
 import { PostgresDatabase } from './postgres-database.ts'
 import { PostgresLedger } from './postgres-ledger.ts'
 import { SqliteDatabase } from './sqlite-database.ts'
@@ -45,6 +46,7 @@ async function opened(kind: Store['kind'], database: Database, ledger: LedgerSto
     events: new SqlEvents(database),
     administrators: new SqlAdministrators(database),
     audit: new SqlAudit(database),
+    nodes: kind === 'postgres' ? new SqlNodes(database) : null,
     close: () => database.close(),
   }
 }
