@@ -14,7 +14,7 @@ import { generationRoutes } from './endpoints/generation.ts'
 import { healthRoutes } from './endpoints/health.ts'
 import { modelRoutes } from './endpoints/models.ts'
 import { startPageRoutes } from './endpoints/start-page.ts'
-import { streamRoutes } from './endpoints/streams.ts'
+import { streamRoutes, type StreamRoutePorts } from './endpoints/streams.ts'
 import type { Route } from './http/edge.ts'
 import type { LogFields } from './http/request-log.ts'
 import { createEdge, type Edge } from './http/server.ts'
@@ -24,9 +24,12 @@ import { periodEndMs } from './ledger/period.ts'
 import { KeyWrap } from './ledger/seal.ts'
 import { systemClock, type Clock } from './lib/clock.ts'
 import { randomIds } from './lib/ids.ts'
+import { SyncedClock } from './lib/synced-clock.ts'
 import { chargeMicro } from './meters.ts'
 import { paidKinds } from './orders/index.ts'
-import { attachStream, paidRoutes } from './paid-routes.ts'
+import { Nodes } from './nodes/nodes.ts'
+import type { OwnStream } from './nodes/stream-messages.ts'
+import { attachRemote, attachStream, paidRoutes, type PaidRoutePorts } from './paid-routes.ts'
 import { createTokenCounter } from './plan/token-count.ts'
 import { createAdapters } from './providers/index.ts'
 import { DrainSlots } from './relay/drain-slots.ts'
@@ -87,6 +90,8 @@ export interface App extends Core {
 }
 
 const DRAIN_MS = 120_000
+/** How long a node that stops still takes requests, for balancers to see that it is not ready (reliability.md 5). */
+const BALANCERS_MS = 5_000
 /** Adds at most this to the end of an answer, and only where another ended just before; a tenth of the commits under load. */
 const COMMIT_SPACING_MS = 5
 const RANDOM_STEPS = 2 ** 47
@@ -129,15 +134,49 @@ function audit(store: Store, catalog: CatalogService, clock: Clock, sinceMs: num
   })
 }
 
+function streamsHere(ports: PaidRoutePorts): Omit<StreamRoutePorts, 'elsewhere'> {
+  return { attach: (call, id, after) => attachStream(ports, call, id, after), find: (accountId, id) => ports.relay.streams.find(accountId, id) }
+}
+
+function streamsElsewhere(nodes: Nodes, sse: SseStreams): StreamRoutePorts['elsewhere'] {
+  return {
+    attach: (call, id, after) => (nodes.remoteStreams === null ? Promise.resolve(false) : attachRemote({ sse }, nodes.remoteStreams, call, id, after)),
+    cancel: (accountId, id) => nodes.cancelElsewhere(accountId, id),
+  }
+}
+
+/** A stream as other nodes may read and cancel it. */
+function ownStream(relay: Relay, accountId: string, id: string): OwnStream | null {
+  const generation = relay.streams.find(accountId, id)
+  if (generation === null) return null
+  const { input, done } = generation
+  return {
+    get finished() {
+      return generation.finished
+    },
+    input,
+    done,
+    cancel: () => generation.cancel(),
+    attach: (reader, after) => generation.attach(reader, after),
+    detached: (reader) => generation.detached(reader, input.plan.snapshot.settings.streamResume.grace),
+  }
+}
+
+function pause(clock: Clock, ms: number): Promise<void> {
+  return new Promise((resolve) => void clock.after(ms, resolve))
+}
+
 /** Wires the whole service; it listens when `edge.listen` is called. */
 export async function createApp(options: AppOptions): Promise<App> {
-  const { config, clock = systemClock } = options
+  const { config } = options
+  const clock = new SyncedClock(options.clock ?? systemClock)
   const core = await openCore({ ...options, server: true }, clock)
   const { store, catalog, keyWrap } = core
   const ids = randomIds()
   const { adapters, close: closeAdapters } = createAdapters({ clock })
   const timezone = (): string => catalog.current().settings.timezone
-  const ledger = new Ledger({ store: store.ledger, clock, node: ids.letters(12), timezone, singleProcess: store.kind === 'embedded', gather: nextTurn, commitSpacingMs: COMMIT_SPACING_MS })
+  const nodes = new Nodes({ store: store.nodes, valkeyUrl: config.valkeyUrl, clock, ids, notice: (message) => options.log.notice(message), refreshCatalog: () => catalog.refresh() })
+  const ledger = new Ledger({ store: store.ledger, clock, node: nodes.id, timezone, singleProcess: store.kind === 'embedded', gather: nextTurn, commitSpacingMs: COMMIT_SPACING_MS })
   const recovered = await ledger.start()
   const health = new EndpointHealthBook(clock)
   const tokens = createTokenCounter()
@@ -147,10 +186,11 @@ export async function createApp(options: AppOptions): Promise<App> {
     keyPools: new KeyPools(clock, (message) => options.log.notice(message)),
     retries: new RetryBudget(clock, () => relay.running),
     drains: new DrainSlots(),
+    sharedStreams: nodes.sharedStreams,
     random: () => randomInt(RANDOM_STEPS) / RANDOM_STEPS,
     limitResetsAtMs: (reset) => (reset === null ? null : periodEndMs(clock.now(), reset, timezone())),
   })
-  const rateFeed = new RateFeed({ catalog, clock, url: config.cbrUrl, log: (message) => options.log.notice(message) })
+  const rateFeed = new RateFeed({ catalog, clock, url: config.cbrUrl, log: (message) => options.log.notice(message), leads: () => nodes.leads })
   const sessions = new AdminSessions({ store: store.administrators, events: store.events, clock, ids })
   const access = createAccess({
     keys: store.keys,
@@ -158,6 +198,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     settings: () => catalog.current().settings,
     adminToken: config.adminToken,
     session: (request: IncomingMessage) => sessions.nameOf(request),
+    shared: nodes.access,
   })
   const sse = new SseStreams(clock)
   const periods = (): ReturnType<Ledger['periods']> => ledger.periods(clock.now())
@@ -167,7 +208,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     ...modelRoutes({ catalog, health, supportedEndpoints: kinds, parametersOf: (name) => adapters.get(name)?.supportedParameters ?? [] }),
     ...accountRoutes({ store, catalog, clock, periods }),
     ...generationRoutes({ store }),
-    ...streamRoutes({ attach: (call, id, after) => attachStream({ relay, sse }, call, id, after), find: (accountId, id) => relay.streams.find(accountId, id) }),
+    ...streamRoutes({ ...streamsHere({ relay, sse }), elsewhere: config.valkeyUrl === null ? null : streamsElsewhere(nodes, sse) }),
     ...startPageRoutes({ sessions, publicUrl: config.publicUrl }),
     ...adminRoutes({ store, catalog, access, sessions, health, ids, clock, periods, keyWrap, allowPrivateUpstreams: config.allowPrivateUpstreams, publicUrl: config.publicUrl, audit: core.audit }, new Set(adapters.keys())),
   ]
@@ -179,12 +220,15 @@ export async function createApp(options: AppOptions): Promise<App> {
     trustedProxies: config.trustedProxies,
     describe: ({ accountId, keyId }) => ({ account_id: accountId, key_id: keyId }),
   })
+  await nodes.start({ block: (ip, leftMs, blocks) => access.block(ip, leftMs, blocks), findStream: (accountId, id) => ownStream(relay, accountId, id) })
   const stop = async (): Promise<void> => {
     closing.now = true
+    if (store.nodes !== null) await pause(clock, BALANCERS_MS)
     const closed = edge.close(DRAIN_MS)
     await rateFeed.stop()
     await relay.close(DRAIN_MS)
     await closed
+    await nodes.stop()
     await ledger.stop()
     await access.close()
     await closeAdapters()

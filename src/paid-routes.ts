@@ -5,6 +5,7 @@ import { ApiError } from './errors.ts'
 import { HIJACKED, type Call, type Reply, type Route } from './http/edge.ts'
 import type { SseStreams } from './http/sse.ts'
 import { rubles } from './money.ts'
+import type { RemoteStreams } from './nodes/remote-streams.ts'
 import type { PaidKind } from './orders/index.ts'
 import type { Generation, GenerationResult } from './relay/generation.ts'
 import type { Order } from './relay/order.ts'
@@ -34,6 +35,26 @@ export function attachStream(ports: PaidRoutePorts, call: Call<Principal>, id: s
   const reader = openReader(ports, call, generation)
   if (reader !== null) generation.attach(reader, after)
   void generation.done.then(() => call.log.finish(200))
+  return true
+}
+
+/** As `attachStream`, for a stream that runs on another node; `after` is the number of the last event that the client has. */
+export async function attachRemote({ sse }: Pick<PaidRoutePorts, 'sse'>, remote: RemoteStreams, call: Call<Principal>, id: string, after: number): Promise<boolean> {
+  const accountId = call.principal?.accountId ?? ''
+  const generationId = await remote.find(accountId, id)
+  if (generationId === null || call.response.destroyed) return false
+  let left = (): void => undefined
+  let ready = (): void => undefined
+  const reader = sse.open(call.response, { ...call.baseHeaders, 'x-generation-id': generationId }, { onDrain: () => ready(), onClose: () => left() })
+  void remote.send(accountId, generationId, after, {
+    reader,
+    onClose: (run) => {
+      left = run
+    },
+    onDrain: (run) => {
+      ready = run
+    },
+  }).then(() => call.log.finish(200))
   return true
 }
 
