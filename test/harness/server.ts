@@ -24,7 +24,7 @@ export interface Tollgate extends ApiClient {
 /** A real server in a process of its own, on a free port, with the embedded store in a fresh directory unless one is given. */
 export async function startTollgate(options: { catalog?: string; env?: Record<string, string>; dataDir?: string } = {}): Promise<Tollgate> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'tollgate-test-'))
-  const adminToken = randomBytes(24).toString('hex')
+  const adminToken = options.env?.['TOLLGATE_ADMIN_TOKEN'] ?? randomBytes(24).toString('hex')
   const config = join(dataDir, 'test-catalogue.yaml')
   if (options.catalog !== undefined) writeFileSync(config, options.catalog)
   const env: Record<string, string> = {
