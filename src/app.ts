@@ -220,7 +220,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     trustedProxies: config.trustedProxies,
     describe: ({ accountId, keyId }) => ({ account_id: accountId, key_id: keyId }),
   })
-  await nodes.start({ block: (ip, leftMs, blocks) => access.block(ip, leftMs, blocks), findStream: (accountId, id) => ownStream(relay, accountId, id) })
+  await nodes.start({ block: (ip, leftMs, blocks) => access.block(ip, leftMs, blocks), tellWindows: () => access.tellWindows(), findStream: (accountId, id) => ownStream(relay, accountId, id) })
   const stop = async (): Promise<void> => {
     closing.now = true
     if (store.nodes !== null) await pause(clock, BALANCERS_MS)

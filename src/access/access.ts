@@ -46,6 +46,8 @@ export interface Access extends EdgeAccess<Principal> {
   invalidate(changed: { readonly keyId: string } | { readonly accountId: string }): void
   /** Takes over a block of another node; the address is as `ipKey` writes it. */
   block(ip: string, leftMs: number, blocks: number): void
+  /** Tells the shared rate windows what this node has accepted, after they could not be asked. */
+  tellWindows(): Promise<void>
   /** Writes the last-used times that are still in memory. */
   close(): Promise<void>
 }
@@ -100,6 +102,10 @@ class AccessStage implements Access {
 
   block(ip: string, leftMs: number, blocks: number): void {
     this.#guard.adopt(ip, leftMs, blocks)
+  }
+
+  tellWindows(): Promise<void> {
+    return this.#limiter.tell()
   }
 
   /** IP block → key → rate (wire.md 7.3). While an address is blocked only keys that worked from it before are looked at. */

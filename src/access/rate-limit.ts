@@ -1,10 +1,12 @@
 import type { RateLimit } from '../catalog/catalog.ts'
 import type { Clock } from '../lib/clock.ts'
 import { OwnLog } from './own-log.ts'
-import type { SharedWindows } from './shared-access.ts'
+import type { SharedTake, SharedWindows } from './shared-access.ts'
 import type { RateDecision } from './sliding-window.ts'
 
 const SWEEP_START = 1_024
+/** Requests told at once. */
+const TELL_MAX = 1_000
 
 /** What one process alone does not know: how often the others have accepted an account's requests. */
 export interface NodeShare {
@@ -47,13 +49,26 @@ export class RateLimiter {
     return windows?.available === true ? this.#takeShared(windows, own, accountId, limit) : this.#takeOwn(own, limit)
   }
 
+  /** Tells the shared windows all that this node has accepted: they may have missed it, or lost it. */
+  async tell(): Promise<void> {
+    const { windows } = this.#share
+    for (const [accountId, { window }] of this.#accounts) {
+      const nowMs = this.#clock.monotonic()
+      const times = window.liveTimes(window.windowMs, nowMs)
+      for (let from = 0; from < times.length; from += TELL_MAX) {
+        const earlier = named(times.slice(from, from + TELL_MAX), nowMs)
+        if ((await windows?.tell({ accountId, windowMs: window.windowMs, earlier })) !== true) return
+      }
+    }
+  }
+
   async #takeShared(windows: SharedWindows, own: OwnLog, accountId: string, limit: RateLimit): Promise<RateDecision> {
     const nowMs = this.#clock.monotonic()
     const windowMs = limit.window * 1_000
     const timeMs = own.nextTime(nowMs)
     const unknown = own.takeUnknown(nowMs - windowMs)
     const ask = (witness: number | null, times: readonly number[]): ReturnType<SharedWindows['take']> =>
-      windows.take({ accountId, requests: limit.requests, windowMs, timeMs, witness, earlier: times.map((earlierMs) => ({ timeMs: earlierMs, ageMs: nowMs - earlierMs })) })
+      windows.take({ accountId, requests: limit.requests, windowMs, timeMs, witness, earlier: named(times, nowMs) })
     let taken = await ask(own.witness(nowMs - windowMs / 2), unknown)
     // Flushed or restarted empty: it learns again what this node has accepted.
     if (taken === 'lost') taken = await ask(null, own.window.liveTimes(windowMs, nowMs))
@@ -87,6 +102,10 @@ export class RateLimiter {
     for (const [accountId, { window }] of this.#accounts) if (window.emptyAtMs <= nowMs) this.#accounts.delete(accountId)
     this.#sweepAt = Math.max(SWEEP_START, this.#accounts.size * 2)
   }
+}
+
+function named(times: readonly number[], nowMs: number): SharedTake['earlier'] {
+  return times.map((timeMs) => ({ timeMs, ageMs: nowMs - timeMs }))
 }
 
 /** The three headers of api.md 8. */

@@ -11,6 +11,13 @@ export interface SharedTake {
   readonly earlier: readonly { readonly timeMs: number; readonly ageMs: number }[]
 }
 
+/** What a node accepted of an account, for a shared window that may not know of it. */
+export interface SharedPast {
+  readonly accountId: string
+  readonly windowMs: number
+  readonly earlier: SharedTake['earlier']
+}
+
 export interface SharedTaken {
   readonly allowed: boolean
   /** Requests in the window, with this one if it was allowed. */
@@ -26,6 +33,8 @@ export interface SharedWindows {
   readonly available: boolean
   /** `lost`: the witness is gone, and with it what was accepted before. null = no answer in time. */
   take(request: SharedTake): Promise<SharedTaken | 'lost' | null>
+  /** false = no answer in time. */
+  tell(past: SharedPast): Promise<boolean>
 }
 
 export interface SharedFailure {

@@ -24,6 +24,11 @@ export class SlidingWindow {
     return this.#accepted === 0 ? 0 : this.#time(this.#accepted - 1) + this.#windowMs
   }
 
+  /** Of the latest decision. */
+  get windowMs(): number {
+    return this.#windowMs
+  }
+
   /** Decides and records in one step. `nowMs` is monotonic, `wallMs` Unix. */
   take(limit: number, windowMs: number, nowMs: number, wallMs: number): RateDecision {
     this.#advance(windowMs, nowMs)

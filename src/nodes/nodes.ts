@@ -25,6 +25,8 @@ export interface NodePorts {
 /** What this process says of itself and gives to the other nodes, once it has begun to take requests. */
 export interface NodeDuties {
   readonly block: (ip: string, leftMs: number, blocks: number) => void
+  /** Valkey answers again, and may have missed or lost what was accepted. */
+  readonly tellWindows: () => Promise<void>
   /** A stream of this node by its account and its generation id or X-Request-Id. */
   readonly findStream: (accountId: string, id: string) => OwnStream | null
 }
@@ -76,6 +78,7 @@ export class Nodes {
     this.#duties = duties
     await Promise.all([this.#beat.start(), this.#valkey?.start()])
     if (this.#valkey === null) return
+    this.#valkey.onReturn = () => duties.tellWindows()
     this.#messages = new StreamMessages({ valkey: this.#valkey, clock, ids, node: this.id, find: duties.findStream })
     this.remoteStreams = new RemoteStreams({ valkey: this.#valkey, messages: this.#messages, clock, ids })
   }

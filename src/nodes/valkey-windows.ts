@@ -1,5 +1,5 @@
-import type { SharedTake, SharedTaken, SharedWindows } from '../access/shared-access.ts'
-import { script, type Valkey } from './valkey.ts'
+import type { SharedPast, SharedTake, SharedTaken, SharedWindows } from '../access/shared-access.ts'
+import { script, type Argument, type Valkey } from './valkey.ts'
 
 /**
  * A sliding log of accepted requests, by Valkey's clock. Answers -1 where the witness is not in it: then it has lost what it
@@ -26,6 +26,13 @@ local function left(rank)
 end
 return { allowed, used, left(0), allowed == 1 and 0 or left(math.max(0, used - limit)) }`)
 
+const TELL = script(`
+local time = redis.call('TIME')
+local now = time[1] * 1000 + time[2] / 1000
+for index = 2, #ARGV, 2 do redis.call('ZADD', KEYS[1], 'NX', now - tonumber(ARGV[index + 1]), ARGV[index]) end
+redis.call('PEXPIRE', KEYS[1], ARGV[1])
+return 1`)
+
 /** Rate windows that are exact over all nodes. */
 export class ValkeyWindows implements SharedWindows {
   readonly #valkey: Valkey
@@ -40,16 +47,28 @@ export class ValkeyWindows implements SharedWindows {
     return this.#valkey.available
   }
 
+  async tell({ accountId, windowMs, earlier }: SharedPast): Promise<boolean> {
+    return (await this.#valkey.run(TELL, [rateKey(accountId)], [windowMs, ...this.#named(earlier)])) === 1
+  }
+
   async take(request: SharedTake): Promise<SharedTaken | 'lost' | null> {
     const { accountId, requests, windowMs, timeMs, witness, earlier } = request
-    const values = [requests, windowMs, this.#name(timeMs), witness === null ? '' : this.#name(witness), ...earlier.flatMap((other) => [this.#name(other.timeMs), other.ageMs])]
-    const answer = await this.#valkey.run(TAKE, [`tollgate:rate:${accountId}`], values)
+    const values = [requests, windowMs, this.#name(timeMs), witness === null ? '' : this.#name(witness), ...this.#named(earlier)]
+    const answer = await this.#valkey.run(TAKE, [rateKey(accountId)], values)
     if (!Array.isArray(answer)) return null
     const [allowed = 0, used = 0, oldestLeftMs = 0, slotLeftMs = 0] = answer.map(Number)
     return allowed === -1 ? 'lost' : { allowed: allowed === 1, used, oldestLeftMs, slotLeftMs }
   }
 
+  #named(earlier: SharedTake['earlier']): readonly Argument[] {
+    return earlier.flatMap(({ timeMs, ageMs }) => [this.#name(timeMs), ageMs])
+  }
+
   #name(timeMs: number): string {
     return `${this.#node}:${timeMs}`
   }
+}
+
+function rateKey(accountId: string): string {
+  return `tollgate:rate:${accountId}`
 }

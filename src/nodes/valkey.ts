@@ -43,6 +43,8 @@ export class Valkey {
   #open = false
   #stopProbe: () => void = () => undefined
   #closed = false
+  /** Runs when it answers again. */
+  onReturn: () => Promise<void> = () => Promise.resolve()
 
   constructor({ url, clock, notice }: ValkeyPorts) {
     this.#clock = clock
@@ -144,6 +146,7 @@ export class Valkey {
     }
     this.#open = false
     this.#failures = 0
+    await this.onReturn()
     this.#notice('Valkey answers again')
   }
 
