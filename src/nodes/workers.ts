@@ -68,7 +68,8 @@ export class WorkerGroup {
   }
 
   #fork(role: WorkerRole): void {
-    const worker = cluster.fork({ [WORKER_ROLE]: role, ...(this.#url === null ? {} : { PORT: new URL(this.#url).port }) })
+    // All ask for the same port, also for 0: the parent gives each the one that it has.
+    const worker = cluster.fork({ [WORKER_ROLE]: role })
     const startedMs = this.#ports.clock.monotonic()
     this.#workers.add(worker)
     worker.on('message', (message: WorkerReady) => this.#isReady(message.ready))
@@ -87,7 +88,8 @@ export class WorkerGroup {
   #ended(worker: Worker, code: number | null, startedMs: number): void {
     this.#workers.delete(worker)
     if (this.#stopping) {
-      if (code !== 0) this.#failed = true
+// One that was still starting ends by the signal itself.
+      if (code !== 0 && worker.process.signalCode !== 'SIGTERM') this.#failed = true
       if (this.#workers.size === 0) this.#finish(this.#failed ? 1 : 0)
       return
     }

@@ -13,6 +13,8 @@ const READY_MS = 20_000
 export interface Tollgate extends ApiClient {
   readonly pid: number
   readonly dataDir: string
+  /** null while it runs, and where a signal ended it. */
+  readonly exitCode: number | null
   /** Lines of standard output so far. */
   logs(): string[]
   errors(): string
@@ -77,6 +79,10 @@ class ServerProcess extends ApiClient implements Tollgate {
     this.#output = output
     this.dataDir = dataDir
     this.#ownsData = ownsData
+  }
+
+  get exitCode(): number | null {
+    return this.#child.exitCode
   }
 
   get pid(): number {
