@@ -43,6 +43,8 @@ export class Valkey {
   #open = false
   #stopProbe: () => void = () => undefined
   #closed = false
+  /** Why there is no connection. */
+  #broken: string | null = null
   /** Runs when it answers again. */
   onReturn: () => Promise<void> = () => Promise.resolve()
 
@@ -50,6 +52,13 @@ export class Valkey {
     this.#clock = clock
     this.#notice = notice
     this.#redis = connect(url)
+    // Without a listener it would end the process. Whoever asks meanwhile only hears that there is no connection.
+    this.#redis.on('error', (error: Error) => {
+      this.#broken = error.message
+    })
+    this.#redis.on('ready', () => {
+      this.#broken = null
+    })
   }
 
   /** false = not to be asked now. */
@@ -111,8 +120,8 @@ export class Valkey {
       const answer = await this.#inTime(command())
       this.#failures = 0
       return answer
-    } catch {
-      this.#failed()
+    } catch (thrown) {
+      this.#failed(thrown)
       return null
     }
   }
@@ -127,11 +136,12 @@ export class Valkey {
     })
   }
 
-  #failed(): void {
+  #failed(thrown: unknown): void {
     this.#failures += 1
     if (this.#failures < FAILURES_MAX || this.#open || this.#closed) return
     this.#open = true
-    this.#notice('Valkey does not answer: rate limits and address blocks go by what each node knows alone, until it does')
+    const reason = this.#broken ?? (thrown instanceof Error ? thrown.message : String(thrown))
+    this.#notice(`Valkey does not answer (${reason}): rate limits and address blocks go by what each node knows alone, until it does`)
     this.#probeLater()
   }
 
@@ -154,15 +164,15 @@ export class Valkey {
     try {
       await this.#inTime(this.#redis.ping())
       return true
-    } catch {
-      this.#failed()
+    } catch (thrown) {
+      this.#failed(thrown)
       return false
     }
   }
 }
 
 function connect(url: string): Redis {
-  const redis = new Redis(url.replace(/^valkey/, 'redis'), {
+  return new Redis(url.replace(/^valkey/, 'redis'), {
     connectTimeout: CONNECT_MS,
     // A command that cannot be sent now is not worth sending later.
     enableOfflineQueue: false,
@@ -173,7 +183,4 @@ function connect(url: string): Redis {
     reconnectOnError: (error) => (error.message.startsWith('READONLY') ? 1 : false),
     disableClientInfo: true,
   })
-  // What is wrong is seen by the commands that fail; without a listener it would end the process.
-  redis.on('error', () => undefined)
-  return redis
 }

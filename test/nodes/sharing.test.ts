@@ -93,6 +93,8 @@ function sharingTests(shared: NodeBench): void {
       assert.equal((await beside.request('GET', '/readyz')).status, 200, 'a newer schema that this program can live with')
       await client.query("INSERT INTO schema_version VALUES (901, 'of the one after'); INSERT INTO schema_guard VALUES (901, 900, 'x')")
       await assert.rejects(shared.node(migrated), /schema 901.*start the newer version/)
+      await client.query("DELETE FROM schema_version WHERE version >= 900; DELETE FROM schema_guard WHERE version >= 900; UPDATE schema_guard SET checksum = 'x' WHERE version = 1")
+      await assert.rejects(shared.node(migrated), /Migration 1 of the store is not the one of this program/)
       await client.end()
     })
 

@@ -74,6 +74,15 @@ function valkeyTests(shared: NodeBench): void {
       await exactWindow(nodes)
     })
 
+    test('a node starts and serves where Valkey is not there at all, and says why', async () => {
+      const node = await shared.node(await shared.newDatabase(), { env: { VALKEY_URL: 'redis://127.0.0.1:1' } })
+      const { key } = await node.createAccount()
+      const answer = await ask(node, key, 'words=3')
+      assert.equal(answer.status, 200)
+      assert.equal(answer.headers['x-ratelimit-remaining'], '299')
+      assert.ok(node.logs().some((line) => line.includes('Valkey does not answer (connect ECONNREFUSED')), node.logs().join('\n'))
+    })
+
     test('an address is blocked after 20 failures on all nodes together, but for keys that had proved themselves there', async () => {
       const known = await nodes[0].createAccount()
       assert.equal((await nodes[0].request('GET', '/v1/models', { key: known.key })).status, 200)
