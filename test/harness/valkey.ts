@@ -1,10 +1,10 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Redis } from 'ioredis'
+import { freePort } from './free-port.ts'
 
 const NAMES = ['valkey-server', 'redis-server']
 const READY_MS = 10_000
@@ -98,16 +98,4 @@ class ValkeyProcess implements TestValkey {
 function find(): string | null {
   const paths = NAMES.flatMap((name) => (process.env['PATH'] ?? '').split(delimiter).map((directory) => join(directory, name)))
   return paths.find((path) => existsSync(path)) ?? null
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer()
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      const port = typeof address === 'object' && address !== null ? address.port : 0
-      server.close(() => resolve(port))
-    })
-  })
 }
