@@ -14,6 +14,10 @@ export interface Config {
   readonly dataDir: string
   /** null = the embedded store. */
   readonly databaseUrl: string | null
+  /** null = what nodes share quickly stays in each process. */
+  readonly valkeyUrl: string | null
+  /** Processes of this server on this machine. */
+  readonly workers: number
   /** null = `./tollgate.yaml` if it is there. */
   readonly configFile: string | null
   /** null = console administrators only. */
@@ -38,6 +42,7 @@ const TOKEN_CHARACTERS_MIN = 32
 const TOKEN_CHARACTERS_MAX = 256
 const CBR_URL = 'https://www.cbr.ru/scripts/XML_daily.asp'
 const PROXIES_MAX = 1_000
+const WORKERS_MAX = 1_024
 /** Copied from a guide and never changed: as public as no token at all. */
 const PLACEHOLDER = /change[-_ ]?me|replace[-_ ]?me|your[-_]|placeholder/i
 
@@ -55,6 +60,8 @@ export function readConfig(environment: Environment): { readonly config: Config;
     port: reader.whole('PORT', 8_080, 0, 65_535),
     dataDir: reader.text('TOLLGATE_DATA') ?? './data',
     databaseUrl,
+    valkeyUrl: reader.url('VALKEY_URL', ['redis:', 'rediss:', 'valkey:', 'valkeys:'], 'redis://host:6379'),
+    workers: readWorkers(reader, databaseUrl !== null),
     configFile: reader.text('TOLLGATE_CONFIG'),
     adminToken: readAdminToken(reader),
     url: reader.address('TOLLGATE_URL', 'http://127.0.0.1:8080') ?? 'http://127.0.0.1:8080',
@@ -65,9 +72,13 @@ export function readConfig(environment: Environment): { readonly config: Config;
     cbrUrl: reader.url('TOLLGATE_CBR_URL', ['http:', 'https:'], CBR_URL) ?? CBR_URL,
     logLevel: reader.oneOf('TOLLGATE_LOG_LEVEL', LOG_LEVELS, 'info'),
   })
-  if (reader.text('VALKEY_URL') !== null) reader.problem('VALKEY_URL', 'is not supported by this version: several nodes share what they need through PostgreSQL; leave it out')
-  if (reader.whole('TOLLGATE_WORKERS', 1, 1, 1_024) > 1) reader.problem('TOLLGATE_WORKERS', 'must be 1: more processes on one machine are not supported by this version')
   return { config, problems: reader.problems }
+}
+
+function readWorkers(reader: SettingReader, shared: boolean): number {
+  const workers = reader.whole('TOLLGATE_WORKERS', 1, 1, WORKERS_MAX)
+  if (workers > 1 && !shared) reader.problem('TOLLGATE_WORKERS', `is ${workers}, which needs DATABASE_URL: the embedded store has one process`)
+  return workers
 }
 
 function readAdminToken(reader: SettingReader): string | null {

@@ -8,6 +8,7 @@ import { publicAddress } from './http/public-address.ts'
 import type { SseStreams } from './http/sse.ts'
 import { keptResponse } from './kinds/responses/kept-response.ts'
 import { rubles } from './money.ts'
+import type { RemoteStreams } from './nodes/remote-streams.ts'
 import type { PaidKind } from './orders/paid-kind.ts'
 import { isResponsesOrder } from './orders/responses-order.ts'
 import type { Generation, GenerationResult } from './relay/generation.ts'
@@ -67,6 +68,26 @@ export function findResponse({ relay }: PaidRoutePorts, accountId: string, id: s
     },
     body: async () => keptResponse(identity, echo, { lastEvent: buffer?.last ?? null, ended: generation.finished ? await generation.done : null }),
   }
+}
+
+/** As `attachStream`, for a stream that runs on another node; `after` is the number of the last event that the client has. */
+export async function attachRemote({ sse }: Pick<PaidRoutePorts, 'sse'>, remote: RemoteStreams, call: Call<Principal>, id: string, after: number): Promise<boolean> {
+  const accountId = call.principal?.accountId ?? ''
+  const generationId = await remote.find(accountId, id)
+  if (generationId === null || call.response.destroyed) return false
+  let left = (): void => undefined
+  let ready = (): void => undefined
+  const reader = sse.open(call.response, { ...call.baseHeaders, 'x-generation-id': generationId }, { onDrain: () => ready(), onClose: () => left() })
+  void remote.send(accountId, generationId, after, {
+    reader,
+    onClose: (run) => {
+      left = run
+    },
+    onDrain: (run) => {
+      ready = run
+    },
+  }).then(() => call.log.finish(200))
+  return true
 }
 
 async function answer(ports: PaidRoutePorts, call: Call<Principal>, order: Order): Promise<Reply | typeof HIJACKED> {

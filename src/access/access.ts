@@ -9,12 +9,16 @@ import { digestOf, digestText, isWellFormed, KEY_PREFIX } from './api-key.ts'
 import { IpGuard } from './ip-guard.ts'
 import { KeyCache, refusalOf, type KnownKey } from './key-cache.ts'
 import type { Principal } from './principal.ts'
-import { rateHeaders, RateLimiter } from './rate-limit.ts'
+import { ipKey } from '../http/client-ip.ts'
+import { rateHeaders, RateLimiter, type NodeShare } from './rate-limit.ts'
+import type { SharedGuard } from './shared-access.ts'
+import type { RateDecision } from './sliding-window.ts'
 
 const ADMIN_TOKEN_LENGTH_MIN = 32
 /** How often a success refreshes the guard's memory of (address, key): far below the day it lasts. */
 const PROVE_EVERY_MS = 60_000
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({})
+const ALONE: NonNullable<AccessOptions['shared']> = Object.freeze({ nodes: () => 1, windows: null, guard: null, blocked: () => undefined })
 const ADMITTED: AccessResult<Principal> = Object.freeze({ principal: null, headers: NO_HEADERS })
 
 export interface AccessOptions {
@@ -26,6 +30,12 @@ export interface AccessOptions {
   readonly adminToken: string | null
   /** Who the administrator of the request's console session is, or null without a valid one. */
   readonly session: (request: IncomingMessage) => Promise<string | null>
+  /** What is shared with other nodes; absent = there are none. */
+  readonly shared?: NodeShare & {
+    readonly guard: SharedGuard | null
+    /** Tells the nodes of a block that this one began. */
+    readonly blocked: (ip: string, leftMs: number, blocks: number) => void
+  }
 }
 
 /** Who calls, from where and how often: what a request must pass before its body is read. */
@@ -34,6 +44,10 @@ export interface Access extends EdgeAccess<Principal> {
   actorOf(request: IncomingMessage): string | null
   /** Takes an administrator's change of a key or account into effect at once on this node. */
   invalidate(changed: { readonly keyId: string } | { readonly accountId: string }): void
+  /** Takes over a block of another node; the address is as `ipKey` writes it. */
+  block(ip: string, leftMs: number, blocks: number): void
+  /** Tells the shared rate windows what this node has accepted, after they could not be asked. */
+  tellWindows(): Promise<void>
   /** Writes the last-used times that are still in memory. */
   close(): Promise<void>
 }
@@ -49,6 +63,7 @@ class AccessStage implements Access {
   readonly #limiter: RateLimiter
   readonly #guard: IpGuard
   readonly #adminDigest: Buffer | null
+  readonly #shared: NonNullable<AccessOptions['shared']>
   readonly #actors = new WeakMap<IncomingMessage, string>()
 
   constructor(options: AccessOptions) {
@@ -57,9 +72,10 @@ class AccessStage implements Access {
       throw new Error(`TOLLGATE_ADMIN_TOKEN has ${adminToken.length} characters, at least ${ADMIN_TOKEN_LENGTH_MIN} are needed`)
     }
     this.#options = options
+    this.#shared = options.shared ?? ALONE
     this.#clock = clock
     this.#cache = new KeyCache({ keys, clock })
-    this.#limiter = new RateLimiter(clock)
+    this.#limiter = new RateLimiter(clock, options.shared)
     this.#guard = new IpGuard({ clock, settings: () => settings().ipBlock })
     this.#adminDigest = adminToken === null ? null : digestOf(adminToken)
   }
@@ -84,39 +100,101 @@ class AccessStage implements Access {
     return this.#cache.flush()
   }
 
+  block(ip: string, leftMs: number, blocks: number): void {
+    this.#guard.adopt(ip, leftMs, blocks)
+  }
+
+  tellWindows(): Promise<void> {
+    return this.#limiter.tell()
+  }
+
   /** IP block → key → rate (wire.md 7.3). While an address is blocked only keys that worked from it before are looked at. */
   #admitKey(request: IncomingMessage, ip: string): AccessResult<Principal> | Promise<AccessResult<Principal>> {
     const blockedSeconds = this.#guard.blockedSeconds(ip)
     const token = bearer(request.headers.authorization)
     const digest = token !== null && isWellFormed(token) ? digestText(token) : null
-    if (blockedSeconds > 0 && (digest === null || !this.#guard.isProven(ip, digest))) return this.#refused(ip, blockedError(blockedSeconds))
+    if (blockedSeconds > 0 && (digest === null || !this.#guard.isProven(ip, digest))) return this.#stopped(ip, digest, blockedSeconds)
     if (token === null) return this.#unauthenticated(ip, missingKey())
     if (digest === null) return this.#unauthenticated(ip, invalidKey())
+    return this.#look(digest, ip)
+  }
+
+  /** Of a blocked address: a key may have proved itself there on another node. */
+  #stopped(ip: string, digest: string | null, seconds: number): AccessResult<Principal> | Promise<AccessResult<Principal>> {
+    const { guard } = this.#shared
+    if (digest === null || guard?.available !== true) return this.#refused(ip, blockedError(seconds))
+    return guard.isProven(ipKey(ip), digest).then((proven) => (proven ? this.#look(digest, ip) : this.#refused(ip, blockedError(seconds))))
+  }
+
+  #look(digest: string, ip: string): AccessResult<Principal> | Promise<AccessResult<Principal>> {
     const known = this.#cache.find(digest)
     return known instanceof Promise ? known.then((late) => this.#judge(late, ip)) : this.#judge(known, ip)
   }
 
-  #judge(known: KnownKey | null, ip: string): AccessResult<Principal> {
+  #judge(known: KnownKey | null, ip: string): AccessResult<Principal> | Promise<AccessResult<Principal>> {
     if (known === null) return this.#unauthenticated(ip, invalidKey())
-    const nowMs = this.#clock.monotonic()
     const refusal = refusalOf(known, this.#clock.now())
     if (refusal !== null) return this.#refused(ip, refusal)
-    if (known.provenIp !== ip || nowMs - known.provenAtMs > PROVE_EVERY_MS) {
-      this.#guard.prove(ip, known.digest)
-      known.provenIp = ip
-      known.provenAtMs = nowMs
-    }
-    const { principal } = known
+    if (known.provenIp === ip && this.#clock.monotonic() - known.provenAtMs <= PROVE_EVERY_MS) return this.#count(known)
+    const { guard } = this.#shared
+    if (guard?.available === true && known.provenIp !== ip) return this.#proveShared(guard, known, ip)
+    return this.#prove(known, ip)
+  }
+
+  /** The first use from an address on this node: it may be blocked, or the key be known there, on another. */
+  async #proveShared(guard: SharedGuard, known: KnownKey, ip: string): Promise<AccessResult<Principal>> {
+    const key = ipKey(ip)
+    const block = await guard.blocked(key)
+    if (block === null || block.leftMs <= 0 || (await guard.isProven(key, known.digest))) return this.#prove(known, ip)
+    this.#guard.adopt(key, block.leftMs, block.blocks)
+    return this.#refused(ip, blockedError(Math.ceil(block.leftMs / 1_000)))
+  }
+
+  #prove(known: KnownKey, ip: string): AccessResult<Principal> | Promise<AccessResult<Principal>> {
+    this.#guard.prove(ip, known.digest)
+    this.#shared.guard?.prove(ipKey(ip), known.digest)
+    known.provenIp = ip
+    known.provenAtMs = this.#clock.monotonic()
+    return this.#count(known)
+  }
+
+  #count({ principal }: KnownKey): AccessResult<Principal> | Promise<AccessResult<Principal>> {
     const decision = this.#limiter.take(principal.accountId, principal.rateLimit ?? this.#options.settings().rateLimit)
+    return decision instanceof Promise ? decision.then((late) => this.#counted(principal, late)) : this.#counted(principal, decision)
+  }
+
+  #counted(principal: Principal, decision: RateDecision): AccessResult<Principal> {
     const headers = rateHeaders(decision)
     if (!decision.allowed) return { error: tooManyRequests(decision.retryAfterSeconds), headers }
     this.#cache.touch(principal.keyId)
     return { principal, headers }
   }
 
-  #unauthenticated(ip: string, error: ApiError): AccessResult<Principal> {
-    this.#guard.fail(ip)
+  #unauthenticated(ip: string, error: ApiError): AccessResult<Principal> | Promise<AccessResult<Principal>> {
+    const { guard } = this.#shared
+    if (guard?.available === true) return this.#failShared(guard, ip, error)
+    this.#failHere(ip)
     return this.#refused(ip, error)
+  }
+
+  /** All nodes together answer no more 401 than the rule allows: the shared count decides what this attempt is told. */
+  async #failShared(guard: SharedGuard, ip: string, error: ApiError): Promise<AccessResult<Principal>> {
+    const { failures, window, duration } = this.#options.settings().ipBlock
+    const key = ipKey(ip)
+    const outcome = await guard.fail(key, { failures, windowMs: window * 1_000, durationMs: duration * 1_000 })
+    if (outcome === null) {
+      this.#failHere(ip)
+      return this.#refused(ip, error)
+    }
+    const { wasBlocked, leftMs, blocks } = outcome
+    if (leftMs > 0) this.#guard.adopt(key, leftMs, blocks)
+    if (leftMs > 0 && !wasBlocked) this.#shared.blocked(key, leftMs, blocks)
+    return this.#refused(ip, wasBlocked ? blockedError(Math.ceil(leftMs / 1_000)) : error)
+  }
+
+  #failHere(ip: string): void {
+    const block = this.#guard.fail(ip)
+    if (block !== null) this.#shared.blocked(ipKey(ip), block.leftMs, block.blocks)
   }
 
   #refused(ip: string, error: ApiError): AccessResult<Principal> {

@@ -131,8 +131,9 @@ export class Generation {
     const missed = this.input.buffer?.since(after) ?? Buffer.alloc(0)
     if (this.#state === 'done') {
       this.#reader = null
-      reader.end(missed)
-      return
+      if (this.input.buffer?.whole === true) return reader.end(missed)
+      reader.write(missed)
+      return reader.reset()
     }
     if (missed.length > 0 && !reader.write(missed)) return
     this.#attempt?.resume()
@@ -432,7 +433,7 @@ export class Generation {
   }
 
   #endReader(tail: Buffer): void {
-    const bytes = this.input.buffer === null ? tail : this.input.buffer.add(tail)
+    const bytes = this.input.buffer === null ? tail : this.input.buffer.finish(tail)
     this.#reader?.end(bytes)
     this.#reader = null
   }

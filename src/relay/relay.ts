@@ -12,6 +12,7 @@ import { BufferBudget, EventBuffer } from './event-buffer.ts'
 import { Generation, type GenerationInput, type GenerationPorts } from './generation.ts'
 import { InFlight } from './in-flight.ts'
 import type { Order } from './order.ts'
+import type { SharedStreams, StreamCopy } from './shared-streams.ts'
 import { Streams } from './streams.ts'
 
 const HOLD_TRIES_MAX = 4
@@ -47,6 +48,8 @@ export interface RelayPorts extends GenerationPorts {
   readonly clock: Clock
   /** Uniform in [0, 1), for the price-weighted choice. */
   readonly random: () => number
+  /** null = no other node could resume a stream. */
+  readonly sharedStreams: SharedStreams | null
   /** End of a key's spending-limit period, Unix ms; null for a fixed limit. */
   readonly limitResetsAtMs: (reset: 'daily' | 'weekly' | 'monthly' | null) => number | null
 }
@@ -97,7 +100,7 @@ export class Relay {
         arrivedAtMs: call.arrivedAtMs,
         appUrl: call.appUrl,
         appTitle: call.appTitle,
-        buffer: call.order.delivery === 'events' && call.requestIdGiven ? new EventBuffer(this.#budget) : null,
+        buffer: call.order.delivery === 'events' && call.requestIdGiven ? new EventBuffer(this.#budget, this.#copyOf(call, generationId)) : null,
         open: call.open,
       })
       this.#track(generation)
@@ -135,6 +138,10 @@ export class Relay {
     for (const generation of this.#running) generation.cut(shuttingDown())
     await all
     this.#stopTick?.()
+  }
+
+  #copyOf({ principal, requestId }: PaidCall, generationId: string): StreamCopy | null {
+    return this.#ports.sharedStreams?.copy({ generationId, accountId: principal.accountId, requestId }) ?? null
   }
 
   #track(generation: Generation): void {

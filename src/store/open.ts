@@ -14,6 +14,7 @@ import { SqlGenerations } from './generation-store.ts'
 import { SqlJobs } from './job-store.ts'
 import { SqlKeys } from './key-store.ts'
 import { migrate } from './migrations.ts'
+import { SqlNodes } from './node-store.ts'
 import { PostgresDatabase } from './postgres-database.ts'
 import { PostgresFiles } from './postgres-files.ts'
 import { PostgresLedger } from './postgres-ledger.ts'
@@ -60,6 +61,7 @@ async function opened(kind: Store['kind'], database: Database, ledger: LedgerSto
     files,
     jobs: new SqlJobs(database),
     audit: new SqlAudit(database),
+    nodes: kind === 'postgres' ? new SqlNodes(database) : null,
     close: () => database.close(),
   }
 }

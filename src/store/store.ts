@@ -168,8 +168,13 @@ export interface CatalogVersion {
 }
 
 export interface CatalogStore {
-  /** Appends the next version and, in the same commit, the sealed credentials and the digest of the file it came from. */
-  append(version: { readonly document: string; readonly credentials: Buffer; readonly fileDigest: string | null; readonly atMs: number }): Promise<number>
+  /**
+   * Appends the version after `after` and, in the same commit, the sealed credentials and the digest of the file it came from.
+   * null = another node was first: the change must be made again on what it left.
+   */
+  append(version: { readonly after: number; readonly document: string; readonly credentials: Buffer; readonly fileDigest: string | null; readonly atMs: number }): Promise<number | null>
+  /** 0 before the first. */
+  newest(): Promise<number>
   latest(): Promise<(CatalogVersion & { readonly credentials: Buffer; readonly fileDigest: string | null }) | null>
   byVersion(version: number): Promise<CatalogVersion | null>
 }
@@ -223,6 +228,35 @@ export interface AuditStore {
   run(options: { readonly sinceMs: number; readonly nowMs: number; readonly replay: (row: GenerationRow) => Promise<Micro | null> }): Promise<readonly AuditCheck[]>
 }
 
+/** An address that may not try keys for a while. */
+export interface SharedBlock {
+  /** As `ipKey` writes it. */
+  readonly ip: string
+  readonly leftMs: number
+  /** Blocks in a row, each within a day of the one before. */
+  readonly blocks: number
+}
+
+/** What a node learns at each beat. */
+export interface NodeView {
+  /** Unix ms by the database's clock, which all nodes share. */
+  readonly nowMs: number
+  /** Live ones, this one included. */
+  readonly nodes: number
+  /** This is the oldest live node. Two may believe it for some seconds: what a leader does is harmless when done twice. */
+  readonly leads: boolean
+  /** Those that changed since the beat before. */
+  readonly blocks: readonly SharedBlock[]
+}
+
+/** The nodes that share the store. */
+export interface NodeStore {
+  /** Says that the node lives and answers what it should know of the others. */
+  beat(id: string): Promise<NodeView>
+  leave(id: string): Promise<void>
+  block(block: SharedBlock): Promise<void>
+}
+
 /** Everything durable. Nothing outside this folder knows SQL. */
 export interface Store {
   readonly kind: 'embedded' | 'postgres'
@@ -237,5 +271,7 @@ export interface Store {
   readonly files: FileStore
   readonly jobs: JobStore
   readonly audit: AuditStore
+  /** null = the store has one process. */
+  readonly nodes: NodeStore | null
   close(): Promise<void>
 }

@@ -148,12 +148,15 @@ function logTests(records: Records): void {
 function catalogTests(records: Records): void {
   records('price versions grow by one, also when appended at once, and stay readable', async ({ store }) => {
     assert.equal(await store.catalogs.latest(), null)
-    const append = (document: string) => store.catalogs.append({ document, credentials: Buffer.from([0, 255, 7]), fileDigest: 'abc', atMs: NOON_MS })
-    const versions = await Promise.all(Array.from({ length: 5 }, (_, index) => append(`{"n":${index}}`)))
-    assert.deepEqual(versions.toSorted((left, right) => left - right), [1, 2, 3, 4, 5])
+    const append = (document: string, after: number) => store.catalogs.append({ after, document, credentials: Buffer.from([0, 255, 7]), fileDigest: 'abc', atMs: NOON_MS })
+    for (let after = 0; after < 5; after += 1) {
+      const versions = await Promise.all(Array.from({ length: 3 }, () => append(`{"n":${after}}`, after)))
+      assert.deepEqual(versions.filter((version) => version !== null), [after + 1], 'one of those that build on the same version is first')
+      assert.equal(await store.catalogs.newest(), after + 1)
+    }
     const latest = await store.catalogs.latest()
     assert.deepEqual([latest?.version, latest?.fileDigest, latest?.credentials], [5, 'abc', Buffer.from([0, 255, 7])])
-    assert.equal((await store.catalogs.byVersion(versions[2] ?? 0))?.document, '{"n":2}')
+    assert.equal((await store.catalogs.byVersion(3))?.document, '{"n":2}')
     assert.equal(await store.catalogs.byVersion(9), null)
   })
 }
