@@ -94,6 +94,7 @@ const MIGRATIONS: readonly Migration[] = [
   {
     version: 2,
     name: 'stored files',
+    least: 1,
     statements: (dialect) => {
       const { blob, clustered } = words(dialect)
       return [
@@ -108,6 +109,7 @@ const MIGRATIONS: readonly Migration[] = [
   {
     version: 3,
     name: 'jobs',
+    least: 1,
     statements: (dialect) => {
       const { blob, clustered } = words(dialect)
       return [
