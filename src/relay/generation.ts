@@ -111,6 +111,11 @@ export class Generation {
     return this.#state === 'done'
   }
 
+  /** Someone reads the stream, or may come to read it. */
+  get #shows(): boolean {
+    return this.#committed || this.input.buffer !== null
+  }
+
   get #candidate(): Candidate {
     return this.#tries.candidate
   }
@@ -127,11 +132,13 @@ export class Generation {
     this.#reader = reader
     previous?.reset()
     this.#clientGone = false
+    this.#releaseDrain()
     this.#committed = true
     const missed = this.input.buffer?.since(after) ?? Buffer.alloc(0)
     if (this.#state === 'done') {
       this.#reader = null
       if (this.input.buffer?.whole === true) return reader.end(missed)
+      // It was cancelled: nobody may take what there is for a whole answer.
       reader.write(missed)
       return reader.reset()
     }
@@ -146,7 +153,8 @@ export class Generation {
 
   /** The client's socket closed. A buffered stream waits `graceSeconds` for it to come back (wire.md D-7.8). */
   detached(reader: Reader | null, graceSeconds: number): void {
-    if (this.#state !== 'running' || this.#clientGone || reader !== this.#reader) return
+    // A timer runs from the first notice on: the grace of a buffered stream, or the drain.
+    if (this.#state !== 'running' || this.#stopTimer !== null || reader !== this.#reader) return
     this.#reader = null
     this.#clientGone = true
     this.#attempt?.resume()
@@ -261,7 +269,7 @@ export class Generation {
     }
     const billed = this.#billedFor(this.#attempt)
     if (billed !== null) this.#insuredMicro += chargeMicro(billed.usage, endpoint.buy)
-    const next = this.#clientGone ? null : this.#tries.next(attempt)
+    const next = this.#draining ? null : this.#tries.next(attempt)
     if (next === null) {
       void this.#finishFree(errorOfAttempts(this.#tries.failed))
       return
@@ -285,7 +293,8 @@ export class Generation {
 
   async #brokeMidStream(attempt: FailedAttempt): Promise<void> {
     const error = midStreamError(attempt)
-    if (this.#clientGone) return this.#settle(this.#countedVerdict('cancelled'), (_usage) => undefined)
+    // Who may still come back has not left: the answer broke, and that is free.
+    if (this.#draining) return this.#settle(this.#countedVerdict('cancelled'), (_usage) => undefined)
     if (this.input.plan.snapshot.settings.midstreamError === 'free') return this.#finishFree(error)
     const verdict: Verdict = { ...this.#countedVerdict('error'), error, finish: 'error', native: 'error' }
     return this.#settle(verdict, (usage) => this.#endWithError(error, usage))
@@ -391,7 +400,7 @@ export class Generation {
 
   /** Without a durable settle the client must not see the end: it gets an error, and the expiring hold gives the money back. */
   #failedToSettle(record: GenerationRecord, error: ApiError): void {
-    if (this.#committed) this.#endWithError(error, null)
+    if (this.#shows) this.#endWithError(error, null)
     this.#finish({ record: { ...record, status: 'error', errorType: error.errorType }, chargedMicro: 0n, error, body: null })
   }
 
@@ -409,7 +418,7 @@ export class Generation {
       this.#failedToSettle(record, asApiError(thrown))
       return
     }
-    if (error !== null && this.#committed) this.#endWithError(error, { report: free, chargedMicro: 0n })
+    if (error !== null && this.#shows) this.#endWithError(error, { report: free, chargedMicro: 0n })
     this.#finish({ record, chargedMicro: 0n, error, body: null })
   }
 
@@ -420,8 +429,13 @@ export class Generation {
     this.#stopTimer = null
     this.#stopWait?.()
     this.#stopWait = null
-    if (this.#draining) this.#ports.drains.release(this.input.accountId)
+    this.#releaseDrain()
     this.#tries.release()
+  }
+
+  #releaseDrain(): void {
+    if (this.#draining) this.#ports.drains.release(this.input.accountId)
+    this.#draining = false
   }
 
   /** A stream that has no words for an error is broken off, so that nobody takes it for a whole one. */

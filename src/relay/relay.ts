@@ -68,6 +68,8 @@ export class Relay {
   readonly #ports: RelayPorts
   readonly #inFlight = new InFlight()
   readonly #running = new Set<Generation>()
+  /** Requests whose hold is being placed. */
+  readonly #admitting = new Set<Promise<unknown>>()
   readonly #budget = new BufferBudget()
   #stopTick: (() => void) | null = null
   #closing = false
@@ -84,6 +86,14 @@ export class Relay {
   /** Prices the request and holds its worst case; the generation it answers still waits for `start`. */
   async admit(call: PaidCall): Promise<Generation> {
     if (this.#closing) throw shuttingDown()
+    const admitting = this.#admit(call)
+    const over = (): boolean => this.#admitting.delete(admitting)
+    this.#admitting.add(admitting)
+    void admitting.then(over, over)
+    return admitting
+  }
+
+  async #admit(call: PaidCall): Promise<Generation> {
     const { accountId, keyId } = call.principal
     this.#inFlight.enter(accountId, keyId)
     try {
@@ -128,6 +138,8 @@ export class Relay {
   /** Waits for running answers up to `limitMs`, then cuts what is left, free of charge (reliability.md F10). */
   async close(limitMs: number): Promise<void> {
     this.#closing = true
+    // Those that have come in before run as well, once their holds are placed.
+    await Promise.allSettled(this.#admitting)
     const all = Promise.all([...this.#running].map((generation) => generation.done))
     let stop = (): void => undefined
     const deadline = new Promise<void>((resolve) => {
