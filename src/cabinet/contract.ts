@@ -487,7 +487,7 @@ export interface CabinetApi {
   readonly 'GET /cabinet/v1/ledger': { readonly query: LedgerQuery; readonly answer: Cursored<Entry> & Money }
   /** Days, both included. At most 366. */
   readonly 'GET /cabinet/v1/statement': { readonly query: { readonly from: string; readonly to: string }; readonly answer: Statement }
-  /** 404 `not_found` for an unknown, used-up or expired code; 409 `conflict` when this account has used it; 429 after 10 wrong ones in an hour. */
+  /** 404 `not_found` for an unknown, used-up or expired code; 409 `conflict` when this account has used it; 429 after 10 tries in an hour. */
   readonly 'POST /cabinet/v1/codes/redeem': { readonly body: { readonly code: string }; readonly answer: { readonly amount: number; readonly balance: number } }
   /** `methods` is empty when no payment provider is set up. */
   readonly 'GET /cabinet/v1/payments': { readonly query: { readonly cursor?: string; readonly limit?: number }; readonly answer: Cursored<Payment> & { readonly methods: readonly PaymentMethod[] } }

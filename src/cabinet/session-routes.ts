@@ -6,7 +6,7 @@ import { readEmail } from '../access/email.ts'
 import { BodyFields } from '../kinds/body-fields.ts'
 import type { UserRecord } from '../store/console-records.ts'
 import type { SignInAnswer } from './contract.ts'
-import { checkLink, setUp, signUp } from './people.ts'
+import { checkLink, setUp, signUp, withAccount } from './people.ts'
 import { takeTurn } from './turns.ts'
 import { openRoute, recordEvent, visitReply, type CabinetCall, type CabinetPorts } from './ports.ts'
 import { sessionState } from './session-state.ts'
@@ -54,7 +54,9 @@ export function sessionRoutes(ports: CabinetPorts, oidcName: string | null): rea
 
 /** Gives the browser a session; the body says who is signed in now. */
 async function openSession(ports: CabinetPorts, call: CabinetCall, given: UserRecord, status: number, state: (call: CabinetCall, found: Parameters<typeof sessionState>[3]) => ReturnType<typeof sessionState>): Promise<Reply> {
-  const user = (await ports.store.users.update(given.id, { lastSignInAtMs: ports.clock.now() })) ?? given
+  // An administrator from before the cabinet has no account yet.
+  const owner = await withAccount(ports, given)
+  const user = (await ports.store.users.update(owner.id, { lastSignInAtMs: ports.clock.now() })) ?? owner
   const { session, cookie } = await ports.sessions.open(user, call.request, call.clientIp)
   const body = { status: 'signed_in', ...(await state(call, { user, session })) }
   return { status, body, headers: { 'set-cookie': cookie } }

@@ -173,6 +173,7 @@ test('row 12: a code is asked for, works once within a step of its time, and rec
   assert.match(begun.body.uri, /^otpauth:\/\/totp\/Tollgate:.*secret=[A-Z2-7]{32}/)
   refused(await browser.post('totp/confirm', { code: '000000' }), 400, 'invalid_input')
   const { secret, recovery } = await withTotp(browser)
+  assert.ok((await server.admin('POST', '/admin/v1/kek/rotate')).body.rewrapped >= 1, 'seeds follow a new wrapping key')
   assert.equal(new Set(recovery).size, 10)
   for (const code of recovery) assert.match(code, /^[0-9a-f]{8}(-[0-9a-f]{8}){3}$/)
   assert.deepEqual((await browser.get('profile')).body.totp, { enabled: true, recovery_codes_left: 10 })
