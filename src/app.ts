@@ -1,7 +1,8 @@
 import type { Access } from './access/access.ts'
 import type { Principal } from './access/principal.ts'
-import type { AdminSessions } from './admin/sessions.ts'
+import type { SetupLinks } from './admin/setup-links.ts'
 import { openCore, type Core } from './app/core.ts'
+import { createConsole } from './app/console.ts'
 import { allRoutes } from './app/routes.ts'
 import { createServices } from './app/services.ts'
 import type { RateFeed } from './catalog/rate-feed.ts'
@@ -33,7 +34,7 @@ export interface AppOptions {
 export interface App extends Core {
   readonly edge: Edge
   readonly access: Access
-  readonly sessions: AdminSessions
+  readonly links: SetupLinks
   readonly rateFeed: RateFeed
   /** Holds of a dead process that were given back at the start. */
   readonly recovered: number
@@ -51,10 +52,11 @@ export async function createApp(options: AppOptions): Promise<App> {
   const clock = new SyncedClock(options.clock ?? systemClock)
   const core = await openCore({ ...options, server: true }, clock)
   const services = await createServices(core, config, clock, (message) => log.notice(message))
-  const { access, sessions, rateFeed, recovered, ids } = services
+  const { access, links, rateFeed, recovered, ids } = services
   const closing = { now: false }
+  const web = createConsole(services, config, version, (message) => log.notice(message))
   const edge = createEdge<Principal>({
-    routes: allRoutes(services, config, version, () => !closing.now),
+    routes: allRoutes(services, web.routes, config, version, () => !closing.now),
     access, clock, ids, log,
     maintenance: () => core.catalog.current().settings.maintenance,
     trustedProxies: config.trustedProxies,
@@ -64,9 +66,10 @@ export async function createApp(options: AppOptions): Promise<App> {
   const stop = async (): Promise<void> => {
     closing.now = true
     if (core.store.nodes !== null) await pause(clock, BALANCERS_MS)
+    web.stop()
     await services.stop(DRAIN_MS, edge.close(DRAIN_MS))
   }
-  return { ...core, edge, access, sessions, rateFeed, recovered, stop }
+  return { ...core, edge, access, links, rateFeed, recovered, stop }
 }
 
 function pause(clock: Clock, ms: number): Promise<void> {

@@ -38,15 +38,14 @@ export class RateLimiter {
   }
 
   take(accountId: string, limit: RateLimit): RateDecision | Promise<RateDecision> {
-    const nowMs = this.#clock.monotonic()
-    let own = this.#accounts.get(accountId)
-    if (own === undefined) {
-      if (this.#accounts.size >= this.#sweepAt) this.#sweep(nowMs)
-      own = new OwnLog()
-      this.#accounts.set(accountId, own)
-    }
+    const own = this.#logOf(accountId)
     const { windows } = this.#share
     return windows?.available === true ? this.#takeShared(windows, own, accountId, limit) : this.#takeOwn(own, limit)
+  }
+
+  /** By what this process knows alone. */
+  takeHere(accountId: string, limit: RateLimit): RateDecision {
+    return this.#takeOwn(this.#logOf(accountId), limit)
   }
 
   /** Tells the shared windows all that this node has accepted: they may have missed it, or lost it. */
@@ -60,6 +59,16 @@ export class RateLimiter {
         if ((await windows?.tell({ accountId, windowMs: window.windowMs, earlier })) !== true) return
       }
     }
+  }
+
+  #logOf(accountId: string): OwnLog {
+    let own = this.#accounts.get(accountId)
+    if (own === undefined) {
+      if (this.#accounts.size >= this.#sweepAt) this.#sweep(this.#clock.monotonic())
+      own = new OwnLog()
+      this.#accounts.set(accountId, own)
+    }
+    return own
   }
 
   async #takeShared(windows: SharedWindows, own: OwnLog, accountId: string, limit: RateLimit): Promise<RateDecision> {

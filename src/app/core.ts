@@ -2,6 +2,8 @@ import { providerKeys } from '../catalog/bundled-base.ts'
 import { readBundledRelease, type BundledRelease } from '../catalog/bundled-release.ts'
 import { CatalogService } from '../catalog/catalog-service.ts'
 import type { Config } from '../config.ts'
+import { rewrapSeeds } from '../access/totp-seeds.ts'
+import { resealJobs } from '../ledger/reseal-jobs.ts'
 import { KeyWrap } from '../ledger/seal.ts'
 import { systemClock, type Clock } from '../lib/clock.ts'
 import { chargeMicro } from '../meters.ts'
@@ -25,6 +27,8 @@ export interface Core {
   readonly catalog: CatalogService
   readonly keyWrap: KeyWrap
   audit(sinceMs: number): ReturnType<Store['audit']['run']>
+  /** Seals anew with the first wrapping key: credentials, seeds of two-step sign-in, prompts of jobs; answers how many of the first two. */
+  rewrap(): Promise<number>
   close(): Promise<void>
 }
 
@@ -41,6 +45,11 @@ export async function openCore(options: CoreOptions, clock: Clock = systemClock)
     catalog,
     keyWrap,
     audit: (sinceMs) => audit(store, catalog, clock, sinceMs),
+    rewrap: async () => {
+      await catalog.rewrap()
+      await resealJobs(store.jobs, keyWrap)
+      return catalog.credentialCount() + (await rewrapSeeds(store.users, keyWrap))
+    },
     close: async () => {
       await close()
       await store.close()

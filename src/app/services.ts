@@ -1,7 +1,8 @@
 import { randomInt } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { createAccess, type Access } from '../access/access.ts'
-import { AdminSessions } from '../admin/sessions.ts'
+import { ConsoleSessions } from '../access/console-sessions.ts'
+import { SetupLinks } from '../admin/setup-links.ts'
 import { RateFeed } from '../catalog/rate-feed.ts'
 import type { Config } from '../config.ts'
 import { StoredPictures } from '../endpoints/stored-pictures.ts'
@@ -42,7 +43,8 @@ export interface Services {
   readonly videos: ReturnType<typeof createVideos>
   readonly pictures: StoredPictures
   readonly rateFeed: RateFeed
-  readonly sessions: AdminSessions
+  readonly sessions: ConsoleSessions
+  readonly links: SetupLinks
   readonly access: Access
   readonly sse: SseStreams
   /** Holds of a dead process that were given back at the start. */
@@ -77,18 +79,20 @@ export async function createServices(core: Core, config: Config, clock: SyncedCl
   const videos = createVideos({ ...attempts, ...own, relay, jobs: store.jobs, files: store.files, ledger, catalog, adapters, seal: keyWrap, notice })
   const rateFeed = new RateFeed({ catalog, clock, url: config.cbrUrl, log: notice, leads: () => nodes.leads })
   const sweep = new FileSweep(store.files, clock, notice)
-  const sessions = new AdminSessions({ store: store.administrators, events: store.events, clock, ids })
+  const sessions = new ConsoleSessions({ store: store.sessions, clock, ids, secure: config.publicUrl?.startsWith('https:') === true })
   const access = createAccess({
     keys: store.keys,
     clock,
     settings: () => catalog.current().settings,
     adminToken: config.adminToken,
-    session: (request: IncomingMessage) => sessions.nameOf(request),
+    session: (request: IncomingMessage) => sessions.find(request),
+    adminTotpRequired: config.adminTotpRequired,
     shared: nodes.access,
   })
   const pictures = new StoredPictures({ files: store.files, clock, ids })
   return {
     core, clock, ids, adapters, nodes, ledger, health, relay, videos, pictures, rateFeed, sessions, access, recovered,
+    links: new SetupLinks({ users: store.users, clock, ids }),
     sse: new SseStreams(clock),
     start: async () => {
       await videos.runner.start()

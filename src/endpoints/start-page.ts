@@ -5,7 +5,6 @@ import { publicAddress } from '../http/public-address.ts'
 import { isObject } from '../kinds/json-fields.ts'
 import { SETUP_PAGE, SETUP_SCRIPT, STYLE, startPage } from './start-page-text.ts'
 
-const SESSION_SECONDS = 12 * 3_600
 const PAGE_HEADERS = Object.freeze({
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -14,7 +13,8 @@ const PAGE_HEADERS = Object.freeze({
 })
 
 export interface StartPagePorts {
-  readonly sessions: { setUp(request: { readonly token: string; readonly email: string; readonly password: string; readonly ip: string }): Promise<string> }
+  /** Uses up a set-up link; answers the `Set-Cookie` of the session. */
+  readonly setUp: (request: { readonly token: string; readonly email: string; readonly password: string; readonly ip: string }, call: Call<Principal>) => Promise<string>
   /** null = from the request's Host. */
   readonly publicUrl: string | null
 }
@@ -42,10 +42,7 @@ async function setUp(ports: StartPagePorts, call: Call<Principal>): Promise<Repl
   const foreign = site === undefined ? origin !== undefined && (!URL.canParse(origin) || new URL(origin).host !== host) : site !== 'same-origin'
   if (foreign) throw new ApiError('access_denied', 'The set-up page must be sent from this server’s own page')
   const body = isObject(call.json) ? call.json : {}
-  const session = await ports.sessions.setUp({ token: textOf(body, 'token'), email: textOf(body, 'email'), password: textOf(body, 'password'), ip: call.clientIp })
-  const secure = ports.publicUrl?.startsWith('https:') === true
-  // A browser refuses a Secure cookie, and with it the __Host- prefix, on plain http.
-  const cookie = `${secure ? '__Host-tg_sid' : 'tg_sid'}=${session}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${SESSION_SECONDS}${secure ? '; Secure' : ''}`
+  const cookie = await ports.setUp({ token: textOf(body, 'token'), email: textOf(body, 'email'), password: textOf(body, 'password'), ip: call.clientIp }, call)
   return { status: 201, body: { created: true }, headers: { 'set-cookie': cookie } }
 }
 

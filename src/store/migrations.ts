@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
+import { consoleStatements } from './console-migration.ts'
 import { big, text, type Database, type Sql } from './database.ts'
 import { StoreUnavailableError } from './store-unavailable-error.ts'
 
@@ -135,6 +136,7 @@ const MIGRATIONS: readonly Migration[] = [
       'CREATE INDEX ip_block_changed ON ip_block (changed_at)',
     ]),
   },
+  { version: 5, name: 'console', statements: (dialect) => consoleStatements(dialect, words(dialect)) },
 ]
 
 /** Only nodes that share a database keep bytes in it. Pictures and videos are compressed already: trying it again would cost CPU for nothing. */
