@@ -52,6 +52,8 @@ export class Relay {
   readonly #ports: RelayPorts
   readonly #inFlight = new InFlight()
   readonly #running = new Set<Generation>()
+  /** Requests whose hold is being placed. */
+  readonly #admitting = new Set<Promise<unknown>>()
   readonly #budget = new BufferBudget()
   #stopTick: (() => void) | null = null
   #closing = false
@@ -68,11 +70,24 @@ export class Relay {
   /** Prices the request and holds its worst case; the generation it answers still waits for `start`. */
   async admit(call: PaidCall): Promise<Generation> {
     if (this.#closing) throw shuttingDown()
+    const admitting = this.#admit(call)
+    const over = (): boolean => this.#admitting.delete(admitting)
+    this.#admitting.add(admitting)
+    void admitting.then(over, over)
+    return admitting
+  }
+
+  async #admit(call: PaidCall): Promise<Generation> {
     const { accountId, keyId } = call.principal
     this.#inFlight.enter(accountId, keyId)
     try {
       const generationId = timedId('gen', call.arrivedAtMs, this.#ports.ids)
       const plan = await this.#hold(call, generationId)
+      if (this.#closing) {
+        // Nothing was sent yet, and nothing would wait for its end.
+        await this.#ports.ledger.void({ generationId, insuredMicro: 0n, record: null })
+        throw shuttingDown()
+      }
       const generation = new Generation(this.#ports, {
         generationId,
         accountId,
@@ -98,6 +113,7 @@ export class Relay {
   /** Waits for running answers up to `limitMs`, then cuts what is left, free of charge (reliability.md F10). */
   async close(limitMs: number): Promise<void> {
     this.#closing = true
+    await Promise.allSettled(this.#admitting)
     const all = Promise.all([...this.#running].map((generation) => generation.done))
     let stop = (): void => undefined
     const deadline = new Promise<void>((resolve) => {
