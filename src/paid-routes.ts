@@ -63,7 +63,9 @@ async function answer(ports: PaidRoutePorts, call: Call<Principal>, order: Order
   response.once('close', () => {
     if (reader.current === null && !response.writableFinished) generation.detached(null, graceSeconds)
   })
-  generation.start()
+  // Who left before anything was sent pays nothing (reliability.md 3.5 rule 2), whatever the provider would bill.
+  if (response.destroyed && generation.input.buffer === null) generation.cancel()
+  else generation.start()
   if (response.destroyed) generation.detached(null, graceSeconds)
   const result = await generation.done
   logResult(call, result)
