@@ -15,6 +15,7 @@ const FAULT_NEAR_MS = 3_500
 const FAULT_SOON_MS = 1_000
 const OUTLAST_MS = 1_900
 const LEASE_MS = 60_000
+const CANCEL_MS = 1_000
 
 /** The product's own audit, I1 to I17, on the universe's books. */
 export async function auditWorld(world: World, except: readonly string[] = []): Promise<void> {
@@ -61,6 +62,7 @@ function checkRequest(world: World, facts: RequestFacts, hold: HoldRow | null): 
   }
   if (settled) checkCharge(say, hold, due)
   checkRetries(say, facts)
+  checkCancel(world, say, facts)
   const intents = world.intents.filter(({ generationId, node }) => generationId === facts.generationId && node === facts.node)
   const [asked] = intents
   for (const intent of intents) checkPatience(world, say, intent)
@@ -75,9 +77,9 @@ function checkRequest(world: World, facts: RequestFacts, hold: HoldRow | null): 
 function checkEnded(world: World, say: (text: string) => void, facts: RequestFacts, hold: HoldRow | null, due: Due): void {
   const settled = hold?.state === 'settled' || hold?.state === 'settled_late'
   if (due.kind === 'exact' && !settled) say(`it is to be charged ${due.micro}, and its hold is ${hold?.state ?? 'missing'}`)
-  if (due.kind === 'exact' && facts.present && facts.sight.kind !== 'end' && !(facts.sight.kind === 'error' && facts.attempts.at(-1)?.outcome === 'failed')) say(`a charged answer whose client saw ${facts.sight.kind}`)
+  if (due.kind === 'exact' && facts.present && facts.sight.kind !== 'end' && !(facts.sight.kind === 'error' && facts.attempts.at(-1)?.outcome === 'failed') && !(facts.left && facts.sight.kind === 'broken')) say(`a charged answer whose client saw ${facts.sight.kind}`)
   if (due.kind === 'free' && hold?.state !== 'voided' && hold?.state !== 'expired') say(`it is free, and its hold is ${hold?.state ?? 'missing'}`)
-  if (due.kind === 'free' && facts.present && facts.sight.kind !== 'error') say(`a free answer whose client saw ${facts.sight.kind}`)
+  if (due.kind === 'free' && facts.present && facts.sight.kind !== 'error' && !(facts.left && facts.sight.kind === 'broken')) say(`a free answer whose client saw ${facts.sight.kind}`)
   const booked = world.disk.all("SELECT amount FROM entry WHERE kind = 'insured' AND ref = ?", [facts.generationId]).reduce((sum, row) => sum + big(row, 'amount'), 0n)
   const insured = insuredOf(facts, due, world.tokens)
   const cut = facts.attempts.at(-1)?.outcome === 'cancelled'
@@ -106,6 +108,14 @@ function checkCharge(say: (text: string) => void, hold: HoldRow, due: Due): void
       if (costMicro !== due.micro) say(`I12 the answer costs ${due.micro}, charged ${chargedMicro} with a shortfall of ${hold.shortfallMicro}`)
       if (hold.state === 'settled' && due.micro <= hold.amountMicro && chargedMicro !== due.micro) say(`its hold covers ${due.micro}, and it is charged ${chargedMicro}`)
   }
+}
+
+/** Who leaves a provider that stops billing on cancel is not read on for (R9). */
+function checkCancel(world: World, say: (text: string) => void, facts: RequestFacts): void {
+  const last = facts.attempts.at(-1)
+  if (facts.goneMs === null || last === undefined || !facts.request.stream || !last.endpoint.provider.cancelStopsBilling || world.deaths.has(facts.node)) return
+  const overMs = last.outcome === 'running' ? Infinity : last.outcomeMs
+  if (overMs > facts.goneMs + CANCEL_MS) say(`its client left at ${facts.goneMs}, and the provider was read until ${overMs}`)
 }
 
 /** Once the answer has begun to arrive nobody else is asked. */

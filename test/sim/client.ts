@@ -102,8 +102,9 @@ export class Client {
     this.#facts.generationId = generation.input.generationId
     this.#facts.plan = generation.input.plan
     this.#ports.admitted(this.#facts)
-    if (this.#gone) generation.cancel()
+    if (this.#gone && generation.input.buffer === null) generation.cancel()
     else generation.start()
+    if (this.#gone) this.#detach(generation)
     const result = await generation.done
     this.#facts.doneMs = this.#ports.scheduler.nowMs
     this.#ports.trace(`r${this.#facts.number}: done, ${result.record.status}, charged ${result.chargedMicro}${result.error === null ? '' : `, ${result.error.errorName}: ${String(result.error.details.cause ?? '')}`}`)
@@ -135,6 +136,7 @@ export class Client {
     this.#ports.trace(`r${this.#facts.number}: the client leaves (${this.#habits.leaving})`)
     const generation = this.#generation
     this.#facts.present = false
+    this.#facts.left = true
     if (this.#habits.leaving === 'cancel' && generation !== null) {
       this.#facts.cancelled = true
       generation.cancel()
@@ -142,7 +144,17 @@ export class Client {
     this.#gone = true
     this.#reader?.close()
     if (generation === null) return
-    generation.detached(this.#reader, generation.input.plan.snapshot.settings.streamResume.grace)
+    if (generation.input.buffer !== null) return this.#detach(generation)
+    // The socket is gone a moment before anybody is told.
+    const { scheduler, random, world } = this.#ports
+    scheduler.after(random.between(0, 1), world, () => this.#detach(generation))
+  }
+
+  #detach(generation: Generation): void {
+    const { grace } = generation.input.plan.snapshot.settings.streamResume
+    if (generation.input.buffer === null || this.#facts.cancelled) this.#facts.goneMs = this.#ports.scheduler.nowMs
+    if (generation.input.buffer !== null && !this.#facts.cancelled) this.#facts.graceUntilMs = this.#ports.scheduler.nowMs + grace * 1_000
+    generation.detached(this.#reader, grace)
     const { returnsMs, resumable } = this.#habits
     if (returnsMs !== null && resumable) this.#ports.scheduler.after(returnsMs, this.#ports.world, () => this.#return())
   }

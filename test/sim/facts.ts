@@ -14,7 +14,7 @@ export interface AttemptFacts {
   usage: UsageReport | null
   finish: string | null
   outcome: 'running' | 'ended' | 'failed' | 'cancelled'
-  /** The client was listening when the attempt came to its outcome. */
+  /** The client was listening, or might still come back, when the attempt came to its outcome. */
   clientPresent: boolean
   outcomeMs: number
 }
@@ -39,6 +39,12 @@ export interface RequestFacts {
   readonly attempts: AttemptFacts[]
   /** The client listens; a client that comes back listens again. */
   present: boolean
+  /** The client went away at least once. */
+  left: boolean
+  /** It went away for good, virtual ms: nothing of it is kept. */
+  goneMs: number | null
+  /** Until then, virtual ms, a client that left may come back to its stream. */
+  graceUntilMs: number
   /** Its owner cancelled the stream. */
   cancelled: boolean
   /** The gateway ended the generation, virtual ms. */

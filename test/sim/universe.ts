@@ -140,7 +140,9 @@ function planBusiness(world: World, activeMs: number): void {
   })
   if (random.chance(0.1)) sometime(world, activeMs, () => void world.changeKey((keys, _node, keyId) => keys.delete(keyId), 'is revoked'))
   several(4, () => void replay(world))
-  several(1, () => void auditWorld(world, ['I10', 'I13']))
+  several(1, () => {
+    if (world.liveNode() !== null) void auditWorld(world, ['I10', 'I13'])
+  })
 }
 
 /** An end that was already asked for is asked for again, or its opposite: nothing may move. */

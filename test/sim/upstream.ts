@@ -105,7 +105,7 @@ class ScriptedCall implements RunningCall {
   #close(outcome: AttemptFacts['outcome']): void {
     this.#facts.outcome = outcome
     this.#facts.outcomeMs = this.#ports.scheduler.nowMs
-    this.#facts.clientPresent = this.#request.present
+    this.#facts.clientPresent = this.#request.present || this.#ports.scheduler.nowMs < this.#request.graceUntilMs
     this.#ports.trace(`r${this.#request.number}: attempt ${this.#request.attempts.length} ${outcome}`)
   }
 }

@@ -182,7 +182,7 @@ export class World {
     const { accountId, keyId } = this.random.pick(this.customers)
     const request = this.random.pick(REQUESTS)
     const facts: RequestFacts = {
-      number: this.requests.length, node: node.name, accountId, keyId, request, generationId: null, plan: null, attempts: [], present: true, cancelled: false, doneMs: null,
+      number: this.requests.length, node: node.name, accountId, keyId, request, generationId: null, plan: null, attempts: [], present: true, left: false, goneMs: null, graceUntilMs: 0, cancelled: false, doneMs: null,
       sight: { kind: 'nothing' }, excused: false, received: '',
     }
     this.requests.push(facts)
