@@ -16,6 +16,7 @@ const FAULT_SOON_MS = 1_000
 const OUTLAST_MS = 1_900
 const LEASE_MS = 60_000
 const CANCEL_MS = 1_000
+const DRAIN_MS = 120_010
 
 /** The product's own audit, I1 to I17, on the universe's books. */
 export async function auditWorld(world: World, except: readonly string[] = []): Promise<void> {
@@ -61,6 +62,7 @@ function checkRequest(world: World, facts: RequestFacts, hold: HoldRow | null): 
     if (due.kind === 'free') say('an answer that is free looks complete')
   }
   if (settled) checkCharge(say, hold, due)
+  if (hold !== null && hold.priceVersion !== facts.plan?.snapshot.priceVersion) say(`its hold names price version ${hold.priceVersion}`)
   checkRetries(say, facts)
   checkCancel(world, say, facts)
   const intents = world.intents.filter(({ generationId, node }) => generationId === facts.generationId && node === facts.node)
@@ -80,6 +82,8 @@ function checkEnded(world: World, say: (text: string) => void, facts: RequestFac
   if (due.kind === 'exact' && facts.present && facts.sight.kind !== 'end' && !(facts.sight.kind === 'error' && facts.attempts.at(-1)?.outcome === 'failed') && !(facts.left && facts.sight.kind === 'broken')) say(`a charged answer whose client saw ${facts.sight.kind}`)
   if (due.kind === 'free' && hold?.state !== 'voided' && hold?.state !== 'expired') say(`it is free, and its hold is ${hold?.state ?? 'missing'}`)
   if (due.kind === 'free' && facts.present && facts.sight.kind !== 'error' && !(facts.left && facts.sight.kind === 'broken')) say(`a free answer whose client saw ${facts.sight.kind}`)
+  const [row] = world.disk.all('SELECT status FROM generation WHERE generation_id = ?', [facts.generationId])
+  if (due.kind === 'free' && row === undefined) say('it was free, and no log row tells of it')
   const booked = world.disk.all("SELECT amount FROM entry WHERE kind = 'insured' AND ref = ?", [facts.generationId]).reduce((sum, row) => sum + big(row, 'amount'), 0n)
   const insured = insuredOf(facts, due, world.tokens)
   const cut = facts.attempts.at(-1)?.outcome === 'cancelled'
@@ -110,12 +114,13 @@ function checkCharge(say: (text: string) => void, hold: HoldRow, due: Due): void
   }
 }
 
-/** Who leaves a provider that stops billing on cancel is not read on for (R9). */
+/** Who left is not read on for: at once where that stops the bill, else for two minutes at most (R9, rule 8). */
 function checkCancel(world: World, say: (text: string) => void, facts: RequestFacts): void {
   const last = facts.attempts.at(-1)
-  if (facts.goneMs === null || last === undefined || !facts.request.stream || !last.endpoint.provider.cancelStopsBilling || world.deaths.has(facts.node)) return
+  if (facts.goneMs === null || last === undefined || world.deaths.has(facts.node)) return
   const overMs = last.outcome === 'running' ? Infinity : last.outcomeMs
-  if (overMs > facts.goneMs + CANCEL_MS) say(`its client left at ${facts.goneMs}, and the provider was read until ${overMs}`)
+  const limitMs = facts.request.stream && last.endpoint.provider.cancelStopsBilling ? CANCEL_MS : DRAIN_MS
+  if (overMs > facts.goneMs + limitMs) say(`its client left at ${facts.goneMs}, and the provider was read until ${overMs}`)
 }
 
 /** Once the answer has begun to arrive nobody else is asked. */
@@ -149,8 +154,8 @@ function checkHold(world: World, hold: HoldRow): void {
   const facts = world.requests.find(({ generationId }) => generationId === hold.id)
   const diedMs = world.deaths.get(hold.node)
   const faulty = (world.nodes.find(({ name }) => name === hold.node)?.link.faultsMs ?? []).length > 0
-  if (facts === undefined && faulty) return
-  if (diedMs !== undefined || world.clockMoved || faultNear(world, hold.node, endedMs, LEASE_MS + 20_000)) return
+  if (faulty && (facts === undefined || world.clockMoved)) return
+  if (diedMs !== undefined || faultNear(world, hold.node, endedMs, LEASE_MS + 20_000)) return
   world.violation(`I14 hold ${hold.id} expired while its request ran on a healthy node`)
 }
 

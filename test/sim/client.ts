@@ -207,7 +207,10 @@ class ClientReader implements Reader {
     this.#facts.received = text
     if (text.includes('"error":{')) this.#facts.sight = { kind: 'error', name: /"error_type":"(\w+)"/.exec(text)?.[1] ?? 'stream_error' }
     else if (text.endsWith('data: [DONE]\n\n')) this.#facts.sight = { kind: 'end', cost: costOf(text) }
-    else this.#facts.sight = { kind: 'broken' }
+    else {
+      this.#facts.sight = { kind: 'broken' }
+      this.#ports.violation(`r${this.#facts.number}: its stream ended without a last event, as if it were whole`)
+    }
   }
 
   reset(): void {

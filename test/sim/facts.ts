@@ -17,6 +17,8 @@ export interface AttemptFacts {
   /** The client was listening, or might still come back, when the attempt came to its outcome. */
   clientPresent: boolean
   outcomeMs: number
+  /** Its node was told to stop by then. */
+  nodeClosing: boolean
 }
 
 /** How the answer looked from the client's chair. */
@@ -30,6 +32,7 @@ export type Sight =
 /** Everything that is known of one request without asking the gateway. */
 export interface RequestFacts {
   readonly number: number
+  readonly askedMs: number
   readonly node: string
   readonly accountId: string
   readonly keyId: string

@@ -84,6 +84,7 @@ export interface NodePorts {
   /** Unix ms of the universe's beginning. */
   readonly beginMs: number
   readonly factsOf: UpstreamPorts['factsOf']
+  readonly closing: () => boolean
   readonly note: (end: Intent['end'], node: string) => Intent
   readonly trace: (text: string) => void
 }
@@ -102,8 +103,6 @@ export class SimNode {
   skewMs = 0
   /** It takes no requests: it starts, or it is told to stop. */
   closed = true
-  /** How often it was told something that it could not do. */
-  startFailed = false
 
   constructor(ports: NodePorts) {
     const { scheduler, catalog, owner, random } = ports
@@ -122,7 +121,7 @@ export class SimNode {
       (end) => ports.note(end, ports.name),
       () => scheduler.nowMs,
     )
-    const adapter = simAdapter({ scheduler, random, node: owner, factsOf: ports.factsOf, trace: ports.trace })
+    const adapter = simAdapter({ scheduler, random, node: owner, factsOf: ports.factsOf, closing: ports.closing, trace: ports.trace })
     this.adapters = new Map([[adapter.name, adapter]])
     this.relay = new Relay({
       ledger: this.ledger, clock, catalog, adapters: this.adapters,

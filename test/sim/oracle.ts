@@ -23,7 +23,8 @@ export function dueOf(facts: RequestFacts, tokens: TokenCounter): Due {
     case 'cancelled': {
       // Whoever still listens was cut off by us.
       if (last.clientPresent || !last.headers) return { kind: 'free' }
-      return { ...exact(last, counted(facts, last, tokens)), kind: 'free-or' }
+      const due = exact(last, counted(facts, last, tokens))
+      return last.nodeClosing ? { ...due, kind: 'free-or' } : due
     }
   }
 }

@@ -22,15 +22,18 @@ export class SharedLedger implements LedgerStore {
   readonly #disk: Disk
   readonly #link: Link
 
-  constructor(disk: Disk, link: Link) {
+  readonly #violation: (text: string) => void
+
+  constructor(disk: Disk, link: Link, violation: (text: string) => void) {
     this.#disk = disk
     this.#link = link
+    this.#violation = violation
   }
 
   async commit(operations: readonly LedgerOperation[], decide: (rows: LedgerRows) => LedgerChanges): Promise<void> {
     const link = this.#link
     try {
-      await link.call(() => this.#disk.atomically(() => this.#write(decide(this.#load(operations)))))
+      await link.call(() => this.#disk.atomically(() => this.#decide(operations, decide)))
       link.batchFailed = false
     } catch (thrown) {
       link.batchFailed = true
@@ -50,6 +53,23 @@ export class SharedLedger implements LedgerStore {
 
   openHolds(nowMs: number | null): Promise<readonly HoldRow[]> {
     return this.#link.call(() => (nowMs === null ? this.#disk.all(OPEN_HOLDS) : this.#disk.all(`${OPEN_HOLDS} AND lease_until < ?`, [BigInt(Math.floor(nowMs))])).map(readHoldRow))
+  }
+
+  #decide(operations: readonly LedgerOperation[], decide: (rows: LedgerRows) => LedgerChanges): void {
+    const rows = this.#load(operations)
+    const changes = decide(rows)
+    this.#write(changes)
+    for (const hold of changes.endedHolds) if (operations.length === 1) this.#checkOverrun(hold, rows.keys.get(hold.keyId))
+  }
+
+  /** What a charge takes beyond its hold never passes the key's limit. */
+  #checkOverrun(hold: HoldRow, key: KeyRow | undefined): void {
+    const period = key === undefined ? null : limitPeriod(key, hold.periods)
+    const coveredMicro = hold.state === 'settled' ? hold.amountMicro : 0n
+    if (key === undefined || key.limitMicro === null || period === null || (hold.chargedMicro ?? 0n) <= coveredMicro) return
+    const [spend] = this.#disk.all(SELECT_SPEND, [period.keyId, period.period, period.start])
+    const spentMicro = spend === undefined ? 0n : big(spend, 'spent')
+    if (spentMicro + key.heldMicro > key.limitMicro) this.#violation(`I6 the overrun of ${hold.id} passes the limit of its key: ${spentMicro} + ${key.heldMicro} > ${key.limitMicro}`)
   }
 
   #load(operations: readonly LedgerOperation[]): LedgerRows {
@@ -150,8 +170,13 @@ export class EmbeddedDatabase implements Database {
 
   atomically<T>(work: () => T): T {
     if (this.#disk.isTransaction) return work()
-    if (this.#link.fault() === 'before') throw new DiskFullError('database or disk is full')
-    return this.#disk.atomically(work)
+    const fails = this.#link.fault() === 'before'
+    return this.#disk.atomically(() => {
+      const result = work()
+      // The disk was full before the last page was written.
+      if (fails) throw new DiskFullError('database or disk is full')
+      return result
+    })
   }
 
   exclusively<T>(work: () => T | Promise<T>): Promise<T> {

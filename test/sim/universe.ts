@@ -8,12 +8,13 @@ import { World } from './world.ts'
 const STEPS_MAX = 60_000
 /** Longest time after which everything that was begun has ended: drains, leases and the sweep. */
 const REST_MS = 900_000
-const SLICE_MS = 4_000
+const SLICE_MS = 10_000
 const FAULT_RATES = [
   { before: 0, after: 0, stall: 0 },
   { before: 0.03, after: 0.03, stall: 0.01 },
   { before: 0.02, after: 0.25, stall: 0.02 },
   { before: 0.25, after: 0.1, stall: 0.05 },
+  { before: 0, after: 0.02, stall: 0.4 },
 ] as const
 
 export interface Verdict {
@@ -47,11 +48,12 @@ export async function playUniverse(seed: number, parts: { readonly disk: Disk; r
 
 async function live(world: World): Promise<void> {
   const { random, scheduler } = world
-  const activeMs = random.chance(0.3) ? random.between(60_000, 260_000) : random.between(500, 20_000)
-  await world.begin(world.embedded ? 1 : 1 + random.below(3))
+  const activeMs = world.aboutLeases || random.chance(0.2) ? random.between(60_000, 260_000) : random.between(500, 20_000)
+  await world.begin(world.embedded ? 1 : (world.aboutLeases ? 2 : 1) + random.below(2))
   const rates = random.pick(FAULT_RATES)
   for (const payment of world.payments) await world.send(payment)
   planRequests(world, activeMs)
+  if (world.aboutLeases) planLeases(world)
   planFaults(world, activeMs)
   planBusiness(world, activeMs)
   // The first moments are calm, so that the nodes come up.
@@ -77,6 +79,21 @@ function planRequests(world: World, activeMs: number): void {
     // A burst meets in one commit, or nearly.
     for (let one = 0; one < size && index < count; one += 1, index += 1) world.scheduler.after(atMs + random.between(0, 3), world.owner, () => world.ask())
   }
+}
+
+/** Requests that begin just before their node loses the store, and others that meet the money they give back. */
+function planLeases(world: World): void {
+  const { random, scheduler, owner } = world
+  const cutMs = random.between(3_000, 30_000)
+  for (let left = 2 + random.below(6); left > 0; left -= 1) scheduler.after(cutMs - random.between(0, 2_500), owner, () => world.ask())
+  scheduler.after(cutMs, owner, () => {
+    const node = world.liveNode()
+    if (node === null) return
+    const lastsMs = random.between(42_000, 125_000)
+    world.trace(`${node.name}: no store for ${Math.round(lastsMs)} ms`)
+    node.link.cut(world.nowMs + lastsMs)
+  })
+  for (let left = 2 + random.below(4); left > 0; left -= 1) scheduler.after(cutMs + random.between(60_000, 130_000), owner, () => world.ask())
 }
 
 function planFaults(world: World, activeMs: number): void {
@@ -136,9 +153,9 @@ function planBusiness(world: World, activeMs: number): void {
   })
   several(1, () => {
     const disabled = random.chance(0.5)
-    void world.changeKey((keys, node, keyId) => keys.update(keyId, { disabled }, world.periodsNow(node)), `disabled: ${disabled}`)
+    void world.changeKey((keys, node, keyId) => keys.update(keyId, { disabled }, world.periodsNow(node)), `disabled: ${disabled}`, !disabled)
   })
-  if (random.chance(0.1)) sometime(world, activeMs, () => void world.changeKey((keys, _node, keyId) => keys.delete(keyId), 'is revoked'))
+  if (random.chance(0.1)) sometime(world, activeMs, () => void world.changeKey((keys, _node, keyId) => keys.delete(keyId), 'is revoked', false))
   several(4, () => void replay(world))
   several(1, () => {
     if (world.liveNode() !== null) void auditWorld(world, ['I10', 'I13'])

@@ -8,7 +8,7 @@ import type { Owner, Scheduler } from './scheduler.ts'
 /** What a provider may do (reliability.md 3.5), and how often. */
 const OUTCOMES = [
   ['complete', 34], ['usage_missing', 6], ['usage_zero', 5], ['usage_huge', 5], ['usage_negative', 3], ['usage_beyond_hold', 4], ['no_tokens_stop', 4], ['empty', 6],
-  ['refused', 6], ['unreachable', 5], ['bad_request', 2], ['cut', 10], ['cut_after_headers', 3], ['usage_then_error', 4], ['stall', 5],
+  ['refused', 6], ['unreachable', 5], ['bad_request', 2], ['cut', 10], ['cut_after_headers', 3], ['usage_then_error', 4], ['stall', 5], ['endless', 2],
 ] as const
 type Outcome = (typeof OUTCOMES)[number][0]
 const WEIGHTS = OUTCOMES.reduce((sum, [, weight]) => sum + weight, 0)
@@ -23,6 +23,8 @@ export interface UpstreamPorts {
   readonly node: Owner
   /** The request that a generation belongs to. */
   readonly factsOf: (generationId: string) => RequestFacts | null
+  /** The node was told to stop. */
+  readonly closing: () => boolean
   readonly trace: (text: string) => void
 }
 
@@ -47,7 +49,7 @@ class ScriptedCall implements RunningCall {
     this.#sink = sink
     this.#request = request
     const { nowMs } = ports.scheduler
-    this.#facts = { endpoint: call.endpoint, startedMs: nowMs, headers: false, text: '', usage: null, finish: null, outcome: 'running', clientPresent: true, outcomeMs: nowMs }
+    this.#facts = { endpoint: call.endpoint, startedMs: nowMs, headers: false, text: '', usage: null, finish: null, outcome: 'running', clientPresent: true, outcomeMs: nowMs, nodeClosing: false }
     request.attempts.push(this.#facts)
     const outcome = draw(ports.random)
     ports.trace(`r${request.number}: ${call.endpoint.id} will do: ${outcome}`)
@@ -104,6 +106,7 @@ class ScriptedCall implements RunningCall {
 
   #close(outcome: AttemptFacts['outcome']): void {
     this.#facts.outcome = outcome
+    this.#facts.nodeClosing = this.#ports.closing()
     this.#facts.outcomeMs = this.#ports.scheduler.nowMs
     this.#facts.clientPresent = this.#request.present || this.#ports.scheduler.nowMs < this.#request.graceUntilMs
     this.#ports.trace(`r${this.#request.number}: attempt ${this.#request.attempts.length} ${outcome}`)
@@ -120,7 +123,7 @@ function draw(random: Random): Outcome {
 }
 
 function script(outcome: Outcome, call: ChatCall, random: Random): Step[] {
-  const gapMs = random.chance(0.2) ? 2_000 : random.chance(0.5) ? 120 : 8
+  const gapMs = random.chance(0.05) ? 15_000 : random.chance(0.2) ? 2_000 : random.chance(0.5) ? 120 : 8
   const wait = (): number => random.between(0, gapMs)
   const failed = (reason: AttemptFailure['reason'], status: number | null = null): Step => ({ waitMs: wait(), does: 'fail', failure: failure(reason, status) })
   const headers: Step = { waitMs: wait(), does: 'headers' }
@@ -162,6 +165,8 @@ function script(outcome: Outcome, call: ChatCall, random: Random): Step[] {
       return [headers, failed('cut')]
     case 'usage_then_error':
       return [headers, pushed(usage(report(input, 3))), failed('error_event', 502)]
+    case 'endless':
+      return [headers, ...Array.from({ length: 25 }, (): Step => ({ waitMs: random.between(4_000, 9_000), does: 'push', events: [{ type: 'text', choice: 0, text: `${random.pick(WORDS)} ` }] })), pushed(finish('stop'), usage(report(input, 25))), end]
     case 'stall':
       return [...(random.chance(0.6) ? [headers] : []), ...(random.chance(0.5) ? content.slice(0, 1) : []), { waitMs: STALL_MS, does: 'fail', failure: failure('stall', null) }]
   }

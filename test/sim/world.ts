@@ -40,6 +40,8 @@ export class World {
   readonly owner: Owner = { name: 'world', dead: false }
   readonly disk: Disk
   readonly embedded: boolean
+  /** It is about leases that run out: a node loses its store for longer than they last. */
+  readonly aboutLeases: boolean
   readonly catalog: SimCatalog
   readonly tokens: TokenCounter
   readonly beginMs: number
@@ -52,6 +54,8 @@ export class World {
   readonly schedule: string[] = []
   /** Nodes that died or were stopped, by name → virtual ms. */
   readonly deaths = new Map<string, number>()
+  /** Keys that were switched off, since virtual ms. */
+  readonly closedKeys = new Map<string, number>()
   /** Wall clocks have been moved. */
   clockMoved = false
   rates: FaultRates = QUIET
@@ -69,6 +73,7 @@ export class World {
     this.scheduler = new Scheduler(parts.random.fork())
     this.#ids = seededIds(parts.random.fork())
     this.embedded = parts.random.chance(0.4)
+    this.aboutLeases = !this.embedded && parts.random.chance(0.3)
     this.catalog = new SimCatalog(parts.random.fork())
     // Shortly before a midnight, a Sunday's or a month's end, or at any time.
     this.beginMs = parts.random.pick([Date.UTC(2026, 10, 29, 20, 59, 40), Date.UTC(2026, 10, 30, 23, 59, 30), Date.UTC(2026, 2, 8, 4, 59, 0), Date.UTC(2026, 5, 3, 11)])
@@ -100,7 +105,7 @@ export class World {
     for (let index = 0; index < 2; index += 1) {
       const accountId = `acc_${index}`
       await accounts.create({ id: accountId, name: 'sim', email: null, defaultModel: null, rateLimit: null, createdAtMs: this.beginMs })
-      this.pay({ accountId, kind: 'topup', amountMicro: BigInt(100 + this.random.below(this.random.chance(0.5) ? 4_000 : 60_000)) })
+      this.pay({ accountId, kind: 'topup', amountMicro: BigInt(100 + this.random.below(this.aboutLeases || this.random.chance(0.5) ? 4_000 : 60_000)) })
       for (const [number, limitReset] of [null, this.random.pick<LimitReset | null>([null, 'daily', 'weekly', 'monthly'])].entries()) {
         const keyId = `key_${index}${number}`
         const digest = createHash('sha256').update(keyId).digest()
@@ -131,12 +136,13 @@ export class World {
         name, owner, link, random,
         scheduler: this.scheduler,
         ids: this.#ids,
-        store: embedded?.ledger() ?? new SharedLedger(this.disk, link),
+        store: embedded?.ledger() ?? new SharedLedger(this.disk, link, this.violation),
         database: embedded ?? sharedDatabase(this.disk),
         singleProcess: this.embedded,
         catalog: this.catalog,
         tokens: this.tokens,
         beginMs: this.beginMs,
+        closing: () => this.nodes.some((node) => node.name === name && node.closed),
         factsOf: (generationId) => this.#byGeneration.get(generationId) ?? null,
         note: (end, node) => this.#note(end, node),
         trace: this.trace,
@@ -182,13 +188,15 @@ export class World {
     const { accountId, keyId } = this.random.pick(this.customers)
     const request = this.random.pick(REQUESTS)
     const facts: RequestFacts = {
-      number: this.requests.length, node: node.name, accountId, keyId, request, generationId: null, plan: null, attempts: [], present: true, left: false, goneMs: null, graceUntilMs: 0, cancelled: false, doneMs: null,
+      number: this.requests.length, askedMs: this.nowMs, node: node.name, accountId, keyId, request, generationId: null, plan: null, attempts: [], present: true, left: false, goneMs: null, graceUntilMs: 0, cancelled: false, doneMs: null,
       sight: { kind: 'nothing' }, excused: false, received: '',
     }
     this.requests.push(facts)
     this.trace(`r${facts.number}: ${accountId} ${keyId} asks ${node.name}${request.stream ? ' for a stream' : ''}, max_tokens ${request.maxTokens ?? '-'}`)
     const admitted = (admittedFacts: RequestFacts): void => {
       if (admittedFacts.generationId !== null) this.#byGeneration.set(admittedFacts.generationId, admittedFacts)
+      const closedMs = this.closedKeys.get(admittedFacts.keyId)
+      if (closedMs !== undefined && closedMs < admittedFacts.askedMs) this.violation(`r${admittedFacts.number}: admitted with a key that was closed at ${closedMs}`)
       this.trace(`r${admittedFacts.number}: admitted as ${admittedFacts.generationId}, holds ${admittedFacts.plan?.holdMicro}`)
     }
     const { scheduler, owner, beginMs } = this
@@ -224,12 +232,18 @@ export class World {
   }
 
   /** Changes a key as its owner would; a store that fails leaves it as it is. */
-  async changeKey(change: (keys: SqlKeys, node: SimNode, keyId: string) => Promise<unknown>, what: string): Promise<void> {
+  async changeKey(change: (keys: SqlKeys, node: SimNode, keyId: string) => Promise<unknown>, what: string, open: boolean | null = null): Promise<void> {
     const node = this.liveNode()
     if (node === null || node.link.out) return
     const { keyId } = this.random.pick(this.customers)
     this.trace(`${keyId}: ${what}`)
-    await change(new SqlKeys(node.database), node, keyId).catch(() => undefined)
+    try {
+      await change(new SqlKeys(node.database), node, keyId)
+    } catch {
+      return
+    }
+    if (open === true) this.closedKeys.delete(keyId)
+    if (open === false) this.closedKeys.set(keyId, this.closedKeys.get(keyId) ?? this.nowMs)
   }
 
   database(): Database {
