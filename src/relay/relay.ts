@@ -83,11 +83,6 @@ export class Relay {
     try {
       const generationId = timedId('gen', call.arrivedAtMs, this.#ports.ids)
       const plan = await this.#hold(call, generationId)
-      if (this.#closing) {
-        // Nothing was sent yet, and nothing would wait for its end.
-        await this.#ports.ledger.void({ generationId, insuredMicro: 0n, record: null })
-        throw shuttingDown()
-      }
       const generation = new Generation(this.#ports, {
         generationId,
         accountId,
@@ -113,6 +108,7 @@ export class Relay {
   /** Waits for running answers up to `limitMs`, then cuts what is left, free of charge (reliability.md F10). */
   async close(limitMs: number): Promise<void> {
     this.#closing = true
+    // Those that have come in before run as well, once their holds are placed.
     await Promise.allSettled(this.#admitting)
     const all = Promise.all([...this.#running].map((generation) => generation.done))
     let stop = (): void => undefined

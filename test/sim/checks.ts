@@ -154,8 +154,11 @@ function checkHold(world: World, hold: HoldRow): void {
   const facts = world.requests.find(({ generationId }) => generationId === hold.id)
   const diedMs = world.deaths.get(hold.node)
   const faulty = (world.nodes.find(({ name }) => name === hold.node)?.link.faultsMs ?? []).length > 0
+  if (world.intents.some(({ generationId, outcome }) => generationId === hold.id && outcome === 'failed')) return
   if (faulty && (facts === undefined || world.clockMoved)) return
-  if (diedMs !== undefined || faultNear(world, hold.node, endedMs, LEASE_MS + 20_000)) return
+  // A late settle came at any time after its lease had ended.
+  const withinMs = hold.state === 'settled_late' ? hold.leaseUntilMs : LEASE_MS + 20_000
+  if (diedMs !== undefined || faultNear(world, hold.node, endedMs, withinMs)) return
   world.violation(`I14 hold ${hold.id} expired while its request ran on a healthy node`)
 }
 

@@ -67,7 +67,7 @@ export const MUTANTS: readonly Mutant[] = [
   { name: 'a node that starts leaves the holds of the dead one', file: LEDGER, find: 'this.#ports.singleProcess ? await this.#recover() : 0', replace: '0 * (await this.#recover.length)' },
   { name: 'a revoked key opens on', file: CORE, find: "return key.disabled ? 'key_deactivated' : null", replace: 'return null' },
   { name: 'a lowered limit records no overrun', file: 'store/key-store.ts', find: 'if (patch.limitMicro !== undefined || patch.limitReset !== undefined) await recordExcess', replace: 'if (patch.name !== undefined) await recordExcess' },
-  { name: 'a node that stops starts one more answer', file: 'relay/relay.ts', find: '      if (this.#closing) {\n', replace: '      if (this.#running.size > 9_000) {\n' },
+  { name: 'a node that stops starts one more answer', file: 'relay/relay.ts', find: '    await Promise.allSettled(this.#admitting)\n', replace: '' },
   { name: 'a client that is gone before the start is charged', file: GENERATION, find: '    if (!this.#upstreamAnswered) {\n      void this.#finishFree(null)\n      return\n    }\n', replace: '' },
   { name: 'a client that leaves goes unnoticed', file: GENERATION, find: '    this.#clientGone = true\n    this.#attempt?.resume()\n', replace: '    this.#clientGone = true\n    if (this.input.order.delivery === \'events\') return\n' },
   { name: 'a client in its grace loses its answer for good', file: GENERATION, find: 'if (this.#draining) return this.#settle(', replace: 'if (this.#clientGone) return this.#settle(' },

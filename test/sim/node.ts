@@ -85,6 +85,7 @@ export interface NodePorts {
   readonly beginMs: number
   readonly factsOf: UpstreamPorts['factsOf']
   readonly closing: () => boolean
+  readonly longAnswers: boolean
   readonly note: (end: Intent['end'], node: string) => Intent
   readonly trace: (text: string) => void
 }
@@ -121,7 +122,7 @@ export class SimNode {
       (end) => ports.note(end, ports.name),
       () => scheduler.nowMs,
     )
-    const adapter = simAdapter({ scheduler, random, node: owner, factsOf: ports.factsOf, closing: ports.closing, trace: ports.trace })
+    const adapter = simAdapter({ scheduler, random, node: owner, factsOf: ports.factsOf, closing: ports.closing, longAnswers: ports.longAnswers, trace: ports.trace })
     this.adapters = new Map([[adapter.name, adapter]])
     this.relay = new Relay({
       ledger: this.ledger, clock, catalog, adapters: this.adapters,

@@ -16,18 +16,25 @@ const ADD_SPEND = `INSERT INTO key_spend (key_id, period, start, spent, excess) 
   ON CONFLICT (key_id, period, start) DO UPDATE SET spent = key_spend.spent + excluded.spent, excess = key_spend.excess + excluded.excess`
 const OPEN_HOLDS = `${HOLD_SELECT} WHERE state = 'open'`
 
+/** Who is told of a commit that must not be. */
+interface Witness {
+  /** True time, Unix ms. */
+  readonly nowMs: () => number
+  readonly violation: (text: string) => void
+}
+
 /** A database that several nodes share: every batch is a transaction that meets the others one at a time. */
 export class SharedLedger implements LedgerStore {
   readonly decidesHoldsInMemory = false
   readonly #disk: Disk
   readonly #link: Link
 
-  readonly #violation: (text: string) => void
+  readonly #world: Witness
 
-  constructor(disk: Disk, link: Link, violation: (text: string) => void) {
+  constructor(disk: Disk, link: Link, world: Witness) {
     this.#disk = disk
     this.#link = link
-    this.#violation = violation
+    this.#world = world
   }
 
   async commit(operations: readonly LedgerOperation[], decide: (rows: LedgerRows) => LedgerChanges): Promise<void> {
@@ -59,7 +66,10 @@ export class SharedLedger implements LedgerStore {
     const rows = this.#load(operations)
     const changes = decide(rows)
     this.#write(changes)
-    for (const hold of changes.endedHolds) if (operations.length === 1) this.#checkOverrun(hold, rows.keys.get(hold.keyId))
+    for (const hold of changes.endedHolds) {
+      if (hold.state === 'expired' && hold.chargedMicro === null && hold.leaseUntilMs > this.#world.nowMs()) this.#world.violation(`I14 hold ${hold.id} expired before its lease was over`)
+      if (operations.length === 1) this.#checkOverrun(hold, rows.keys.get(hold.keyId))
+    }
   }
 
   /** What a charge takes beyond its hold never passes the key's limit. */
@@ -69,7 +79,7 @@ export class SharedLedger implements LedgerStore {
     if (key === undefined || key.limitMicro === null || period === null || (hold.chargedMicro ?? 0n) <= coveredMicro) return
     const [spend] = this.#disk.all(SELECT_SPEND, [period.keyId, period.period, period.start])
     const spentMicro = spend === undefined ? 0n : big(spend, 'spent')
-    if (spentMicro + key.heldMicro > key.limitMicro) this.#violation(`I6 the overrun of ${hold.id} passes the limit of its key: ${spentMicro} + ${key.heldMicro} > ${key.limitMicro}`)
+    if (spentMicro + key.heldMicro > key.limitMicro) this.#world.violation(`I6 the overrun of ${hold.id} passes the limit of its key: ${spentMicro} + ${key.heldMicro} > ${key.limitMicro}`)
   }
 
   #load(operations: readonly LedgerOperation[]): LedgerRows {

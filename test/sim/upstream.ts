@@ -23,6 +23,8 @@ export interface UpstreamPorts {
   readonly node: Owner
   /** The request that a generation belongs to. */
   readonly factsOf: (generationId: string) => RequestFacts | null
+  /** Many answers last for minutes. */
+  readonly longAnswers: boolean
   /** The node was told to stop. */
   readonly closing: () => boolean
   readonly trace: (text: string) => void
@@ -51,7 +53,7 @@ class ScriptedCall implements RunningCall {
     const { nowMs } = ports.scheduler
     this.#facts = { endpoint: call.endpoint, startedMs: nowMs, headers: false, text: '', usage: null, finish: null, outcome: 'running', clientPresent: true, outcomeMs: nowMs, nodeClosing: false }
     request.attempts.push(this.#facts)
-    const outcome = draw(ports.random)
+    const outcome = ports.longAnswers && ports.random.chance(0.3) ? 'endless' : draw(ports.random)
     ports.trace(`r${request.number}: ${call.endpoint.id} will do: ${outcome}`)
     this.#steps = script(outcome, call, ports.random)
     this.#next()
