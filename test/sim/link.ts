@@ -10,6 +10,8 @@ export interface FaultRates {
   readonly after: number
   /** Done, and answered late. */
   readonly stall: number
+  /** As `stall`, of what only reads: its answer is old when it comes. */
+  readonly slowRead: number
 }
 
 const LATENCY_MS = [0.2, 4] as const
@@ -62,17 +64,17 @@ export class Link {
   }
 
   /** Sends `work` to the store. What is on its way happens or not when its node dies. */
-  call<T>(work: () => T): Promise<T> {
+  call<T>(work: () => T, reads = false): Promise<T> {
     return new Promise((resolve, reject) => {
       // The request is in the network: it outlives its sender.
       this.#scheduler.after(this.#random.between(...LATENCY_MS), this.#world, () => {
         if (this.#node.dead && this.#random.chance(0.5)) return
-        this.#arrive(work, resolve, reject)
+        this.#arrive(work, reads, resolve, reject)
       })
     })
   }
 
-  #arrive<T>(work: () => T, resolve: (value: T) => void, reject: (error: unknown) => void): void {
+  #arrive<T>(work: () => T, reads: boolean, resolve: (value: T) => void, reject: (error: unknown) => void): void {
     const rates = this.#rates()
     const reply = (delayMs: number, answer: () => void): void => void this.#scheduler.after(delayMs, this.#node, answer)
     if (this.out || this.#random.chance(rates.before)) {
@@ -97,7 +99,7 @@ export class Link {
         reject(new StoreUnavailableError('The answer of the store was lost.'))
       }
     }
-    const stalls = this.#random.chance(rates.stall)
+    const stalls = this.#random.chance(reads ? rates.slowRead : rates.stall)
     if (stalls) this.#noteFault()
     reply(stalls ? this.#random.between(...STALL_MS) : this.#random.between(...LATENCY_MS), outcome)
   }

@@ -59,7 +59,7 @@ export class SharedLedger implements LedgerStore {
   }
 
   openHolds(nowMs: number | null): Promise<readonly HoldRow[]> {
-    return this.#link.call(() => (nowMs === null ? this.#disk.all(OPEN_HOLDS) : this.#disk.all(`${OPEN_HOLDS} AND lease_until < ?`, [BigInt(Math.floor(nowMs))])).map(readHoldRow))
+    return this.#link.call(() => (nowMs === null ? this.#disk.all(OPEN_HOLDS) : this.#disk.all(`${OPEN_HOLDS} AND lease_until < ?`, [BigInt(Math.floor(nowMs))])).map(readHoldRow), true)
   }
 
   #decide(operations: readonly LedgerOperation[], decide: (rows: LedgerRows) => LedgerChanges): void {

@@ -10,12 +10,12 @@ const STEPS_MAX = 60_000
 const REST_MS = 900_000
 const SLICE_MS = 10_000
 const FAULT_RATES = [
-  { before: 0, after: 0, stall: 0 },
-  { before: 0.03, after: 0.03, stall: 0.01 },
-  { before: 0.02, after: 0.25, stall: 0.02 },
-  { before: 0.25, after: 0.1, stall: 0.05 },
+  { before: 0, after: 0, stall: 0, slowRead: 0 },
+  { before: 0.03, after: 0.03, stall: 0.01, slowRead: 0.05 },
+  { before: 0.02, after: 0.25, stall: 0.02, slowRead: 0.05 },
+  { before: 0.25, after: 0.1, stall: 0.05, slowRead: 0.05 },
 ] as const
-const SLOW = { before: 0, after: 0.02, stall: 0.4 } as const
+const SLOW = { before: 0, after: 0.02, stall: 0.05, slowRead: 0.8 } as const
 
 export interface Verdict {
   readonly seed: number
@@ -50,7 +50,7 @@ async function live(world: World): Promise<void> {
   const { random, scheduler } = world
   const activeMs = world.aboutLeases || random.chance(0.2) ? random.between(60_000, 260_000) : random.between(500, 20_000)
   await world.begin(world.embedded ? 1 : (world.aboutLeases ? 2 : 1) + random.below(2))
-  const rates = world.aboutLeases ? random.pick([FAULT_RATES[0], FAULT_RATES[1], SLOW]) : random.pick(FAULT_RATES)
+  const rates = world.aboutLeases ? random.pick([FAULT_RATES[0], FAULT_RATES[1], SLOW, SLOW]) : random.pick(FAULT_RATES)
   for (const payment of world.payments) await world.send(payment)
   planRequests(world, activeMs)
   if (world.aboutLeases) planLeases(world)
@@ -89,12 +89,13 @@ function planLeases(world: World): void {
   scheduler.after(cutMs, owner, () => {
     const node = world.liveNode()
     if (node === null) return
-    const lastsMs = random.between(42_000, 125_000)
+    // Back just before its leases end, or long after.
+    const lastsMs = random.chance(0.6) ? random.between(38_000, 60_000) : random.between(60_000, 125_000)
     world.trace(`${node.name}: no store for ${Math.round(lastsMs)} ms`)
     node.link.cut(world.nowMs + lastsMs)
   })
   // Duties are done twice where two nodes lead: leases are looked at by many just when they end.
-  for (let atMs = cutMs + 40_000; atMs < cutMs + 66_000; atMs += 1_500) scheduler.after(atMs, owner, () => void world.liveNode()?.ledger.sweep().catch(() => undefined))
+  for (let atMs = cutMs + 40_000; atMs < cutMs + 64_000; atMs += 900) scheduler.after(atMs, owner, () => void world.liveNode()?.ledger.sweep().catch(() => undefined))
   for (let left = 2 + random.below(4); left > 0; left -= 1) scheduler.after(cutMs + random.between(60_000, 130_000), owner, () => world.ask())
 }
 
@@ -193,7 +194,7 @@ async function replay(world: World): Promise<void> {
 async function rest(world: World): Promise<void> {
   const { scheduler, random } = world
   world.trace('all faults are over')
-  world.rates = { before: 0, after: 0, stall: 0 }
+  world.rates = FAULT_RATES[0]
   for (const { link } of world.nodes) link.heal()
   if (world.nodes.every(({ owner }) => owner.dead)) world.start()
   const journal = random.chance(0.5)

@@ -18,7 +18,7 @@ import { seededIds, type Random } from './random.ts'
 import { Scheduler, type Owner } from './scheduler.ts'
 import { EmbeddedDatabase, sharedDatabase, SharedLedger } from './sim-stores.ts'
 
-const QUIET: FaultRates = { before: 0, after: 0, stall: 0 }
+const QUIET: FaultRates = { before: 0, after: 0, stall: 0, slowRead: 0 }
 
 export interface Payment {
   readonly entry: NewEntry
