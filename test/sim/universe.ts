@@ -220,9 +220,10 @@ async function stillOpen(world: World): Promise<string> {
 /** What a journal does: an end that the store did not take is brought to it until it does. */
 async function settleLate(world: World): Promise<void> {
   const answered = new Set(world.intents.filter(({ outcome }) => outcome !== 'failed').map(({ generationId }) => generationId))
-  for (const { generationId, end, outcome } of [...world.intents]) {
+  // What is brought is noted as well, while it is gone through.
+  for (const { generationId, end } of world.intents.filter(({ outcome }) => outcome === 'failed')) {
     const node = world.liveNode()
-    if (outcome !== 'failed' || answered.has(generationId) || node === null || node.closed) continue
+    if (answered.has(generationId) || node === null || node.closed) continue
     answered.add(generationId)
     world.trace(`${node.name}: the journal brings the ${end.op} of ${generationId}`)
     const brought = end.op === 'settle' ? node.ledger.settle(end.request) : node.ledger.void(end.request)
