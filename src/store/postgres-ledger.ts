@@ -139,7 +139,10 @@ async function loadSpends(sql: Sql, operations: readonly LedgerOperation[], keys
   }
   if (wanted.size === 0) return new Map()
   const rows = await sql.all(SELECT_SPENDS, columnsOf([...wanted.values()].map(({ keyId, period, start }) => [keyId, period, start])))
-  return new Map(rows.map((row) => [`${text(row, 'key_id')} ${text(row, 'period')} ${text(row, 'start')}`, big(row, 'spent')]))
+  // A period without a charge is there with 0: the first charge of a batch counts for the holds after it.
+  const spends = new Map<string, Micro>([...wanted.keys()].map((name) => [name, 0n]))
+  for (const row of rows) spends.set(`${text(row, 'key_id')} ${text(row, 'period')} ${text(row, 'start')}`, big(row, 'spent'))
+  return spends
 }
 
 async function write(sql: Sql, changes: LedgerChanges): Promise<void> {
