@@ -147,7 +147,9 @@ export class Client {
     if (generation.input.buffer !== null) return this.#detach(generation)
     // The socket is gone a moment before anybody is told.
     const { scheduler, random, world } = this.#ports
-    scheduler.after(random.between(0, 1), world, () => this.#detach(generation))
+    const noticeMs = random.between(0, 1)
+    this.#facts.graceUntilMs = scheduler.nowMs + noticeMs
+    scheduler.after(noticeMs, world, () => this.#detach(generation))
   }
 
   #detach(generation: Generation): void {

@@ -55,6 +55,7 @@ export const MUTANTS: readonly Mutant[] = [
   { name: 'ends are not written durably', file: WRITER, find: "batch.some(({ operation }) => operation.op !== 'hold')", replace: 'batch.length > BATCH_MAX' },
   { name: 'a charge is not counted in its week', file: CORE, find: "['day', day], ['week', week]", replace: "['day', day], ['week', day]" },
   { name: 'a charge counts in the period it was settled in', file: CORE, find: 'const { day, week, month } = hold.periods', replace: "const day = new Date(hold.endedAtMs ?? 0).toISOString().slice(0, 10)\n    const { week, month } = hold.periods" },
+  { name: 'a charge does not count for the holds of its own commit', file: CORE, find: 'if (spentMicro !== undefined) this.#rows.spends.set(name, spentMicro + chargedMicro)', replace: 'if (spentMicro === -1n) this.#rows.spends.set(name, spentMicro + chargedMicro)' },
   { name: 'entries are not chained', file: CORE, find: 'account.entryHead = entryHash(account.entryHead,', replace: "account.entryHead = entryHash(''," },
   { name: 'a shortfall is not booked', file: CORE, find: 'if (shortfallMicro > 0n) this.#post(', replace: 'if (shortfallMicro < 0n) this.#post(' },
   { name: 'the loss of a free answer is not booked', file: CORE, find: "    this.#insure(account, hold, request)\n    if (request.record !== null) {", replace: '    if (request.record !== null) {' },

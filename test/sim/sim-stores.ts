@@ -97,7 +97,7 @@ export class SharedLedger implements LedgerStore {
       const key = keys.get(owner.keyId)
       const period = key === undefined ? null : limitPeriod(key, owner.periods)
       const [spend] = period === null ? [] : this.#disk.all(SELECT_SPEND, [period.keyId, period.period, period.start])
-      if (period !== null && spend !== undefined) spends.set(spendKeyText(period), big(spend, 'spent'))
+      if (period !== null) spends.set(spendKeyText(period), spend === undefined ? 0n : big(spend, 'spent'))
     }
     return { accounts, keys, holds, spends }
   }

@@ -72,7 +72,7 @@ function sometime(world: World, activeMs: number, task: () => void): void {
 function planRequests(world: World, activeMs: number): void {
   const { random } = world
   const count = 4 + random.below(24)
-  const bursts = random.chance(0.5)
+  const bursts = world.aboutLimits || random.chance(0.5)
   for (let index = 0; index < count; ) {
     const size = bursts ? 1 + random.below(8) : 1
     const atMs = random.between(10, activeMs)

@@ -42,6 +42,8 @@ export class World {
   readonly embedded: boolean
   /** It is about leases that run out: a node loses its store for longer than they last. */
   readonly aboutLeases: boolean
+  /** It is about keys whose limits are nearly reached, and requests that meet in one commit. */
+  readonly aboutLimits: boolean
   readonly catalog: SimCatalog
   readonly tokens: TokenCounter
   readonly beginMs: number
@@ -74,6 +76,7 @@ export class World {
     this.#ids = seededIds(parts.random.fork())
     this.embedded = parts.random.chance(0.4)
     this.aboutLeases = !this.embedded && parts.random.chance(0.3)
+    this.aboutLimits = !this.aboutLeases && parts.random.chance(0.25)
     this.catalog = new SimCatalog(parts.random.fork())
     // Shortly before a midnight, a Sunday's or a month's end, or at any time.
     this.beginMs = parts.random.pick([Date.UTC(2026, 10, 29, 20, 59, 40), Date.UTC(2026, 10, 30, 23, 59, 30), Date.UTC(2026, 2, 8, 4, 59, 0), Date.UTC(2026, 5, 3, 11)])
@@ -109,7 +112,7 @@ export class World {
       for (const [number, limitReset] of [null, this.random.pick<LimitReset | null>([null, 'daily', 'weekly', 'monthly'])].entries()) {
         const keyId = `key_${index}${number}`
         const digest = createHash('sha256').update(keyId).digest()
-        const limitMicro = number === 0 ? null : BigInt(this.random.below(9_000))
+        const limitMicro = number === 0 && !this.aboutLimits ? null : BigInt(this.random.below(this.aboutLimits ? 2_500 : 9_000))
         await keys.create({ id: keyId, accountId, name: 'sim', label: 'sim', digest, limitMicro, limitReset, expiresAtMs: null, allowedModels: null, createdAtMs: this.beginMs })
         this.customers.push({ accountId, keyId })
       }

@@ -25,7 +25,7 @@ function postgresTests(postgres: Postgres): void {
       return postgres.url.replace(/\/postgres$/, `/contract_${databases}`)
     }
     storeContract(async () => open(await newDatabase()))
-    storeProperties(async () => open(await newDatabase()), 8)
+    storeProperties(async () => open(await newDatabase()), { runs: 100, nodesMax: 8, budgetMs: 240_000 })
     twoNodeContract(newDatabase, open)
     appendOnlyContract(async () => {
       const url = await newDatabase()
