@@ -25,8 +25,7 @@ export async function auditWorld(world: World, except: readonly string[] = []): 
     for (const { endpoints } of models) for (const { id, sell } of endpoints) if (id === row.endpointId) return priceOf(row.usage, sell)
     return null
   }
-  const skewMs = Math.max(0, ...world.nodes.filter(({ owner }) => !owner.dead).map((node) => node.skewMs))
-  const checks = await new SqlAudit(world.database()).run({ sinceMs: 0, nowMs: Math.floor(world.beginMs + world.nowMs + skewMs), replay }).catch((thrown: unknown) => {
+  const checks = await new SqlAudit(world.database()).run({ sinceMs: 0, nowMs: Math.floor(world.beginMs + world.nowMs + world.skewMs), replay }).catch((thrown: unknown) => {
     world.trace(`the audit could not run: ${String(thrown)}`)
     return []
   })
@@ -35,7 +34,7 @@ export async function auditWorld(world: World, except: readonly string[] = []): 
 
 /** Compares the books with what clients and providers have seen; answers how many answers were charged. */
 export async function checkEnd(world: World): Promise<number> {
-  await auditWorld(world, world.clockMoved ? ['I10'] : [])
+  await auditWorld(world)
   const holds = new Map(world.disk.all(HOLD_SELECT).map(readHoldRow).map((hold) => [hold.id, hold]))
   for (const facts of world.requests) checkRequest(world, facts, facts.generationId === null ? null : (holds.get(facts.generationId) ?? null))
   for (const hold of holds.values()) checkHold(world, hold)
@@ -155,7 +154,7 @@ function checkHold(world: World, hold: HoldRow): void {
   const diedMs = world.deaths.get(hold.node)
   const faulty = (world.nodes.find(({ name }) => name === hold.node)?.link.faultsMs ?? []).length > 0
   if (world.intents.some(({ generationId, outcome }) => generationId === hold.id && outcome === 'failed')) return
-  if (faulty && (facts === undefined || world.clockMoved)) return
+  if (faulty && (facts === undefined || world.skewMs > 0)) return
   // A late settle came at any time after its lease had ended.
   const withinMs = hold.state === 'settled_late' ? hold.leaseUntilMs : LEASE_MS + 20_000
   if (diedMs !== undefined || faultNear(world, hold.node, endedMs, withinMs)) return

@@ -129,11 +129,7 @@ function planFaults(world: World, activeMs: number): void {
   })
   if (world.embedded) {
     some(0.2, 1, () => {
-      const node = world.liveNode()
-      if (node === null) return
-      node.skewMs += random.pick([61_000, 3_600_000, 86_400_000, 40 * 86_400_000])
-      world.clockMoved = true
-      world.trace(`the clock of ${node.name} jumps ahead to +${node.skewMs} ms`)
+      world.moveClock(random.pick([61_000, 3_600_000, 86_400_000, 40 * 86_400_000]))
     })
   }
 }

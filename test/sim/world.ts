@@ -58,8 +58,8 @@ export class World {
   readonly deaths = new Map<string, number>()
   /** Keys that were switched off, since virtual ms. */
   readonly closedKeys = new Map<string, number>()
-  /** Wall clocks have been moved. */
-  clockMoved = false
+  /** The wall clock of the embedded store's machine stands ahead of the true time by this, ms. */
+  skewMs = 0
   rates: FaultRates = QUIET
   readonly #ids: IdSource
   readonly #clients: { readonly client: Client; readonly facts: RequestFacts }[] = []
@@ -93,6 +93,12 @@ export class World {
   violation = (text: string): void => {
     if (!this.violations.includes(text)) this.violations.push(text)
     this.trace(`VIOLATION ${text}`)
+  }
+
+  moveClock(aheadMs: number): void {
+    this.skewMs += aheadMs
+    for (const node of this.nodes) node.skewMs = this.skewMs
+    this.trace(`the clock jumps ahead to +${this.skewMs} ms`)
   }
 
   /** A node that can be talked to. */
@@ -151,6 +157,7 @@ export class World {
         note: (end, node) => this.#note(end, node),
         trace: this.trace,
       })
+      node.skewMs = this.skewMs
       this.nodes.push(node)
       this.trace(`${name} starts`)
       node.ledger.start().then(() => {
