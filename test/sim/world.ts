@@ -1,15 +1,13 @@
-import { createHash } from 'node:crypto'
-import type { LimitReset } from '../../src/ledger/ledger-store.ts'
 import { periodStarts } from '../../src/ledger/period.ts'
 import type { IdSource } from '../../src/lib/ids.ts'
 import type { TokenCounter } from '../../src/plan/token-count.ts'
-import { SqlAccounts } from '../../src/store/account-store.ts'
 import type { Database } from '../../src/store/database.ts'
 import { SqlEntries } from '../../src/store/entry-store.ts'
 import { SqlKeys } from '../../src/store/key-store.ts'
 import type { NewEntry } from '../../src/store/store.ts'
 import { REQUESTS, SimCatalog } from './catalog.ts'
 import { Client, drawHabits } from './client.ts'
+import { createCustomers, type Customer } from './customers.ts'
 import type { Disk } from './disk.ts'
 import type { RequestFacts } from './facts.ts'
 import { Link, type FaultRates } from './link.ts'
@@ -26,11 +24,6 @@ export interface Payment {
   known: boolean
   /** It stands in the books. */
   counted: boolean
-}
-
-export interface Customer {
-  readonly accountId: string
-  readonly keyId: string
 }
 
 /** Everything there is: nodes, clients, providers, money, and the faults between them. */
@@ -108,21 +101,7 @@ export class World {
   }
 
   async begin(nodes: number): Promise<void> {
-    const database = sharedDatabase(this.disk)
-    const accounts = new SqlAccounts(database)
-    const keys = new SqlKeys(database)
-    for (let index = 0; index < 2; index += 1) {
-      const accountId = `acc_${index}`
-      await accounts.create({ id: accountId, name: 'sim', email: null, defaultModel: null, rateLimit: null, createdAtMs: this.beginMs })
-      this.pay({ accountId, kind: 'topup', amountMicro: BigInt(100 + this.random.below(this.aboutLeases || this.random.chance(0.5) ? 4_000 : 60_000)) })
-      for (const [number, limitReset] of [null, this.random.pick<LimitReset | null>([null, 'daily', 'weekly', 'monthly'])].entries()) {
-        const keyId = `key_${index}${number}`
-        const digest = createHash('sha256').update(keyId).digest()
-        const limitMicro = number === 0 && !this.aboutLimits ? null : BigInt(this.random.below(this.aboutLimits ? 2_500 : 9_000))
-        await keys.create({ id: keyId, accountId, name: 'sim', label: 'sim', digest, limitMicro, limitReset, expiresAtMs: null, allowedModels: null, createdAtMs: this.beginMs })
-        this.customers.push({ accountId, keyId })
-      }
-    }
+    await createCustomers(this)
     for (let index = 0; index < nodes; index += 1) this.start()
   }
 

@@ -2,9 +2,10 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { LimitReset } from '../../src/ledger/ledger-store.ts'
 import type { Store } from '../../src/store/store.ts'
-import { auditAll, COMMANDS, type Nodes } from './ledger-commands.ts'
+import { auditAll, COMMANDS } from './ledger-commands.ts'
 import { Bench, NOON_MS, TestClock, type Customer } from './ledger-fixture.ts'
 import { LedgerModel } from './ledger-model.ts'
+import type { Nodes } from './ledger-together.ts'
 
 const CUSTOMERS: readonly { readonly balance: bigint; readonly limit: bigint | null; readonly reset: LimitReset | null }[] = [
   { balance: 100n, limit: null, reset: null },
