@@ -455,6 +455,9 @@ export class Generation {
 
   #finish(result: GenerationResult): void {
     this.#state = 'done'
+    // Who came back while a cancelled answer was being settled has nothing to wait for.
+    this.#reader?.reset()
+    this.#reader = null
     this.#resolve(result)
   }
 
