@@ -73,6 +73,7 @@ export const MUTANTS: readonly Mutant[] = [
   { name: 'a client that leaves goes unnoticed', file: GENERATION, find: '    this.#clientGone = true\n    this.#attempt?.resume()\n', replace: '    this.#clientGone = true\n    if (this.input.order.delivery === \'events\') return\n' },
   { name: 'a client in its grace loses its answer for good', file: GENERATION, find: 'if (this.#draining) return this.#settle(', replace: 'if (this.#clientGone) return this.#settle(' },
   { name: 'a broken answer ends as if it were whole', file: GENERATION, find: '      reader.write(missed)\n      return reader.reset()\n', replace: '      return reader.end(missed)\n' },
+  { name: 'who comes back to an answer that is being settled waits for ever', file: GENERATION, find: "    this.#state = 'done'\n    // Who came back while a cancelled answer was being settled has nothing to wait for.\n    this.#reader?.reset()\n", replace: "    this.#state = 'done'\n" },
   { name: 'holds in memory are forgotten when a write fails', file: EMBEDDED, find: 'for (const placed of waiting) this.#placeAgain(placed)', replace: 'this.#unwritten.holds.clear()' },
   { name: 'kept rows outlive a failed write', file: EMBEDDED, find: '      this.#stale = true\n      this.#rollup.reset()\n', replace: '      this.#rollup.reset()\n' },
   { name: 'kept rows outlive the writes of others', file: EMBEDDED, find: 'if (!full && !this.#stale && this.#coldWrites === coldWrites) return', replace: 'if (!full && !this.#stale) return' },

@@ -107,6 +107,7 @@ export class World {
 
   /** Starts a process; on the embedded store there is one at a time. */
   start(): void {
+    if (this.embedded && this.nodes.some(({ owner }) => !owner.dead)) return
     this.#nodeCount += 1
     const name = `n${this.#nodeCount}`
     const owner: Owner = { name, dead: false }
