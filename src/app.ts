@@ -13,6 +13,7 @@ import { accountRoutes } from './endpoints/account.ts'
 import { generationRoutes } from './endpoints/generation.ts'
 import { healthRoutes } from './endpoints/health.ts'
 import { modelRoutes } from './endpoints/models.ts'
+import { responseRoutes } from './endpoints/responses.ts'
 import { startPageRoutes } from './endpoints/start-page.ts'
 import { streamRoutes } from './endpoints/streams.ts'
 import type { Route } from './http/edge.ts'
@@ -26,7 +27,7 @@ import { systemClock, type Clock } from './lib/clock.ts'
 import { randomIds } from './lib/ids.ts'
 import { chargeMicro } from './meters.ts'
 import { paidKinds } from './orders/index.ts'
-import { attachStream, paidRoutes } from './paid-routes.ts'
+import { attachStream, findResponse, paidRoutes } from './paid-routes.ts'
 import { createTokenCounter } from './plan/token-count.ts'
 import { createAdapters } from './providers/index.ts'
 import { DrainSlots } from './relay/drain-slots.ts'
@@ -168,6 +169,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     ...accountRoutes({ store, catalog, clock, periods }),
     ...generationRoutes({ store }),
     ...streamRoutes({ attach: (call, id, after) => attachStream({ relay, sse }, call, id, after), find: (accountId, id) => relay.streams.find(accountId, id) }),
+    ...responseRoutes({ attach: (call, id, after) => attachStream({ relay, sse }, call, id, after), find: (accountId, id) => findResponse({ relay, sse }, accountId, id) }),
     ...startPageRoutes({ sessions, publicUrl: config.publicUrl }),
     ...adminRoutes({ store, catalog, access, sessions, health, ids, clock, periods, keyWrap, allowPrivateUpstreams: config.allowPrivateUpstreams, publicUrl: config.publicUrl, audit: core.audit }, new Set(adapters.keys())),
   ]

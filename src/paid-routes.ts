@@ -4,8 +4,10 @@ import type { Principal } from './access/principal.ts'
 import { ApiError } from './errors.ts'
 import { HIJACKED, type Call, type Reply, type Route } from './http/edge.ts'
 import type { SseStreams } from './http/sse.ts'
+import { keptResponse } from './kinds/responses/kept-response.ts'
 import { rubles } from './money.ts'
 import type { PaidKind } from './orders/index.ts'
+import { isResponsesOrder } from './orders/responses-order.ts'
 import type { Generation, GenerationResult } from './relay/generation.ts'
 import type { Order } from './relay/order.ts'
 import type { Reader } from './relay/reader.ts'
@@ -14,6 +16,14 @@ import type { Relay } from './relay/relay.ts'
 export interface PaidRoutePorts {
   readonly relay: Relay
   readonly sse: SseStreams
+}
+
+/** A Response that can be asked for again. */
+export interface FoundResponse {
+  /** Stops it, unless it has ended; what was delivered is charged. */
+  cancel(): Promise<void>
+  /** As it stands. */
+  body(): Promise<Record<string, unknown>>
 }
 
 /** The routes of every paid kind: the edge's call in, the relay's generation out. */
@@ -35,6 +45,22 @@ export function attachStream(ports: PaidRoutePorts, call: Call<Principal>, id: s
   if (reader !== null) generation.attach(reader, after)
   void generation.done.then(() => call.log.finish(200))
   return true
+}
+
+/** The Response of a stream that runs, or is still kept (wire.md D-7.8); null when it is not there. */
+export function findResponse({ relay }: PaidRoutePorts, accountId: string, id: string): FoundResponse | null {
+  const generation = relay.streams.find(accountId, id)
+  if (generation === null || !isResponsesOrder(generation.input.order)) return null
+  const { generationId, arrivedAtMs, plan, order, buffer } = generation.input
+  const identity = { id: generationId, created: Math.floor(arrivedAtMs / 1_000), model: plan.candidates[0]?.model.id ?? '', provider: '' }
+  const { echo } = order
+  return {
+    cancel: async () => {
+      generation.cancel()
+      await generation.done
+    },
+    body: async () => keptResponse(identity, echo, { lastEvent: buffer?.last ?? null, ended: generation.finished ? await generation.done : null }),
+  }
 }
 
 async function answer(ports: PaidRoutePorts, call: Call<Principal>, order: Order): Promise<Reply | typeof HIJACKED> {

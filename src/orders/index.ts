@@ -2,10 +2,12 @@ import type { ModelType } from '../catalog/catalog.ts'
 import { parseChat } from '../kinds/chat-parse.ts'
 import { chatFormat } from '../kinds/chat-writer.ts'
 import { parseCompletions } from '../kinds/completions-parse.ts'
+import { parseResponses } from '../kinds/responses/responses-parse.ts'
 import type { AdapterTable } from '../providers/adapter.ts'
 import type { Order } from '../relay/order.ts'
 import { chatOrder } from './chat-order.ts'
 import { completionsOrder } from './completions-order.ts'
+import { responsesOrder } from './responses-order.ts'
 
 /** What an order is read from. */
 export interface OrderInput {
@@ -42,6 +44,16 @@ export function paidKinds(adapters: AdapterTable): readonly PaidKind[] {
       read: ({ json, sessionId }) => {
         const request = withSession(parseChat(json), sessionId)
         return chatOrder(request, { type: 'chat', endpointName: 'chat/completions', format: chatFormat(request.includeUsage) }, adapters)
+      },
+    },
+    {
+      paths: ['/v1/responses'],
+      endpointName: 'responses',
+      modelType: 'chat',
+      body: 'json',
+      read: ({ json, sessionId }) => {
+        const request = parseResponses(json)
+        return responsesOrder({ ...request, chat: withSession(request.chat, sessionId) }, adapters)
       },
     },
     {

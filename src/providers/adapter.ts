@@ -3,6 +3,7 @@ import type { AnswerEvent } from '../kinds/answer-event.ts'
 import type { TextAround } from '../kinds/chat-chunk.ts'
 import type { ChatRequest } from '../kinds/chat-request.ts'
 import type { CompletionsRequest } from '../kinds/completions-request.ts'
+import type { ResponsesRequest } from '../kinds/responses/responses-request.ts'
 
 /** The shapes of an answer belong to the kind, which renders them; adapters and the relay take them from here. */
 
@@ -54,6 +55,15 @@ export interface CompletionsCall {
   readonly sendMaxTokens: number | null
 }
 
+/** A Responses request for a provider that speaks that protocol. */
+export interface ResponsesCall {
+  readonly endpoint: Endpoint
+  readonly apiKey: string | null
+  readonly request: ResponsesRequest
+  readonly sendMaxTokens: number | null
+  readonly generationId: string
+}
+
 /** One call of a kind that answers at once: embeddings, rerank, images, transcriptions. */
 export interface UnitCall<Request> {
   readonly endpoint: Endpoint
@@ -90,6 +100,8 @@ export interface Adapter {
     readonly takesList: boolean
     ask(call: CompletionsCall, sink: AnswerSink): RunningCall
   }
+  /** Responses, where an endpoint says `native_responses`. */
+  readonly responses?: (call: ResponsesCall, sink: AnswerSink) => RunningCall
 }
 
 /** Adapter name of the catalogue file → adapter. */

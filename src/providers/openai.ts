@@ -4,6 +4,7 @@ import { openaiCompletions } from './openai-completions.ts'
 import { openaiCredentials } from './openai-credentials.ts'
 import { OPENAI_PARAMETERS } from './openai-parameters.ts'
 import { openaiBody } from './openai-request.ts'
+import { openaiResponses } from './openai-responses/openai-responses.ts'
 import { OpenaiStream } from './openai-stream.ts'
 import { objectOf, parseJson } from './raw-json.ts'
 import { failure, type Transport } from './transport.ts'
@@ -28,6 +29,7 @@ export function createOpenai(transport: Transport, now: () => number): Adapter {
       return new UpstreamCall(transport, request, openaiReader(call, sink, now), sink)
     },
     completions: openaiCompletions(transport, now),
+    responses: openaiResponses(transport, now),
   }
 }
 

@@ -55,6 +55,11 @@ export class EventBuffer {
     return Buffer.concat(this.#events.slice(after))
   }
 
+  /** The newest event; null where there is none, or none any more. */
+  get last(): Buffer | null {
+    return this.#events.at(-1) ?? null
+  }
+
   release(): void {
     this.#budget.give(this.#bytes)
     this.#bytes = 0

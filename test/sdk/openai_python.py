@@ -75,4 +75,34 @@ check("completions text", completed.choices[0].text == "Hello from the sandbox. 
 parts = [chunk.choices[0].text for chunk in client.completions.create(model="sandbox/chat", prompt=["Hello", "Bye"], stream=True)]
 check("completions stream", "Bye" in "".join(parts))
 
+response = client.responses.create(model="sandbox/chat", input="Hello")
+check("responses text", response.output_text == "Hello from the sandbox. You said: Hello")
+check("responses usage", response.usage.output_tokens == 7 and response.usage.model_dump()["cost"] == 0.00051)
+kinds = [event.type for event in client.responses.create(model="sandbox/chat", input="Hello", stream=True)]
+check("responses raw stream", kinds[0] == "response.created" and kinds[-1] == "response.completed")
+
+
+def streamed(**request):
+    with client.responses.stream(model="sandbox/chat", **request) as stream:
+        for _event in stream:
+            pass
+        return stream.get_final_response()
+
+
+check("responses.stream text", streamed(input="Hello").output_text == "Hello from the sandbox. You said: Hello")
+flat = [{"type": "function", "name": "weather", "parameters": {"type": "object"}, "strict": False}]
+check("responses.stream tool", streamed(input="Moscow", tools=flat, tool_choice="required").output[0].arguments == '{"input":"Moscow"}')
+check("responses.stream reasoning", streamed(input="Hello", reasoning={"effort": "low"}).output[0].summary[0].text.startswith("The sandbox thinks"))
+kinds = [event.type for event in client.responses.create(model="sandbox/chat", input="sandbox: error=2 words=5", stream=True)]
+check("responses failure in the stream", kinds[-1] == "response.failed")
+kinds = [event.type for event in client.responses.create(model="sandbox/chat", input="Hello", max_output_tokens=3, stream=True)]
+check("responses incomplete", kinds[-1] == "response.incomplete")
+
+events = list(client.responses.create(model="sandbox/chat", input="Hello", stream=True, extra_headers={"X-Request-Id": "python-resume"}))
+response_id = events[0].response.id
+check("responses.retrieve", client.responses.retrieve(response_id).output_text == "Hello from the sandbox. You said: Hello")
+resumed = [event.sequence_number for event in client.responses.retrieve(response_id, stream=True, starting_after=4)]
+check("responses resumed", resumed == [event.sequence_number for event in events[5:]])
+check("responses.cancel", client.responses.cancel(response_id).status == "completed")
+
 print(f"all {passed} checks passed")

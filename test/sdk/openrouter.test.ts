@@ -92,3 +92,20 @@ test('errors: each status is the class the SDK has for it', async () => {
   await assert.rejects(send(key, 'sandbox: status=500'), BadGatewayResponseError)
   await assert.rejects(send(key, 'sandbox: status=503'), ServiceUnavailableResponseError)
 })
+
+test('responses pass the strict schemas: whole, with a tool, incomplete, streamed', async () => {
+  const base = { model: 'sandbox/chat', input: 'Hello' }
+  const send = (more: Record<string, unknown>): Promise<unknown> => client.beta.responses.send({ responsesRequest: { ...base, ...more } })
+  assert.match(JSON.stringify(await send({})), /Hello from the sandbox/)
+  const tools = [{ type: 'function', name: 'weather', parameters: { type: 'object' }, strict: null }]
+  assert.match(JSON.stringify(await send({ tools, toolChoice: 'required', reasoning: { effort: 'low' } })), /call_sandbox_weather/)
+  assert.match(JSON.stringify(await send({ maxOutputTokens: 3 })), /max_output_tokens/)
+  for (const more of [{}, { tools, toolChoice: 'required', reasoning: { effort: 'low' } }, { maxOutputTokens: 3 }, { input: 'Hello\nsandbox: error=2 words=5' }]) {
+    const stream = await client.beta.responses.send({ responsesRequest: { ...base, ...more, stream: true } as never })
+    assert.ok(Symbol.asyncIterator in stream)
+    const types: string[] = []
+    for await (const event of stream) types.push(JSON.parse(JSON.stringify(event)).type)
+    assert.equal(types[0], 'response.created')
+    assert.match(types.at(-1) ?? '', /^response\.(completed|incomplete|failed)$/)
+  }
+})
