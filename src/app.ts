@@ -10,6 +10,8 @@ import { CatalogService } from './catalog/catalog-service.ts'
 import { RateFeed } from './catalog/rate-feed.ts'
 import type { Config } from './config.ts'
 import { accountRoutes } from './endpoints/account.ts'
+import { ConsoleSite } from './endpoints/console.ts'
+import { readConsoleFiles } from './endpoints/console-files.ts'
 import { generationRoutes } from './endpoints/generation.ts'
 import { healthRoutes } from './endpoints/health.ts'
 import { modelRoutes } from './endpoints/models.ts'
@@ -62,6 +64,8 @@ export interface AppOptions {
   readonly wrappingKeys: readonly Buffer[]
   readonly env: Readonly<Record<string, string | undefined>>
   readonly log: AppLog
+  /** Where the built console is; where there is none, a plain page stands at `/`. */
+  readonly consoleDir?: string
   /** Time, where a test moves it. */
   readonly clock?: Clock
 }
@@ -163,6 +167,8 @@ export async function createApp(options: AppOptions): Promise<App> {
   const sse = new SseStreams(clock)
   const periods = (): ReturnType<Ledger['periods']> => ledger.periods(clock.now())
   const kinds = paidKinds(adapters)
+  const consoleFiles = options.consoleDir === undefined ? null : readConsoleFiles(options.consoleDir)
+  const site = consoleFiles === null ? null : new ConsoleSite(consoleFiles)
   const routes: Route<Principal>[] = [
     ...paidRoutes({ relay, sse }, kinds),
     ...modelRoutes({ catalog, health, supportedEndpoints: kinds, parametersOf: (name) => adapters.get(name)?.supportedParameters ?? [] }),
@@ -170,7 +176,8 @@ export async function createApp(options: AppOptions): Promise<App> {
     ...generationRoutes({ store }),
     ...streamRoutes({ attach: (call, id, after) => attachStream({ relay, sse }, call, id, after), find: (accountId, id) => relay.streams.find(accountId, id) }),
     ...responseRoutes({ attach: (call, id, after) => attachStream({ relay, sse }, call, id, after), find: (accountId, id) => findResponse({ relay, sse }, accountId, id) }),
-    ...startPageRoutes({ sessions, publicUrl: config.publicUrl }),
+    ...startPageRoutes({ sessions, publicUrl: config.publicUrl, hasConsole: site !== null }),
+    ...(site?.routes() ?? []),
     ...adminRoutes({ store, catalog, access, sessions, health, ids, clock, periods, keyWrap, allowPrivateUpstreams: config.allowPrivateUpstreams, publicUrl: config.publicUrl, audit: core.audit }, new Set(adapters.keys())),
   ]
   routes.push(...healthRoutes({ version: options.version, routes, catalog, ready: () => !closing.now }))
@@ -179,6 +186,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     routes, access, clock, ids, log: options.log,
     maintenance: () => catalog.current().settings.maintenance,
     trustedProxies: config.trustedProxies,
+    unmatched: (request, path) => site?.unmatched(request, path) ?? null,
     describe: ({ accountId, keyId }) => ({ account_id: accountId, key_id: keyId }),
   })
   const stop = async (): Promise<void> => {

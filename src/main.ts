@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { pino } from 'pino'
 import { digestOf, generateKey, labelOf } from './access/api-key.ts'
 import { createApp, openCore, type App, type AppLog } from './app.ts'
@@ -112,7 +113,7 @@ async function start(env: ReturnType<typeof environment>): Promise<number> {
   if (problems.length > 0) throw new StartError(problems.join('\n'))
   const path = cataloguePath(config)
   const log = createLog(config)
-  const app = await createApp({ config, version: version(), wrappingKeys: await wrappingKeys(config), env, log })
+  const app = await createApp({ consoleDir: fileURLToPath(new URL('../console/dist', import.meta.url)), config, version: version(), wrappingKeys: await wrappingKeys(config), env, log })
   const fresh = (await app.store.accounts.list({ query: null, limit: 1, offset: 0 })).total === 0
   if (path !== null) await applyFile(app, path)
   const missing = missingSdkPackages(app.catalog.current().providers.values())
