@@ -1,9 +1,11 @@
 import { randomInt } from 'node:crypto'
-import type { IncomingMessage } from 'node:http'
 import { createAccess, type Access } from './access/access.ts'
+import { ConsoleSessions } from './access/console-sessions.ts'
 import type { Principal } from './access/principal.ts'
+import { rewrapSeeds } from './access/totp-seeds.ts'
 import { adminRoutes } from './admin/index.ts'
-import { AdminSessions } from './admin/sessions.ts'
+import { SetupLinks } from './admin/setup-links.ts'
+import { createCabinet } from './cabinet/index.ts'
 import { providerKeys } from './catalog/bundled-base.ts'
 import { readBundledRelease, type BundledRelease } from './catalog/bundled-release.ts'
 import { CatalogService } from './catalog/catalog-service.ts'
@@ -29,7 +31,7 @@ import { systemClock, type Clock } from './lib/clock.ts'
 import { randomIds } from './lib/ids.ts'
 import { chargeMicro } from './meters.ts'
 import { paidKinds } from './orders/index.ts'
-import { attachStream, findResponse, paidRoutes } from './paid-routes.ts'
+import { attachStream, findResponse, paidRoutes, playgroundRoutes } from './paid-routes.ts'
 import { createTokenCounter } from './plan/token-count.ts'
 import { createAdapters } from './providers/index.ts'
 import { DrainSlots } from './relay/drain-slots.ts'
@@ -76,6 +78,8 @@ export interface Core {
   readonly catalog: CatalogService
   readonly keyWrap: KeyWrap
   audit(sinceMs: number): ReturnType<Store['audit']['run']>
+  /** Seals credentials and seeds of two-step sign-in with the first wrapping key; answers how many. */
+  rewrap(): Promise<number>
   close(): Promise<void>
 }
 
@@ -83,7 +87,7 @@ export interface Core {
 export interface App extends Core {
   readonly edge: Edge
   readonly access: Access
-  readonly sessions: AdminSessions
+  readonly links: SetupLinks
   readonly rateFeed: RateFeed
   /** Holds of a dead process that were given back at the start. */
   readonly recovered: number
@@ -109,6 +113,10 @@ export async function openCore(options: CoreOptions, clock: Clock = systemClock)
     catalog,
     keyWrap,
     audit: (sinceMs) => audit(store, catalog, clock, sinceMs),
+    rewrap: async () => {
+      await catalog.rewrap()
+      return catalog.credentialCount() + (await rewrapSeeds(store.users, keyWrap))
+    },
     close: async () => {
       await close()
       await store.close()
@@ -156,29 +164,41 @@ export async function createApp(options: AppOptions): Promise<App> {
     limitResetsAtMs: (reset) => (reset === null ? null : periodEndMs(clock.now(), reset, timezone())),
   })
   const rateFeed = new RateFeed({ catalog, clock, url: config.cbrUrl, log: (message) => options.log.notice(message) })
-  const sessions = new AdminSessions({ store: store.administrators, events: store.events, clock, ids })
+  const sessions = new ConsoleSessions({ store: store.sessions, clock, ids, secure: config.publicUrl?.startsWith('https:') === true })
+  const links = new SetupLinks({ users: store.users, clock, ids })
   const access = createAccess({
     keys: store.keys,
     clock,
     settings: () => catalog.current().settings,
     adminToken: config.adminToken,
-    session: (request: IncomingMessage) => sessions.nameOf(request),
+    session: (request) => sessions.find(request),
+    adminTotpRequired: config.adminTotpRequired,
   })
   const sse = new SseStreams(clock)
   const periods = (): ReturnType<Ledger['periods']> => ledger.periods(clock.now())
   const kinds = paidKinds(adapters)
   const consoleFiles = options.consoleDir === undefined ? null : readConsoleFiles(options.consoleDir)
   const site = consoleFiles === null ? null : new ConsoleSite(consoleFiles)
+  const signupDefault = store.kind === 'embedded' ? 'open' : 'closed'
+  const parametersOf = (name: string): readonly string[] => adapters.get(name)?.supportedParameters ?? []
+  const { publicUrl, adminTotpRequired } = config
+  const cabinet = createCabinet({
+    store, catalog, access, sessions, clock, ids, periods, health, parametersOf, publicUrl, adminTotpRequired, signupDefault, seal: keyWrap, version: options.version,
+    notice: (message) => options.log.notice(message), oidc: config.oidc, yookassa: config.yookassa,
+  })
+  const streams = streamRoutes({ attach: (call, id, after) => attachStream({ relay, sse }, call, id, after), find: (accountId, id) => relay.streams.find(accountId, id) })
+  const paid = [...paidRoutes({ relay, sse }, kinds), ...streams]
   const routes: Route<Principal>[] = [
-    ...paidRoutes({ relay, sse }, kinds),
-    ...modelRoutes({ catalog, health, supportedEndpoints: kinds, parametersOf: (name) => adapters.get(name)?.supportedParameters ?? [] }),
+    ...paid,
+    ...playgroundRoutes(paid),
+    ...modelRoutes({ catalog, health, supportedEndpoints: kinds, parametersOf }),
     ...accountRoutes({ store, catalog, clock, periods }),
     ...generationRoutes({ store }),
-    ...streamRoutes({ attach: (call, id, after) => attachStream({ relay, sse }, call, id, after), find: (accountId, id) => relay.streams.find(accountId, id) }),
     ...responseRoutes({ attach: (call, id, after) => attachStream({ relay, sse }, call, id, after), find: (accountId, id) => findResponse({ relay, sse }, accountId, id) }),
-    ...startPageRoutes({ sessions, publicUrl: config.publicUrl, hasConsole: site !== null }),
+    ...startPageRoutes({ setUp: (request, call) => cabinet.setUp(request, call), publicUrl, hasConsole: site !== null }),
     ...(site?.routes() ?? []),
-    ...adminRoutes({ store, catalog, access, sessions, health, ids, clock, periods, keyWrap, allowPrivateUpstreams: config.allowPrivateUpstreams, publicUrl: config.publicUrl, audit: core.audit }, new Set(adapters.keys())),
+    ...cabinet.routes,
+    ...adminRoutes({ ...core, access, links, health, ids, clock, periods, signupDefault, allowPrivateUpstreams: config.allowPrivateUpstreams, publicUrl }, new Set(adapters.keys())),
   ]
   routes.push(...healthRoutes({ version: options.version, routes, catalog, ready: () => !closing.now }))
   const closing = { now: false }
@@ -192,6 +212,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   const stop = async (): Promise<void> => {
     closing.now = true
     const closed = edge.close(DRAIN_MS)
+    cabinet.stop()
     await rateFeed.stop()
     await relay.close(DRAIN_MS)
     await closed
@@ -200,5 +221,5 @@ export async function createApp(options: AppOptions): Promise<App> {
     await closeAdapters()
     await core.close()
   }
-  return { ...core, edge, access, sessions, rateFeed, recovered, stop }
+  return { ...core, edge, access, links, rateFeed, recovered, stop }
 }

@@ -100,7 +100,7 @@ async function createDemo(app: App): Promise<string> {
 }
 
 async function greet(app: App, url: string, demoKey: string | null): Promise<void> {
-  const token = await app.sessions.firstSetupToken()
+  const token = await app.links.firstToken()
   if (token !== null) process.stdout.write(`Console   ${url}/  (set-up link, valid for 60 minutes: ${url}/setup?token=${token})\n`)
   if (demoKey === null) return
   process.stdout.write(`API key   ${demoKey}  (demo account with ${DEMO_BALANCE_RUB} RUB; shown this once)\n`)

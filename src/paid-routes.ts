@@ -31,6 +31,11 @@ export function paidRoutes(ports: PaidRoutePorts, kinds: readonly PaidKind[]): r
   return kinds.flatMap((kind) => kind.paths.map((path): Route<Principal> => ({ method: 'POST', path, plane: 'key', body: kind.body, handle: (call) => answer(ports, call, orderOf(kind, call)) })))
 }
 
+/** The same routes for a console session that acts for one of its keys: no second way to spend money, only another way to say who does. */
+export function playgroundRoutes(routes: readonly Route<Principal>[]): readonly Route<Principal>[] {
+  return routes.filter(({ plane }) => plane === 'key').map((route) => ({ ...route, path: route.path.replace(/^\/v1\//, '/cabinet/v1/playground/'), plane: 'playground' }))
+}
+
 function orderOf(kind: PaidKind, { json, rawBody = Buffer.alloc(0), request }: Call<Principal>): Order {
   const session = request.headers['x-session-id']
   const sessionId = typeof session === 'string' && /^[\x21-\x7e]{1,256}$/.test(session) ? session : null

@@ -2,14 +2,16 @@ import { timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Settings } from '../catalog/catalog.ts'
 import { ApiError } from '../errors.ts'
-import type { AccessResult, EdgeAccess } from '../http/edge.ts'
+import type { AccessPlane, AccessResult, EdgeAccess } from '../http/edge.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { KeyStore } from '../store/store.ts'
+import type { ConsoleSession } from './console-sessions.ts'
 import { digestOf, digestText, isWellFormed, KEY_PREFIX } from './api-key.ts'
 import { IpGuard } from './ip-guard.ts'
-import { KeyCache, refusalOf, type KnownKey } from './key-cache.ts'
+import { KeyCache, knownKey, refusalOf, type KnownKey } from './key-cache.ts'
 import type { Principal } from './principal.ts'
 import { rateHeaders, RateLimiter } from './rate-limit.ts'
+import { foreignOrigin, isSafeMethod, isSameOrigin } from './same-origin.ts'
 
 const ADMIN_TOKEN_LENGTH_MIN = 32
 /** How often a success refreshes the guard's memory of (address, key): far below the day it lasts. */
@@ -18,22 +20,30 @@ const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({})
 const ADMITTED: AccessResult<Principal> = Object.freeze({ principal: null, headers: NO_HEADERS })
 
 export interface AccessOptions {
-  readonly keys: Pick<KeyStore, 'findByDigest' | 'touch'>
+  readonly keys: Pick<KeyStore, 'findByDigest' | 'findOwner' | 'touch'>
   readonly clock: Clock
   /** Live: both limits may change between two requests. */
   readonly settings: () => Pick<Settings, 'rateLimit' | 'ipBlock'>
   /** null = scripts have no way into the admin API. */
   readonly adminToken: string | null
-  /** Who the administrator of the request's console session is, or null without a valid one. */
-  readonly session: (request: IncomingMessage) => Promise<string | null>
+  /** The request's console session, or null without a valid one. */
+  readonly session: (request: IncomingMessage) => Promise<ConsoleSession | null>
+  /** Administrators need two-step sign-in before the admin plane opens. */
+  readonly adminTotpRequired: boolean
 }
 
 /** Who calls, from where and how often: what a request must pass before its body is read. */
 export interface Access extends EdgeAccess<Principal> {
   /** Who changes something on the admin plane, for the audit log: `token` or the administrator's name; null before `admit`. */
   actorOf(request: IncomingMessage): string | null
+  /** Whose console session a request of the `session` and `playground` planes has; throws before `admit`. */
+  sessionOf(request: IncomingMessage): ConsoleSession
   /** Takes an administrator's change of a key or account into effect at once on this node. */
   invalidate(changed: { readonly keyId: string } | { readonly accountId: string }): void
+  /** Addresses that are blocked now; `until` in Unix ms. */
+  blocks(): readonly { readonly ip: string; readonly untilMs: number; readonly times: number }[]
+  /** false = it was not blocked. */
+  unblock(ip: string): boolean
   /** Writes the last-used times that are still in memory. */
   close(): Promise<void>
 }
@@ -50,6 +60,7 @@ class AccessStage implements Access {
   readonly #guard: IpGuard
   readonly #adminDigest: Buffer | null
   readonly #actors = new WeakMap<IncomingMessage, string>()
+  readonly #sessions = new WeakMap<IncomingMessage, ConsoleSession>()
 
   constructor(options: AccessOptions) {
     const { adminToken, clock, keys, settings } = options
@@ -64,8 +75,31 @@ class AccessStage implements Access {
     this.#adminDigest = adminToken === null ? null : digestOf(adminToken)
   }
 
-  admit(request: IncomingMessage, plane: 'key' | 'admin', clientIp: string): AccessResult<Principal> | Promise<AccessResult<Principal>> {
-    return plane === 'admin' ? this.#admitAdmin(request) : this.#admitKey(request, clientIp)
+  admit(request: IncomingMessage, plane: AccessPlane, clientIp: string): AccessResult<Principal> | Promise<AccessResult<Principal>> {
+    switch (plane) {
+      case 'key':
+        return this.#admitKey(request, clientIp)
+      case 'admin':
+        return this.#admitAdmin(request)
+      case 'session':
+        return this.#admitSession(request)
+      case 'playground':
+        return this.#admitPlayground(request)
+    }
+  }
+
+  sessionOf(request: IncomingMessage): ConsoleSession {
+    const found = this.#sessions.get(request)
+    if (found === undefined) throw new Error('A route of the session plane has a session.')
+    return found
+  }
+
+  blocks(): readonly { readonly ip: string; readonly untilMs: number; readonly times: number }[] {
+    return this.#guard.blocks()
+  }
+
+  unblock(ip: string): boolean {
+    return this.#guard.unblock(ip)
   }
 
   anonymousHeaders(clientIp: string): Readonly<Record<string, string>> {
@@ -135,19 +169,63 @@ class AccessStage implements Access {
       this.#actors.set(request, 'token')
       return ADMITTED
     }
-    if (authorization !== undefined || request.headers.cookie === undefined) return { error: unauthorized(), headers: NO_HEADERS }
-    return this.#admitSession(request)
+    if (authorization !== undefined || request.headers.cookie === undefined) return refusal(unauthorized())
+    return this.#admitAdministrator(request)
   }
 
-  async #admitSession(request: IncomingMessage): Promise<AccessResult<Principal>> {
-    const actor = await this.#options.session(request)
-    if (actor === null) return { error: unauthorized(), headers: NO_HEADERS }
-    if (!isSafeMethod(request.method) && !isSameOrigin(request)) {
-      return { error: new ApiError('access_denied', 'A console session may only be used from the console itself'), headers: NO_HEADERS }
-    }
-    this.#actors.set(request, actor)
+  async #admitAdministrator(request: IncomingMessage): Promise<AccessResult<Principal>> {
+    const found = await this.#options.session(request)
+    if (found === null) return refusal(unauthorized())
+    if (!isSafeMethod(request.method) && !isSameOrigin(request)) return refusal(foreignOrigin())
+    const { user } = found
+    if (user.role !== 'admin') return refusal(new ApiError('access_denied', 'This is for administrators'))
+    if (this.#options.adminTotpRequired && !user.totpEnabled) return refusal(new ApiError('access_denied', 'Turn two-step sign-in on first: administrators need it'))
+    this.#sessions.set(request, found)
+    this.#actors.set(request, user.email)
     return ADMITTED
   }
+
+  /** Two planes here as well: keys and tokens open nothing of the cabinet. */
+  async #admitSession(request: IncomingMessage): Promise<AccessResult<Principal>> {
+    if (request.headers.authorization !== undefined) return refusal(new ApiError('access_denied', 'The cabinet is opened by signing in, not by a key'))
+    const found = await this.#options.session(request)
+    if (found === null) return refusal(new ApiError('unauthorized', 'Sign in first'))
+    if (!isSafeMethod(request.method) && !isSameOrigin(request)) return refusal(foreignOrigin())
+    this.#sessions.set(request, found)
+    this.#actors.set(request, found.user.email)
+    return ADMITTED
+  }
+
+  /** The user's session acts for one of their own keys, with its limits and those of the account. */
+  async #admitPlayground(request: IncomingMessage): Promise<AccessResult<Principal>> {
+    const result = await this.#admitSession(request)
+    if ('error' in result) return result
+    const keyId = playgroundKey(request)
+    const owner = keyId === null ? null : await this.#options.keys.findOwner(keyId)
+    if (owner === null || owner.account.id !== this.sessionOf(request).user.accountId) return refusal(new ApiError('invalid_input', 'X-Tollgate-Key-Id: must name one of your keys'))
+    const known = knownKey('', owner, this.#clock.monotonic())
+    const refused = refusalOf(known, this.#clock.now())
+    if (refused !== null) return refusal(refused)
+    const { principal } = known
+    const decision = this.#limiter.take(principal.accountId, principal.rateLimit ?? this.#options.settings().rateLimit)
+    const headers = rateHeaders(decision)
+    if (!decision.allowed) return { error: tooManyRequests(decision.retryAfterSeconds), headers }
+    this.#cache.touch(principal.keyId)
+    return { principal, headers }
+  }
+}
+
+function refusal(error: ApiError): AccessResult<Principal> {
+  return { error, headers: NO_HEADERS }
+}
+
+/** A header, which another site cannot send; where the browser itself loads a file, the query. */
+function playgroundKey(request: IncomingMessage): string | null {
+  const header = request.headers['x-tollgate-key-id']
+  if (typeof header === 'string') return header
+  const url = request.url ?? ''
+  const queryAt = url.indexOf('?')
+  return isSafeMethod(request.method) && queryAt !== -1 ? new URLSearchParams(url.slice(queryAt + 1)).get('key_id') : null
 }
 
 /** The token of `Authorization: Bearer x`; null when there is none. */
@@ -156,18 +234,6 @@ function bearer(header: string | undefined): string | null {
   if (!header.startsWith('Bearer ') && header.slice(0, 7).toLowerCase() !== 'bearer ') return null
   const token = header.slice(7).trim()
   return token === '' ? null : token
-}
-
-function isSafeMethod(method: string | undefined): boolean {
-  return method === 'GET' || method === 'HEAD'
-}
-
-/** OWASP's fetch-metadata check, with Origin for browsers that do not send it. */
-function isSameOrigin(request: IncomingMessage): boolean {
-  const site = request.headers['sec-fetch-site']
-  if (site !== undefined) return site === 'same-origin'
-  const { origin, host } = request.headers
-  return origin !== undefined && host !== undefined && (origin === `https://${host}` || origin === `http://${host}`)
 }
 
 function missingKey(): ApiError {

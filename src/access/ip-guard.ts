@@ -58,6 +58,19 @@ export class IpGuard {
     dropOldest(this.#blocks, this.#ipsMax)
   }
 
+  /** Addresses that are blocked now, IPv6 by their /64. */
+  blocks(): readonly { readonly ip: string; readonly untilMs: number; readonly times: number }[] {
+    const nowMs = this.#clock.monotonic()
+    return [...this.#blocks].filter(([, { untilMs }]) => untilMs > nowMs).map(([ip, { untilMs, count }]) => ({ ip, untilMs: this.#clock.now() + untilMs - nowMs, times: count }))
+  }
+
+  /** false = the address was not blocked. */
+  unblock(ip: string): boolean {
+    const key = this.#blocks.has(ip) ? ip : ipKey(ip)
+    this.#failures.delete(key)
+    return this.#blocks.delete(key)
+  }
+
   /** Remembers that a key worked from an address, so that a neighbour's block does not stop it. */
   prove(ip: string, digest: string): void {
     const pair = `${ipKey(ip)} ${digest}`

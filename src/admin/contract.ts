@@ -437,5 +437,5 @@ export interface AdminApi {
   readonly 'PATCH /admin/v1/codes/:id': { readonly body: { readonly disabled?: boolean; readonly note?: string | null }; readonly answer: Code }
   readonly 'GET /admin/v1/payments': { readonly query: PageQuery & { readonly account?: string }; readonly answer: Listed<PaymentRow> }
   readonly 'GET /admin/v1/ip-blocks': { readonly answer: Listed<IpBlock> }
-  readonly 'DELETE /admin/v1/ip-blocks/:ip': { readonly answer: Deleted }
+  readonly 'DELETE /admin/v1/ip-blocks/*ip': { readonly answer: Deleted }
 }

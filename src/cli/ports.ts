@@ -9,6 +9,8 @@ export interface OpenStore {
   readonly store: Store
   readonly catalog: CatalogService
   audit(sinceMs: number): Promise<readonly AuditCheck[]>
+  /** Seals every secret with the first wrapping key; answers how many. */
+  rewrap(): Promise<number>
   close(): Promise<void>
 }
 

@@ -10,7 +10,7 @@ import type { Candidate, Plan } from '../plan/plan.ts'
 import type { TokenCounter } from '../plan/token-count.ts'
 import { countedReport } from '../plan/usage-bounds.ts'
 import type { AdapterTable, AttemptFailure } from '../providers/adapter.ts'
-import { errorOfAttempts, failuresText, midStreamError, type FailedAttempt } from './attempt-error.ts'
+import { errorOfAttempts, failureNotes, failuresText, midStreamError, type FailedAttempt } from './attempt-error.ts'
 import { AttemptQueue, type AttemptQueuePorts } from './attempt-queue.ts'
 import type { DrainSlots } from './drain-slots.ts'
 import type { EventBuffer } from './event-buffer.ts'
@@ -447,6 +447,7 @@ export class Generation {
       candidate: this.#candidate,
       upstreamId: this.#attempt?.upstreamId ?? null,
       attempts: this.#tries.attempts,
+      failedAttempts: failureNotes(this.#tries.failed),
       firstTokenMs: this.#attempt?.firstTokenMs ?? null,
       endedMs: this.#ports.clock.monotonic(),
     })

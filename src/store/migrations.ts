@@ -1,3 +1,4 @@
+import { consoleStatements } from './console-migration.ts'
 import type { Database } from './database.ts'
 
 interface Migration {
@@ -83,6 +84,7 @@ const MIGRATIONS: readonly Migration[] = [
       ]
     },
   },
+  { version: 2, name: 'console', statements: (dialect) => consoleStatements(dialect, words(dialect)) },
 ]
 
 /** Brings the schema to this version, forward only, each migration in a transaction; refuses a schema newer than the program. */

@@ -1,18 +1,23 @@
 import { SqlAccounts } from './account-store.ts'
-import { SqlAdministrators } from './administrator-store.ts'
 import { SqlAudit } from './audit-store.ts'
 import { SqlCatalogs } from './catalog-store.ts'
+import { SqlCodes } from './code-store.ts'
 import type { Database } from './database.ts'
 import { SqlEntries } from './entry-store.ts'
 import { SqlEvents } from './event-store.ts'
 import { SqlGenerations } from './generation-store.ts'
 import { SqlKeys } from './key-store.ts'
+import { SqlLog } from './log-store.ts'
 import { migrate } from './migrations.ts'
+import { SqlPayments } from './payment-store.ts'
 import { PostgresDatabase } from './postgres-database.ts'
 import { PostgresLedger } from './postgres-ledger.ts'
+import { SqlSessions } from './session-store.ts'
+import { SqlSignIns } from './sign-in-store.ts'
 import { SqliteDatabase } from './sqlite-database.ts'
 import { SqliteLedger } from './sqlite-ledger.ts'
 import type { Store } from './store.ts'
+import { SqlUsers } from './user-store.ts'
 import type { LedgerStore } from '../ledger/ledger-store.ts'
 
 /** Opens the store that the settings name and brings its schema up to date. Throws StoreBusyError when another process has the embedded one. */
@@ -43,7 +48,12 @@ async function opened(kind: Store['kind'], database: Database, ledger: LedgerSto
     generations: new SqlGenerations(database),
     catalogs: new SqlCatalogs(database),
     events: new SqlEvents(database),
-    administrators: new SqlAdministrators(database),
+    users: new SqlUsers(database),
+    sessions: new SqlSessions(database),
+    signIns: new SqlSignIns(database),
+    codes: new SqlCodes(database),
+    payments: new SqlPayments(database),
+    log: new SqlLog(database),
     audit: new SqlAudit(database),
     close: () => database.close(),
   }

@@ -6,7 +6,7 @@ import type { Micro } from '../money.ts'
 import { big, text, type Row, type Sql, type SqlValue } from './database.ts'
 import { ACCOUNT_SELECT, HOLD_SELECT, KEY_SELECT, readAccountRow, readHoldRow, readKeyRow } from './ledger-rows.ts'
 import type { PostgresDatabase } from './postgres-database.ts'
-import { bigintOrNull, holdValues, logValues, usageDays, usageDayValues } from './ledger-values.ts'
+import { appDays, appDayValues, bigintOrNull, holdValues, logValues, usageDays, usageDayValues } from './ledger-values.ts'
 
 type Cell = string | bigint | null
 
@@ -32,6 +32,12 @@ const ADD_USAGE_DAYS = `${insert(
 )} ON CONFLICT (account_id, day, key_id, model, provider) DO UPDATE SET requests = usage_day.requests + excluded.requests,
   input_tokens = usage_day.input_tokens + excluded.input_tokens, output_tokens = usage_day.output_tokens + excluded.output_tokens, revenue = usage_day.revenue + excluded.revenue,
   provider_cost = usage_day.provider_cost + excluded.provider_cost, insured = usage_day.insured + excluded.insured, shortfall = usage_day.shortfall + excluded.shortfall`
+const ADD_APP_DAYS = `${insert(
+  'app_day',
+  'account_id text, day text, key_id text, model text, app text, title text, requests int8, errors int8, input_tokens int8, output_tokens int8, cost int8, last_at int8',
+)} ON CONFLICT (account_id, day, key_id, model, app) DO UPDATE SET title = COALESCE(excluded.title, app_day.title), requests = app_day.requests + excluded.requests,
+  errors = app_day.errors + excluded.errors, input_tokens = app_day.input_tokens + excluded.input_tokens, output_tokens = app_day.output_tokens + excluded.output_tokens,
+  cost = app_day.cost + excluded.cost, last_at = GREATEST(app_day.last_at, excluded.last_at)`
 const SELECT_SPENDS = `SELECT s.key_id AS key_id, s.period AS period, s.start AS start, s.spent AS spent FROM ${table('v', 'key_id text, period text, start text')}
   JOIN key_spend s ON s.key_id = v.key_id AND s.period = v.period AND s.start = v.start`
 const OWNERS = 'SELECT account_id, key_id FROM hold WHERE id = ANY(?::text[])'
@@ -154,4 +160,5 @@ async function write(sql: Sql, changes: LedgerChanges): Promise<void> {
   await put(INSERT_ENTRIES, changes.entries.map((row) => [row.debit, row.credit, row.amountMicro, row.kind, row.reference, row.accountId, BigInt(row.atMs), row.hash]))
   await put(INSERT_LOGS, changes.log.map(logValues))
   await put(ADD_USAGE_DAYS, usageDays(changes.log).map(usageDayValues))
+  await put(ADD_APP_DAYS, appDays(changes.log).map(appDayValues))
 }

@@ -2,6 +2,7 @@ import type { GenerationRecord, GenerationStatus } from '../ledger/generation-re
 import type { LedgerStore, LimitReset, PeriodStarts } from '../ledger/ledger-store.ts'
 import type { RateLimit } from '../catalog/catalog.ts'
 import type { Micro } from '../money.ts'
+import type { CodeStore, LogStore, PaymentStore, SessionStore, SignInStore, UserStore } from './console-records.ts'
 
 export type AccountStatus = 'active' | 'deactivated' | 'locked'
 
@@ -28,7 +29,7 @@ export interface Page<T> {
 export interface AccountStore {
   create(account: Pick<AccountRecord, 'id' | 'name' | 'email' | 'defaultModel' | 'rateLimit' | 'createdAtMs'>): Promise<AccountRecord>
   get(id: string): Promise<AccountRecord | null>
-  list(filter: { readonly query: string | null; readonly limit: number; readonly offset: number }): Promise<Page<AccountRecord>>
+  list(filter: { readonly query: string | null; readonly status?: AccountStatus | null; readonly limit: number; readonly offset: number }): Promise<Page<AccountRecord>>
   /** null = no such account. */
   update(id: string, patch: AccountPatch): Promise<AccountRecord | null>
 }
@@ -71,6 +72,8 @@ export type NewKey = Pick<KeyRecord, 'id' | 'accountId' | 'name' | 'label' | 'li
 export interface KeyStore {
   create(key: NewKey): Promise<KeyRecord>
   findByDigest(digest: Buffer): Promise<KeyOwner | null>
+  /** With its account, as authentication needs it; null once it is deleted. */
+  findOwner(id: string): Promise<KeyOwner | null>
   get(id: string, periods: PeriodStarts): Promise<{ readonly key: KeyRecord; readonly spend: KeySpend } | null>
   list(accountId: string, periods: PeriodStarts): Promise<readonly { readonly key: KeyRecord; readonly spend: KeySpend }[]>
   /** `periods` = the current ones, in which a lowered limit may leave an overrun. */
@@ -109,9 +112,22 @@ export type PostOutcome =
   /** `conflict`: the reference stands with another amount or account; `uncovered`: available does not cover it. */
   | { readonly status: 'conflict' | 'uncovered' | 'no_account' }
 
+/** What an account was charged for a model's answers whose holds were placed on a day. */
+export interface ChargeDay {
+  readonly day: string
+  readonly model: string
+  readonly requests: number
+  readonly amountMicro: Micro
+}
+
 export interface EntryStore {
   post(entry: NewEntry): Promise<PostOutcome>
   list(accountId: string, limit: number, offset: number): Promise<Page<EntryRecord>>
+  /** Newest first, below `beforeId`; `money` = all but charges. */
+  before(filter: { readonly accountId: string; readonly kind: 'topup' | 'refund' | 'adjustment' | 'charge' | 'money' | null; readonly beforeId: number | null; readonly limit: number }): Promise<readonly EntryRecord[]>
+  /** Entries but charges from a time on, oldest first. */
+  moneySince(accountId: string, fromMs: number): Promise<readonly EntryRecord[]>
+  chargesSince(accountId: string, fromDay: string): Promise<readonly ChargeDay[]>
   /** Sum of top-ups and of charges of one account. */
   totals(accountId: string): Promise<{ readonly creditsMicro: Micro; readonly chargesMicro: Micro }>
 }
@@ -183,31 +199,18 @@ export interface EventRecord {
   readonly after: string | null
 }
 
+/** `action` matches by its beginning. */
+export interface EventFilter {
+  readonly actor?: string
+  readonly action?: string
+  readonly object?: string
+  readonly fromMs?: number
+  readonly toMs?: number
+}
+
 export interface EventStore {
   append(event: Omit<EventRecord, 'id'>): Promise<void>
-  list(limit: number, offset: number): Promise<Page<EventRecord>>
-}
-
-export interface AdministratorRecord {
-  readonly id: string
-  readonly email: string
-  readonly passwordHash: string | null
-  readonly createdAtMs: number
-}
-
-export interface AdministratorStore {
-  count(): Promise<number>
-  /** null = that e-mail is taken. */
-  create(administrator: AdministratorRecord): Promise<AdministratorRecord | null>
-  findByEmail(email: string): Promise<AdministratorRecord | null>
-  setPassword(id: string, passwordHash: string): Promise<void>
-  /** Token hashes are SHA-256 hex. A set-up token without an administrator makes the first one. */
-  putSetupToken(token: { readonly hash: string; readonly administratorId: string | null; readonly expiresAtMs: number }): Promise<void>
-  /** Takes the token out of use in the same step; null = unknown, used or expired. */
-  claimSetupToken(hash: string, nowMs: number): Promise<{ readonly administratorId: string | null } | null>
-  createSession(session: { readonly hash: string; readonly administratorId: string; readonly expiresAtMs: number }): Promise<void>
-  findSession(hash: string, nowMs: number): Promise<AdministratorRecord | null>
-  deleteSession(hash: string): Promise<void>
+  list(limit: number, offset: number, filter?: EventFilter): Promise<Page<EventRecord>>
 }
 
 export interface AuditCheck {
@@ -231,7 +234,12 @@ export interface Store {
   readonly generations: GenerationStore
   readonly catalogs: CatalogStore
   readonly events: EventStore
-  readonly administrators: AdministratorStore
+  readonly users: UserStore
+  readonly sessions: SessionStore
+  readonly signIns: SignInStore
+  readonly codes: CodeStore
+  readonly payments: PaymentStore
+  readonly log: LogStore
   readonly audit: AuditStore
   close(): Promise<void>
 }

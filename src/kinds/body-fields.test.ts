@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { ApiError } from '../errors.ts'
 import { microFromRubles, rubles } from '../money.ts'
-import { BodyFields } from './fields.ts'
+import { BodyFields } from './body-fields.ts'
 
 function refusal(read: () => unknown): string {
   try {

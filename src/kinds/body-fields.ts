@@ -1,5 +1,5 @@
 import { ApiError } from '../errors.ts'
-import { isObject } from '../kinds/json-fields.ts'
+import { isObject } from './json-fields.ts'
 import { microFromRubles, type Micro } from '../money.ts'
 
 /** Reads a body's known fields; whatever nobody asked for is refused by name (operator.md 4). */
@@ -46,6 +46,10 @@ export class BodyFields {
     const value = this.#take(name)
     if (typeof value === 'number' && Number.isSafeInteger(value) && value >= least && value <= most) return value
     throw this.#wrong(name, `must be a whole number from ${least} to ${most}`)
+  }
+
+  optionalWhole(name: string, least: number, most: number): number | undefined {
+    return Object.hasOwn(this.#body, name) ? this.whole(name, least, most) : void this.#known.add(name)
   }
 
   /** RUB with at most six decimals. */
