@@ -1,3 +1,6 @@
+import './style/library.css'
+import 'virtual:theme.css'
+import './style/base.css'
 import { MantineProvider } from '@mantine/core'
 import { ModalsProvider } from '@mantine/modals'
 import { Notifications } from '@mantine/notifications'
@@ -8,9 +11,6 @@ import { createRoot } from 'react-dom/client'
 import { queryClient } from './api/hooks.ts'
 import { preferredLanguage, speak } from './i18n.ts'
 import { router } from './router.tsx'
-import './style/library.css'
-import 'virtual:theme.css'
-import './style/base.css'
 import { theme } from './theme.ts'
 
 async function start(): Promise<void> {

@@ -44,7 +44,7 @@ function LanguageSwitch(): ReactNode {
 
 function ThemeSwitch(): ReactNode {
   const { t } = useTranslation()
-  const { colorScheme, setColorScheme } = useMantineColorScheme()
+  const { colorScheme, setColorScheme } = useMantineColorScheme({ keepTransitions: true })
   const save = useSaveWish()
   const icons = { light: <LightIcon size={19} />, dark: <DarkIcon size={19} />, auto: <AutoIcon size={19} /> }
   const change = (theme: MantineColorScheme): void => {

@@ -44,7 +44,7 @@ function ownPath(wish: string | null): string {
 
 /** The language and theme that the user chose anywhere hold here as well. */
 function useWishes({ profile }: SessionState): void {
-  const { setColorScheme } = useMantineColorScheme()
+  const { setColorScheme } = useMantineColorScheme({ keepTransitions: true })
   const language = profile?.language ?? null
   const theme = profile?.theme ?? null
   useEffect(() => {

@@ -24,7 +24,7 @@ export function FirstRequest({ summary, apiKey }: { readonly summary: Pick<Summa
     >
       <CopyBlock text={text} label={t('home.snippet')} />
       {apiKey === undefined && (
-        <Text size="sm" c="dimmed" mt={-26} component="div">
+        <Text size="sm" mt={-30} component="div">
           <ButtonLink to="/keys" search={{ create: '1' }} size="xs" variant="light">{t('home.make_key')}</ButtonLink>
         </Text>
       )}

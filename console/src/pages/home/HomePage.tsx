@@ -1,4 +1,4 @@
-import { Button, SegmentedControl, Text } from '@mantine/core'
+import { Button, Group, SegmentedControl, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
@@ -62,10 +62,10 @@ function SpendChart({ summary }: { readonly summary: Summary }): ReactNode {
     <Section
       title={t('home.chart')}
       actions={
-        <div className={css.fields}>
+        <Group gap="xs">
           <SegmentedControl size="xs" value={what} onChange={setWhat} data={[{ value: 'cost', label: t('home.spend') }, { value: 'requests', label: t('usage.requests') }]} aria-label={t('home.chart')} />
           <SegmentedControl size="xs" value={days} onChange={setDays} data={['7', '30'].map((value) => ({ value, label: t('home.days', { count: Number(value) }) }))} aria-label={t('home.range')} />
-        </div>
+        </Group>
       }
     >
       <Chart
@@ -90,7 +90,7 @@ function TopModels({ summary }: { readonly summary: Summary }): ReactNode {
         rowId={({ model }) => model}
         empty={{ title: t('home.no_models') }}
         columns={[
-          { id: 'model', title: t('usage.model'), cell: ({ model }) => <Link to="/models/$" params={{ _splat: model }}>{model}</Link> },
+          { id: 'model', title: t('usage.model'), cell: ({ model }) => <Link to="/model/$" params={{ _splat: model }}>{model}</Link> },
           { id: 'requests', title: t('usage.requests'), end: true, cell: ({ requests }) => format.number(requests) },
           { id: 'cost', title: t('usage.cost'), end: true, cell: ({ cost }) => format.money(cost) },
         ]}

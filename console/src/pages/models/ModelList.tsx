@@ -35,7 +35,7 @@ export function ModelList({ models, all, chosen, toggle }: ModelListProps): Reac
           {
             id: 'model',
             title: t('usage.model'),
-            cell: ({ id, name, allowed }) => <div><Link to="/models/$" params={{ _splat: id }}>{name}</Link>{!allowed && <> <StatusBadge tone="quiet">{t('models.not_allowed')}</StatusBadge></>}<Text size="xs" c="dimmed" className={css.mono ?? ''}>{id}</Text></div>,
+            cell: ({ id, name, allowed }) => <div><Link to="/model/$" params={{ _splat: id }}>{name}</Link>{!allowed && <> <StatusBadge tone="quiet">{t('models.not_allowed')}</StatusBadge></>}<Text size="xs" c="dimmed" className={css.mono ?? ''}>{id}</Text></div>,
           },
           { id: 'type', title: t('models.type'), cell: ({ type }) => t(`type.${type}`) },
           { id: 'context', title: t('models.context'), end: true, cell: (model) => (model.context_length === null ? '–' : format.compact(model.context_length)) },

@@ -21,7 +21,7 @@ import { PriceLines } from './PriceLines.tsx'
 /** One model: what it takes and gives, what it costs, who serves it and how well. */
 export function ModelPage(): ReactNode {
   const { t } = useTranslation()
-  const { _splat: id = '' } = useParams({ from: '/models/$' })
+  const { _splat: id = '' } = useParams({ from: '/model/$' })
   const model = useRead('GET /cabinet/v1/models/*id', { params: { id } })
   const actions = <ButtonLink to="/playground" search={{ model: id }} leftSection={<PlaygroundIcon size={17} />}>{t('models.try')}</ButtonLink>
   return (

@@ -43,7 +43,7 @@ function ProfileForm(): ReactNode {
   const { t } = useTranslation()
   const profile = useProfile()
   const client = useQueryClient()
-  const { setColorScheme } = useMantineColorScheme()
+  const { setColorScheme } = useMantineColorScheme({ keepTransitions: true })
   const models = useRead('GET /cabinet/v1/models', {})
   const save = useAct('PATCH /cabinet/v1/profile', {
     said: t('common.saved'),

@@ -60,7 +60,7 @@ function WhatItWas({ story }: { readonly story: RequestStory }): ReactNode {
       items={[
         [t('log.status'), <StatusBadge key="status" tone={story.status === 'completed' ? 'good' : story.status === 'error' ? 'bad' : 'quiet'}>{t(`status.${story.status}`)}</StatusBadge>],
         [t('request.error'), story.error_type],
-        [t('usage.model'), <Link key="model" to="/models/$" params={{ _splat: story.model }}>{story.model}</Link>],
+        [t('usage.model'), <Link key="model" to="/model/$" params={{ _splat: story.model }}>{story.model}</Link>],
         [t('log.filter_provider'), story.provider_name],
         [t('log.filter_type'), t(`type.${story.type}`)],
         [t('usage.key'), story.key_name],
