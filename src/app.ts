@@ -5,7 +5,7 @@ import type { Principal } from './access/principal.ts'
 import { rewrapSeeds } from './access/totp-seeds.ts'
 import { adminRoutes } from './admin/index.ts'
 import { SetupLinks } from './admin/setup-links.ts'
-import { createCabinet } from './cabinet/index.ts'
+import { createCabinet, type Cabinet, type CabinetOptions } from './cabinet/index.ts'
 import { providerKeys } from './catalog/bundled-base.ts'
 import { readBundledRelease, type BundledRelease } from './catalog/bundled-release.ts'
 import { CatalogService } from './catalog/catalog-service.ts'
@@ -142,11 +142,30 @@ function audit(store: Store, catalog: CatalogService, clock: Clock, sinceMs: num
   })
 }
 
+type ConsoleParts = Pick<CabinetOptions, 'access' | 'sessions' | 'clock' | 'ids' | 'periods' | 'health' | 'parametersOf'> & { readonly links: SetupLinks; readonly adapters: ReadonlySet<string> }
+
+/** The people's side: the cabinet, the operator's API and the page behind the set-up link. */
+function createConsole(core: Core, { config, version, log, consoleDir }: AppOptions, { links, adapters, ...parts }: ConsoleParts): Pick<Cabinet, 'routes' | 'stop'> & Pick<ConsoleSite, 'unmatched'> {
+  const { publicUrl, adminTotpRequired, allowPrivateUpstreams, oidc, yookassa } = config
+  const { store, catalog, keyWrap: seal } = core
+  const signupDefault = store.kind === 'embedded' ? 'open' : 'closed'
+  const cabinet = createCabinet({ ...parts, store, catalog, seal, version, publicUrl, adminTotpRequired, signupDefault, oidc, yookassa, notice: (message) => log.notice(message) })
+  const files = consoleDir === undefined ? null : readConsoleFiles(consoleDir)
+  const site = files === null ? null : new ConsoleSite(files)
+  const routes = [
+    ...cabinet.routes,
+    ...startPageRoutes({ setUp: (request, call) => cabinet.setUp(request, call), publicUrl, hasConsole: site !== null }),
+    ...(site?.routes() ?? []),
+    ...adminRoutes({ ...core, ...parts, links, signupDefault, allowPrivateUpstreams, publicUrl }, adapters),
+  ]
+  return { routes, stop: () => cabinet.stop(), unmatched: (request, path) => site?.unmatched(request, path) ?? null }
+}
+
 /** Wires the whole service; it listens when `edge.listen` is called. */
 export async function createApp(options: AppOptions): Promise<App> {
   const { config, clock = systemClock } = options
   const core = await openCore({ ...options, server: true }, clock)
-  const { store, catalog, keyWrap } = core
+  const { store, catalog } = core
   const ids = randomIds()
   const { adapters, close: closeAdapters } = createAdapters({ clock })
   const timezone = (): string => catalog.current().settings.timezone
@@ -165,10 +184,8 @@ export async function createApp(options: AppOptions): Promise<App> {
   })
   const rateFeed = new RateFeed({ catalog, clock, url: config.cbrUrl, log: (message) => options.log.notice(message) })
   const sessions = new ConsoleSessions({ store: store.sessions, clock, ids, secure: config.publicUrl?.startsWith('https:') === true })
-  const links = new SetupLinks({ users: store.users, clock, ids })
   const access = createAccess({
-    keys: store.keys,
-    clock,
+    keys: store.keys, clock,
     settings: () => catalog.current().settings,
     adminToken: config.adminToken,
     session: (request) => sessions.find(request),
@@ -177,15 +194,9 @@ export async function createApp(options: AppOptions): Promise<App> {
   const sse = new SseStreams(clock)
   const periods = (): ReturnType<Ledger['periods']> => ledger.periods(clock.now())
   const kinds = paidKinds(adapters)
-  const consoleFiles = options.consoleDir === undefined ? null : readConsoleFiles(options.consoleDir)
-  const site = consoleFiles === null ? null : new ConsoleSite(consoleFiles)
-  const signupDefault = store.kind === 'embedded' ? 'open' : 'closed'
   const parametersOf = (name: string): readonly string[] => adapters.get(name)?.supportedParameters ?? []
-  const { publicUrl, adminTotpRequired } = config
-  const cabinet = createCabinet({
-    store, catalog, access, sessions, clock, ids, periods, health, parametersOf, publicUrl, adminTotpRequired, signupDefault, seal: keyWrap, version: options.version,
-    notice: (message) => options.log.notice(message), oidc: config.oidc, yookassa: config.yookassa,
-  })
+  const links = new SetupLinks({ users: store.users, clock, ids })
+  const web = createConsole(core, options, { access, sessions, links, clock, ids, periods, health, parametersOf, adapters: new Set(adapters.keys()) })
   const streams = streamRoutes({ attach: (call, id, after) => attachStream({ relay, sse }, call, id, after), find: (accountId, id) => relay.streams.find(accountId, id) })
   const paid = [...paidRoutes({ relay, sse }, kinds), ...streams]
   const routes: Route<Principal>[] = [
@@ -195,10 +206,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     ...accountRoutes({ store, catalog, clock, periods }),
     ...generationRoutes({ store }),
     ...responseRoutes({ attach: (call, id, after) => attachStream({ relay, sse }, call, id, after), find: (accountId, id) => findResponse({ relay, sse }, accountId, id) }),
-    ...startPageRoutes({ setUp: (request, call) => cabinet.setUp(request, call), publicUrl, hasConsole: site !== null }),
-    ...(site?.routes() ?? []),
-    ...cabinet.routes,
-    ...adminRoutes({ ...core, access, links, health, ids, clock, periods, signupDefault, allowPrivateUpstreams: config.allowPrivateUpstreams, publicUrl }, new Set(adapters.keys())),
+    ...web.routes,
   ]
   routes.push(...healthRoutes({ version: options.version, routes, catalog, ready: () => !closing.now }))
   const closing = { now: false }
@@ -206,13 +214,13 @@ export async function createApp(options: AppOptions): Promise<App> {
     routes, access, clock, ids, log: options.log,
     maintenance: () => catalog.current().settings.maintenance,
     trustedProxies: config.trustedProxies,
-    unmatched: (request, path) => site?.unmatched(request, path) ?? null,
+    unmatched: (request, path) => web.unmatched(request, path),
     describe: ({ accountId, keyId }) => ({ account_id: accountId, key_id: keyId }),
   })
   const stop = async (): Promise<void> => {
     closing.now = true
     const closed = edge.close(DRAIN_MS)
-    cabinet.stop()
+    web.stop()
     await rateFeed.stop()
     await relay.close(DRAIN_MS)
     await closed

@@ -149,7 +149,7 @@ function readYookassa(reader: SettingReader): YookassaConfig | null {
 }
 
 function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127\./.test(hostname)
+  return hostname === 'localhost' || hostname === '[::1]' || (isIP(hostname) === 4 && hostname.startsWith('127.'))
 }
 
 function readProxies(reader: SettingReader): readonly string[] {

@@ -27,8 +27,6 @@ export type RequestType = 'chat' | 'responses' | 'completions' | 'embeddings' | 
 export type RequestStatus = 'completed' | 'error' | 'cancelled'
 export type LimitReset = 'daily' | 'weekly' | 'monthly'
 
-/* ---- who is here ---- */
-
 /** What the sign-in page needs before anybody is known. */
 export interface ServiceFacts {
   readonly version: string
@@ -117,8 +115,6 @@ export interface Cursored<T> {
   readonly next_cursor: string | null
 }
 
-/* ---- home ---- */
-
 export interface Money {
   readonly balance: number
   readonly available: number
@@ -155,8 +151,6 @@ export interface Summary {
   readonly example_model: string | null
 }
 
-/* ---- keys ---- */
-
 export interface Key {
   readonly id: string
   readonly name: string
@@ -191,8 +185,6 @@ export interface KeyBody {
 
 /** Shown this once. */
 export type NewKey = Key & { readonly key: string }
-
-/* ---- usage and log ---- */
 
 export type UsageGroup = 'model' | 'key' | 'app'
 
@@ -326,8 +318,6 @@ export interface AppRow extends SpendSums {
   readonly last_used_at: string
 }
 
-/* ---- models ---- */
-
 /** RUB per million tokens or characters (`prompt`, `completion`, `input_cache_read`, …, `characters`) or per unit (`request`, `image`, `image_output`, `search`, `second`, `video_second`): exact decimals. */
 export type Prices = Readonly<Record<string, string>>
 
@@ -378,8 +368,6 @@ export interface ModelRow {
   readonly durations: readonly number[]
   readonly endpoints: readonly ModelEndpoint[]
 }
-
-/* ---- money ---- */
 
 export type EntryKind = 'topup' | 'refund' | 'adjustment' | 'charge'
 

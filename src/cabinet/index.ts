@@ -25,7 +25,7 @@ import { Yookassa, type YookassaOptions } from './yookassa.ts'
 
 /** Kept in the process: each node counts for itself. */
 const HOUR_SECONDS = 3_600
-const SIGN_UPS = 20
+const SIGN_UPS = 100
 const REDEMPTIONS = 10
 const PROOFS = 20
 const PRUNE_MS = 6 * HOUR_SECONDS * 1_000

@@ -211,8 +211,9 @@ function administratorTests(records: Records): void {
     assert.equal((await signIns.begin({ ...attempt, atMs: NOON_MS + 900_000 }, rules)).status, 'begun', 'another window')
   })
 
-  records('a code of three uses redeemed at once by five accounts is three entries; a paid order is one', async ({ store, customer }) => {
-    const people = await Promise.all(Array.from({ length: 5 }, () => customer(RUB)))
+  records('a code of three uses redeemed at once by five accounts is three entries; a paid order is one', async (bench) => {
+    const { store } = bench
+    const people = await Promise.all(Array.from({ length: 5 }, () => bench.customer(RUB)))
     const digest = Buffer.alloc(32, 7)
     await store.codes.create([{ id: 'code_1', digest, label: 'ABCD', amountMicro: 5n * RUB, usesMax: 3, expiresAtMs: null, note: null, createdBy: 'token', createdAtMs: NOON_MS }])
     const redeemed = await Promise.all(people.flatMap(({ accountId }) => [1, 2].map(() => store.codes.redeem({ digest, accountId, actor: 'a', atMs: NOON_MS }))))

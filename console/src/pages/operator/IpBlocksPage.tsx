@@ -14,7 +14,7 @@ export function IpBlocksPage(): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
   const blocks = useRead('GET /admin/v1/ip-blocks', {}, { everyMs: REFRESH_MS })
-  const lift = useAct('DELETE /admin/v1/ip-blocks/:ip', { renews: ['GET /admin/v1/ip-blocks'], said: t('blocks.lifted') })
+  const lift = useAct('DELETE /admin/v1/ip-blocks/*ip', { renews: ['GET /admin/v1/ip-blocks'], said: t('blocks.lifted') })
   return (
     <OperatorPage title={t('nav.ip_blocks')} lead={t('blocks.lead')}>
       <Loaded of={blocks} height={240}>
