@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs'
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
 
+/** Runs in the page before anything of it; a text, since the project's own types know no document. */
+const REPORT_VIOLATIONS = "document.addEventListener('securitypolicyviolation', (event) => reportViolation(`CSP: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`))"
 const PATHS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'] as const
 
 /** Where the machine's Chromium is; null where there is none. CHROMIUM names another. */
@@ -40,12 +42,7 @@ export async function visitor(browser: Browser, origin: string, { language = 'en
   const context = await browser.newContext({ locale: language === 'ru' ? 'ru-RU' : 'en-GB', colorScheme: dark ? 'dark' : 'light', viewport: { width, height }, timezoneId: 'Europe/Moscow', reducedMotion: 'reduce' })
   const troubles: string[] = []
   await context.exposeFunction('reportViolation', (text: string) => troubles.push(text))
-  await context.addInitScript(() => {
-    document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI, sample }) => {
-      // The function is exposed above.
-      void (window as unknown as { reportViolation(text: string): Promise<void> }).reportViolation(`CSP: ${violatedDirective} ${blockedURI} ${sample}`)
-    })
-  })
+  await context.addInitScript({ content: REPORT_VIOLATIONS })
   const page = await context.newPage()
   page.on('console', (message) => {
     // A refused call is part of some tests; the browser logs it by itself.
