@@ -19,7 +19,7 @@ export const theme = createTheme({
     // The scroll lock writes a style element, which the content security policy refuses; base.css locks instead.
     Modal: Modal.extend({ defaultProps: { lockScroll: false, centered: true, overlayProps: { backgroundOpacity: 0.45, blur: 2 } } }),
     Drawer: Drawer.extend({ defaultProps: { lockScroll: false } }),
-    Card: Card.extend({ defaultProps: { withBorder: true, padding: 'lg' } }),
+    Card: Card.extend({ defaultProps: { withBorder: true, padding: 'lg', bg: 'var(--surface)' } }),
     Button: Button.extend({ defaultProps: { fw: 550 } }),
     Table: Table.extend({ defaultProps: { verticalSpacing: 'sm' } }),
   },

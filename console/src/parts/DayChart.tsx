@@ -33,7 +33,7 @@ export function DayChart({ kind, days, series, unit, label, height = 240 }: DayC
     xAxisProps: { minTickGap: 24 },
     withLegend: series.length > 1,
     tickLine: 'none' as const,
-    gridAxis: 'y' as const,
+    gridAxis: 'x' as const,
   }
   return (
     <div role="img" aria-label={label}>

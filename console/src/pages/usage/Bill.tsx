@@ -30,5 +30,5 @@ export function Bill({ story }: { readonly story: RequestStory }): ReactNode {
 
 /** The decimal with all its digits, and the reader's decimal sign. */
 function exact(decimal: string, locale: string): string {
-  return `${locale.startsWith('ru') ? decimal.replace('.', ',') : decimal} ₽`
+  return locale.startsWith('ru') ? `${decimal.replace('.', ',')} ₽` : `₽${decimal}`
 }
