@@ -1,6 +1,7 @@
 import { notifications } from '@mantine/notifications'
 import { keepPreviousData, QueryClient, useMutation, useQuery, useQueryClient, type UseMutationResult, type UseQueryResult } from '@tanstack/react-query'
 import i18n from 'i18next'
+import type { SessionState } from '../../../src/cabinet/contract.ts'
 import { failureText } from '../parts/failure-text.ts'
 import { ApiFailure, call } from './call.ts'
 import type { ActEndpoint, Answer, Endpoint, Input, ReadEndpoint } from './endpoint.ts'
@@ -17,6 +18,13 @@ export const queryClient = new QueryClient({
     },
   },
 })
+
+/** Somebody is signed in now: what was read before belongs to somebody else. */
+export function startSession(client: QueryClient, state: SessionState): void {
+  const session = queryKey('GET /cabinet/v1/session')
+  client.removeQueries({ predicate: (query) => query.queryKey[0] !== session[0] })
+  client.setQueryData(session, state)
+}
 
 export interface ReadOptions {
   readonly enabled?: boolean

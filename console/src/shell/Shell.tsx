@@ -32,7 +32,7 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactNode
       <header className={`${css.bar} off-paper`}>
         <Group gap="xs" wrap="nowrap">
           <ActionIcon className={css.burger ?? ''} variant="subtle" color="gray" size="lg" onClick={open} aria-label={t('shell.menu')}><MenuIcon /></ActionIcon>
-          <Link to="/" className={css.home} aria-label={t('nav.home')}><Brand /></Link>
+          <Link to="/" className={css.home} aria-label={`Tollgate · ${t('nav.home')}`}><Brand /></Link>
         </Group>
         <Group gap={6} wrap="nowrap">
           <Balance />
@@ -106,6 +106,7 @@ function Balance(): ReactNode {
 function UserMenu(): ReactNode {
   const { t } = useTranslation()
   const profile = useProfile()
+  const initials = initialsOf(profile.name === '' ? profile.email : profile.name)
   const client = useQueryClient()
   const signOut = useAct('POST /cabinet/v1/sign-out', {
     done: () => {
@@ -117,7 +118,7 @@ function UserMenu(): ReactNode {
   return (
     <Menu position="bottom-end" width={240}>
       <Menu.Target>
-        <UnstyledButton className={css.avatar} aria-label={t('shell.user_menu', { email: profile.email })}>{initialsOf(profile.name === '' ? profile.email : profile.name)}</UnstyledButton>
+        <UnstyledButton className={css.avatar} aria-label={`${initials} · ${t('shell.user_menu', { email: profile.email })}`}>{initials}</UnstyledButton>
       </Menu.Target>
       <Menu.Dropdown>
         <Menu.Label>{profile.email}</Menu.Label>

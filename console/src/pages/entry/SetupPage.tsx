@@ -6,7 +6,7 @@ import { useEffect, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { call } from '../../api/call.ts'
 import type { Answer } from '../../api/endpoint.ts'
-import { queryKey, useAct } from '../../api/hooks.ts'
+import { startSession, useAct } from '../../api/hooks.ts'
 import { fieldFailure } from '../../parts/failure-text.ts'
 import { Failed, Loaded } from '../../parts/Loaded.tsx'
 import { useSession } from '../../session.tsx'
@@ -33,8 +33,7 @@ function SetupForm({ token, answer }: { readonly token: string; readonly answer:
   const setup = useAct('POST /cabinet/v1/setup', {
     quiet: true,
     done: (state) => {
-      client.clear()
-      client.setQueryData(queryKey('GET /cabinet/v1/session'), state)
+      startSession(client, state)
       void navigate({ to: answer.purpose === 'password' ? '/' : '/security', replace: true })
     },
   })

@@ -5,7 +5,7 @@ import { Link, useLocation } from '@tanstack/react-router'
 import { useEffect, useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { SignInAnswer } from '../../../../src/cabinet/contract.ts'
-import { queryKey, useAct } from '../../api/hooks.ts'
+import { startSession, useAct } from '../../api/hooks.ts'
 import { Failed } from '../../parts/Loaded.tsx'
 import { useSession } from '../../session.tsx'
 
@@ -23,8 +23,7 @@ export function SignInPage(): ReactNode {
   const arrived = (answer: SignInAnswer): void => {
     if (answer.status === 'code_required') return setTicket(answer.ticket)
     const { status: _, ...state } = answer
-    client.clear()
-    client.setQueryData(queryKey('GET /cabinet/v1/session'), state)
+    startSession(client, state)
   }
   if (ticket !== null) return <CodeForm ticket={ticket} arrived={arrived} back={() => setTicket(null)} />
   return (

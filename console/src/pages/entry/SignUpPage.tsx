@@ -4,7 +4,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useEffect, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import { queryKey, useAct } from '../../api/hooks.ts'
+import { startSession, useAct } from '../../api/hooks.ts'
 import { currentLanguage } from '../../i18n.ts'
 import { fieldFailure } from '../../parts/failure-text.ts'
 import { Failed } from '../../parts/Loaded.tsx'
@@ -16,7 +16,7 @@ export function SignUpPage(): ReactNode {
   const { service } = useSession()
   const { least, most } = service.password
   const client = useQueryClient()
-  const signUp = useAct('POST /cabinet/v1/sign-up', { quiet: true, done: (state) => client.setQueryData(queryKey('GET /cabinet/v1/session'), state) })
+  const signUp = useAct('POST /cabinet/v1/sign-up', { quiet: true, done: (state) => startSession(client, state) })
   const form = useForm({
     initialValues: { name: '', email: '', password: '' },
     validate: { password: (value) => (value.length < least || value.length > most ? t('entry.password_length', { least, most }) : null) },
