@@ -26,6 +26,8 @@ export interface AppOptions {
   readonly wrappingKeys: readonly Buffer[]
   readonly env: Readonly<Record<string, string | undefined>>
   readonly log: AppLog
+  /** Where the built console is; absent, or nothing there = the start page instead. */
+  readonly consoleDir?: string
   /** Time, where a test moves it. */
   readonly clock?: Clock
 }
@@ -54,12 +56,13 @@ export async function createApp(options: AppOptions): Promise<App> {
   const services = await createServices(core, config, clock, (message) => log.notice(message))
   const { access, links, rateFeed, recovered, ids } = services
   const closing = { now: false }
-  const web = createConsole(services, config, version, (message) => log.notice(message))
+  const web = createConsole(services, options, (message) => log.notice(message))
   const edge = createEdge<Principal>({
     routes: allRoutes(services, web.routes, config, version, () => !closing.now),
     access, clock, ids, log,
     maintenance: () => core.catalog.current().settings.maintenance,
     trustedProxies: config.trustedProxies,
+    unmatched: (request, path) => web.unmatched(request, path),
     describe: ({ accountId, keyId }) => ({ account_id: accountId, key_id: keyId }),
   })
   await services.start()

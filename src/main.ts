@@ -2,6 +2,7 @@ import cluster from 'node:cluster'
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { pino } from 'pino'
 import { digestOf, generateKey, labelOf } from './access/api-key.ts'
 import { createApp, type App, type AppLog } from './app.ts'
@@ -116,7 +117,7 @@ async function start(env: ReturnType<typeof environment>): Promise<number> {
   if (config.workers > 1 && cluster.isPrimary) return runWorkers(config)
   const path = cataloguePath(config)
   const log = createLog(config)
-  const app = await createApp({ config, version: version(), wrappingKeys: await wrappingKeys(config), env, log })
+  const app = await createApp({ consoleDir: fileURLToPath(new URL('../console/dist', import.meta.url)), config, version: version(), wrappingKeys: await wrappingKeys(config), env, log })
   // What is said and done once is done by the first of several workers.
   const others = cluster.isWorker && env[WORKER_ROLE] === 'other'
   const demoKey = others ? null : await prepare(app, path)

@@ -17,6 +17,8 @@ export interface StartPagePorts {
   readonly setUp: (request: { readonly token: string; readonly email: string; readonly password: string; readonly ip: string }, call: Call<Principal>) => Promise<string>
   /** null = from the request's Host. */
   readonly publicUrl: string | null
+  /** The console's build has pages of its own for these paths. */
+  readonly hasConsole: boolean
 }
 
 /** The plain page at `/`, and the page behind the printed set-up link. */
@@ -28,12 +30,14 @@ export function startPageRoutes(ports: StartPagePorts): readonly Route<Principal
     body: 'none',
     handle: (call) => ({ status: 200, body: body(call), contentType, headers: PAGE_HEADERS }),
   })
+  const setup: Route<Principal> = { method: 'POST', path: '/setup', plane: 'open', body: 'json', handle: (call) => setUp(ports, call) }
+  if (ports.hasConsole) return [setup]
   return [
+    setup,
     get('/', 'text/html; charset=utf-8', (call) => startPage(publicAddress(ports.publicUrl, call))),
     get('/setup', 'text/html; charset=utf-8', () => SETUP_PAGE),
     get('/start.css', 'text/css; charset=utf-8', () => STYLE),
     get('/setup.js', 'text/javascript; charset=utf-8', () => SETUP_SCRIPT),
-    { method: 'POST', path: '/setup', plane: 'open', body: 'json', handle: (call) => setUp(ports, call) },
   ]
 }
 
