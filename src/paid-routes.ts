@@ -9,6 +9,7 @@ import type { SseStreams } from './http/sse.ts'
 import type { IdempotentCalls } from './idempotency/idempotent-calls.ts'
 import { keptResponse } from './kinds/responses/kept-response.ts'
 import { rubles } from './money.ts'
+import type { RemoteStreams } from './nodes/remote-streams.ts'
 import type { PaidKind } from './orders/paid-kind.ts'
 import { isResponsesOrder } from './orders/responses-order.ts'
 import type { Generation, GenerationResult } from './relay/generation.ts'
@@ -42,12 +43,17 @@ function paid(ports: PaidRoutePorts, kind: PaidKind, call: Call<Principal>): Pro
   return ports.idempotency.once(call, (claim) => answer(ports, call, order, claim))
 }
 
-function orderOf({ publicUrl }: PaidRoutePorts, kind: PaidKind, { json, rawBody = Buffer.alloc(0), request }: Call<Principal>): Order {
+/** The same routes for a console session that acts for one of its keys: no second way to spend money, only another way to say who does. */
+export function playgroundRoutes(routes: readonly Route<Principal>[]): readonly Route<Principal>[] {
+  return routes.filter(({ plane }) => plane === 'key').map((route) => ({ ...route, path: route.path.replace(/^\/v1\//, '/cabinet/v1/playground/'), plane: 'playground' }))
+}
+
+function orderOf({ publicUrl }: PaidRoutePorts, kind: PaidKind, { json, rawBody = Buffer.alloc(0), request, clientIp }: Call<Principal>): Order {
   const session = request.headers['x-session-id']
   const sessionId = typeof session === 'string' && /^[\x21-\x7e]{1,256}$/.test(session) ? session : null
   const contentType = request.headers['content-type'] ?? ''
   const form = json === undefined ? parseMultipart(contentType, rawBody) : null
-  return kind.read({ json, rawBody, contentType, form, sessionId, publicUrl: publicAddress(publicUrl, { request }) })
+  return kind.read({ json, rawBody, contentType, form, sessionId, publicUrl: publicAddress(publicUrl, { request, clientIp }) })
 }
 
 /** Resumes a stream for a second connection (wire.md D-7.8); answers false when it is not there. */
@@ -74,6 +80,26 @@ export function findResponse({ relay }: PaidRoutePorts, accountId: string, id: s
     },
     body: async () => keptResponse(identity, echo, { lastEvent: buffer?.last ?? null, ended: generation.finished ? await generation.done : null }),
   }
+}
+
+/** As `attachStream`, for a stream that runs on another node; `after` is the number of the last event that the client has. */
+export async function attachRemote({ sse }: Pick<PaidRoutePorts, 'sse'>, remote: RemoteStreams, call: Call<Principal>, id: string, after: number): Promise<boolean> {
+  const accountId = call.principal?.accountId ?? ''
+  const generationId = await remote.find(accountId, id)
+  if (generationId === null || call.response.destroyed) return false
+  let left = (): void => undefined
+  let ready = (): void => undefined
+  const reader = sse.open(call.response, { ...call.baseHeaders, 'x-generation-id': generationId }, { onDrain: () => ready(), onClose: () => left() })
+  void remote.send(accountId, generationId, after, {
+    reader,
+    onClose: (run) => {
+      left = run
+    },
+    onDrain: (run) => {
+      ready = run
+    },
+  }).then(() => call.log.finish(200))
+  return true
 }
 
 async function answer(ports: PaidRoutePorts, call: Call<Principal>, order: Order, claim: CallClaim | null): Promise<Reply | typeof HIJACKED> {
@@ -103,7 +129,9 @@ async function answer(ports: PaidRoutePorts, call: Call<Principal>, order: Order
   response.once('close', () => {
     if (reader.current === null && !response.writableFinished) generation.detached(null, graceSeconds)
   })
-  generation.start()
+  // Who left before anything was sent pays nothing (reliability.md 3.5 rule 2), whatever the provider would bill.
+  if (response.destroyed && generation.input.buffer === null) generation.cancel()
+  else generation.start()
   if (response.destroyed) generation.detached(null, graceSeconds)
   const result = await generation.done
   logResult(call, result)

@@ -11,7 +11,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { StoredFile } from '../store/file-store.ts'
 import type { Page } from '../store/store.ts'
 import { principalOf } from './account.ts'
-import { wholeParameter } from './query.ts'
+import { wholeParameter } from '../http/query.ts'
 
 const LIMIT_DEFAULT = 10
 const LIMIT_MAX = 300

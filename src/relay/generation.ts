@@ -10,7 +10,7 @@ import type { Candidate, Plan } from '../plan/plan.ts'
 import type { TokenCounter } from '../plan/token-count.ts'
 import { countedReport } from '../plan/usage-bounds.ts'
 import type { AdapterTable, AttemptFailure } from '../providers/adapter.ts'
-import { errorOfAttempts, failuresText, midStreamError, type FailedAttempt } from './attempt-error.ts'
+import { errorOfAttempts, failureNotes, failuresText, midStreamError, type FailedAttempt } from './attempt-error.ts'
 import { AttemptQueue, type AttemptQueuePorts } from './attempt-queue.ts'
 import type { DrainSlots } from './drain-slots.ts'
 import type { EventBuffer } from './event-buffer.ts'
@@ -113,6 +113,11 @@ export class Generation {
     return this.#state === 'done'
   }
 
+  /** Someone reads the stream, or may come to read it. */
+  get #shows(): boolean {
+    return this.#committed || this.input.buffer !== null
+  }
+
   get #candidate(): Candidate {
     return this.#tries.candidate
   }
@@ -129,12 +134,15 @@ export class Generation {
     this.#reader = reader
     previous?.reset()
     this.#clientGone = false
+    this.#releaseDrain()
     this.#committed = true
     const missed = this.input.buffer?.since(after) ?? Buffer.alloc(0)
     if (this.#state === 'done') {
       this.#reader = null
-      reader.end(missed)
-      return
+      if (this.input.buffer?.whole === true) return reader.end(missed)
+      // It was cancelled: nobody may take what there is for a whole answer.
+      reader.write(missed)
+      return reader.reset()
     }
     if (missed.length > 0 && !reader.write(missed)) return
     this.#attempt?.resume()
@@ -147,7 +155,8 @@ export class Generation {
 
   /** The client's socket closed. A buffered stream waits `graceSeconds` for it to come back (wire.md D-7.8). */
   detached(reader: Reader | null, graceSeconds: number): void {
-    if (this.#state !== 'running' || this.#clientGone || reader !== this.#reader) return
+    // A timer runs from the first notice on: the grace of a buffered stream, or the drain.
+    if (this.#state !== 'running' || this.#stopTimer !== null || reader !== this.#reader) return
     this.#reader = null
     this.#clientGone = true
     this.#attempt?.resume()
@@ -262,7 +271,7 @@ export class Generation {
     }
     const billed = this.#billedFor(this.#attempt)
     if (billed !== null) this.#insuredMicro += chargeMicro(billed.usage, endpoint.buy)
-    const next = this.#clientGone ? null : this.#tries.next(attempt)
+    const next = this.#draining ? null : this.#tries.next(attempt)
     if (next === null) {
       void this.#finishFree(errorOfAttempts(this.#tries.failed))
       return
@@ -286,7 +295,8 @@ export class Generation {
 
   async #brokeMidStream(attempt: FailedAttempt): Promise<void> {
     const error = midStreamError(attempt)
-    if (this.#clientGone) return this.#settle(this.#countedVerdict('cancelled'), (_usage) => undefined)
+    // Who may still come back has not left: the answer broke, and that is free.
+    if (this.#draining) return this.#settle(this.#countedVerdict('cancelled'), (_usage) => undefined)
     if (this.input.plan.snapshot.settings.midstreamError === 'free') return this.#finishFree(error)
     const verdict: Verdict = { ...this.#countedVerdict('error'), error, finish: 'error', native: 'error' }
     return this.#settle(verdict, (usage) => this.#endWithError(error, usage))
@@ -402,7 +412,7 @@ export class Generation {
 
   /** Without a durable settle the client must not see the end: it gets an error, and the expiring hold gives the money back. */
   #failedToSettle(record: GenerationRecord, error: ApiError): void {
-    if (this.#committed) this.#endWithError(error, null)
+    if (this.#shows) this.#endWithError(error, null)
     this.#finish({ record: { ...record, status: 'error', errorType: error.errorType }, chargedMicro: 0n, error, body: null })
   }
 
@@ -430,7 +440,7 @@ export class Generation {
       this.#failedToSettle(record, asApiError(thrown))
       return
     }
-    if (error !== null && this.#committed) this.#endWithError(error, { report: free, chargedMicro: 0n })
+    if (error !== null && this.#shows) this.#endWithError(error, { report: free, chargedMicro: 0n })
     this.#finish({ record, chargedMicro: 0n, error, body: null })
   }
 
@@ -441,8 +451,13 @@ export class Generation {
     this.#stopTimer = null
     this.#stopWait?.()
     this.#stopWait = null
-    if (this.#draining) this.#ports.drains.release(this.input.accountId)
+    this.#releaseDrain()
     this.#tries.release()
+  }
+
+  #releaseDrain(): void {
+    if (this.#draining) this.#ports.drains.release(this.input.accountId)
+    this.#draining = false
   }
 
   /** A stream that has no words for an error is broken off, so that nobody takes it for a whole one. */
@@ -454,13 +469,16 @@ export class Generation {
   }
 
   #endReader(tail: Buffer): void {
-    const bytes = this.input.buffer === null ? tail : this.input.buffer.add(tail)
+    const bytes = this.input.buffer === null ? tail : this.input.buffer.finish(tail)
     this.#reader?.end(bytes)
     this.#reader = null
   }
 
   #finish(result: Omit<GenerationResult, 'failedAttempts'>): void {
     this.#state = 'done'
+    // Who came back while a cancelled answer was being settled has nothing to wait for.
+    this.#reader?.reset()
+    this.#reader = null
     this.#resolve({ ...result, failedAttempts: failuresText(this.#tries.failed) })
   }
 
@@ -469,6 +487,7 @@ export class Generation {
       candidate: this.#candidate,
       upstreamId: this.#attempt?.upstreamId ?? null,
       attempts: this.#tries.attempts,
+      failedAttempts: failureNotes(this.#tries.failed),
       firstTokenMs: this.#attempt?.firstTokenMs ?? null,
       endedMs: this.#ports.clock.monotonic(),
     })

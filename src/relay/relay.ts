@@ -12,6 +12,7 @@ import { BufferBudget, EventBuffer } from './event-buffer.ts'
 import { Generation, type GenerationInput, type GenerationPorts } from './generation.ts'
 import { InFlight } from './in-flight.ts'
 import type { CallClaim, Order } from './order.ts'
+import type { SharedStreams, StreamCopy } from './shared-streams.ts'
 import { Streams } from './streams.ts'
 
 const HOLD_TRIES_MAX = 4
@@ -51,6 +52,8 @@ export interface RelayPorts extends GenerationPorts {
   readonly clock: Clock
   /** Uniform in [0, 1), for the price-weighted choice. */
   readonly random: () => number
+  /** null = no other node could resume a stream. */
+  readonly sharedStreams: SharedStreams | null
   /** End of a key's spending-limit period, Unix ms; null for a fixed limit. */
   readonly limitResetsAtMs: (reset: 'daily' | 'weekly' | 'monthly' | null) => number | null
 }
@@ -69,6 +72,8 @@ export class Relay {
   readonly #ports: RelayPorts
   readonly #inFlight = new InFlight()
   readonly #running = new Set<Generation>()
+  /** Requests whose hold is being placed. */
+  readonly #admitting = new Set<Promise<unknown>>()
   readonly #budget = new BufferBudget()
   #stopTick: (() => void) | null = null
   #closing = false
@@ -85,6 +90,14 @@ export class Relay {
   /** Prices the request and holds its worst case; the generation it answers still waits for `start`. */
   async admit(call: PaidCall): Promise<Generation> {
     if (this.#closing) throw shuttingDown()
+    const admitting = this.#admit(call)
+    const over = (): boolean => this.#admitting.delete(admitting)
+    this.#admitting.add(admitting)
+    void admitting.then(over, over)
+    return admitting
+  }
+
+  async #admit(call: PaidCall): Promise<Generation> {
     const { accountId, keyId } = call.principal
     this.#inFlight.enter(accountId, keyId)
     try {
@@ -102,7 +115,7 @@ export class Relay {
         appUrl: call.appUrl,
         appTitle: call.appTitle,
         claim: call.claim,
-        buffer: call.order.delivery === 'events' && call.requestIdGiven ? new EventBuffer(this.#budget) : null,
+        buffer: call.order.delivery === 'events' && call.requestIdGiven ? new EventBuffer(this.#budget, this.#copyOf(call, generationId)) : null,
         open: call.open,
       })
       this.#track(generation)
@@ -130,6 +143,8 @@ export class Relay {
   /** Waits for running answers up to `limitMs`, then cuts what is left, free of charge (reliability.md F10). */
   async close(limitMs: number): Promise<void> {
     this.#closing = true
+    // Those that have come in before run as well, once their holds are placed.
+    await Promise.allSettled(this.#admitting)
     const all = Promise.all([...this.#running].map((generation) => generation.done))
     let stop = (): void => undefined
     const deadline = new Promise<void>((resolve) => {
@@ -140,6 +155,10 @@ export class Relay {
     for (const generation of this.#running) generation.cut(shuttingDown())
     await all
     this.#stopTick?.()
+  }
+
+  #copyOf({ principal, requestId }: PaidCall, generationId: string): StreamCopy | null {
+    return this.#ports.sharedStreams?.copy({ generationId, accountId: principal.accountId, requestId }) ?? null
   }
 
   #track(generation: Generation): void {

@@ -8,7 +8,7 @@ import { END_CLAIM } from './idempotency-store.ts'
 import { INSERT_JOB, jobMoveValues, MOVE_JOB, NO_LIVE_JOB, newJobValues } from './job-store.ts'
 import { ACCOUNT_SELECT, HOLD_SELECT, KEY_SELECT, readAccountRow, readHoldRow, readKeyRow } from './ledger-rows.ts'
 import type { PostgresDatabase } from './postgres-database.ts'
-import { bigintOrNull, holdValues, logValues, usageDays, usageDayValues } from './ledger-values.ts'
+import { appDays, appDayValues, bigintOrNull, holdValues, logValues, usageDays, usageDayValues } from './ledger-values.ts'
 
 type Cell = string | bigint | null
 
@@ -34,6 +34,12 @@ const ADD_USAGE_DAYS = `${insert(
 )} ON CONFLICT (account_id, day, key_id, model, provider) DO UPDATE SET requests = usage_day.requests + excluded.requests,
   input_tokens = usage_day.input_tokens + excluded.input_tokens, output_tokens = usage_day.output_tokens + excluded.output_tokens, revenue = usage_day.revenue + excluded.revenue,
   provider_cost = usage_day.provider_cost + excluded.provider_cost, insured = usage_day.insured + excluded.insured, shortfall = usage_day.shortfall + excluded.shortfall`
+const ADD_APP_DAYS = `${insert(
+  'app_day',
+  'account_id text, day text, key_id text, model text, app text, title text, requests int8, errors int8, input_tokens int8, output_tokens int8, cost int8, last_at int8',
+)} ON CONFLICT (account_id, day, key_id, model, app) DO UPDATE SET title = COALESCE(excluded.title, app_day.title), requests = app_day.requests + excluded.requests,
+  errors = app_day.errors + excluded.errors, input_tokens = app_day.input_tokens + excluded.input_tokens, output_tokens = app_day.output_tokens + excluded.output_tokens,
+  cost = app_day.cost + excluded.cost, last_at = GREATEST(app_day.last_at, excluded.last_at)`
 const SELECT_SPENDS = `SELECT s.key_id AS key_id, s.period AS period, s.start AS start, s.spent AS spent FROM ${table('v', 'key_id text, period text, start text')}
   JOIN key_spend s ON s.key_id = v.key_id AND s.period = v.period AND s.start = v.start`
 const OWNERS = 'SELECT account_id, key_id FROM hold WHERE id = ANY(?::text[])'
@@ -157,7 +163,10 @@ async function loadSpends(sql: Sql, operations: readonly LedgerOperation[], keys
   }
   if (wanted.size === 0) return new Map()
   const rows = await sql.all(SELECT_SPENDS, columnsOf([...wanted.values()].map(({ keyId, period, start }) => [keyId, period, start])))
-  return new Map(rows.map((row) => [`${text(row, 'key_id')} ${text(row, 'period')} ${text(row, 'start')}`, big(row, 'spent')]))
+  // A period without a charge is there with 0: the first charge of a batch counts for the holds after it.
+  const spends = new Map<string, Micro>([...wanted.keys()].map((name) => [name, 0n]))
+  for (const row of rows) spends.set(`${text(row, 'key_id')} ${text(row, 'period')} ${text(row, 'start')}`, big(row, 'spent'))
+  return spends
 }
 
 async function write(sql: Sql, changes: LedgerChanges): Promise<void> {
@@ -175,4 +184,5 @@ async function write(sql: Sql, changes: LedgerChanges): Promise<void> {
   for (const job of changes.newJobs) await sql.run(INSERT_JOB, newJobValues(job))
   for (const move of changes.movedJobs) await sql.run(MOVE_JOB, jobMoveValues(move))
   for (const { id, answer } of changes.endedClaims) await sql.run(END_CLAIM, [answer, id])
+  await put(ADD_APP_DAYS, appDays(changes.log).map(appDayValues))
 }

@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test'
 import type { Route } from '../../src/http/edge.ts'
 import { generateKey } from '../../src/access/api-key.ts'
 import { randomIds } from '../../src/lib/ids.ts'
+import { administrator, ConsoleClient, signedUp, topUp } from '../harness/console-client.ts'
 import { startMovingServer, type MovingServer } from '../harness/moving-server.ts'
 import type { Answer } from '../harness/api-client.ts'
 import { audioForm } from '../harness/audio-form.ts'
@@ -14,24 +15,37 @@ ip_block: { failures: 100000, window: 60, duration: 1 }
 models:
   - { id: test/slow, type: chat, context_length: 128000, endpoints: [{ provider: sandbox, model: chat, price: { currency: RUB, prompt: 15, completion: 60 } }] }
 `
-const PRINCIPALS = ['none', 'malformed', 'unknown', 'A', 'B', 'admin', 'session', 'stale session'] as const
+/** A and B are customers with a key and a console session each; `session` is an administrator's. */
+const PRINCIPALS = ['none', 'malformed', 'unknown', 'stale session', 'B', 'session B', 'admin', 'session', 'A', 'session A'] as const
 type Principal = (typeof PRINCIPALS)[number]
 const JSON_TYPE = 'application/json; charset=utf-8'
 
+interface Person {
+  readonly id: string
+  readonly userId: string
+  readonly keyId: string
+  readonly key: string
+  readonly cookie: string
+}
+
 let server: MovingServer
-let cookie: string
-const people = { A: { id: '', key: '', keyId: '' }, B: { id: '', key: '', keyId: '' } }
+let adminCookie: string
+const people: { A: Person; B: Person } = { A: { id: '', userId: '', keyId: '', key: '', cookie: '' }, B: { id: '', userId: '', keyId: '', key: '', cookie: '' } }
 /** What A has, by what a path or a query names it with. */
-const objects = { generation: '', stream: '', response: '', video: '', picture: '' }
+const objects = { generation: '', stream: '', response: '', video: '', picture: '', session: '', code: '' }
+
+async function person(email: string): Promise<Person> {
+  const { browser, accountId, userId } = await signedUp(server, email)
+  await topUp(server, accountId, 1_000)
+  const made = await browser.post('keys', { name: 'first' })
+  return { id: accountId, userId, keyId: made.body.id, key: made.body.key, cookie: browser.cookie }
+}
 
 before(async () => {
   server = await startMovingServer(CATALOG)
-  people.A = await server.createAccount({ balance: 1_000, account: { name: 'owner A' } })
-  people.B = await server.createAccount({ balance: 1_000, account: { name: 'owner B' } })
-  const token = (await server.app.sessions.firstSetupToken()) ?? ''
-  const made = await server.request('POST', '/setup', { body: { token, email: 'root@example.com', password: 'correct horse battery' } })
-  cookie = (made.headers['set-cookie'] ?? '').split(';')[0] ?? ''
-  assert.notEqual(cookie, '')
+  people.A = await person('a@example.com')
+  people.B = await person('b@example.com')
+  adminCookie = (await administrator(server, 'root@example.com')).cookie
   const { key } = people.A
   const chat = await server.request('POST', '/v1/chat/completions', { key, body: { model: 'sandbox/chat', messages: [{ role: 'user', content: 'x' }] } })
   objects.generation = chat.body.id
@@ -41,11 +55,16 @@ before(async () => {
   objects.response = (response.headers['x-generation-id'] ?? '').replace('gen-', 'resp-')
   const picture = await server.request('POST', '/v1/images/generations', { key, body: { model: 'sandbox/image', prompt: 'x', response_format: 'url' } })
   objects.picture = new URL(picture.body.data[0].url).search
+  const second = new ConsoleClient(server)
+  await second.signIn('a@example.com')
+  const { body } = await second.get('sessions')
+  objects.session = body.data.find(({ current }: { current: boolean }) => current).id
+  objects.code = (await server.admin('POST', '/admin/v1/codes', { amount: 5 })).body.data[0].id
   const video = await server.request('POST', '/v1/videos', { key, body: { model: 'sandbox/video', prompt: 'x', duration: 4 } })
   objects.video = video.body.id
   for (;;) {
-    const { body } = await server.request('GET', `/v1/videos?id=${objects.video}`, { key })
-    if (body.status === 'completed') break
+    const { body: job } = await server.request('GET', `/v1/videos?id=${objects.video}`, { key })
+    if (job.status === 'completed') break
     server.clock.advance(1_000)
     await new Promise((resolve) => setImmediate(resolve))
   }
@@ -91,17 +110,32 @@ const PARAMETERS: Readonly<Record<string, () => string>> = {
   '/admin/v1/providers/:slug': () => 'sandbox',
   '/admin/v1/models/*id': () => 'test/slow',
   '/admin/v1/videos/:id': () => objects.video,
+  '/admin/v1/users/:id': () => people.A.userId,
+  '/admin/v1/ip-blocks/*ip': () => '203.0.113.7',
+  '/admin/v1/codes/:id': () => objects.code,
+  '/cabinet/v1/sessions/:id': () => objects.session,
+  '/cabinet/v1/keys/:id': () => people.A.keyId,
+  '/cabinet/v1/log/:id': () => objects.generation,
+  '/cabinet/v1/models/*id': () => 'sandbox/chat',
+  // No payments are configured: this names nobody's.
+  '/cabinet/v1/payments/:id': () => 'pay_none',
 }
 
 /** Routes that name an object of one account: a stranger must not learn that it is there. */
 const OWNED: ReadonlySet<string> = new Set([
   'GET /v1/videos', 'GET /v1/videos/content', 'GET /v1/videos/:id', 'GET /v1/videos/:id/content', 'DELETE /v1/videos', 'DELETE /v1/videos/:id',
   'GET /v1/generation', 'GET /v1/streams', 'DELETE /v1/streams', 'GET /v1/responses/:id', 'POST /v1/responses/:id/cancel',
+  'GET /cabinet/v1/keys/:id', 'PATCH /cabinet/v1/keys/:id', 'DELETE /cabinet/v1/keys/:id', 'DELETE /cabinet/v1/sessions/:id', 'GET /cabinet/v1/log/:id',
 ])
+/** After these the caller is nobody any more. */
+const LEAVING: ReadonlySet<string> = new Set(['POST /cabinet/v1/sign-out', 'POST /cabinet/v1/sessions/revoke-others'])
+/** The playground is the paid calls again. */
+const callOf = (name: string): string => name.replace('/cabinet/v1/playground/', '/v1/')
 
 const nameOf = ({ method, path }: Pick<Route<unknown>, 'method' | 'path'>): string => `${method} ${path}`
 
-function targetOf({ path }: Route<unknown>, stranger = false): string {
+function targetOf({ path: given }: Route<unknown>, stranger = false): string {
+  const path = callOf(given)
   const parts = path.split('/').slice(1)
   const filled = parts.map((part, index) => {
     if (!/^[:*]/.test(part)) return part
@@ -110,7 +144,7 @@ function targetOf({ path }: Route<unknown>, stranger = false): string {
     return stranger ? absent(value()) : value()
   })
   const query = QUERIES[path]?.() ?? ''
-  return `/${filled.join('/')}${stranger ? query.replace(/(?<=id=)[^&]+/, absent) : query}`
+  return `/${filled.join('/').replace(/^v1\//, given === path ? 'v1/' : 'cabinet/v1/playground/')}${stranger ? query.replace(/(?<=id=)[^&]+/, absent) : query}`
 }
 
 /** An id of the same form that nobody has. */
@@ -129,10 +163,15 @@ function headersOf(principal: Principal): Record<string, string> {
     case 'A':
     case 'B':
       return { authorization: `Bearer ${people[principal].key}` }
+    case 'session A':
+    case 'session B': {
+      const { cookie, keyId } = people[principal === 'session A' ? 'A' : 'B']
+      return { cookie, 'sec-fetch-site': 'same-origin', 'x-tollgate-key-id': keyId }
+    }
     case 'admin':
       return { authorization: `Bearer ${server.adminToken}` }
     case 'session':
-      return { cookie, 'sec-fetch-site': 'same-origin' }
+      return { cookie: adminCookie, 'sec-fetch-site': 'same-origin' }
     case 'stale session':
       return { cookie: `tg_sid=${'B'.repeat(43)}`, 'sec-fetch-site': 'same-origin' }
   }
@@ -143,7 +182,7 @@ function ask(route: Route<unknown>, headers: Record<string, string>, target = ta
     const form = audioForm({ model: 'sandbox/transcription' }, { bytes: Buffer.from('x') })
     return server.request(route.method, target, { body: form.body, headers: { ...headers, ...form.headers } })
   }
-  return server.request(route.method, target, { headers, ...(route.body === 'none' ? {} : { body: BODIES[nameOf(route)] ?? {} }) })
+  return server.request(route.method, target, { headers, ...(route.body === 'none' ? {} : { body: BODIES[callOf(nameOf(route))] ?? {} }) })
 }
 
 function errorOf(answer: Answer, what: string): { readonly status: number; readonly type: string } {
@@ -156,15 +195,29 @@ function errorOf(answer: Answer, what: string): { readonly status: number; reado
   return { status: answer.status, type: metadata.error_type }
 }
 
+const KEYS: ReadonlySet<Principal> = new Set(['A', 'B'])
+const CUSTOMERS: ReadonlySet<Principal> = new Set(['session A', 'session B'])
+const NOBODY: ReadonlySet<Principal> = new Set(['none', 'stale session'])
+
 /** What the edge must say before a handler is reached; null = the handler decides. */
-function refusalOf(route: Route<unknown>, principal: Principal): { readonly status: number; readonly type: string } | null {
-  if (route.plane === 'open' || route.plane === 'token') return null
-  if (route.plane === 'key') {
-    if (principal === 'A' || principal === 'B') return null
-    return { status: 401, type: ['none', 'session', 'stale session'].includes(principal) ? 'missing_api_key' : 'invalid_api_key' }
+function refusalOf({ plane }: Route<unknown>, principal: Principal): { readonly status: number; readonly type: string } | null {
+  switch (plane) {
+    case 'open':
+    case 'token':
+      return null
+    case 'key':
+      if (KEYS.has(principal)) return null
+      return { status: 401, type: principal === 'none' || principal.includes('session') ? 'missing_api_key' : 'invalid_api_key' }
+    case 'admin':
+      if (principal === 'admin' || principal === 'session') return null
+      return NOBODY.has(principal) ? { status: 401, type: 'unauthorized' } : { status: 403, type: 'access_denied' }
+    case 'session':
+    case 'playground':
+      if (CUSTOMERS.has(principal)) return null
+      if (NOBODY.has(principal)) return { status: 401, type: 'unauthorized' }
+      if (principal !== 'session') return { status: 403, type: 'access_denied' }
+      return plane === 'session' ? null : { status: 400, type: 'invalid_input' }
   }
-  if (principal === 'admin' || principal === 'session') return null
-  return ['none', 'stale session'].includes(principal) ? { status: 401, type: 'unauthorized' } : { status: 403, type: 'access_denied' }
 }
 
 test('A finds every object that B was refused', async () => {
@@ -175,43 +228,68 @@ test('A finds every object that B was refused', async () => {
   }
 })
 
-test('every route × every principal: the plane of a route decides, and a stranger learns of no object whether it is there', async () => {
+test("a session spends from no key but its own account's", async () => {
+  for (const keyId of [people.A.keyId, 'key_none', '', people.B.id]) {
+    const answer = await server.request('POST', '/cabinet/v1/playground/chat/completions', { body: BODIES['POST /v1/chat/completions'], headers: { ...headersOf('session B'), 'x-tollgate-key-id': keyId } })
+    assert.ok([400, 401].includes(answer.status), `${keyId}: ${answer.status}`)
+  }
+})
+
+test('a session changes nothing unless its own page asks', async () => {
+  for (const route of server.app.routes.filter(({ plane, method }) => ['admin', 'session', 'playground'].includes(plane) && method !== 'GET')) {
+    for (const headers of [{}, { 'sec-fetch-site': 'same-site' }, { 'sec-fetch-site': 'cross-site' }, { 'sec-fetch-site': 'none' }, { origin: 'https://evil.example' }].map((more) => ({ cookie: route.plane === 'admin' ? adminCookie : people.A.cookie, ...more }))) {
+      const answer = await ask(route, headers)
+      assert.ok([401, 403].includes(answer.status), `${nameOf(route)} ${JSON.stringify(headers)}: ${answer.status}`)
+    }
+  }
+})
+
+/** What takes an object away is asked for last, and what ends a session after that. */
+function order(route: Route<unknown>): number {
+  if (LEAVING.has(nameOf(route))) return nameOf(route).endsWith('sign-out') ? 3 : 2
+  return route.method === 'DELETE' ? 1 : 0
+}
+
+test('every route × every principal: the plane of a route decides, and a stranger learns of no object whether it is there', async (t) => {
   const { routes } = server.app
-  assert.ok(routes.length > 70, `${routes.length} routes`)
-  for (const route of routes) assert.ok(['open', 'key', 'admin', 'token'].includes(route.plane), nameOf(route))
   let cells = 0
-  // What takes an object away is asked for last.
-  for (const route of routes.toSorted((left, right) => Number(left.method === 'DELETE') - Number(right.method === 'DELETE'))) {
-    // Strangers first: an owner may take the object away.
-    for (const principal of ['none', 'malformed', 'unknown', 'stale session', 'B', 'admin', 'session', 'A'] satisfies Principal[]) {
+  for (const route of routes.toSorted((left, right) => order(left) - order(right))) {
+    for (const principal of PRINCIPALS) {
       const what = `${nameOf(route)} as ${principal}`
       cells += 1
       const refusal = refusalOf(route, principal)
       const answer = await ask(route, headersOf(principal))
       if (refusal !== null) assert.deepEqual(errorOf(answer, what), refusal, what)
       else await checkLetIn(route, principal, answer, what)
-      if (route.plane !== 'admin') assert.equal(answer.text.includes(people.A.key) || answer.text.includes(server.adminToken), false, what)
+      assert.ok(![people.A.key, people.B.key, server.adminToken].some((secret) => answer.text.includes(secret)), `${what} shows a secret`)
     }
   }
+  t.diagnostic(`${routes.length} routes, ${cells} cells`)
+  assert.ok(routes.length > 120)
   assert.equal(cells, routes.length * PRINCIPALS.length)
 })
 
 async function checkLetIn(route: Route<unknown>, principal: Principal, answer: Answer, what: string): Promise<void> {
+  const name = nameOf(route)
   assert.ok(answer.status < 500, `${what}: ${answer.status} ${answer.text.slice(0, 200)}`)
   if (answer.status >= 400) errorOf(answer, what)
-  if (route.plane === 'open') return assert.ok(answer.status === 200 || nameOf(route) === 'POST /setup', what)
+  if (route.plane === 'open') return assert.ok(answer.status === 200 || route.method === 'POST', what)
   if (route.plane === 'token') return assert.equal(answer.status, 200, what)
-  if (route.plane === 'admin') return assert.ok(![401, 403, 405].includes(answer.status) && (answer.status !== 404 || (principal === 'session' && route.method === 'DELETE')), `${what}: ${answer.status}`)
-  if (!OWNED.has(nameOf(route))) {
-    assert.ok(answer.status < 300 || (route.body === 'json-or-multipart' && answer.status === 400), `${what}: ${answer.status} ${answer.text.slice(0, 200)}`)
-    if (principal === 'B') for (const secret of [people.A.id, people.A.keyId, objects.generation, objects.video]) assert.equal(answer.text.includes(secret), false, `${what} shows ${secret}`)
-    return
-  }
-  if (principal === 'A') return assert.ok(answer.status < 300 || [400, 404].includes(answer.status), `${what}: ${answer.status}`)
-  // Not a word differs from the answer about what never was, but for the id.
-  const never = await ask(route, headersOf('B'), targetOf(route, true))
+  const ownerDid = route.method === 'DELETE' || name.includes('/ip-blocks/')
+  if (route.plane === 'admin') return assert.ok(![401, 403, 405].includes(answer.status) && (answer.status !== 404 || ownerDid), `${what}: ${answer.status} ${answer.text}`)
+  // An administrator has no account: their session opens what is the user's own alone.
+  if (principal === 'session') return assert.notEqual(answer.status, 401, what)
+  if (OWNED.has(callOf(name))) return principal === 'A' || principal === 'session A' ? assert.ok(answer.status < 300 || [400, 404].includes(answer.status), `${what}: ${answer.status}`) : checkStranger(route, principal, answer, what)
+  if (principal === 'B' || principal === 'session B') for (const secret of [people.A.id, people.A.keyId, people.A.userId, objects.generation, objects.video, 'a@example.com']) assert.equal(answer.text.includes(secret), false, `${what} shows ${secret}`)
+  if (route.plane === 'key') assert.ok(answer.status < 300 || (route.body === 'json-or-multipart' && answer.status === 400), `${what}: ${answer.status} ${answer.text.slice(0, 200)}`)
+  else if (!LEAVING.has(name)) assert.ok(![401, 403, 405].includes(answer.status), `${what}: ${answer.status} ${answer.text.slice(0, 200)}`)
+}
+
+/** Not a word differs from the answer about what never was, but for the id. */
+async function checkStranger(route: Route<unknown>, principal: Principal, answer: Answer, what: string): Promise<void> {
+  const never = await ask(route, headersOf(principal), targetOf(route, true))
   assert.deepEqual([answer.status, errorOf(answer, what).type], [404, errorOf(never, what).type], what)
-  const ids = [objects.video, objects.generation, objects.stream, objects.response].flatMap((id) => [id, id.replace('resp-', 'gen-')])
+  const ids = [objects.video, objects.generation, objects.stream, objects.response, objects.session, people.A.keyId].flatMap((id) => [id, id.replace('resp-', 'gen-')])
   const plain = (text: string): string => ids.reduce((rest, id) => rest.replaceAll(id, 'ID').replaceAll(absent(id), 'ID'), text)
   assert.equal(plain(answer.text), plain(never.text), what)
 }
@@ -227,15 +305,6 @@ test('what is in no table is a 404 for everybody, and a wrong method a 405, befo
     for (const [method, path] of [['PUT', '/v1/chat/completions'], ['POST', '/v1/models'], ['DELETE', '/admin/v1/accounts'], ['PATCH', '/setup']] as const) {
       const answer = await server.request(method, path, { headers: headersOf(principal) })
       assert.deepEqual(errorOf(answer, path), { status: 405, type: 'method_not_allowed' }, path)
-    }
-  }
-})
-
-test('a session changes nothing unless its own page asks', async () => {
-  for (const route of server.app.routes.filter(({ plane, method }) => plane === 'admin' && method !== 'GET')) {
-    for (const headers of [{ cookie }, { cookie, 'sec-fetch-site': 'same-site' }, { cookie, 'sec-fetch-site': 'cross-site' }, { cookie, 'sec-fetch-site': 'none' }, { cookie, origin: 'https://evil.example' }]) {
-      const answer = await ask(route, headers)
-      assert.ok([401, 403].includes(answer.status), `${nameOf(route)} ${JSON.stringify(headers)}: ${answer.status}`)
     }
   }
 })
