@@ -11,7 +11,7 @@ import { CatalogError } from './catalog/catalog-check.ts'
 import { missingSdkPackages } from './catalog/sdk-package.ts'
 import { runCommand } from './cli/run-command.ts'
 import { readConfig, withEnvFile, type Config } from './config.ts'
-import { newWrappingKey, parseWrappingKeys } from './ledger/seal.ts'
+import { newWrappingKey, parseWrappingKeys, WrappingKeyError } from './ledger/seal.ts'
 import { systemClock } from './lib/clock.ts'
 import { randomIds } from './lib/ids.ts'
 import { MICRO_PER_RUB } from './money.ts'
@@ -176,7 +176,7 @@ function untilStopped(app: App, path: string | null, log: AppLog): Promise<numbe
 
 /** What stops a start is one clear line, without a stack. */
 function report(thrown: unknown): never {
-  const known = thrown instanceof StartError || thrown instanceof CatalogError || thrown instanceof StoreBusyError
+  const known = thrown instanceof StartError || thrown instanceof CatalogError || thrown instanceof StoreBusyError || thrown instanceof WrappingKeyError
   const message = thrown instanceof Error ? (known ? thrown.message : (thrown.stack ?? thrown.message)) : String(thrown)
   process.stderr.write(`${message}\n`)
   process.exit(known ? EXIT_BAD_INPUT : 1)

@@ -1,6 +1,8 @@
 import { bytes, integer, text, textOrNull, type Database, type Sql } from './database.ts'
 import type { CatalogStore, CatalogVersion } from './store.ts'
 
+const NONE = Buffer.alloc(0)
+
 export class SqlCatalogs implements CatalogStore {
   readonly #database: Database
 
@@ -16,6 +18,8 @@ export class SqlCatalogs implements CatalogStore {
       await sql.run('INSERT INTO catalog_version (version, document, credentials, file_digest, created_at) VALUES (?,?,?,?,?)', [
         BigInt(next), version.document, version.credentials, version.fileDigest, BigInt(version.atMs),
       ])
+      // Only the newest are used; kept on, those of a removed provider, or under a key that was rotated away, could still be opened.
+      await sql.run('UPDATE catalog_version SET credentials = ? WHERE version < ?', [NONE, BigInt(next)])
       return next
     })
   }
