@@ -39,7 +39,7 @@ export function drawHabits(random: Random): Habits {
     resumable: random.chance(0.25),
     leavesMs: random.chance(0.3) ? (random.chance(0.4) ? random.between(0, 15) : random.between(0, 4_000)) : null,
     leaving: random.chance(0.2) ? 'cancel' : 'disconnect',
-    returnsMs: random.chance(0.5) ? random.between(1, 20_000) : null,
+    returnsMs: random.chance(0.6) ? random.between(0.1, random.chance(0.5) ? 20 : 20_000) : null,
     slowness: random.chance(0.2) ? 0.4 : 0,
   }
 }

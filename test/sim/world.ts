@@ -142,6 +142,8 @@ export class World {
       this.trace(`${name} starts`)
       node.ledger.start().then(() => {
         node.closed = false
+        const left = this.embedded ? this.disk.all("SELECT id FROM hold WHERE state = 'open' AND node <> ?", [name]) : []
+        if (left.length > 0) this.violation(`I10 ${name} started and left ${left.length} holds of a dead process open`)
       }, failed)
     } catch (thrown) {
       failed(thrown)
