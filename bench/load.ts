@@ -4,8 +4,8 @@ import { Pool, type Dispatcher } from 'undici'
 export interface LoadOrder {
   readonly origin: string
   readonly model: string
-  readonly stream: boolean
-  /** Characters of text in the prompt. */
+  readonly ask: 'chat' | 'stream' | 'embeddings' | 'speech'
+  /** Characters of text in the prompt, in each of 2,048 inputs of `embeddings`, or to be spoken. */
   readonly promptChars: number
   readonly clients: number
   readonly seconds: number
@@ -24,14 +24,17 @@ export interface LoadResult {
 }
 
 const TAIL_BYTES = 64
+const INPUTS = 2_048
 /** What the end of a whole answer holds, seen through any of the servers. */
 const STREAM_END = 'data: [DONE]\n\n'
+/** What bench/upstream.ts speaks. */
+const SPEECH_BYTES = 409_600
 
 /** One client: asks again as soon as an answer has come to its end, until the time is over. */
 class Client implements Dispatcher.DispatchHandler {
   readonly #pool: Pool
   readonly #options: Dispatcher.DispatchOptions
-  readonly #stream: boolean
+  readonly #ask: LoadOrder['ask']
   readonly #report: (latencyMs: number, bytes: number, wrong: string | null) => boolean
   readonly #finished: () => void
   #startedMs = 0
@@ -39,10 +42,10 @@ class Client implements Dispatcher.DispatchHandler {
   #bytes = 0
   #tail: Buffer = Buffer.alloc(0)
 
-  constructor(pool: Pool, options: Dispatcher.DispatchOptions, stream: boolean, report: (latencyMs: number, bytes: number, wrong: string | null) => boolean, finished: () => void) {
+  constructor(pool: Pool, options: Dispatcher.DispatchOptions, ask: LoadOrder['ask'], report: (latencyMs: number, bytes: number, wrong: string | null) => boolean, finished: () => void) {
     this.#pool = pool
     this.#options = options
-    this.#stream = stream
+    this.#ask = ask
     this.#report = report
     this.#finished = finished
   }
@@ -69,8 +72,8 @@ class Client implements Dispatcher.DispatchHandler {
 
   onResponseEnd(): void {
     const end = this.#tail.toString('latin1', Math.max(0, this.#tail.length - TAIL_BYTES))
-    const whole = this.#status === 200 && (this.#stream ? end.endsWith(STREAM_END) : end.endsWith('}'))
-    this.#next(whole ? null : `${this.#status} …${end}`)
+    const whole = this.#ask === 'speech' ? this.#bytes === SPEECH_BYTES : end.endsWith(this.#ask === 'stream' ? STREAM_END : '}')
+    this.#next(this.#status === 200 && whole ? null : `${this.#status} …${end}`)
   }
 
   onResponseError(_controller: unknown, error: Error): void {
@@ -83,11 +86,21 @@ class Client implements Dispatcher.DispatchHandler {
   }
 }
 
+function requestOf({ ask, model, promptChars }: LoadOrder): { readonly path: string; readonly body: Buffer } {
+  const text = 'What does the fake provider say today? '
+  const content = text.repeat(Math.ceil(promptChars / text.length)).slice(0, promptChars)
+  if (ask === 'speech') return { path: '/v1/audio/speech', body: Buffer.from(JSON.stringify({ model, input: content, voice: 'alloy' })) }
+  if (ask === 'embeddings') {
+    const input = Array.from({ length: INPUTS }, (_value, index) => `${index} ${content}`)
+    return { path: '/v1/embeddings', body: Buffer.from(JSON.stringify({ model, input, encoding_format: 'base64' })) }
+  }
+  const messages = [{ role: 'system', content: 'Answer in one sentence.' }, { role: 'user', content }]
+  return { path: '/v1/chat/completions', body: Buffer.from(JSON.stringify({ model, stream: ask === 'stream', max_tokens: 256, messages })) }
+}
+
 async function run(order: LoadOrder): Promise<LoadResult> {
   const pool = new Pool(order.origin, { connections: order.clients, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 })
-  const text = 'What does the fake provider say today? '
-  const content = text.repeat(Math.ceil(order.promptChars / text.length)).slice(0, order.promptChars)
-  const body = Buffer.from(JSON.stringify({ model: order.model, stream: order.stream, max_tokens: 256, messages: [{ role: 'system', content: 'Answer in one sentence.' }, { role: 'user', content }] }))
+  const { path, body } = requestOf(order)
   const latencies: number[] = []
   let bytes = 0
   let wrong = 0
@@ -107,7 +120,7 @@ async function run(order: LoadOrder): Promise<LoadResult> {
     Array.from({ length: order.clients }, (_value, index) => {
       const headers = { 'content-type': 'application/json', authorization: `Bearer ${order.keys[index % order.keys.length] ?? 'none'}` }
       const { promise, resolve } = Promise.withResolvers<void>()
-      new Client(pool, { path: '/v1/chat/completions', method: 'POST', body, headers }, order.stream, report, resolve).ask()
+      new Client(pool, { path, method: 'POST', body, headers }, order.ask, report, resolve).ask()
       return promise
     }),
   )

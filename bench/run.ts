@@ -13,7 +13,7 @@ const TRAILING_MS = 500
 
 interface Scenario {
   readonly name: string
-  readonly model: 'plain' | 'burst' | 'paced' | 'translated'
+  readonly model: 'plain' | 'burst' | 'paced' | 'translated' | 'vectors' | 'voice'
   readonly promptChars: number
   readonly clients: number
   /** Requests, or chunks, that one answer counts as. */
@@ -32,6 +32,9 @@ const SCENARIOS: readonly Scenario[] = [
   // nginx passes on the OpenAI stream; Tollgate makes it of Anthropic's events.
   { name: 'stream of 100 chunks, at once, translated', model: 'translated', promptChars: 200, clients: 32, parts: CHUNKS },
   { name: 'stream of 100 chunks, over a second', model: 'paced', promptChars: 200, clients: 100, parts: CHUNKS },
+  { name: 'speech of 400 kB in 100 chunks', model: 'voice', promptChars: 300, clients: 32, parts: CHUNKS },
+  // 140 kB in, 16.8 MB out.
+  { name: 'embeddings of 2,048 inputs', model: 'vectors', promptChars: 60, clients: 4, parts: 1 },
 ]
 
 const { values } = parseArgs({
@@ -66,10 +69,16 @@ async function load(order: LoadOrder): Promise<LoadResult> {
   return JSON.parse(text) as LoadResult
 }
 
+function asks(model: Scenario['model']): LoadOrder['ask'] {
+  if (model === 'voice') return 'speech'
+  if (model === 'vectors') return 'embeddings'
+  return model === 'plain' ? 'chat' : 'stream'
+}
+
 async function measure(server: Server, scenario: Scenario, forSeconds: number): Promise<Sample> {
   const before = treeUsage(server.pid)
   const { model, promptChars, clients } = scenario
-  const result = await load({ origin: server.origin, model: server.model(model), stream: model !== 'plain', promptChars, clients, seconds: forSeconds, keys: server.keys })
+  const result = await load({ origin: server.origin, model: server.model(model), ask: asks(model), promptChars, clients, seconds: forSeconds, keys: server.keys })
   await delay(TRAILING_MS)
   const after = treeUsage(server.pid)
   // A server that fails quickly would look fast.

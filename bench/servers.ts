@@ -69,6 +69,8 @@ http {
   uwsgi_temp_path ${directory}/uwsgi;
   scgi_temp_path ${directory}/scgi;
   client_body_buffer_size 256k;
+  # A large answer waits in the sockets and not on the disk, as in Tollgate.
+  proxy_max_temp_file_size 0;
   client_max_body_size 10m;
   keepalive_timeout 75s;
   keepalive_requests 1000000;
@@ -117,6 +119,10 @@ function catalogue(upstream: string): string {
     endpoints: [{ provider: ${provider}, model: ${name}, price: { currency: USD, prompt: 0.15, completion: 0.60 } }]
 `,
   )
+  const voice = `  - { id: bench/voice, type: tts, endpoints: [{ provider: fake, model: voice, price: { currency: USD, characters: 15 } }] }
+`
+  const vectors = `  - { id: bench/vectors, type: embeddings, context_length: 8192, tokenizer: o200k_base, endpoints: [{ provider: fake, model: vectors, price: { currency: USD, prompt: 0.02 } }] }
+`
   return `rates: { USD: 92.50 }
 markup: 1.20
 rate_limit: { requests: 100000, window: 10 }
@@ -124,7 +130,7 @@ providers:
   fake: { name: Fake, adapter: openai, base_url: "${upstream}/v1", api_key: sk-bench, cancel_stops_billing: true }
   anthropic: { name: Translated, adapter: anthropic, base_url: "${upstream}/v1", api_key: sk-bench, cancel_stops_billing: true }
 models:
-${models.join('')}`
+${models.join('')}${vectors}${voice}`
 }
 
 async function createKey(origin: string, token: string, index: number): Promise<string> {

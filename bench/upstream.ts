@@ -23,6 +23,17 @@ const EVENTS: readonly Buffer[] = [
   Buffer.from('data: [DONE]\n\n'),
 ]
 
+/** A sound of 400 kB in as many pieces as a stream has: half a minute of `mp3`. */
+const SOUND = Buffer.alloc(4_096, 0x55)
+/** What an official client asks for: base64, of the size of OpenAI's smaller vectors. */
+const INPUTS = 2_048
+const DIMENSIONS = 1_536
+const VECTORS = Buffer.from(JSON.stringify({ object: 'list', data: Array.from({ length: INPUTS }, (_value, index) => ({ object: 'embedding', index, embedding: vector(index) })), model: 'bench', usage: { prompt_tokens: 16 * INPUTS, total_tokens: 16 * INPUTS } }))
+
+function vector(seed: number): string {
+  return Buffer.from(Float32Array.from({ length: DIMENSIONS }, (_value, index) => Math.sin(seed * DIMENSIONS + index) / 40).buffer).toString('base64')
+}
+
 /** The same answer in Anthropic's protocol, so that every chunk has to be translated. */
 const ANTHROPIC_EVENTS: readonly Buffer[] = [
   anthropicEvent('message_start', { message: { id: 'msg_bench', type: 'message', role: 'assistant', model: 'bench', content: [], stop_reason: null, usage: { input_tokens: 24, output_tokens: 1 } } }),
@@ -59,8 +70,15 @@ setInterval(() => {
 }, PACE_MS)
 
 function answer(model: string, path: string, response: ServerResponse): void {
-  if (model === 'plain') {
-    response.writeHead(200, { 'content-type': 'application/json', 'content-length': PLAIN.length }).end(PLAIN)
+  if (model === 'plain' || model === 'vectors') {
+    const body = model === 'plain' ? PLAIN : VECTORS
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length }).end(body)
+    return
+  }
+  if (model === 'voice') {
+    response.writeHead(200, { 'content-type': 'audio/mpeg', 'x-accel-buffering': 'no' })
+    for (let chunk = 0; chunk < CHUNKS; chunk += 1) response.write(SOUND)
+    response.end()
     return
   }
   // nginx passes a stream on unbuffered when it is told so by this header.

@@ -1,41 +1,16 @@
-import { randomInt } from 'node:crypto'
-import type { IncomingMessage } from 'node:http'
-import { createAccess, type Access } from './access/access.ts'
+import type { Access } from './access/access.ts'
 import type { Principal } from './access/principal.ts'
-import { adminRoutes } from './admin/index.ts'
-import { AdminSessions } from './admin/sessions.ts'
-import { providerKeys } from './catalog/bundled-base.ts'
-import { readBundledRelease, type BundledRelease } from './catalog/bundled-release.ts'
-import { CatalogService } from './catalog/catalog-service.ts'
-import { RateFeed } from './catalog/rate-feed.ts'
+import type { SetupLinks } from './admin/setup-links.ts'
+import { openCore, type Core } from './app/core.ts'
+import { createConsole } from './app/console.ts'
+import { allRoutes } from './app/routes.ts'
+import { createServices } from './app/services.ts'
+import type { RateFeed } from './catalog/rate-feed.ts'
 import type { Config } from './config.ts'
-import { accountRoutes } from './endpoints/account.ts'
-import { generationRoutes } from './endpoints/generation.ts'
-import { healthRoutes } from './endpoints/health.ts'
-import { modelRoutes } from './endpoints/models.ts'
-import { startPageRoutes } from './endpoints/start-page.ts'
-import { streamRoutes } from './endpoints/streams.ts'
-import type { Route } from './http/edge.ts'
 import type { LogFields } from './http/request-log.ts'
 import { createEdge, type Edge } from './http/server.ts'
-import { SseStreams } from './http/sse.ts'
-import { Ledger } from './ledger/ledger.ts'
-import { periodEndMs } from './ledger/period.ts'
-import { KeyWrap } from './ledger/seal.ts'
 import { systemClock, type Clock } from './lib/clock.ts'
-import { randomIds } from './lib/ids.ts'
-import { chargeMicro } from './meters.ts'
-import { paidKinds } from './orders/index.ts'
-import { attachStream, paidRoutes } from './paid-routes.ts'
-import { createTokenCounter } from './plan/token-count.ts'
-import { createAdapters } from './providers/index.ts'
-import { DrainSlots } from './relay/drain-slots.ts'
-import { EndpointHealthBook } from './relay/endpoint-health.ts'
-import { RetryBudget } from './relay/retry-budget.ts'
-import { KeyPools } from './relay/key-pools.ts'
-import { Relay } from './relay/relay.ts'
-import { openStore } from './store/open.ts'
-import type { Store } from './store/store.ts'
+import { SyncedClock } from './lib/synced-clock.ts'
 
 /** Where the application's words go; main gives pino. */
 export interface AppLog {
@@ -43,16 +18,6 @@ export interface AppLog {
   bug(thrown: unknown, requestId: string): void
   /** One sentence for the operator. */
   notice(message: string): void
-}
-
-export interface CoreOptions {
-  readonly config: Config
-  readonly wrappingKeys: readonly Buffer[]
-  readonly env: Readonly<Record<string, string | undefined>>
-  /** A server decides by the keys in its environment which bundled providers are on; a command leaves them as they are. */
-  readonly server?: boolean
-  /** What is bundled, where it is not what stands beside the code. */
-  readonly release?: BundledRelease
 }
 
 export interface AppOptions {
@@ -65,20 +30,11 @@ export interface AppOptions {
   readonly clock?: Clock
 }
 
-/** What every command needs of the store: the catalogue over it. */
-export interface Core {
-  readonly store: Store
-  readonly catalog: CatalogService
-  readonly keyWrap: KeyWrap
-  audit(sinceMs: number): ReturnType<Store['audit']['run']>
-  close(): Promise<void>
-}
-
 /** The running service. */
 export interface App extends Core {
   readonly edge: Edge
   readonly access: Access
-  readonly sessions: AdminSessions
+  readonly links: SetupLinks
   readonly rateFeed: RateFeed
   /** Holds of a dead process that were given back at the start. */
   readonly recovered: number
@@ -87,108 +43,35 @@ export interface App extends Core {
 }
 
 const DRAIN_MS = 120_000
-/** Adds at most this to the end of an answer, and only where another ended just before; a tenth of the commits under load. */
-const COMMIT_SPACING_MS = 5
-const RANDOM_STEPS = 2 ** 47
-
-/** Opens the store and the catalogue alone, for commands that need no server. */
-export async function openCore(options: CoreOptions, clock: Clock = systemClock): Promise<Core> {
-  const { config, env } = options
-  const store = await openStore({ dataDir: config.dataDir, databaseUrl: config.databaseUrl })
-  const keyWrap = new KeyWrap(options.wrappingKeys)
-  const { adapters, close } = createAdapters({ clock })
-  const catalog = new CatalogService({ store: store.catalogs, clock, seal: keyWrap, adapters: new Set(adapters.keys()), env, release: options.release ?? readBundledRelease(), providerKeys: options.server === true ? providerKeys(env) : null })
-  await catalog.load()
-  return {
-    store,
-    catalog,
-    keyWrap,
-    audit: (sinceMs) => audit(store, catalog, clock, sinceMs),
-    close: async () => {
-      await close()
-      await store.close()
-    },
-  }
-}
-
-/** Requests read from many sockets in one turn of the event loop are called one after another, with no microtask between them in common. */
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve)
-  })
-}
-
-function audit(store: Store, catalog: CatalogService, clock: Clock, sinceMs: number): ReturnType<Store['audit']['run']> {
-  return store.audit.run({
-    sinceMs,
-    nowMs: clock.now(),
-    replay: async (row) => {
-      const prices = row.endpointId === null ? null : await catalog.priceOf(row.priceVersion, row.model, row.endpointId)
-      return prices === null ? null : chargeMicro(row.usage, prices)
-    },
-  })
-}
+/** How long a node that stops still takes requests, for balancers to see that it is not ready (reliability.md 5). */
+const BALANCERS_MS = 5_000
 
 /** Wires the whole service; it listens when `edge.listen` is called. */
 export async function createApp(options: AppOptions): Promise<App> {
-  const { config, clock = systemClock } = options
+  const { config, version, log } = options
+  const clock = new SyncedClock(options.clock ?? systemClock)
   const core = await openCore({ ...options, server: true }, clock)
-  const { store, catalog, keyWrap } = core
-  const ids = randomIds()
-  const { adapters, close: closeAdapters } = createAdapters({ clock })
-  const timezone = (): string => catalog.current().settings.timezone
-  const ledger = new Ledger({ store: store.ledger, clock, node: ids.letters(12), timezone, singleProcess: store.kind === 'embedded', gather: nextTurn, commitSpacingMs: COMMIT_SPACING_MS })
-  const recovered = await ledger.start()
-  const health = new EndpointHealthBook(clock)
-  const tokens = createTokenCounter()
-  tokens.warm()
-  const relay: Relay = new Relay({
-    ledger, adapters, clock, ids, health, tokens, catalog,
-    keyPools: new KeyPools(clock, (message) => options.log.notice(message)),
-    retries: new RetryBudget(clock, () => relay.running),
-    drains: new DrainSlots(),
-    random: () => randomInt(RANDOM_STEPS) / RANDOM_STEPS,
-    limitResetsAtMs: (reset) => (reset === null ? null : periodEndMs(clock.now(), reset, timezone())),
-  })
-  const rateFeed = new RateFeed({ catalog, clock, url: config.cbrUrl, log: (message) => options.log.notice(message) })
-  const sessions = new AdminSessions({ store: store.administrators, events: store.events, clock, ids })
-  const access = createAccess({
-    keys: store.keys,
-    clock,
-    settings: () => catalog.current().settings,
-    adminToken: config.adminToken,
-    session: (request: IncomingMessage) => sessions.nameOf(request),
-  })
-  const sse = new SseStreams(clock)
-  const periods = (): ReturnType<Ledger['periods']> => ledger.periods(clock.now())
-  const kinds = paidKinds(adapters)
-  const routes: Route<Principal>[] = [
-    ...paidRoutes({ relay, sse }, kinds),
-    ...modelRoutes({ catalog, health, supportedEndpoints: kinds, parametersOf: (name) => adapters.get(name)?.supportedParameters ?? [] }),
-    ...accountRoutes({ store, catalog, clock, periods }),
-    ...generationRoutes({ store }),
-    ...streamRoutes({ attach: (call, id, after) => attachStream({ relay, sse }, call, id, after), find: (accountId, id) => relay.streams.find(accountId, id) }),
-    ...startPageRoutes({ sessions, publicUrl: config.publicUrl }),
-    ...adminRoutes({ store, catalog, access, sessions, health, ids, clock, periods, keyWrap, allowPrivateUpstreams: config.allowPrivateUpstreams, publicUrl: config.publicUrl, audit: core.audit }, new Set(adapters.keys())),
-  ]
-  routes.push(...healthRoutes({ version: options.version, routes, catalog, ready: () => !closing.now }))
+  const services = await createServices(core, config, clock, (message) => log.notice(message))
+  const { access, links, rateFeed, recovered, ids } = services
   const closing = { now: false }
+  const web = createConsole(services, config, version, (message) => log.notice(message))
   const edge = createEdge<Principal>({
-    routes, access, clock, ids, log: options.log,
-    maintenance: () => catalog.current().settings.maintenance,
+    routes: allRoutes(services, web.routes, config, version, () => !closing.now),
+    access, clock, ids, log,
+    maintenance: () => core.catalog.current().settings.maintenance,
     trustedProxies: config.trustedProxies,
     describe: ({ accountId, keyId }) => ({ account_id: accountId, key_id: keyId }),
   })
+  await services.start()
   const stop = async (): Promise<void> => {
     closing.now = true
-    const closed = edge.close(DRAIN_MS)
-    await rateFeed.stop()
-    await relay.close(DRAIN_MS)
-    await closed
-    await ledger.stop()
-    await access.close()
-    await closeAdapters()
-    await core.close()
+    if (core.store.nodes !== null) await pause(clock, BALANCERS_MS)
+    web.stop()
+    await services.stop(DRAIN_MS, edge.close(DRAIN_MS))
   }
-  return { ...core, edge, access, sessions, rateFeed, recovered, stop }
+  return { ...core, edge, access, links, rateFeed, recovered, stop }
+}
+
+function pause(clock: Clock, ms: number): Promise<void> {
+  return new Promise((resolve) => void clock.after(ms, resolve))
 }

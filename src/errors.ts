@@ -70,7 +70,7 @@ export interface ApiErrorDetails {
   /** Sends `x-should-retry: false` (wire.md D-7.5). */
   readonly noRetry?: boolean
   readonly headers?: Readonly<Record<string, string>>
-  /** What the log may know and the client may not. */
+  /** The bug or fault behind it: the log may know it, the client may not. */
   readonly cause?: unknown
 }
 

@@ -1,9 +1,11 @@
+import cluster from 'node:cluster'
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { digestOf, generateKey, labelOf } from './access/api-key.ts'
-import { createApp, openCore, type App, type AppLog } from './app.ts'
+import { createApp, type App, type AppLog } from './app.ts'
+import { openCore } from './app/core.ts'
 import { CatalogError } from './catalog/catalog-check.ts'
 import { missingSdkPackages } from './catalog/sdk-package.ts'
 import { runCommand } from './cli/run-command.ts'
@@ -12,6 +14,7 @@ import { newWrappingKey, parseWrappingKeys } from './ledger/seal.ts'
 import { systemClock } from './lib/clock.ts'
 import { randomIds } from './lib/ids.ts'
 import { MICRO_PER_RUB } from './money.ts'
+import { WORKER_ROLE, WorkerGroup, type WorkerReady } from './nodes/workers.ts'
 import { createAdapters } from './providers/index.ts'
 import { StoreBusyError } from './store/sqlite-database.ts'
 
@@ -99,7 +102,7 @@ async function createDemo(app: App): Promise<string> {
 }
 
 async function greet(app: App, url: string, demoKey: string | null): Promise<void> {
-  const token = await app.sessions.firstSetupToken()
+  const token = await app.links.firstToken()
   if (token !== null) process.stdout.write(`Console   ${url}/  (set-up link, valid for 60 minutes: ${url}/setup?token=${token})\n`)
   if (demoKey === null) return
   process.stdout.write(`API key   ${demoKey}  (demo account with ${DEMO_BALANCE_RUB} RUB; shown this once)\n`)
@@ -110,21 +113,40 @@ async function greet(app: App, url: string, demoKey: string | null): Promise<voi
 async function start(env: ReturnType<typeof environment>): Promise<number> {
   const { config, problems } = readConfig(env)
   if (problems.length > 0) throw new StartError(problems.join('\n'))
+  if (config.workers > 1 && cluster.isPrimary) return runWorkers(config)
   const path = cataloguePath(config)
   const log = createLog(config)
   const app = await createApp({ config, version: version(), wrappingKeys: await wrappingKeys(config), env, log })
+  // What is said and done once is done by the first of several workers.
+  const others = cluster.isWorker && env[WORKER_ROLE] === 'other'
+  const demoKey = others ? null : await prepare(app, path)
+  if (others) void app.rateFeed.start()
+  const { address, port, family } = await app.edge.listen(config.host, config.port)
+  const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+  if (!others) await greet(app, config.publicUrl ?? url, demoKey)
+  if (cluster.isWorker) process.send?.({ ready: url } satisfies WorkerReady)
+  else process.stdout.write(`Tollgate ready on ${url}\n`)
+  return untilStopped(app, path, log)
+}
+
+/** The processes of this machine behind one port; each of them comes through `start` again. */
+function runWorkers({ workers: count }: Config): Promise<number> {
+  const group = new WorkerGroup({ count, clock: systemClock, say: (line) => process.stdout.write(`${line}\n`) })
+  process.on('SIGTERM', () => group.stop())
+  process.on('SIGINT', () => group.stop())
+  process.on('SIGHUP', () => group.reload())
+  return group.run()
+}
+
+/** Applies the catalogue file and says what of it cannot be sold; answers the key of a newcomer's demo account, if there is one. */
+async function prepare(app: App, path: string | null): Promise<string | null> {
   const fresh = (await app.store.accounts.list({ query: null, limit: 1, offset: 0 })).total === 0
   if (path !== null) await applyFile(app, path)
   const missing = missingSdkPackages(app.catalog.current().providers.values())
   if (missing.length > 0) throw new StartError(missing.join('\n'))
   await tellCatalogue(app)
-  const demoKey = fresh && path === null ? await createDemo(app) : null
   if (app.recovered > 0) process.stdout.write(`Gave back ${app.recovered} hold${app.recovered === 1 ? '' : 's'} of a process that had died\n`)
-  const { address, port, family } = await app.edge.listen(config.host, config.port)
-  const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
-  await greet(app, config.publicUrl ?? url, demoKey)
-  process.stdout.write(`Tollgate ready on ${url}\n`)
-  return untilStopped(app, path, log)
+  return fresh && path === null ? createDemo(app) : null
 }
 
 function untilStopped(app: App, path: string | null, log: AppLog): Promise<number> {

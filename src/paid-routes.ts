@@ -3,9 +3,14 @@ import { appIdentity } from './access/app-identity.ts'
 import type { Principal } from './access/principal.ts'
 import { ApiError } from './errors.ts'
 import { HIJACKED, type Call, type Reply, type Route } from './http/edge.ts'
+import { parseMultipart } from './http/multipart.ts'
+import { publicAddress } from './http/public-address.ts'
 import type { SseStreams } from './http/sse.ts'
+import { keptResponse } from './kinds/responses/kept-response.ts'
 import { rubles } from './money.ts'
-import type { PaidKind } from './orders/index.ts'
+import type { RemoteStreams } from './nodes/remote-streams.ts'
+import type { PaidKind } from './orders/paid-kind.ts'
+import { isResponsesOrder } from './orders/responses-order.ts'
 import type { Generation, GenerationResult } from './relay/generation.ts'
 import type { Order } from './relay/order.ts'
 import type { Reader } from './relay/reader.ts'
@@ -14,17 +19,34 @@ import type { Relay } from './relay/relay.ts'
 export interface PaidRoutePorts {
   readonly relay: Relay
   readonly sse: SseStreams
+  /** null = from the request's Host. */
+  readonly publicUrl: string | null
+}
+
+/** A Response that can be asked for again. */
+export interface FoundResponse {
+  /** Stops it, unless it has ended; what was delivered is charged. */
+  cancel(): Promise<void>
+  /** As it stands. */
+  body(): Promise<Record<string, unknown>>
 }
 
 /** The routes of every paid kind: the edge's call in, the relay's generation out. */
 export function paidRoutes(ports: PaidRoutePorts, kinds: readonly PaidKind[]): readonly Route<Principal>[] {
-  return kinds.flatMap((kind) => kind.paths.map((path): Route<Principal> => ({ method: 'POST', path, plane: 'key', body: kind.body, handle: (call) => answer(ports, call, orderOf(kind, call)) })))
+  return kinds.flatMap((kind) => kind.paths.map((path): Route<Principal> => ({ method: 'POST', path, plane: 'key', body: kind.body, handle: (call) => answer(ports, call, orderOf(ports, kind, call)) })))
 }
 
-function orderOf(kind: PaidKind, { json, rawBody = Buffer.alloc(0), request }: Call<Principal>): Order {
+/** The same routes for a console session that acts for one of its keys: no second way to spend money, only another way to say who does. */
+export function playgroundRoutes(routes: readonly Route<Principal>[]): readonly Route<Principal>[] {
+  return routes.filter(({ plane }) => plane === 'key').map((route) => ({ ...route, path: route.path.replace(/^\/v1\//, '/cabinet/v1/playground/'), plane: 'playground' }))
+}
+
+function orderOf({ publicUrl }: PaidRoutePorts, kind: PaidKind, { json, rawBody = Buffer.alloc(0), request, clientIp }: Call<Principal>): Order {
   const session = request.headers['x-session-id']
   const sessionId = typeof session === 'string' && /^[\x21-\x7e]{1,256}$/.test(session) ? session : null
-  return kind.read({ json, rawBody, contentType: request.headers['content-type'] ?? '', sessionId })
+  const contentType = request.headers['content-type'] ?? ''
+  const form = json === undefined ? parseMultipart(contentType, rawBody) : null
+  return kind.read({ json, rawBody, contentType, form, sessionId, publicUrl: publicAddress(publicUrl, { request, clientIp }) })
 }
 
 /** Resumes a stream for a second connection (wire.md D-7.8); answers false when it is not there. */
@@ -34,6 +56,42 @@ export function attachStream(ports: PaidRoutePorts, call: Call<Principal>, id: s
   const reader = openReader(ports, call, generation)
   if (reader !== null) generation.attach(reader, after)
   void generation.done.then(() => call.log.finish(200))
+  return true
+}
+
+/** The Response of a stream that runs, or is still kept (wire.md D-7.8); null when it is not there. */
+export function findResponse({ relay }: PaidRoutePorts, accountId: string, id: string): FoundResponse | null {
+  const generation = relay.streams.find(accountId, id)
+  if (generation === null || !isResponsesOrder(generation.input.order)) return null
+  const { generationId, arrivedAtMs, plan, order, buffer } = generation.input
+  const identity = { id: generationId, created: Math.floor(arrivedAtMs / 1_000), model: plan.candidates[0]?.model.id ?? '', provider: '' }
+  const { echo } = order
+  return {
+    cancel: async () => {
+      generation.cancel()
+      await generation.done
+    },
+    body: async () => keptResponse(identity, echo, { lastEvent: buffer?.last ?? null, ended: generation.finished ? await generation.done : null }),
+  }
+}
+
+/** As `attachStream`, for a stream that runs on another node; `after` is the number of the last event that the client has. */
+export async function attachRemote({ sse }: Pick<PaidRoutePorts, 'sse'>, remote: RemoteStreams, call: Call<Principal>, id: string, after: number): Promise<boolean> {
+  const accountId = call.principal?.accountId ?? ''
+  const generationId = await remote.find(accountId, id)
+  if (generationId === null || call.response.destroyed) return false
+  let left = (): void => undefined
+  let ready = (): void => undefined
+  const reader = sse.open(call.response, { ...call.baseHeaders, 'x-generation-id': generationId }, { onDrain: () => ready(), onClose: () => left() })
+  void remote.send(accountId, generationId, after, {
+    reader,
+    onClose: (run) => {
+      left = run
+    },
+    onDrain: (run) => {
+      ready = run
+    },
+  }).then(() => call.log.finish(200))
   return true
 }
 
@@ -112,6 +170,7 @@ function logResult(call: Call<Principal>, result: GenerationResult): void {
     model: record.model,
     provider: record.providerSlug,
     attempts: record.attempts,
+    ...(result.failedAttempts === '' ? {} : { failed_attempts: result.failedAttempts }),
     input_tokens: record.inputTokens,
     output_tokens: record.outputTokens,
     cost: rubles(result.chargedMicro),

@@ -34,8 +34,11 @@ interface Manifest {
 
 // Both files are npm's own format; a shape other than this fails the assertions below.
 const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Manifest
+const consoleManifest = JSON.parse(readFileSync(join(ROOT, 'console/package.json'), 'utf8')) as Pick<Manifest, 'devDependencies'>
 const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as { readonly lockfileVersion: number; readonly packages: Readonly<Record<string, LockEntry>> }
-const entries = Object.entries(lock.packages).filter(([path]) => path !== '')
+/** The project's own two packages. */
+const OWN: ReadonlySet<string> = new Set(['', 'console', 'node_modules/@tollgate/console'])
+const entries = Object.entries(lock.packages).filter(([path]) => !OWN.has(path))
 const runtime = entries.filter(([, { dev, devOptional, optional }]) => dev !== true && devOptional !== true && optional !== true)
 
 function nameOf(path: string): string {
@@ -43,7 +46,7 @@ function nameOf(path: string): string {
 }
 
 test('every dependency of package.json is one exact version, and the lock file holds that version', () => {
-  for (const [name, version] of Object.entries({ ...manifest.dependencies, ...manifest.devDependencies, ...manifest.optionalDependencies })) {
+  for (const [name, version] of Object.entries({ ...manifest.dependencies, ...manifest.devDependencies, ...manifest.optionalDependencies, ...consoleManifest.devDependencies })) {
     assert.match(version, EXACT, name)
     assert.equal(lock.packages[`node_modules/${name}`]?.version, version, name)
   }
@@ -75,7 +78,10 @@ test('a development package runs a script when installed only where that is know
 
 test('every runtime dependency has its reason in docs/decisions', () => {
   const page = readFileSync(join(ROOT, 'docs/decisions/0004-dependencies.md'), 'utf8')
-  const reasoned = [...page.matchAll(/^\| `([^`]+)` \|/gm)].map(([, name]) => name)
+  const [server = '', console_ = ''] = page.split('## In the console')
+  const reasoned = [...server.matchAll(/^\| `([^`]+)` \|/gm)].map(([, name]) => name)
+  const inConsole = [...console_.matchAll(/`([^`\s]+)`(?=[^|\n]*\|[^|\n]*\|)/g)].map(([, name]) => name)
+  assert.deepEqual(new Set(Object.keys(consoleManifest.devDependencies)), new Set(inConsole), 'the console')
   assert.deepEqual(Object.keys({ ...manifest.dependencies, ...manifest.devDependencies }).filter((name) => !reasoned.includes(name)), [], 'without a reason')
   assert.deepEqual(reasoned.filter((name) => name !== undefined && manifest.dependencies[name] === undefined && manifest.devDependencies[name] === undefined), [], 'no longer a dependency')
 })

@@ -25,18 +25,20 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   providers: [...BASE, 'catalog', 'kinds'],
   relay: [...BASE, 'catalog', 'kinds', 'ledger', 'usage', 'access', 'plan', 'providers'],
   orders: [...BASE, 'catalog', 'kinds', 'plan', 'providers', 'relay'],
+  videos: [...BASE, 'store', 'catalog', 'kinds', 'ledger', 'access', 'plan', 'providers', 'relay'],
+  nodes: ['lib', 'store', 'access', 'relay'],
   endpoints: FREE_OF_RELAY,
   cabinet: FREE_OF_RELAY,
   admin: [...FREE_OF_RELAY, 'endpoints'],
-  'paid-routes': [...FREE_OF_RELAY, 'relay', 'orders'],
+  'paid-routes': [...FREE_OF_RELAY, 'relay', 'orders', 'nodes'],
   config: ['lib', 'http', 'ledger'],
   cli: [...BASE, 'config', 'store', 'catalog', 'ledger', 'kinds', 'admin'],
-  app: [...FREE_OF_RELAY, 'config', 'providers', 'relay', 'orders', 'endpoints', 'cabinet', 'admin', 'paid-routes'],
-  main: [...BASE, 'config', 'store', 'catalog', 'ledger', 'access', 'providers', 'cli', 'app'],
+  app: [...FREE_OF_RELAY, 'config', 'providers', 'relay', 'orders', 'videos', 'endpoints', 'cabinet', 'admin', 'nodes', 'paid-routes'],
+  main: [...BASE, 'config', 'store', 'catalog', 'ledger', 'access', 'providers', 'nodes', 'cli', 'app'],
 }
 
 /** Where only types may be named, so that running the one never loads the other. */
-const TYPES_ONLY: readonly (readonly [string, string])[] = [['store', 'catalog'], ['access', 'ledger'], ['access', 'catalog']]
+const TYPES_ONLY: readonly (readonly [string, string])[] = [['store', 'catalog'], ['access', 'ledger'], ['access', 'catalog'], ['nodes', 'store'], ['nodes', 'access'], ['nodes', 'relay']]
 
 const LINES_MAX = 500
 const FUNCTION_LINES_MAX = 70

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { bundledBase, providerKeys, type BaseInput } from './bundled-base.ts'
-import { withBundled, withoutBundled } from './bundled.ts'
+import { BUNDLED, withBundled, withoutBundled } from './bundled.ts'
 import { withMaskedCredentials } from './credentials.ts'
 import { EMPTY_DOCUMENT, type CatalogDocument, type ModelEntry } from './document.ts'
 import { KNOWN_PROVIDERS } from './known-providers.ts'
@@ -27,7 +27,7 @@ function offers({ models }: CatalogDocument): readonly string[] {
 
 test('without a key there is the sandbox alone', () => {
   assert.deepEqual(Object.keys(base({}).providers), ['sandbox'])
-  assert.deepEqual(base({}).models.map(({ id }) => id), ['sandbox/chat'])
+  assert.deepEqual(base({}).models, BUNDLED.models)
 })
 
 test('a key turns on the endpoints of its provider and no others', () => {
@@ -53,7 +53,7 @@ test('a new release changes nothing of a provider that is on until it is asked t
   assert.deepEqual(offers(base({ keys: { openai: 'k', 'x-ai': 'k', openrouter: 'k' }, previous: before })), ['openai/a openai=1', 'openai/a openrouter=8', 'openai/gone openai=1', 'x-ai/g x-ai=3'])
   const renewed = base({ keys: { openai: 'k', 'x-ai': 'k' }, previous: before, renew: true })
   assert.deepEqual(offers(renewed), ['openai/a openai=2', 'x-ai/g x-ai=3'])
-  assert.deepEqual(renewed.models.map(({ created }) => created).slice(1), ['2026-01-02', '2026-03-01'])
+  assert.deepEqual(renewed.models.map(({ created }) => created).slice(BUNDLED.models.length), ['2026-01-02', '2026-03-01'])
   assert.deepEqual(base({ keys: { openai: 'k' }, release: OLD, previous: before }), before)
 })
 
@@ -61,7 +61,7 @@ test('what was shown, keys masked, goes back as bundled; an alias of the operato
   const on = base({ keys: { openai: 'sk-canary-1234' } })
   assert.deepEqual(withoutBundled(withMaskedCredentials(withBundled(EMPTY_DOCUMENT, on)), on), EMPTY_DOCUMENT)
   const own = { ...EMPTY_DOCUMENT, models: [{ ...model('mine/a', { openai: '5' }), aliases: ['openai/a'] }] }
-  assert.deepEqual(withBundled(own, on).models.map(({ id }) => id), ['sandbox/chat', 'mine/a'])
+  assert.deepEqual(withBundled(own, on).models.map(({ id }) => id), [...BUNDLED.models.map(({ id }) => id), 'mine/a'])
 })
 
 test('the environment names keys by their conventional variables; an empty one is none', () => {

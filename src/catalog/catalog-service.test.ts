@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { KeyWrap } from '../ledger/seal.ts'
 import { decimalText } from '../money.ts'
 import type { CatalogStore } from '../store/store.ts'
+import { BUNDLED } from './bundled.ts'
 import { CatalogError } from './catalog-check.ts'
 import { CatalogService } from './catalog-service.ts'
 import { openCredentials, sealCredentials } from './credentials.ts'
@@ -30,7 +31,8 @@ function memoryStore(): CatalogStore & { rows: { version: number; document: stri
   const rows: ReturnType<typeof memoryStore>['rows'] = []
   return {
     rows,
-    append: async ({ document, credentials, fileDigest, atMs }) => rows.push({ version: rows.length + 1, document, credentials, fileDigest, createdAtMs: atMs }),
+    append: async ({ after, document, credentials, fileDigest, atMs }) => (after === rows.length ? rows.push({ version: after + 1, document, credentials, fileDigest, createdAtMs: atMs }) : null),
+    newest: async () => rows.length,
     latest: async () => rows.at(-1) ?? null,
     byVersion: async (version) => rows[version - 1] ?? null,
   }
@@ -58,7 +60,7 @@ function documentOf(json: unknown): CatalogDocument {
 test('an empty store starts with the bundled sandbox as version 1', async () => {
   const catalog = await service()
   assert.equal(catalog.current().priceVersion, 1)
-  assert.deepEqual([...catalog.current().models.keys()], ['sandbox/chat'])
+  assert.deepEqual([...catalog.current().models.keys()], BUNDLED.models.map(({ id }) => id))
   assert.ok((catalog.current().models.get('sandbox/chat')?.endpoints[0]?.sell.input.digits ?? 0n) > 0n)
 })
 
@@ -111,7 +113,7 @@ test('credentials never leave: not in the document, the difference, the export o
   const catalog = await service(store)
   const lines = await catalog.applyText(FILE, NEW)
   const outside = [JSON.stringify(bodyOf(catalog)), lines.join('\n'), catalog.exportText(), ...store.rows.flatMap(({ document, credentials }) => [document, credentials.toString('latin1')])].join('\n')
-  assert.doesNotMatch(outside, /canary|second/)
+  assert.doesNotMatch(outside, /canary|sk-second/)
   assert.deepEqual(bodyOf(catalog)['providers'], { ...Object(bodyOf(catalog)['providers']), p: { adapter: 'openai', base_url: 'http://up.test/v1', api_key: ['…1234', '…9876'] } })
   const again = await service(store)
   assert.deepEqual(again.current().providers.get('p')?.apiKeys, ['sk-canary-1234', 'sk-second-9876'])
@@ -180,14 +182,14 @@ test('models and providers come and go one at a time; what is in use cannot go',
   assert.deepEqual([await catalog.putModel(entry), await catalog.putModel({ ...entry, name: 'N' })], ['created', 'changed'])
   await assert.rejects(catalog.putModel({ ...entry, id: 'v/o', aliases: ['m'] }), /'m' is the name of another model or alias/)
   assert.deepEqual([await catalog.deleteModel('v/n'), await catalog.deleteModel('v/n'), await catalog.deleteModel('v/m'), await catalog.deleteProvider('p')], [true, false, true, true])
-  assert.deepEqual([...catalog.current().models.keys()], ['sandbox/chat'])
+  assert.deepEqual([...catalog.current().models.keys()], BUNDLED.models.map(({ id }) => id))
 })
 
 test('a bundled model can be deleted, and stays deleted', async () => {
   const store = memoryStore()
   const catalog = await service(store)
   assert.equal(await catalog.deleteModel('sandbox/chat'), true)
-  assert.deepEqual([...(await service(store)).current().models.keys()], [])
+  assert.deepEqual([...(await service(store)).current().models.keys()], BUNDLED.models.map(({ id }) => id).filter((id) => id !== 'sandbox/chat'))
 })
 
 test('an old version still answers its own prices, also for a provider that is gone', async () => {
@@ -212,10 +214,22 @@ test('two processes on one store see each other: refresh adopts, and a change bu
   assert.deepEqual([two.current().settings.timezone, decimalText(two.current().settings.markup), two.current().priceVersion], ['Europe/Moscow', '7', 4])
 })
 
+test('two nodes that change the catalogue at once: each change is made on the other, none is lost', async () => {
+  const store = memoryStore()
+  const nodes = [await service(store), await service(store), await service(store)]
+  await nodes[0]?.applyText(FILE, NEW)
+  const entry = parseModelJson({ id: 'v/x', type: 'chat', context_length: 5, endpoints: [{ provider: 'p', model: 'x', price: { currency: 'RUB', prompt: 1, completion: 1 } }] }).entry
+  await Promise.all(nodes.flatMap((node, owner) => Array.from({ length: 5 }, (_, index) => node.putModel({ ...entry, id: `v/x${owner}-${index}` }))))
+  for (const node of nodes) {
+    await node.refresh()
+    assert.equal(node.current().models.size, 17)
+  }
+})
+
 test('concurrent changes are applied one after another, none lost', async () => {
   const catalog = await service()
   await catalog.applyText(FILE, NEW)
   const entry = parseModelJson({ id: 'v/x', type: 'chat', context_length: 5, endpoints: [{ provider: 'p', model: 'x', price: { currency: 'RUB', prompt: 1, completion: 1 } }] }).entry
   await Promise.all(Array.from({ length: 20 }, (_, index) => catalog.putModel({ ...entry, id: `v/x${index}` })))
-  assert.equal(catalog.current().models.size, 22)
+  assert.equal(catalog.current().models.size, BUNDLED.models.length + 21)
 })

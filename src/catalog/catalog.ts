@@ -27,6 +27,12 @@ export interface Provider {
   readonly sdkPackage?: { readonly name: string; readonly factory: string | null }
 }
 
+/** What the client pays and what the provider charges us. */
+export interface Prices {
+  readonly sell: PriceSheet
+  readonly buy: PriceSheet
+}
+
 /** One provider offering one model at one price. */
 export interface Endpoint {
   /** `<provider slug>/<upstream model>` unique within its model. */
@@ -38,6 +44,8 @@ export interface Endpoint {
   readonly sell: PriceSheet
   /** What the provider charges us, µRUB per unit, rate included. */
   readonly buy: PriceSheet
+  /** Prices by resolution, where they depend on it; `sell` and `buy` are then the dearest of them. */
+  readonly variants?: ReadonlyMap<string, Prices>
   readonly contextLength: number | null
   readonly maxCompletionTokens: number | null
   /** null = all that the adapter's protocol carries. */
@@ -91,6 +99,8 @@ export interface Settings {
   /** Seconds. */
   readonly streamResume: { readonly grace: number; readonly retention: number }
   readonly fetchUrls: boolean
+  /** null = by the kind of store: open on the embedded one. */
+  readonly signup: 'open' | 'closed' | null
   readonly maintenance: { readonly message: string | null; readonly retryAfter: number | null } | null
 }
 

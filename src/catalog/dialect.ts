@@ -6,10 +6,18 @@ export interface DialectEntry {
   readonly query?: Readonly<Record<string, string>>
   readonly stream_usage?: boolean
   readonly reasoning?: ReasoningForm
+  readonly names?: Readonly<Record<string, string>>
+  readonly videos?: VideoForm
+  readonly images?: ImageForm
 }
 
 /** `effort` = `reasoning_effort`, `object` = OpenRouter's `reasoning {…}`, `thinking` = `thinking {type}`. */
 export type ReasoningForm = 'effort' | 'object' | 'thinking'
+
+/** Whose words its `/videos` has. */
+export type VideoForm = 'openai' | 'openrouter' | 'xai'
+/** `size` = OpenAI's `size` and files, `words` = xAI's `aspect_ratio`, `resolution` and addresses. */
+export type ImageForm = 'size' | 'words'
 
 /** Declared quirks of an OpenAI-compatible service. */
 export interface Dialect {
@@ -21,9 +29,16 @@ export interface Dialect {
   readonly streamUsage: boolean
   /** null = by what the endpoint lists, OpenAI's `reasoning_effort` where it lists nothing. */
   readonly reasoning: ReasoningForm | null
+  /** null = by the address: xAI's own, else OpenAI's. */
+  readonly images: ImageForm | null
+  /** The service's own names of the parameters of embeddings and rerank that it spells otherwise, by OpenAI's. */
+  readonly names: Readonly<Record<string, string>>
+  /** null = by the address: OpenRouter's or xAI's own, else OpenAI's. */
+  readonly videos: VideoForm | null
 }
 
-export const PLAIN_DIALECT: Dialect = Object.freeze({ authHeader: null, query: '', streamUsage: true, reasoning: null })
+export const PLAIN_DIALECT: Dialect = Object.freeze({ authHeader: null, query: '', streamUsage: true, reasoning: null, images: null, names: Object.freeze({}), videos: null })
+const NAME = /^[A-Za-z][A-Za-z0-9_]{0,63}$/
 const HEADER = /^[a-z][a-z0-9-]{0,63}$/
 
 export function readDialect(reader: FieldReader): DialectEntry {
@@ -32,18 +47,39 @@ export function readDialect(reader: FieldReader): DialectEntry {
   const given = reader.map('query')
   const query: Record<string, string> = {}
   for (const name of given?.keys() ?? []) query[name] = given?.text(name) ?? ''
+  const names = namesOf(reader)
   const entry = defined({
     auth_header: header,
     query: given === null ? null : query,
     stream_usage: reader.has('stream_usage') ? reader.flag('stream_usage', true) : null,
     reasoning: reader.oneOf<ReasoningForm>('reasoning', ['effort', 'object', 'thinking']),
+    names,
+    videos: reader.oneOf<VideoForm>('videos', ['openai', 'openrouter', 'xai']),
+    images: reader.oneOf<ImageForm>('images', ['size', 'words']),
   })
   reader.done()
   return entry
 }
 
+function namesOf(reader: FieldReader): Readonly<Record<string, string>> | null {
+  const given = reader.map('names')
+  if (given === null) return null
+  const names: Readonly<Record<string, string>> = defined({ dimensions: given.text('dimensions'), top_n: given.text('top_n') })
+  for (const [ours, theirs] of Object.entries(names)) if (!NAME.test(theirs)) given.problem(ours, `must be the name of a parameter, got '${theirs}'`)
+  given.done()
+  return names
+}
+
 export function dialectOf(entry: DialectEntry | undefined): Dialect {
   if (entry === undefined) return PLAIN_DIALECT
   const query = new URLSearchParams(entry.query).toString()
-  return { authHeader: entry.auth_header ?? null, query: query === '' ? '' : `?${query}`, streamUsage: entry.stream_usage ?? true, reasoning: entry.reasoning ?? null }
+  return {
+    authHeader: entry.auth_header ?? null,
+    query: query === '' ? '' : `?${query}`,
+    streamUsage: entry.stream_usage ?? true,
+    reasoning: entry.reasoning ?? null,
+    images: entry.images ?? null,
+    names: Object.freeze({ ...entry.names }),
+    videos: entry.videos ?? null,
+  }
 }

@@ -19,6 +19,9 @@ export const ADAPTER_BASE_URLS: Readonly<Record<string, string>> = {
   gemini: 'https://generativelanguage.googleapis.com/v1beta',
   cohere: 'https://api.cohere.com',
   ollama: 'http://127.0.0.1:11434',
+  deepgram: 'https://api.deepgram.com/v1',
+  elevenlabs: 'https://api.elevenlabs.io/v1',
+  replicate: 'https://api.replicate.com/v1',
 }
 
 /** In the order in which a model lists its endpoints. A provider whose adapter this version does not have stays off. */

@@ -1,10 +1,10 @@
 import { multiply, ONE, parseDecimal, type Decimal } from '../money.ts'
-import type { Endpoint, Model, ModelType, Provider, Settings, Snapshot } from './catalog.ts'
+import type { Endpoint, Model, ModelType, Prices, Provider, Settings, Snapshot } from './catalog.ts'
 import { dialectOf } from './dialect.ts'
 import type { CatalogDocument, EndpointEntry, ModelEntry, ProviderEntry, SettingsEntry } from './document.ts'
 import { ADAPTER_BASE_URLS } from './known-providers.ts'
 import { missingPrices } from './price-keys.ts'
-import { priceSheet } from './price-sheet.ts'
+import { priceSheet, variantsOf } from './price-sheet.ts'
 
 const TIMEOUTS = { connect: 3, first_byte: 60, progress: 60, total: 1_800 }
 /** OpenRouter's names, which its clients filter by. */
@@ -30,6 +30,7 @@ export function settingsOf(entry: SettingsEntry): Settings {
     midstreamError: entry.midstream_error ?? 'free',
     streamResume: Object.freeze(entry.stream_resume ?? { grace: 15, retention: 300 }),
     fetchUrls: entry.fetch_urls ?? false,
+    signup: entry.signup ?? null,
     maintenance: entry.maintenance === undefined || entry.maintenance === null ? null : { message: entry.maintenance.message, retryAfter: entry.maintenance.retry_after },
   })
 }
@@ -121,12 +122,17 @@ function endpointOf(entry: EndpointEntry, model: ModelEntry, providers: Readonly
   const maxCompletionTokens = entry.max_completion_tokens ?? model.max_completion_tokens ?? model.context_length ?? null
   const complete = (prices: object): boolean => missingPrices(model.type, new Set(Object.keys(prices)), maxCompletionTokens !== null).length === 0
   if (provider === undefined || rate === undefined || !complete(entry.price) || (entry.sell !== undefined && !complete(entry.sell))) return null
+  const pricesOf = (variant: string | null): Prices => ({
+    sell: entry.sell === undefined ? priceSheet(entry.price, multiply(rate, settings.markup), variant) : priceSheet(entry.sell, ONE, variant),
+    buy: priceSheet(entry.price, rate, variant),
+  })
+  const variants = variantsOf(entry.price, entry.sell)
   return Object.freeze({
     id: `${entry.provider}/${entry.model}`,
     provider,
     upstreamModel: entry.model,
-    sell: entry.sell === undefined ? priceSheet(entry.price, multiply(rate, settings.markup)) : priceSheet(entry.sell, ONE),
-    buy: priceSheet(entry.price, rate),
+    ...pricesOf(null),
+    ...(variants.length === 0 ? {} : { variants: sealed(new Map(variants.map((variant) => [variant, Object.freeze(pricesOf(variant))]))) }),
     contextLength: entry.context_length ?? model.context_length ?? null,
     maxCompletionTokens,
     supportedParameters: listOrNull(entry.supported_parameters),

@@ -1,5 +1,6 @@
 import type { CatalogService } from '../catalog/catalog-service.ts'
 import type { Config } from '../config.ts'
+import type { KeyWrap } from '../ledger/seal.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { IdSource } from '../lib/ids.ts'
 import type { AuditCheck, Store } from '../store/store.ts'
@@ -8,7 +9,10 @@ import type { AuditCheck, Store } from '../store/store.ts'
 export interface OpenStore {
   readonly store: Store
   readonly catalog: CatalogService
+  readonly keyWrap: KeyWrap
   audit(sinceMs: number): Promise<readonly AuditCheck[]>
+  /** Seals every secret with the first wrapping key; answers how many. */
+  rewrap(): Promise<number>
   close(): Promise<void>
 }
 

@@ -1,13 +1,17 @@
 import type { Endpoint, Model, ModelType } from '../catalog/catalog.ts'
+import { SPEECH_VOICES } from '../kinds/speech-format.ts'
 import { exactCost, type Meter, type PriceSheet, type Usage } from '../meters.ts'
 import { compare, decimalText, shift } from '../money.ts'
+import { videoFields, videoSecond } from './video-fields.ts'
 
 /** What a record says beyond the model itself. */
 export interface RecordFacts {
   /** Names of the calls that serve a model, without `/v1/`. */
   supportedEndpoints(model: Model): readonly string[]
-  /** Parameter names that the protocol of an adapter carries, for endpoints that list none of their own. */
-  parametersOf(adapterName: string): readonly string[]
+  /** Parameter names that an adapter carries to models of a type, for endpoints that list none of their own. */
+  parametersOf(adapterName: string, type: ModelType): readonly string[]
+  /** Formats that a model of speech can be asked for. */
+  speechFormatsOf(model: Model): readonly string[]
 }
 
 /** Measured state of one endpoint; null where nothing is known. */
@@ -64,14 +68,14 @@ export function modelRecord(model: Model, facts: RecordFacts): Record<string, un
     description: model.description,
     context_length: model.contextLength,
     architecture: architectureOf(model),
-    pricing: top === null ? { currency: 'RUB', prompt: '0', completion: '0' } : pricingOf(top.sell),
+    pricing: top === null ? { currency: 'RUB', prompt: '0', completion: '0' } : pricingOf(model.type === 'video' ? videoSecond(model, top) : top.sell),
     top_provider: {
       context_length: top?.contextLength ?? model.contextLength,
       max_completion_tokens: top?.maxCompletionTokens ?? model.maxCompletionTokens,
       is_moderated: false,
     },
     per_request_limits: null,
-    supported_parameters: [...new Set(model.endpoints.flatMap((endpoint) => parametersOf(endpoint, facts)))],
+    supported_parameters: [...new Set(model.endpoints.flatMap((endpoint) => parametersOf(model, endpoint, facts)))],
     default_parameters: null,
     supported_voices: model.supportedVoices,
     supported_endpoints: facts.supportedEndpoints(model),
@@ -79,7 +83,7 @@ export function modelRecord(model: Model, facts: RecordFacts): Record<string, un
     expiration_date: null,
     knowledge_cutoff: null,
     hugging_face_id: null,
-    ...fieldsOfType(model, top),
+    ...fieldsOfType(model, top, facts),
   }
 }
 
@@ -108,7 +112,7 @@ export function endpointsRecord(model: Model, facts: RecordFacts, stateOf: (endp
 }
 
 function endpointRecord(model: Model, endpoint: Endpoint, facts: RecordFacts, state: EndpointState): Record<string, unknown> {
-  const parameters = parametersOf(endpoint, facts)
+  const parameters = parametersOf(model, endpoint, facts)
   const toolChoice = parameters.includes('tool_choice')
   return {
     name: `${endpoint.provider.name} | ${model.id}`,
@@ -121,7 +125,7 @@ function endpointRecord(model: Model, endpoint: Endpoint, facts: RecordFacts, st
     max_prompt_tokens: null,
     quantization: 'unknown',
     status: state.unhealthy ? -2 : 0,
-    pricing: pricingOf(endpoint.sell),
+    pricing: pricingOf(model.type === 'video' ? videoSecond(model, endpoint) : endpoint.sell),
     supported_parameters: parameters,
     supports_implicit_caching: false,
     supports_voice_cloning: false,
@@ -161,25 +165,13 @@ function rublesText(sheet: PriceSheet, meter: Meter, places = 0): string {
   return decimalText(shift(sheet[meter], places - 6))
 }
 
-function fieldsOfType(model: Model, top: Endpoint | null): Record<string, unknown> {
+function fieldsOfType(model: Model, top: Endpoint | null, facts: RecordFacts): Record<string, unknown> {
   const type: ModelType = model.type
   switch (type) {
     case 'tts':
-      return { supported_voices: model.supportedVoices ?? [], supported_formats: model.supportedFormats ?? [] }
+      return { supported_voices: model.supportedVoices ?? SPEECH_VOICES, supported_formats: facts.speechFormatsOf(model) }
     case 'video':
-      return {
-        supported_sizes: model.supportedSizes,
-        supported_resolutions: model.supportedResolutions,
-        supported_aspect_ratios: model.supportedAspectRatios,
-        supported_durations: model.supportedDurations,
-        supported_frame_images: null,
-        generate_audio: null,
-        seed: null,
-        creativity: null,
-        upscale_factor: null,
-        pricing_skus: top === null || top.sell.video_seconds.digits === 0n ? {} : { 'per-video-second': rublesText(top.sell, 'video_seconds') },
-        allowed_passthrough_parameters: [],
-      }
+      return videoFields(model, top)
     case 'chat':
     case 'embeddings':
     case 'image':
@@ -199,8 +191,8 @@ function architectureOf(model: Model): Record<string, unknown> {
   }
 }
 
-function parametersOf(endpoint: Endpoint, facts: RecordFacts): readonly string[] {
-  return endpoint.supportedParameters ?? facts.parametersOf(endpoint.provider.adapter)
+function parametersOf({ type }: Model, endpoint: Endpoint, facts: RecordFacts): readonly string[] {
+  return endpoint.supportedParameters ?? facts.parametersOf(endpoint.provider.adapter, type)
 }
 
 function detailsPath(model: Model): string {

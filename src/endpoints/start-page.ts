@@ -1,10 +1,10 @@
 import type { Principal } from '../access/principal.ts'
 import { ApiError } from '../errors.ts'
 import type { Call, Reply, Route } from '../http/edge.ts'
+import { publicAddress } from '../http/public-address.ts'
 import { isObject } from '../kinds/json-fields.ts'
 import { SETUP_PAGE, SETUP_SCRIPT, STYLE, startPage } from './start-page-text.ts'
 
-const SESSION_SECONDS = 12 * 3_600
 const PAGE_HEADERS = Object.freeze({
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -13,7 +13,8 @@ const PAGE_HEADERS = Object.freeze({
 })
 
 export interface StartPagePorts {
-  readonly sessions: { setUp(request: { readonly token: string; readonly email: string; readonly password: string; readonly ip: string }): Promise<string> }
+  /** Uses up a set-up link; answers the `Set-Cookie` of the session. */
+  readonly setUp: (request: { readonly token: string; readonly email: string; readonly password: string; readonly ip: string }, call: Call<Principal>) => Promise<string>
   /** null = from the request's Host. */
   readonly publicUrl: string | null
 }
@@ -36,21 +37,12 @@ export function startPageRoutes(ports: StartPagePorts): readonly Route<Principal
   ]
 }
 
-/** The address for links. Host is only shown and decides nothing; what is no host name is not shown. */
-export function publicAddress(publicUrl: string | null, { request }: Pick<Call<Principal>, 'request'>): string {
-  const { host } = request.headers
-  return publicUrl ?? `http://${host !== undefined && /^[A-Za-z0-9.[\]:-]{1,255}$/.test(host) ? host : '127.0.0.1:8080'}`
-}
-
 async function setUp(ports: StartPagePorts, call: Call<Principal>): Promise<Reply> {
   const { 'sec-fetch-site': site, origin, host } = call.request.headers
   const foreign = site === undefined ? origin !== undefined && (!URL.canParse(origin) || new URL(origin).host !== host) : site !== 'same-origin'
   if (foreign) throw new ApiError('access_denied', 'The set-up page must be sent from this server’s own page')
   const body = isObject(call.json) ? call.json : {}
-  const session = await ports.sessions.setUp({ token: textOf(body, 'token'), email: textOf(body, 'email'), password: textOf(body, 'password'), ip: call.clientIp })
-  const secure = ports.publicUrl?.startsWith('https:') === true
-  // A browser refuses a Secure cookie, and with it the __Host- prefix, on plain http.
-  const cookie = `${secure ? '__Host-tg_sid' : 'tg_sid'}=${session}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${SESSION_SECONDS}${secure ? '; Secure' : ''}`
+  const cookie = await ports.setUp({ token: textOf(body, 'token'), email: textOf(body, 'email'), password: textOf(body, 'password'), ip: call.clientIp }, call)
   return { status: 201, body: { created: true }, headers: { 'set-cookie': cookie } }
 }
 

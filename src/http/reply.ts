@@ -14,19 +14,25 @@ const RETRY_AFTER_SECONDS_MAX = 60
 
 /** Sends a handler's answer. */
 export function sendReply(exchange: Exchange<unknown>, reply: Reply): void {
-  const body = reply.contentType === undefined ? (reply.body === undefined ? '' : JSON.stringify(reply.body)) : payload(reply.body)
+  const parts = reply.contentType === undefined ? [reply.body === undefined ? '' : JSON.stringify(reply.body)] : partsOf(reply.body)
   const headers: Record<string, string | number> = { ...exchange.baseHeaders }
   if (reply.status !== 204 && reply.status !== 304) {
     headers['content-type'] = reply.contentType ?? JSON_TYPE
-    headers['content-length'] = Buffer.byteLength(body)
+    headers['content-length'] = parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0)
   }
   // `writeHead` sends the same name in two spellings twice.
   for (const name in reply.headers) headers[name.toLowerCase()] = reply.headers[name] ?? ''
-  exchange.response.writeHead(reply.status, headers).end(body)
+  const { response } = exchange
+  response.writeHead(reply.status, headers)
+  if (parts.length > 1) response.cork()
+  for (const part of parts.slice(0, -1)) response.write(part)
+  response.end(parts.at(-1))
+  if (parts.length > 1) response.uncork()
 }
 
-function payload(body: unknown): string | Buffer {
-  return typeof body === 'string' || Buffer.isBuffer(body) ? body : String(body ?? '')
+function partsOf(body: unknown): readonly (string | Buffer)[] {
+  if (Array.isArray(body)) return body.filter((part) => Buffer.isBuffer(part))
+  return [typeof body === 'string' || Buffer.isBuffer(body) ? body : String(body ?? '')]
 }
 
 /** Sends an error in the one shape of wire.md D-7.5; `close` ends the connection after it. */

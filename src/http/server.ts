@@ -44,7 +44,7 @@ export interface EdgeOptions<P> {
   readonly clock: Clock
   readonly ids: IdSource
   readonly log: RequestLogSink
-  /** null = not under maintenance. Stops `key` and `token` routes; health and the admin plane go on. */
+  /** null = not under maintenance. Stops `key`, `playground` and `token` routes; health, the console and the admin plane go on. */
   readonly maintenance: () => MaintenanceNotice | null
   /** CIDR ranges; throws at construction when one is malformed. */
   readonly trustedProxies: readonly string[]
@@ -158,7 +158,7 @@ class HttpEdge<P> implements Edge {
     exchange.route = route
     exchange.params = match.params
     exchange.log.route(route.path)
-    const notice = route.plane === 'key' || route.plane === 'token' ? this.#options.maintenance() : null
+    const notice = route.plane === 'key' || route.plane === 'token' || route.plane === 'playground' ? this.#options.maintenance() : null
     if (notice !== null) throw underMaintenance(notice)
     if (route.plane === 'open' || route.plane === 'token') return this.#receive(exchange, route)
     const result = this.#options.access.admit(request, route.plane, exchange.clientIp)

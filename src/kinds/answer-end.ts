@@ -53,6 +53,7 @@ export class AnswerEnd {
       case 'reasoning':
       case 'refusal':
       case 'extra':
+      case 'item':
     }
     const choice = this.#choice(event.choice)
     if (isContent(event)) this.#hasContent = choice.said = true

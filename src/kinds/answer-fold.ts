@@ -70,6 +70,7 @@ function addToChoice(choice: Choice, event: Exclude<AnswerEvent, { type: 'origin
       choice.extras[event.field] = mergedExtra(choice.extras[event.field], event.value)
       return
     case 'finish':
+    case 'item':
   }
 }
 

@@ -26,6 +26,6 @@ export interface AnswerWriter {
   end(end: StreamEnd, usage: ChargedUsage): Buffer
   /** The last bytes of a stream that failed after its head; null where what was charged is not known. */
   fail(error: ApiError, usage: ChargedUsage | null): Buffer
-  /** The body of a plain answer. */
-  whole(answer: ChatAnswer, usage: ChargedUsage): Record<string, unknown>
+  /** The body of a plain answer; `events` are all of it, for a format that shows their order. */
+  whole(answer: ChatAnswer, usage: ChargedUsage, events: readonly AnswerEvent[]): Record<string, unknown>
 }

@@ -43,9 +43,13 @@ export function parseChat(json: unknown): ChatRequest {
     hidesReasoning: hidesReasoning(parameters),
     provider,
     sessionId: sessionIdOf(json),
-    inputModalities: modalitiesOf(messages),
-    textBytes: textBytesOf(messages) + jsonBytes(tools) + jsonBytes(responseFormat),
+    ...inputSize(messages, tools, responseFormat),
   }
+}
+
+/** What the plan needs to know of an input. */
+export function inputSize(messages: readonly ChatMessage[], tools: ChatRequest['tools'], responseFormat: ChatRequest['responseFormat']): Pick<ChatRequest, 'inputModalities' | 'textBytes'> {
+  return { inputModalities: modalitiesOf(messages), textBytes: textBytesOf(messages) + jsonBytes(tools) + jsonBytes(responseFormat) }
 }
 
 /** `messages` wins; `prompt` becomes one user message. */
@@ -63,7 +67,8 @@ function includeUsageOf(body: RawObject): boolean {
   return options === undefined ? false : (booleanField(options, 'include_usage', 'stream_options.include_usage') ?? false)
 }
 
-function fallbackModelsOf(body: RawObject): readonly string[] {
+/** `models[]`, tried in order after `model`. */
+export function fallbackModelsOf(body: RawObject): readonly string[] {
   const models = field(body, 'models')
   if (models === undefined) return []
   const refusal = invalidInput('models', `must be an array of at most ${FALLBACK_MODELS_MAX} model ids`)
@@ -75,7 +80,7 @@ function fallbackModelsOf(body: RawObject): readonly string[] {
 }
 
 /** A label for the log: of no effect on the answer, so a useless one is dropped and not refused. */
-function sessionIdOf(body: RawObject): string | null {
+export function sessionIdOf(body: RawObject): string | null {
   const id = field(body, 'session_id')
   return typeof id === 'string' && id !== '' ? id.slice(0, SESSION_ID_CHARS_MAX) : null
 }

@@ -81,7 +81,7 @@ function audioOf(raw: RawObject, path: string): { data: string; format: string }
 }
 
 /** Padding is optional, but what is left of the last group must make whole bytes. */
-function isBase64(text: string): boolean {
+export function isBase64(text: string): boolean {
   if (!BASE64.test(text)) return false
   return text.endsWith('=') ? text.length % 4 === 0 : text.length % 4 !== 1
 }

@@ -65,6 +65,7 @@ export class ChatWriter implements AnswerWriter {
         return this.#chunk(out, event.choice, { [event.field]: event.value })
       case 'finish':
         return this.#open(event.choice, out)
+      case 'item':
       case 'usage':
       case 'origin':
     }

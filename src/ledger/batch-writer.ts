@@ -97,7 +97,7 @@ export class BatchWriter {
     let outcomes: readonly LedgerOutcome[] = []
     try {
       // After an outage even a hold finds out whether the store can write again.
-      const durable = this.#down || batch.some(({ operation }) => operation.op !== 'hold')
+      const durable = this.#down || batch.some(({ operation }) => operation.op !== 'hold' || operation.job !== undefined)
       await this.#ports.store.commit(
         batch.map(({ operation }) => operation),
         (rows) => {

@@ -1,6 +1,7 @@
 import { assert } from '../lib/assert.ts'
 import type { Micro } from '../money.ts'
 import { entryHash } from '../store/hash-chain.ts'
+import type { JobMove, NewJob } from '../store/job-store.ts'
 import type { GenerationRecord } from './generation-record.ts'
 import {
   spendKeyText,
@@ -50,6 +51,8 @@ export class LedgerBatch {
   readonly #spends = new Map<string, SpendChange>()
   readonly #entries: EntryRow[] = []
   readonly #log: LogRow[] = []
+  readonly #newJobs: NewJob[] = []
+  readonly #movedJobs: JobMove[] = []
 
   constructor(rows: LedgerRows) {
     this.#rows = rows
@@ -66,6 +69,8 @@ export class LedgerBatch {
       spends: [...this.#spends.values()],
       entries: this.#entries,
       log: this.#log,
+      newJobs: this.#newJobs,
+      movedJobs: this.#movedJobs,
     }
   }
 
@@ -107,6 +112,7 @@ export class LedgerBatch {
     const hold = newHold(request)
     this.#rows.holds.set(hold.id, hold)
     this.#newHolds.add(hold)
+    if (request.job !== undefined) this.#newJobs.push(request.job)
     return { status: 'held' }
   }
 
@@ -117,6 +123,7 @@ export class LedgerBatch {
     if (hold.state === 'settled' || hold.state === 'settled_late') {
       return { status: 'replayed', chargedMicro: hold.chargedMicro ?? 0n, shortfallMicro: hold.shortfallMicro ?? 0n }
     }
+    if (!this.#moveJob(request.job)) return { status: 'not_open', state: 'job_moved' }
     const { account, key } = this.#owners(hold)
     // An expired hold has given its money back: a late settle takes what the account and the key have now.
     const late = hold.state === 'expired'
@@ -141,6 +148,7 @@ export class LedgerBatch {
     if (hold === undefined) return { status: 'not_open', state: 'missing' }
     if (hold.state === 'voided' || closedAfterExpiry(hold)) return { status: 'replayed' }
     if (hold.state === 'settled' || hold.state === 'settled_late') return { status: 'not_open', state: 'settled' }
+    if (!this.#moveJob(request.job)) return { status: 'not_open', state: 'job_moved' }
     const { account, key } = this.#owners(hold)
     if (hold.state === 'open') {
       this.#move(account, key, hold.amountMicro, -hold.amountMicro)
@@ -170,6 +178,15 @@ export class LedgerBatch {
     this.#move(account, key, hold.amountMicro, -hold.amountMicro)
     this.#end(hold, 'expired', request.atMs, null, null)
     return { status: 'expired' }
+  }
+
+  /** Compare and set: false where another was faster, so that the money stays as the job is. */
+  #moveJob(move: JobMove | undefined): boolean {
+    if (move === undefined) return true
+    if (this.#rows.jobs.get(move.id) !== move.version) return false
+    this.#rows.jobs.set(move.id, move.version + 1)
+    this.#movedJobs.push(move)
+    return true
   }
 
   /** The cost, as far as the hold covers it and, beyond, as far as the account and the key still have it (reliability.md 3.5 rule 11). */

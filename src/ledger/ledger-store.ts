@@ -1,4 +1,5 @@
 import type { Micro } from '../money.ts'
+import type { JobMove, NewJob } from '../store/job-store.ts'
 import type { GenerationRecord } from './generation-record.ts'
 
 export type LimitReset = 'daily' | 'weekly' | 'monthly'
@@ -33,6 +34,8 @@ export interface HoldRequest {
   readonly atMs: number
   readonly leaseUntilMs: number
   readonly node: string
+  /** Created in the commit of its hold: neither is there without the other. */
+  readonly job?: NewJob
 }
 
 export type HoldOutcome =
@@ -57,13 +60,16 @@ export interface SettleRequest {
   /** What failed attempts before it may cost us, booked to `insured`. */
   readonly insuredMicro: Micro
   readonly record: GenerationRecord
+  /** The last move of the job that the hold belongs to, in the same commit. */
+  readonly job?: JobMove
   readonly atMs: number
 }
 
 export type SettleOutcome =
   /** `replayed`: this generation had been settled before; nothing moved. */
   | { readonly status: 'settled' | 'settled_late' | 'replayed'; readonly chargedMicro: Micro; readonly shortfallMicro: Micro }
-  | { readonly status: 'not_open'; readonly state: 'voided' | 'missing' }
+  /** `job_moved`: the job is no longer what the move was made from; nothing was changed. */
+  | { readonly status: 'not_open'; readonly state: 'voided' | 'missing' | 'job_moved' }
 
 export interface VoidRequest {
   readonly op: 'void'
@@ -72,10 +78,12 @@ export interface VoidRequest {
   readonly insuredMicro: Micro
   /** null = never dispatched: no usage-log row. */
   readonly record: GenerationRecord | null
+  /** The last move of the job that the hold belongs to, in the same commit. */
+  readonly job?: JobMove
   readonly atMs: number
 }
 
-export type VoidOutcome = { readonly status: 'voided' | 'replayed' } | { readonly status: 'not_open'; readonly state: 'settled' | 'missing' }
+export type VoidOutcome = { readonly status: 'voided' | 'replayed' } | { readonly status: 'not_open'; readonly state: 'settled' | 'missing' | 'job_moved' }
 
 /** The sweeper's move for a hold whose lease ended: the money returns, a late settle stays possible. */
 export interface ExpireRequest {
@@ -172,6 +180,8 @@ export interface LedgerRows {
   readonly holds: Map<string, HoldRow>
   /** Spent so far in each period that a limit of the batch counts in, by `spendKeyText`; other periods are absent. */
   readonly spends: Map<string, Micro>
+  /** Versions of the jobs that operations of the batch move. */
+  readonly jobs: Map<string, number>
 }
 
 /** What a batch changes, written in one commit. */
@@ -183,6 +193,13 @@ export interface LedgerChanges {
   readonly spends: readonly SpendChange[]
   readonly entries: readonly EntryRow[]
   readonly log: readonly LogRow[]
+  readonly newJobs: readonly NewJob[]
+  readonly movedJobs: readonly JobMove[]
+}
+
+/** The job whose version decides whether the operation may move it. */
+export function movedJobOf(operation: LedgerOperation): JobMove | null {
+  return operation.op === 'settle' || operation.op === 'void' ? (operation.job ?? null) : null
 }
 
 export function spendKeyText(key: SpendKey): string {

@@ -66,6 +66,7 @@ export class Ledger {
 
   /** Takes the worst case of a request out of what is available; the lease is renewed until its settle or void. */
   async hold(request: Omit<HoldRequest, 'op' | 'atMs' | 'leaseUntilMs' | 'node' | 'periods'>): Promise<HoldOutcome> {
+    const { job } = request
     const atMs = this.#ports.clock.now()
     const operation: HoldRequest = {
       op: 'hold',
@@ -77,9 +78,13 @@ export class Ledger {
       subject: request.subject,
       periods: this.periods(atMs),
       atMs,
-      leaseUntilMs: atMs + LEASE_MS,
+      // A job's hold lives as long as the job, which ends by itself at its deadline.
+      leaseUntilMs: (job?.deadlineMs ?? atMs) + LEASE_MS,
       node: this.#ports.node,
+      ...(job === undefined ? {} : { job }),
     }
+    // It outlives this process, so it is on the disk when this resolves.
+    if (job !== undefined) return this.#placeDurably(operation)
     const outcome = await this.#place(operation)
     if (outcome.status === 'held') this.#running.add(request.generationId)
     return outcome
@@ -88,17 +93,19 @@ export class Ledger {
   /** Durable when it resolves. */
   async settle(request: Omit<SettleRequest, 'op' | 'atMs'>): Promise<SettleOutcome> {
     this.#running.delete(request.generationId)
-    const { generationId, costMicro, providerCostMicro, insuredMicro, record } = request
+    const { generationId, costMicro, providerCostMicro, insuredMicro, record, job } = request
+    const operation: SettleRequest = { op: 'settle', generationId, costMicro, providerCostMicro, insuredMicro, record, atMs: this.#ports.clock.now(), ...(job === undefined ? {} : { job }) }
     // The core answers each operation with the outcome of its own kind.
-    return (await this.#ends.submit({ op: 'settle', generationId, costMicro, providerCostMicro, insuredMicro, record, atMs: this.#ports.clock.now() })) as SettleOutcome
+    return (await this.#ends.submit(operation)) as SettleOutcome
   }
 
   /** Gives a hold back, durably. */
   async void(request: Omit<VoidRequest, 'op' | 'atMs'>): Promise<VoidOutcome> {
     this.#running.delete(request.generationId)
-    const { generationId, insuredMicro, record } = request
+    const { generationId, insuredMicro, record, job } = request
+    const operation: VoidRequest = { op: 'void', generationId, insuredMicro, record, atMs: this.#ports.clock.now(), ...(job === undefined ? {} : { job }) }
     // The core answers each operation with the outcome of its own kind.
-    return (await this.#ends.submit({ op: 'void', generationId, insuredMicro, record, atMs: this.#ports.clock.now() })) as VoidOutcome
+    return (await this.#ends.submit(operation)) as VoidOutcome
   }
 
   /** The periods of spending limits now; kept for a second, since a boundary is met by its first request of the next second at the latest. */
@@ -122,6 +129,12 @@ export class Ledger {
     // Refused only after what has arrived before it: a settle under way may free the money.
     const short = outcome.status === 'insufficient_balance' || outcome.status === 'limit_exceeded'
     return short && this.#ends.busy ? ((await this.#ends.submit(operation)) as HoldOutcome) : outcome
+  }
+
+  async #placeDurably(operation: HoldRequest): Promise<HoldOutcome> {
+    if (this.#ends.blocked) throw storeUnavailable(null)
+    // The core answers each operation with the outcome of its own kind.
+    return (await this.#ends.submit(operation)) as HoldOutcome
   }
 
   #flushSoon(): void {

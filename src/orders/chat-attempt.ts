@@ -7,15 +7,21 @@ import type { StreamEnd, UsageReport } from '../kinds/chat-answer.ts'
 import type { ChatRequest } from '../kinds/chat-request.ts'
 import { inputAtLeast } from '../plan/token-count.ts'
 import { boundUsage, countedReport } from '../plan/usage-bounds.ts'
+import { fixedUsage } from '../plan/worst-price.ts'
 import type { AnswerSink, AttemptFailure, RunningCall } from '../providers/adapter.ts'
 import type { AnswerBody, Attempt, AttemptSink, AttemptStart, MeasuredUsage } from '../relay/order.ts'
 import { TextCounter } from './text-counter.ts'
+
+/** As long as a whole answer may be in bytes. A writer may keep all of a stream, so that an endless one must end. */
+const TEXT_CHARS_MAX = 32 * 1_048_576
 
 export interface ChatAttemptParts {
   readonly request: ChatRequest
   readonly writer: AnswerWriter
   /** Inputs of at most the request's size that are answered together. */
   readonly inputs: number
+  /** Input tokens that an honest provider may report beyond what the request shows, as of pages that its own tools have read; 0 where it has none. */
+  readonly unseenInputTokens?: number
   readonly start: AttemptStart
   readonly sink: AttemptSink
 }
@@ -29,6 +35,7 @@ export class ChatAttempt implements Attempt, AnswerSink {
   /** All of a plain answer; a stream keeps none. */
   readonly #events: AnswerEvent[] = []
   #firstTokenMs: number | null = null
+  #textChars = 0
   #result: StreamEnd | null = null
 
   constructor(parts: ChatAttemptParts, ask: (sink: AnswerSink) => RunningCall) {
@@ -77,6 +84,8 @@ export class ChatAttempt implements Attempt, AnswerSink {
     let text = ''
     for (const event of events) text += eventText(event)
     if (text !== '') this.#output.add(text)
+    this.#textChars += text.length
+    if (this.#textChars > TEXT_CHARS_MAX) return this.#giveUp()
     // Some providers open an answer long before its first token.
     if (this.#firstTokenMs === null && (text !== '' || events.some(isContent))) this.#firstTokenMs = start.clock.monotonic()
     const visible = request.hidesReasoning ? withoutReasoning(events) : events
@@ -106,7 +115,7 @@ export class ChatAttempt implements Attempt, AnswerSink {
   }
 
   delivered(): UsageReport {
-    return countedReport(this.#countInput(), this.#output.tokens())
+    return this.#withFixed(countedReport(this.#countInput(), this.#output.tokens()))
   }
 
   reported(): UsageReport | null {
@@ -116,7 +125,8 @@ export class ChatAttempt implements Attempt, AnswerSink {
 
   body(usage: ChargedUsage): AnswerBody {
     const { request, writer } = this.#parts
-    return { body: writer.whole(foldAnswer(request.hidesReasoning ? withoutReasoning(this.#events) : this.#events), usage) }
+    const visible = request.hidesReasoning ? withoutReasoning(this.#events) : this.#events
+    return { body: writer.whole(foldAnswer(visible), usage, visible) }
   }
 
   tail(usage: ChargedUsage): Buffer {
@@ -127,6 +137,12 @@ export class ChatAttempt implements Attempt, AnswerSink {
     return this.#parts.writer.fail(error, usage)
   }
 
+  #giveUp(): true {
+    this.#call.cancel()
+    this.#parts.sink.fail({ reason: 'too_large', status: null, publicMessage: null, refusal: null, retryAfterSeconds: null, detail: `the answer is longer than ${TEXT_CHARS_MAX} characters` })
+    return true
+  }
+
   /** The end as it stands; once it is asked for, it is over. */
   #ended(): StreamEnd {
     this.#result ??= this.#end.result()
@@ -134,9 +150,15 @@ export class ChatAttempt implements Attempt, AnswerSink {
   }
 
   #bounded(usage: UsageReport): ReturnType<typeof boundUsage> {
-    const { request, inputs, start } = this.#parts
+    const { request, inputs, unseenInputTokens = 0, start } = this.#parts
     const n = request.n * inputs
-    return boundUsage(usage, { maxTokens: start.plan.maxTokens * n, n, countInput: () => this.#countInput(), countAtLeast: () => inputAtLeast(request) })
+    const { report, flagged } = boundUsage(usage, { maxTokens: start.plan.maxTokens * n, n, countInput: () => this.#countInput(), countAtLeast: () => inputAtLeast(request) + unseenInputTokens })
+    return { report: this.#withFixed(report), flagged }
+  }
+
+  #withFixed(report: UsageReport): UsageReport {
+    const { request, inputs } = this.#parts
+    return { ...report, usage: { ...report.usage, ...fixedUsage(request, inputs) } }
   }
 
   #countInput(): number {

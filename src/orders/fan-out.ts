@@ -77,6 +77,7 @@ class FanOut implements RunningCall {
       case 'tool_call':
       case 'tool_arguments':
       case 'extra':
+      case 'item':
       case 'finish':
         return [{ ...event, choice: event.choice + firstChoice }]
     }

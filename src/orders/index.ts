@@ -1,63 +1,53 @@
-import type { ModelType } from '../catalog/catalog.ts'
-import { parseChat } from '../kinds/chat-parse.ts'
-import { chatFormat } from '../kinds/chat-writer.ts'
-import { parseCompletions } from '../kinds/completions-parse.ts'
+import { parseEmbeddings } from '../kinds/embeddings-parse.ts'
+import type { Picture } from '../kinds/image-bytes.ts'
+import { parseImages } from '../kinds/image-parse.ts'
+import { parseRerank } from '../kinds/rerank-parse.ts'
 import type { AdapterTable } from '../providers/adapter.ts'
-import type { Order } from '../relay/order.ts'
-import { chatOrder } from './chat-order.ts'
-import { completionsOrder } from './completions-order.ts'
+import { audioKinds } from './audio-kinds.ts'
+import { embeddingsOrders } from './embeddings-order.ts'
+import { drawsInChat, imageKind, type KeepPictures } from './image-kind.ts'
+import { withSession, type PaidKind } from './paid-kind.ts'
+import { rerankOrders } from './rerank-order.ts'
+import { textKinds } from './text-kinds.ts'
+import { unitOrder } from './unit-order.ts'
 
-/** What an order is read from. */
-export interface OrderInput {
-  /** The parsed body, always an object; undefined where it is multipart. */
-  readonly json: unknown
-  /** The body's bytes. */
-  readonly rawBody: Buffer
-  readonly contentType: string
-  /** Of the `X-Session-Id` header; the body's own wins. */
-  readonly sessionId: string | null
-}
-
-/** One paid kind: its routes, and how its requests are read. */
-export interface PaidKind {
-  /** Routes that lead to it, the first being its own. */
-  readonly paths: readonly string[]
-  /** Its name in the health record and in messages: the path without `/v1/`. */
-  readonly endpointName: string
-  /** `type` of the models that serve it. */
-  readonly modelType: ModelType
-  readonly body: 'json' | 'json-or-multipart'
-  /** Throws an ApiError. */
-  read(input: OrderInput): Order
+/** What the kinds need besides providers. */
+export interface KindPorts {
+  /** Keeps a picture for a while; answers its address after `publicUrl`. */
+  readonly pictures: { keep(accountId: string, picture: Picture): Promise<string> }
 }
 
 /** Every paid kind. Another one is another row here, and no change of the paid path. */
-export function paidKinds(adapters: AdapterTable): readonly PaidKind[] {
+export function paidKinds(adapters: AdapterTable, { pictures }: KindPorts): readonly PaidKind[] {
+  const embeddingsOrder = embeddingsOrders(adapters)
+  const rerankOrder = rerankOrders(adapters)
   return [
+    ...textKinds(adapters),
     {
-      paths: ['/v1/chat/completions'],
-      endpointName: 'chat/completions',
-      modelType: 'chat',
+      paths: ['/v1/embeddings'],
+      endpointName: 'embeddings',
+      modelType: 'embeddings',
       body: 'json',
-      read: ({ json, sessionId }) => {
-        const request = withSession(parseChat(json), sessionId)
-        return chatOrder(request, { type: 'chat', endpointName: 'chat/completions', format: chatFormat(request.includeUsage) }, adapters)
-      },
+      read: ({ json, sessionId }) => embeddingsOrder(withSession(parseEmbeddings(json), sessionId)),
     },
     {
-      paths: ['/v1/completions'],
-      endpointName: 'completions',
-      modelType: 'chat',
+      paths: ['/v1/rerank'],
+      endpointName: 'rerank',
+      modelType: 'rerank',
       body: 'json',
-      read: ({ json, sessionId }) => {
-        const request = parseCompletions(json)
-        return completionsOrder({ ...request, chat: withSession(request.chat, sessionId) }, adapters)
+      read: ({ json, sessionId }) => rerankOrder(withSession(parseRerank(json), sessionId)),
+    },
+    {
+      paths: ['/v1/images/generations', '/v1/images'],
+      endpointName: 'images/generations',
+      modelType: 'image',
+      alsoServes: drawsInChat,
+      body: 'json',
+      read: ({ json, sessionId, publicUrl }) => {
+        const keep: KeepPictures = (accountId, all) => Promise.all(all.map(async (picture) => publicUrl + (await pictures.keep(accountId, picture))))
+        return unitOrder(withSession(parseImages(json), sessionId), imageKind(adapters, keep))
       },
     },
+    ...audioKinds(adapters),
   ]
-}
-
-/** The header says the session where the body does not: it is logged and keeps a conversation at one provider. */
-function withSession<Request extends { readonly sessionId: string | null }>(request: Request, sessionId: string | null): Request {
-  return request.sessionId === null && sessionId !== null ? { ...request, sessionId } : request
 }

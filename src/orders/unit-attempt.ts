@@ -29,7 +29,7 @@ export class UnitAttempt<Request extends RoutedRequest, Result> implements Attem
         sink.end()
       },
       fail: (failure) => sink.fail(failure),
-    })
+    }, start)
   }
 
   get upstreamId(): string | null {

@@ -13,8 +13,12 @@ import { UnitAttempt } from './unit-attempt.ts'
 export interface UnitKind<Request extends RoutedRequest, Result> {
   readonly type: Order['type']
   readonly modelType: Model['type']
+  /** Models of other types that serve the kind too. */
+  alsoServes?(model: Model): boolean
   /** Without `/v1/`. */
   readonly endpointName: string
+  /** What the calls of the kind carry, by adapter. */
+  readonly adapters: PlanInput['adapters']
   /** Names of the parameters that the client sent and means. */
   sent(request: Request): readonly string[]
   /** Throws an ApiError where the model cannot serve the request. */
@@ -23,7 +27,7 @@ export interface UnitKind<Request extends RoutedRequest, Result> {
   able(request: Request, endpoint: Endpoint): boolean
   /** The most the request can use at an endpoint: by a bound that costs nothing, or by a count where `tokens` are given. */
   worstUsage(request: Request, model: Model, endpoint: Endpoint, tokens: PlanInput['tokens'] | null): Usage
-  ask(adapter: Adapter, call: UnitCall<Request>, sink: ResultSink<Result>): RunningCall
+  ask(adapter: Adapter, call: UnitCall<Request>, sink: ResultSink<Result>, start: AttemptStart): RunningCall
   /** Nothing in it that anyone would pay for (reliability.md 3.5 rule 4). */
   isEmpty(result: Result): boolean
   upstreamId(result: Result): string | null
@@ -47,7 +51,9 @@ export function unitOrder<Request extends RoutedRequest, Result>(request: Reques
         ...input,
         request,
         modelType,
+        alsoServes: (model) => kind.alsoServes?.(model) ?? false,
         endpointName,
+        adapters: kind.adapters,
         sent: kind.sent(request),
         check: (model) => kind.check(request, model, input.tokens),
         able: (endpoint) => kind.able(request, endpoint),

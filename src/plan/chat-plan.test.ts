@@ -22,6 +22,8 @@ function counter(count: number): PlanRequest['tokens'] & { asked: () => number }
       return count
     },
     countText: () => count,
+    countTexts: () => ({ tokens: count, exact: true }),
+    findLonger: () => null,
     isExact: (_request, tokenizer) => tokenizer === 'o200k_base',
     asked: () => asked,
   }

@@ -42,9 +42,14 @@ export function checkContext(model: Model, maxTokens: number | null, measure: In
   return true
 }
 
-function inputTokensExceeded({ id }: Model, context: number, input: number, maxInput: number): ApiError {
+/** An item that the model reads by itself, and answers nothing to: it may fill the context (wire.md D-2.1). */
+export function itemTokensExceeded(model: Model, context: number, input: number, index: number | null): ApiError {
+  return inputTokensExceeded(model, context, input, context, index === null ? {} : { input_index: index })
+}
+
+function inputTokensExceeded({ id }: Model, context: number, input: number, maxInput: number, place: Readonly<Record<string, number>> = {}): ApiError {
   const message = `This model's maximum context length is ${context} tokens. Model ${id}: your input is ${input} tokens, the maximum allowed input is ${maxInput} tokens. Please reduce the length of the messages.`
-  return new ApiError('input_tokens_exceeded', message, { metadata: { context_length: context, input_tokens: input, max_input_tokens: maxInput } })
+  return new ApiError('input_tokens_exceeded', message, { metadata: { context_length: context, input_tokens: input, max_input_tokens: maxInput, ...place } })
 }
 
 function tokenLimitExceeded({ id }: Model, context: number, input: number, output: number): ApiError {

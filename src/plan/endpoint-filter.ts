@@ -51,6 +51,8 @@ export function eligibleEndpoints(needs: EndpointNeeds): readonly Endpoint[] {
   if (order.length > 0 && !allowFallbacks) left = keep(left, 'order', (endpoint) => isNamed(endpoint, order))
   if (left.length === 0) throw noneLeft(model.id, excludedBy)
   if (!requireParameters) left = preferSupporting(left, sent, adapters)
+  // An output that is no text has no cap to send.
+  if (model.type !== 'chat') return left
   // An endpoint whose output cannot be capped is held for at its maximum, so it comes in only where it is asked for or nothing better is.
   return someOf(left, (endpoint) => canCapOutput(endpoint, adapters) || isNamed(endpoint, order))
 }

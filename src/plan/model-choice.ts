@@ -34,6 +34,8 @@ export interface ModelWish {
   /** Canonical ids; null = all. */
   readonly allowedModels: ReadonlySet<string> | null
   readonly modelType: Model['type']
+  /** Models of other types that serve the request too. */
+  readonly alsoServes?: (model: Model) => boolean
   /** Without `/v1/`. */
   readonly endpointName: string
 }
@@ -55,7 +57,7 @@ function chooseModel(name: string, wish: ModelWish, snapshot: Snapshot): ChosenM
   const choice = findModel(name, snapshot)
   if (choice === null) throw new ApiError('model_not_found', `Model '${name.slice(0, NAME_CHARS_MAX)}' not found or inactive`)
   const { model } = choice
-  if (model.type !== wish.modelType) throw notSupported(model.id, wish.endpointName, ENDPOINTS_OF_TYPE[model.type])
+  if (model.type !== wish.modelType && wish.alsoServes?.(model) !== true) throw notSupported(model.id, wish.endpointName, ENDPOINTS_OF_TYPE[model.type])
   if (wish.allowedModels !== null && !wish.allowedModels.has(model.id)) throw new ApiError('access_denied', `This key has no access to model '${model.id}'`)
   return choice
 }

@@ -15,7 +15,7 @@ export interface PlanInput {
   readonly health: EndpointHealth
   /** Uniform in [0, 1). */
   readonly random: () => number
-  readonly tokens: Pick<TokenCounter, 'countText' | 'countChat' | 'isExact'>
+  readonly tokens: Pick<TokenCounter, 'countText' | 'countChat' | 'countTexts' | 'findLonger' | 'isExact'>
   /** Adapter name → what its protocol carries; an endpoint of an adapter that is not there carries all. */
   readonly adapters: AdapterParameters
 }

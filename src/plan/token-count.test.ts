@@ -92,3 +92,32 @@ test('property: words ≤ count ≤ byte bound, whatever the text', () => {
     { numRuns: 100 },
   )
 })
+
+test('texts are counted one by one; exact where the encoding is known and all was counted', () => {
+  assert.deepEqual(tokens.countTexts(['hello world', 'hello'], 'o200k_base'), { tokens: 3, exact: true })
+  assert.deepEqual(tokens.countTexts(['hello world', 'hello'], null), { tokens: 3, exact: false })
+  let nowMs = 0
+  const hurried = createTokenCounter(Math.random, () => (nowMs += 5))
+  assert.equal(hurried.countTexts(['lorem ipsum '.repeat(10_000)], 'o200k_base').exact, false)
+})
+
+test('a text of too many tokens is found by its length first, counted only where its bytes leave a doubt', () => {
+  const long = 'hello '.repeat(50)
+  assert.deepEqual(tokens.findLonger(['a'.repeat(40), `${long}you`, long], 50, null), { index: 1, tokens: 51 })
+  assert.equal(tokens.findLonger(['hello '.repeat(40), 'short'], 50, null), null)
+  let asked = 0
+  const counting = createTokenCounter(Math.random, () => {
+    asked += 1
+    return 0
+  })
+  assert.equal(counting.findLonger(['a'.repeat(50), 'ё'.repeat(25)], 50, null), null)
+  assert.equal(asked, 1, 'fifty bytes are at most fifty tokens')
+})
+
+test('the search for a too long text ends with its time: what is left is for the provider to refuse', () => {
+  let nowMs = 0
+  const hurried = createTokenCounter(Math.random, () => (nowMs += 10))
+  const texts = Array.from({ length: 2_048 }, () => 'hello '.repeat(40))
+  assert.equal(hurried.findLonger(texts, 50, null), null)
+  assert.ok(nowMs < 1_000, String(nowMs))
+})

@@ -16,6 +16,7 @@ const SLICE_CHARS = 1_024
 const COUNT_MS_MAX = 60
 /** Counted whatever the time: 8 KiB of text are always counted whole. */
 const SLICES_MIN = 8
+const UTF8_BYTES_PER_UNIT = 3
 const MESSAGE_TOKENS = 4
 const MESSAGE_TOKENS_MAX = 8
 const REPLY_TOKENS = 3
@@ -35,6 +36,10 @@ export interface TokenCounter {
   countChat(request: ChatRequest, tokenizer: string | null): number
   /** Whether `countChat` answers what the provider would: its encoding is known, and no tools or media are in it that each provider words its own way. Asked after the count. */
   isExact(request: ChatRequest, tokenizer: string | null): boolean
+  /** Tokens of texts that are read one by one; `exact` = the provider would count the same. */
+  countTexts(texts: readonly string[], tokenizer: string | null): { readonly tokens: number; readonly exact: boolean }
+  /** A text of more than `max` tokens, the longest first; null = none was found in the time that a count may take. */
+  findLonger(texts: readonly string[], max: number, tokenizer: string | null): { readonly index: number; readonly tokens: number } | null
   /** Loads the default encoding: 0.3 s and 75 MB, which else the first request near a limit would wait for. */
   warm(): void
 }
@@ -66,8 +71,29 @@ export function createTokenCounter(random: () => number = Math.random, monotonic
       const { tools, responseFormat, inputModalities } = request
       return encodingOf(tokenizer) !== null && tools === null && responseFormat === null && inputModalities.size === 0 && !sampled.has(request)
     },
+    countTexts(texts, tokenizer) {
+      const { tokens, whole } = countTexts(texts, counterOf(tokenizer), sample)
+      return { tokens, exact: whole && encodingOf(tokenizer) !== null }
+    },
+    findLonger(texts, max, tokenizer) {
+      const untilMs = monotonicMs() + COUNT_MS_MAX
+      for (const { text, index } of longestFirst(texts, max)) {
+        if (monotonicMs() > untilMs) return null
+        const { tokens } = countTexts([text], counterOf(tokenizer), sample, untilMs)
+        if (tokens > max) return { index, tokens }
+      }
+      return null
+    },
     warm: () => void countText('warm', null),
   }
+}
+
+/** The texts that may have more than `max` tokens, for no byte makes more than one. */
+function longestFirst(texts: readonly string[], max: number): readonly { readonly text: string; readonly index: number }[] {
+  return texts
+    .map((text, index) => ({ text, index }))
+    .filter(({ text }) => text.length * UTF8_BYTES_PER_UNIT > max && Buffer.byteLength(text) > max)
+    .toSorted((left, right) => right.text.length - left.text.length)
 }
 
 /** Synchronous, because the plan is: a request near a limit cannot be priced before the encoding is there. */
@@ -106,9 +132,8 @@ interface Sample {
 }
 
 /** Counts slices in random order until all are counted or the time is up, and scales what was counted to the whole. */
-function countTexts(texts: readonly string[], count: (slice: string) => number, { random, monotonicMs }: Sample): { readonly tokens: number; readonly whole: boolean } {
+function countTexts(texts: readonly string[], count: (slice: string) => number, { random, monotonicMs }: Sample, untilMs = monotonicMs() + COUNT_MS_MAX): { readonly tokens: number; readonly whole: boolean } {
   const slices = slicesOf(texts)
-  const untilMs = monotonicMs() + COUNT_MS_MAX
   let tokens = 0
   let chars = 0
   let left = slices.length
@@ -163,8 +188,13 @@ export function inputBound(request: ChatRequest): number {
  * It spares honest usage the count that the check of implausible usage would need.
  */
 export function inputAtLeast(request: ChatRequest): number {
+  return wordCount(textsOf(request.messages))
+}
+
+/** Words between blanks. */
+export function wordCount(texts: Iterable<string>): number {
   let words = 0
-  for (const text of textsOf(request.messages)) {
+  for (const text of texts) {
     let afterBlank = true
     for (let index = 0; index < text.length; index += 1) {
       const blank = text.charCodeAt(index) <= 0x20

@@ -11,6 +11,8 @@ import { servingRoutes } from './serving-routes.ts'
 export interface UnitPlanRequest extends PlanInput {
   readonly request: RoutedRequest
   readonly modelType: Model['type']
+  /** Models of other types that serve the request too. */
+  readonly alsoServes?: (model: Model) => boolean
   /** Without `/v1/`, for messages. */
   readonly endpointName: string
   /** Names of the parameters that the client sent and means. */
@@ -19,22 +21,25 @@ export interface UnitPlanRequest extends PlanInput {
   readonly check: (model: Model) => void
   /** Whether an endpoint speaks the kind, and this request of it. */
   readonly able: (endpoint: Endpoint) => boolean
+  /** The endpoint with the prices that this request has there; absent = its own. */
+  readonly priced?: (endpoint: Endpoint) => Endpoint
   /** The most the request can use at an endpoint. */
   readonly worstUsage: (model: Model, endpoint: Endpoint) => Usage
 }
 
 /** Prices a request of units (wire.md 10, "Other kinds' reservation"): who may serve it, in order, and the most it may cost. */
 export function planUnits(input: UnitPlanRequest): Plan {
-  const { request, snapshot, defaultModel, allowedModels, modelType, endpointName, health, worstUsage } = input
+  const { request, snapshot, defaultModel, allowedModels, modelType, endpointName, health, worstUsage, priced = (endpoint) => endpoint } = input
   const { model, fallbackModels } = request
-  const chosen = chooseModels({ model, fallbackModels, defaultModel, allowedModels, modelType, endpointName }, snapshot)
+  const { alsoServes = () => false } = input
+  const chosen = chooseModels({ model, fallbackModels, defaultModel, allowedModels, modelType, alsoServes, endpointName }, snapshot)
   const routes = servingRoutes(chosen, health, (choice) => {
     input.check(choice.model)
     const { sent, able, adapters, random } = input
-    const expectedCost = (endpoint: Endpoint): ReturnType<typeof exactCost> => exactCost(worstUsage(choice.model, endpoint), endpoint.sell)
+    const expectedCost = (endpoint: Endpoint): ReturnType<typeof exactCost> => exactCost(worstUsage(choice.model, endpoint), priced(endpoint).sell)
     return { model: choice.model, endpoints: orderEndpoints({ model: choice.model, request, sent, able, inputTokens: 0, maxTokens: null, expectedCost, adapters, sort: choice.sort, health, random }) }
   })
-  const candidates = routes.flatMap(({ model: served, endpoints }) => endpoints.map((endpoint): Candidate => ({ model: served, endpoint, sendMaxTokens: null })))
+  const candidates = routes.flatMap(({ model: served, endpoints }) => endpoints.map((endpoint): Candidate => ({ model: served, endpoint: priced(endpoint), sendMaxTokens: null })))
   return unitPlan(snapshot, candidates, worstUsage)
 }
 

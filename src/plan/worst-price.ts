@@ -1,4 +1,4 @@
-import type { PriceSheet } from '../meters.ts'
+import { exactCost, type PriceSheet, type Usage } from '../meters.ts'
 import type { ChatRequest } from '../kinds/chat-request.ts'
 import { add, ceilMicro, compare, multiply, type Decimal, type Micro } from '../money.ts'
 import { imageCount } from './media-tokens.ts'
@@ -14,6 +14,12 @@ export interface WorstPrice {
   readonly fixed: Decimal
 }
 
+/** What a request uses whatever its answer says: no provider reports these units, so their price is charged by what was asked. */
+export function fixedUsage({ messages }: ChatRequest, inputs = 1): Usage {
+  const images = imageCount(messages) * inputs
+  return images === 0 ? { request: inputs } : { request: inputs, image_input: images }
+}
+
 export function worstPrice(sell: PriceSheet, request: ChatRequest): WorstPrice {
   const audioIn = request.inputModalities.has('audio')
   const modalities = request.parameters['modalities']
@@ -23,7 +29,7 @@ export function worstPrice(sell: PriceSheet, request: ChatRequest): WorstPrice {
   return {
     inputToken: dearest(audioIn ? [...inputs, sell.audio_input] : inputs),
     outputToken: dearest(audioOut ? [...outputs, sell.audio_output] : outputs),
-    fixed: add(sell.request, multiply(sell.image_input, whole(imageCount(request.messages)))),
+    fixed: exactCost(fixedUsage(request), sell),
   }
 }
 
@@ -33,9 +39,8 @@ function dearest(prices: readonly Decimal[]): Decimal {
 
 /** What the request will probably cost, by the plain prices: a dear cache write that most requests never meet must not decide between providers. */
 export function expectedChatCost(sell: PriceSheet, request: ChatRequest, inputTokens: number, maxTokens: number | null): Decimal {
-  const fixed = add(sell.request, multiply(sell.image_input, whole(imageCount(request.messages))))
   const output = multiply(sell.output, whole((maxTokens ?? EXPECTED_OUTPUT_TOKENS) * request.n))
-  return add(fixed, add(multiply(sell.input, whole(inputTokens)), output))
+  return add(exactCost(fixedUsage(request), sell), add(multiply(sell.input, whole(inputTokens)), output))
 }
 
 /** Exact price of `n` answers to `inputTokens` with `outputTokens` each. */

@@ -1,8 +1,17 @@
-import type { Endpoint } from '../catalog/catalog.ts'
+import type { Endpoint, ModelType } from '../catalog/catalog.ts'
 import type { AnswerEvent } from '../kinds/answer-event.ts'
 import type { TextAround } from '../kinds/chat-chunk.ts'
 import type { ChatRequest } from '../kinds/chat-request.ts'
 import type { CompletionsRequest } from '../kinds/completions-request.ts'
+import type { EmbeddingsAnswer } from '../kinds/embeddings-answer.ts'
+import type { EmbeddingsRequest } from '../kinds/embeddings-request.ts'
+import type { RerankAnswer } from '../kinds/rerank-answer.ts'
+import type { RerankRequest } from '../kinds/rerank-request.ts'
+import type { ImageResult } from '../kinds/image-answer.ts'
+import type { ImageRequest } from '../kinds/image-request.ts'
+import type { ResponsesRequest } from '../kinds/responses/responses-request.ts'
+import type { SpeechProtocol, TranscriptionProtocol } from './audio-protocol.ts'
+import type { VideoUpstream } from './videos.ts'
 
 /** The shapes of an answer belong to the kind, which renders them; adapters and the relay take them from here. */
 
@@ -17,7 +26,7 @@ export interface AttemptFailure {
   /** What the upstream refused, beyond its status. */
   readonly refusal: 'context_length' | 'moderation' | 'credentials' | null
   readonly retryAfterSeconds: number | null
-  /** For the log alone. */
+  /** For tests and debuggers; it may hold what the provider said, and so is never logged. */
   readonly detail: string
 }
 
@@ -54,12 +63,29 @@ export interface CompletionsCall {
   readonly sendMaxTokens: number | null
 }
 
+/** A Responses request for a provider that speaks that protocol. */
+export interface ResponsesCall {
+  readonly endpoint: Endpoint
+  readonly apiKey: string | null
+  readonly request: ResponsesRequest
+  readonly sendMaxTokens: number | null
+  readonly generationId: string
+}
+
 /** One call of a kind that answers at once: embeddings, rerank, images, transcriptions. */
 export interface UnitCall<Request> {
   readonly endpoint: Endpoint
   readonly apiKey: string | null
   readonly request: Request
   readonly generationId: string
+}
+
+/** One call for pictures. */
+export interface ImageCall extends UnitCall<ImageRequest> {
+  /** Sizes the model makes; null = not known. */
+  readonly sizes: readonly string[] | null
+  /** Source images that a provider takes only as bytes may be fetched by us. */
+  readonly fetchesUrls: boolean
 }
 
 /** Where an adapter puts the answer to a `UnitCall`; as of an `AnswerSink`, nothing comes before the call has returned, and nothing after `result` or `fail`. */
@@ -83,6 +109,8 @@ export interface Adapter {
   readonly name: string
   /** Parameter names this protocol can carry. */
   readonly supportedParameters: readonly string[]
+  /** The same of its calls of other kinds, by the type of the model. */
+  readonly unitParameters?: Readonly<Partial<Record<ModelType, readonly string[]>>>
   readonly chat?: (call: ChatCall, sink: AnswerSink) => RunningCall
   /** Legacy completions, where an endpoint says `native_completions`. */
   readonly completions?: {
@@ -90,7 +118,25 @@ export interface Adapter {
     readonly takesList: boolean
     ask(call: CompletionsCall, sink: AnswerSink): RunningCall
   }
+  /** Responses, where an endpoint says `native_responses`. */
+  readonly responses?: (call: ResponsesCall, sink: AnswerSink) => RunningCall
+  readonly embeddings?: (call: UnitCall<EmbeddingsRequest>, sink: ResultSink<EmbeddingsAnswer>) => RunningCall
+  readonly rerank?: (call: UnitCall<RerankRequest>, sink: ResultSink<RerankAnswer>) => RunningCall
+  readonly images?: (call: ImageCall, sink: ResultSink<ImageResult>) => RunningCall
+  /** The same of models that answer chats with pictures. */
+  readonly chatImages?: (call: ImageCall, sink: ResultSink<ImageResult>) => RunningCall
+  readonly speech?: SpeechProtocol
+  /** Translations into English too, where the endpoint can. */
+  readonly transcription?: TranscriptionProtocol
+  /** Jobs, which outlive their request. */
+  readonly videos?: VideoUpstream
 }
 
 /** Adapter name of the catalogue file → adapter. */
 export type AdapterTable = ReadonlyMap<string, Adapter>
+
+/** Parameter names that an adapter carries to models of a type; an endpoint may list fewer. */
+export function parametersOf(adapters: AdapterTable, name: string, type: ModelType): readonly string[] {
+  const adapter = adapters.get(name)
+  return (type === 'chat' ? adapter?.supportedParameters : adapter?.unitParameters?.[type]) ?? []
+}

@@ -89,7 +89,8 @@ export function callNative(transport: Transport, call: NativeCall, sink: AnswerS
   return new UpstreamCall(transport, request, answerReader(call, sink), sink)
 }
 
-function refused({ message }: UnsendableError, sink: AnswerSink): RunningCall {
+/** The call that was never sent: it fails as soon as its caller has it. */
+export function refused({ message }: UnsendableError, sink: Pick<AnswerSink, 'fail'>): RunningCall {
   let over = false
   queueMicrotask(() => {
     if (!over) sink.fail({ ...failure('unsendable', 400, message), publicMessage: message })

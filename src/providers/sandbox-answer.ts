@@ -1,13 +1,14 @@
 import { finishReasonOf } from '../kinds/finish-reason.ts'
 import type { FinishReason, UsageReport } from '../kinds/chat-answer.ts'
 import type { ChatRequest } from '../kinds/chat-request.ts'
-import { contentText, lastUserText, type SandboxScript } from './sandbox-script.ts'
+import { contentText, lastUserText, plainText, type SandboxScript } from './sandbox-script.ts'
 
 const WORDS = 'the sandbox answers every question with the same calm words so that a test can tell what it should see and what it should cost'.split(' ')
 const BYTES_PER_TOKEN = 4
 const MESSAGE_TOKENS = 4
 const IMAGE_TOKENS = 85
-const HUGE_TOKENS = 50_000_000
+/** What no honest answer has used. */
+export const HUGE_TOKENS = 50_000_000
 
 /** The whole answer, before it is cut into events. Of the input alone, so that a test can know it beforehand. */
 export interface SandboxAnswer {
@@ -25,30 +26,25 @@ export function sandboxAnswer(request: ChatRequest, script: SandboxScript, maxTo
   const reasoning = wantsReasoning(request) ? 'The sandbox thinks for a moment. ' : ''
   const full = script.empty || toolName !== null ? [] : answerWords(request, script)
   const words = maxTokens === null ? full : full.slice(0, maxTokens)
-  const toolCall = toolName === null || script.empty ? null : { id: `call_sandbox_${toolName}`, name: toolName, arguments: JSON.stringify({ input: plainText(request).slice(0, 64) }) }
+  const toolCall = toolName === null || script.empty ? null : { id: `call_sandbox_${toolName}`, name: toolName, arguments: JSON.stringify({ input: plainText(lastUserText(request)).slice(0, 64) }) }
   const native = script.finish ?? (toolCall === null ? (words.length < full.length ? 'length' : 'stop') : 'tool_calls')
   const blank = script.empty && script.finish === null
-  const output = words.length + tokensOf(reasoning) + (toolCall === null ? 0 : tokensOf(toolCall.arguments) + MESSAGE_TOKENS)
+  const output = words.length + textTokens(reasoning) + (toolCall === null ? 0 : textTokens(toolCall.arguments) + MESSAGE_TOKENS)
   return {
     reasoning: script.empty ? '' : reasoning,
     words,
     toolCall,
     native: blank ? '' : native,
     finish: blank ? null : finishReasonOf(native, toolCall !== null),
-    usage: usageOf(request, script, script.empty ? 0 : output, script.empty ? 0 : tokensOf(reasoning)),
+    usage: usageOf(request, script, script.empty ? 0 : output, script.empty ? 0 : textTokens(reasoning)),
   }
 }
 
 function answerWords(request: ChatRequest, script: SandboxScript): string[] {
   if (script.words !== null) return Array.from({ length: script.words }, (_value, index) => `${index === 0 ? '' : ' '}${WORDS[index % WORDS.length] ?? ''}`)
-  const said = plainText(request).trim()
+  const said = plainText(lastUserText(request)).trim()
   const text = said === '' ? 'Hello from the sandbox.' : `Hello from the sandbox. You said: ${said.slice(0, 400)}`
   return text.match(/\s*\S+/g) ?? []
-}
-
-/** The last user text without its script lines. */
-function plainText(request: ChatRequest): string {
-  return lastUserText(request).replaceAll(/^[ \t]*sandbox:.*$/gim, '').trim()
 }
 
 function toolIsForced(request: ChatRequest): boolean {
@@ -60,7 +56,8 @@ function wantsReasoning(request: ChatRequest): boolean {
   return reasoning !== undefined || (effort !== undefined && effort !== 'none')
 }
 
-function tokensOf(text: string): number {
+/** As the sandbox counts. */
+export function textTokens(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN)
 }
 
@@ -72,9 +69,9 @@ function usageOf(request: ChatRequest, script: SandboxScript, output: number, re
   let input = 0
   for (const message of request.messages) {
     const images = typeof message.content === 'string' || message.content === null ? 0 : message.content.filter(({ type }) => type === 'image_url').length
-    input += MESSAGE_TOKENS + tokensOf(contentText(message)) + images * IMAGE_TOKENS
+    input += MESSAGE_TOKENS + textTokens(contentText(message)) + images * IMAGE_TOKENS
   }
-  if (request.tools !== null) input += tokensOf(JSON.stringify(request.tools))
+  if (request.tools !== null) input += textTokens(JSON.stringify(request.tools))
   return report(input, output * request.n, reasoning * request.n)
 }
 

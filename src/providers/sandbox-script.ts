@@ -32,6 +32,16 @@ export function contentText(message: ChatMessage): string {
   return (message.content ?? []).map((part) => (part.type === 'text' ? part.text : '')).join('')
 }
 
+/** The text that asks for something, where several are read one by one; the last of them wins. */
+export function scriptedText(texts: readonly string[]): string {
+  return texts.findLast((text) => text.includes('sandbox:')) ?? ''
+}
+
+/** A text without its script lines. */
+export function plainText(text: string): string {
+  return text.replaceAll(LINE, '').trim()
+}
+
 /** Reads the script; unknown keys and values it cannot read are ignored, as a prompt may say anything. */
 export function readScript(text: string): SandboxScript {
   const wishes = new Map<string, string>()

@@ -3,7 +3,14 @@ import type { Clock } from '../lib/clock.ts'
 import type { Adapter, AnswerSink, AttemptFailure, ChatCall, RunningCall } from './adapter.ts'
 import { OPENAI_PARAMETERS } from './openai-parameters.ts'
 import { sandboxAnswer, type SandboxAnswer } from './sandbox-answer.ts'
-import { lastUserText, readScript, type SandboxScript } from './sandbox-script.ts'
+import { answerAtOnce } from './sandbox-at-once.ts'
+import { sandboxEmbeddings } from './sandbox-embeddings.ts'
+import { failureOf, plainFailure } from './sandbox-failure.ts'
+import { sandboxImages } from './sandbox-images.ts'
+import { lastUserText, readScript, scriptedText, type SandboxScript } from './sandbox-script.ts'
+import { sandboxRanking } from './sandbox-ranking.ts'
+import { sandboxSpeech } from './sandbox-speech.ts'
+import { sandboxTranscription } from './sandbox-transcription.ts'
 
 /** The provider that needs no network: deterministic answers and, on request, every fault a provider can have. */
 export function createSandbox(clock: Clock): Adapter {
@@ -11,6 +18,25 @@ export function createSandbox(clock: Clock): Adapter {
     name: 'sandbox',
     supportedParameters: OPENAI_PARAMETERS,
     chat: (call, sink) => (call.request.stream ? new SandboxStream(call, sink, clock) : answerWhole(call, sink, clock)),
+    unitParameters: {
+      embeddings: ['dimensions', 'encoding_format', 'input_type', 'user'],
+      rerank: ['top_n'],
+      image: ['n', 'size', 'aspect_ratio', 'image_size', 'image', 'seed', 'user'],
+      tts: ['voice', 'response_format', 'speed'],
+      transcription: ['language', 'prompt', 'response_format', 'timestamp_granularities'],
+    },
+    embeddings: (call, sink) => {
+      const { input } = call.request
+      const script = readScript(input.type === 'texts' ? scriptedText(input.texts) : '')
+      return answerAtOnce(call, script, sink, clock, () => sandboxEmbeddings(call.request, script))
+    },
+    rerank: (call, sink) => {
+      const script = readScript(call.request.query)
+      return answerAtOnce(call, script, sink, clock, () => sandboxRanking(call.request, script))
+    },
+    images: sandboxImages(clock),
+    speech: sandboxSpeech(clock),
+    transcription: sandboxTranscription(clock),
   }
 }
 
@@ -30,24 +56,6 @@ function answerWhole(call: ChatCall, sink: AnswerSink, clock: Clock): RunningCal
     sink.end()
   })
   return { cancel: () => stop(), resume: () => undefined }
-}
-
-function failureOf(reason: AttemptFailure['reason'], status: number | null, detail: string): AttemptFailure {
-  const refused = status !== null && status < 500 && status !== 429
-  return {
-    reason,
-    status,
-    publicMessage: refused ? `The sandbox was asked to fail with ${status}` : null,
-    refusal: status === 401 || status === 403 ? 'credentials' : null,
-    retryAfterSeconds: status === 429 ? 1 : null,
-    detail,
-  }
-}
-
-function plainFailure(script: SandboxScript): AttemptFailure | null {
-  if (script.status !== null) return failureOf('status', script.status, 'status by script')
-  if (script.error !== null) return failureOf('error_event', 502, 'error by script')
-  return script.cut === null ? null : failureOf('cut', null, 'cut by script')
 }
 
 /** What is said, a batch for each event that the script counts; the first opens the answer. */

@@ -1,4 +1,5 @@
 import type { AnswerSink, AttemptFailure, RunningCall } from './adapter.ts'
+import { CollectedBody } from './collected-body.ts'
 import { InflatedBody } from './inflated-body.ts'
 import { failure, headerOf, type Exchange, type ExchangeRequest, type Transport, type UpstreamHeaders } from './transport.ts'
 
@@ -17,6 +18,8 @@ export interface StreamProgress {
 
 /** How a protocol reads one answer. What it reads goes to the sink, but for the end. */
 export interface AnswerReader {
+  /** Looks at the head of a good answer before any of its body; a failure gives the answer up. */
+  answered?(headers: UpstreamHeaders): AttemptFailure | null
   /** Reads a piece of a streamed body; null where the protocol answers this request whole. */
   readonly stream: {
     push(bytes: Buffer): StreamProgress
@@ -24,9 +27,11 @@ export interface AnswerReader {
     end(): AttemptFailure | null
   } | null
   /** Reads a whole body of a good status: of a plain answer, or of JSON that came in a stream's place. */
-  whole(body: Buffer): AttemptFailure | null
+  whole(body: Buffer, headers: UpstreamHeaders): AttemptFailure | null
   /** Reads the body of an error status. */
   error(status: number, body: Buffer, headers: UpstreamHeaders): AttemptFailure
+  /** The largest body of a whole answer, where it is not 32 MiB. */
+  readonly bytesMax?: number
 }
 
 /** One exchange of any HTTP protocol: status, encoding, size limits, progress, and exactly one end. */
@@ -38,8 +43,7 @@ export class UpstreamCall implements RunningCall {
   #headers: UpstreamHeaders = {}
   #streaming = false
   #inflated: InflatedBody | null = null
-  #collected: Buffer[] = []
-  #collectedBytes = 0
+  #body = new CollectedBody(null)
   #over = false
 
   constructor(transport: Transport, request: ExchangeRequest, reader: AnswerReader, sink: AnswerSink) {
@@ -68,6 +72,10 @@ export class UpstreamCall implements RunningCall {
     this.#exchange.progressed()
   }
 
+  get #bytesMax(): number {
+    return this.#reader.bytesMax ?? BODY_BYTES_MAX
+  }
+
   get #ok(): boolean {
     return this.#status >= 200 && this.#status < 300
   }
@@ -85,8 +93,11 @@ export class UpstreamCall implements RunningCall {
         fail: (detail) => this.#giveUp(failure('garbage', null, detail)),
       })
       if (this.#inflated === null) return this.#giveUp(failure('garbage', null, `unknown content-encoding ${encoding.slice(0, 40)}`))
-    }
-    if (this.#ok) this.#sink.headers()
+    } else if (!this.#streaming) this.#body = new CollectedBody(lengthOf(headers, this.#bytesMax))
+    if (!this.#ok) return
+    this.#sink.headers()
+    const found = this.#reader.answered?.(headers) ?? null
+    if (found !== null && !this.#over) this.#giveUp(found)
   }
 
   #received(bytes: Buffer): boolean {
@@ -105,10 +116,9 @@ export class UpstreamCall implements RunningCall {
   }
 
   #collect(bytes: Buffer): boolean {
-    this.#collectedBytes += bytes.length
     this.#exchange.progressed()
-    if (this.#collectedBytes > BODY_BYTES_MAX) this.#giveUp(failure('too_large', null, 'the answer is larger than 32 MiB'))
-    else this.#collected.push(bytes)
+    if (this.#body.bytes + bytes.length > this.#bytesMax) this.#giveUp(failure('too_large', null, `the answer is larger than ${this.#bytesMax / 1_048_576} MiB`))
+    else this.#body.add(bytes)
     return true
   }
 
@@ -126,9 +136,8 @@ export class UpstreamCall implements RunningCall {
 
   #readEnd(): AttemptFailure | null {
     if (this.#streaming && this.#reader.stream !== null) return this.#reader.stream.end()
-    const [first] = this.#collected
-    const body = this.#collected.length === 1 && first !== undefined ? first : Buffer.concat(this.#collected)
-    return this.#ok ? this.#reader.whole(body) : this.#reader.error(this.#status, body, this.#headers)
+    const body = this.#body.take()
+    return this.#ok ? this.#reader.whole(body, this.#headers) : this.#reader.error(this.#status, body, this.#headers)
   }
 
   /** The answer is of no use any more: the socket goes too. */
@@ -147,4 +156,10 @@ export class UpstreamCall implements RunningCall {
     this.#over = true
     this.#inflated?.destroy()
   }
+}
+
+/** What the headers tell of the body's length, within what is taken at all. */
+function lengthOf(headers: UpstreamHeaders, bytesMax: number): number | null {
+  const told = Number(headerOf(headers, 'content-length') ?? Number.NaN)
+  return Number.isSafeInteger(told) && told >= 0 ? Math.min(told, bytesMax) : null
 }

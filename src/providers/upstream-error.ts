@@ -7,6 +7,8 @@ const RETRY_AFTER_MAX_SECONDS = 60
 const DETAIL_LENGTH_MAX = 2_000
 const CONTEXT = /maximum context length|context[ _-]?(length|window|limit)|too many (input )?tokens|prompt is too long|reduce the length/i
 const MODERATION = /content[_ ]?(filter|policy)|moderation|safety system|responsible ?ai/i
+/** How providers say it of a picture or a video. */
+const FLAGGED = /nsfw|flagged|sensitive|prohibited|inappropriate|safety|violat/i
 const CREDENTIALS = /api[ _-]?key (is )?(not valid|invalid|expired)|(incorrect|invalid) api[ _-]?key|invalid_api_key|authentication/i
 /** Keys, organisations, projects and addresses: whatever could name the operator's account. */
 const SECRETS = [/\b(sk|pk|rk|gsk|xai|key|org|proj|acct|user|req|tgp)[-_][A-Za-z0-9*._-]{6,}/g, /\bBearer\s+\S+/gi, /\bAIza[\w-]{10,}/g, /https?:\/\/\S+/g, /[\w.+-]+@[\w-]+\.[\w.]+/g, /\barn:aws[\w-]*:\S+/g, /\b(AKIA|ASIA)[A-Z0-9]{12,}/g, /\b\d{12}\b/g]
@@ -39,6 +41,14 @@ export function eventFailure(raw: unknown): AttemptFailure {
     retryAfterSeconds: null,
     detail: JSON.stringify(raw)?.slice(0, DETAIL_LENGTH_MAX) ?? 'error event',
   }
+}
+
+/** A job that the provider took and then failed: what its moderation refused is the client's to know, all else is not. */
+export function jobFailure(raw: unknown): AttemptFailure {
+  const found = eventFailure(raw)
+  const { message, code } = errorObject({ error: raw })
+  if (found.refusal !== 'moderation' && !FLAGGED.test(`${code} ${message}`)) return found
+  return { ...found, status: 400, refusal: 'moderation', publicMessage: message === '' ? 'The prompt was rejected by the provider' : redact(message) }
 }
 
 function errorObject(body: unknown): { readonly message: string; readonly code: string; readonly type: string } {

@@ -1,4 +1,5 @@
 import { ApiError } from '../errors.ts'
+import type { FailedAttemptNote } from '../ledger/generation-record.ts'
 import type { AttemptFailure } from '../providers/adapter.ts'
 
 /** Statuses that mean "the request itself is wrong": another provider of the same model would say the same (wire.md 7.4). */
@@ -51,11 +52,16 @@ function isBusy(attempt: FailedAttempt): boolean {
   return attempt.failure.reason === 'connect' || (attempt.failure.status !== null && BUSY.has(attempt.failure.status))
 }
 
-/** The client's error after the last attempt: 503 when all were busy or unreachable, else by the last one. */
+/**
+ * The client's error after the last attempt: 503 when all were busy or unreachable, else by the last one. A provider that
+ * has no words for the request decides only where it was alone: one that has them may take it later, as it is.
+ */
 export function errorOfAttempts(attempts: readonly FailedAttempt[]): ApiError {
-  const last = attempts.at(-1)
+  const asked = attempts.filter(({ failure }) => failure === 'empty' || failure.reason !== 'unsendable')
+  const deciding = asked.length > 0 ? asked : attempts
+  const last = deciding.at(-1)
   if (last === undefined) return new ApiError('provider_error', 'Provider returned an error')
-  if (attempts.every(isBusy)) return unavailable(attempts, last.modelId)
+  if (deciding.every(isBusy)) return unavailable(deciding, last.modelId)
   return errorOf(last)
 }
 
@@ -67,21 +73,31 @@ function unavailable(attempts: readonly FailedAttempt[], modelId: string): ApiEr
   })
 }
 
+/** The attempts that failed, for the usage log. */
+export function failureNotes(attempts: readonly FailedAttempt[]): readonly FailedAttemptNote[] {
+  return attempts.map(({ failure, providerName }) => ({ provider: providerName, reason: failure === 'empty' ? failure : failure.reason, status: failure === 'empty' ? null : failure.status }))
+}
+
+/** The attempts that failed, for the log: who, how and with which status; never what a provider said, for it may repeat the prompt. */
+export function failuresText(attempts: readonly FailedAttempt[]): string {
+  return attempts.map(({ failure, providerName }) => `${providerName}: ${failure === 'empty' ? failure : `${failure.reason}${failure.status === null ? '' : ` ${failure.status}`}`}`).join(', ')
+}
+
 /** One attempt's failure in the client's words; also the error of a stream that broke after its first byte. */
 export function errorOf(attempt: FailedAttempt): ApiError {
   const { failure } = attempt
   if (failure === 'empty') return new ApiError('empty_response', 'Empty response from provider')
   if (isRequestFault(failure)) return requestFault(failure, attempt.providerName)
   if (failure.reason === 'timeout' || failure.reason === 'stall' || failure.status === 408) {
-    return new ApiError('provider_timeout', 'Provider did not answer in time', { cause: failure.detail })
+    return new ApiError('provider_timeout', 'Provider did not answer in time')
   }
-  if (failure.reason === 'cut') return new ApiError('provider_error', 'Provider disconnected mid-stream', { cause: failure.detail })
+  if (failure.reason === 'cut') return new ApiError('provider_error', 'Provider disconnected mid-stream')
   if (isBusy(attempt)) return unavailable([attempt], attempt.modelId)
-  return new ApiError('provider_error', 'Provider returned an error', { cause: failure.detail })
+  return new ApiError('provider_error', 'Provider returned an error')
 }
 
 function requestFault(failure: AttemptFailure, providerName: string): ApiError {
-  const details = { metadata: { provider_name: providerName }, cause: failure.detail }
+  const details = { metadata: { provider_name: providerName } }
   const message = failure.publicMessage ?? 'Provider refused the request'
   if (failure.refusal === 'context_length') return new ApiError('input_tokens_exceeded', message, details)
   if (failure.refusal === 'moderation') return new ApiError('content_filtered', message, details)
@@ -93,5 +109,5 @@ export function midStreamError(attempt: FailedAttempt): ApiError {
   const error = errorOf(attempt)
   if (error.errorName === 'provider_timeout' || error.errorName === 'empty_response') return error
   const cut = attempt.failure !== 'empty' && attempt.failure.reason === 'cut'
-  return new ApiError('provider_error', cut ? 'Provider disconnected mid-stream' : 'Provider returned an error', { cause: error.details.cause })
+  return new ApiError('provider_error', cut ? 'Provider disconnected mid-stream' : 'Provider returned an error')
 }

@@ -10,7 +10,7 @@ import type { Candidate, Plan } from '../plan/plan.ts'
 import type { TokenCounter } from '../plan/token-count.ts'
 import { countedReport } from '../plan/usage-bounds.ts'
 import type { AdapterTable, AttemptFailure } from '../providers/adapter.ts'
-import { errorOfAttempts, midStreamError, type FailedAttempt } from './attempt-error.ts'
+import { errorOfAttempts, failureNotes, failuresText, midStreamError, type FailedAttempt } from './attempt-error.ts'
 import { AttemptQueue, type AttemptQueuePorts } from './attempt-queue.ts'
 import type { DrainSlots } from './drain-slots.ts'
 import type { EventBuffer } from './event-buffer.ts'
@@ -60,6 +60,8 @@ export interface GenerationResult {
   readonly record: GenerationRecord
   readonly chargedMicro: Micro
   readonly error: ApiError | null
+  /** How attempts before the last failed, or all of them; for the log. Empty where none did. */
+  readonly failedAttempts: string
   /** The complete answer of a request that is not answered as it arrives. */
   readonly body: AnswerBody | null
 }
@@ -85,8 +87,6 @@ export class Generation {
   #headBytes = 0
   #reader: Reader | null = null
   #committed = false
-  /** The stream has got its last bytes. */
-  #endKept = false
   #contentSent = false
   #clientGone = false
   #draining = false
@@ -137,7 +137,7 @@ export class Generation {
     const missed = this.input.buffer?.since(after) ?? Buffer.alloc(0)
     if (this.#state === 'done') {
       this.#reader = null
-      if (this.#endKept) return reader.end(missed)
+      if (this.input.buffer?.whole === true) return reader.end(missed)
       // It was cancelled: nobody may take what there is for a whole answer.
       reader.write(missed)
       return reader.reset()
@@ -447,18 +447,17 @@ export class Generation {
   }
 
   #endReader(tail: Buffer): void {
-    const bytes = this.input.buffer === null ? tail : this.input.buffer.add(tail)
-    this.#endKept = true
+    const bytes = this.input.buffer === null ? tail : this.input.buffer.finish(tail)
     this.#reader?.end(bytes)
     this.#reader = null
   }
 
-  #finish(result: GenerationResult): void {
+  #finish(result: Omit<GenerationResult, 'failedAttempts'>): void {
     this.#state = 'done'
     // Who came back while a cancelled answer was being settled has nothing to wait for.
     this.#reader?.reset()
     this.#reader = null
-    this.#resolve(result)
+    this.#resolve({ ...result, failedAttempts: failuresText(this.#tries.failed) })
   }
 
   #record(verdict: Verdict): GenerationRecord {
@@ -466,6 +465,7 @@ export class Generation {
       candidate: this.#candidate,
       upstreamId: this.#attempt?.upstreamId ?? null,
       attempts: this.#tries.attempts,
+      failedAttempts: failureNotes(this.#tries.failed),
       firstTokenMs: this.#attempt?.firstTokenMs ?? null,
       endedMs: this.#ports.clock.monotonic(),
     })

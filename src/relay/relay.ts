@@ -2,7 +2,7 @@ import type { Principal } from '../access/principal.ts'
 import { insufficientBalanceError, limitExceededError } from '../access/spending-limit.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { ApiError } from '../errors.ts'
-import type { HoldOutcome } from '../ledger/ledger-store.ts'
+import type { HoldOutcome, HoldRequest } from '../ledger/ledger-store.ts'
 import type { Clock } from '../lib/clock.ts'
 import { timedId, type IdSource } from '../lib/ids.ts'
 import { AMOUNT_MICRO_MAX, type Micro } from '../money.ts'
@@ -12,6 +12,7 @@ import { BufferBudget, EventBuffer } from './event-buffer.ts'
 import { Generation, type GenerationInput, type GenerationPorts } from './generation.ts'
 import { InFlight } from './in-flight.ts'
 import type { Order } from './order.ts'
+import type { SharedStreams, StreamCopy } from './shared-streams.ts'
 import { Streams } from './streams.ts'
 
 const HOLD_TRIES_MAX = 4
@@ -31,15 +32,30 @@ export interface PaidCall {
   readonly open: GenerationInput['open']
 }
 
+/** A request whose work outlives it: what its hold is made from. */
+export interface JobCall {
+  readonly principal: Principal
+  readonly order: Pick<Order, 'type' | 'delivery' | 'fitsFunds' | 'plan' | 'recounted'>
+  readonly requestId: string
+  readonly arrivedAtMs: number
+  /** The row of the job, created in the commit of its hold. */
+  readonly job: (id: string, plan: Plan) => NonNullable<HoldRequest['job']>
+}
+
 export interface RelayPorts extends GenerationPorts {
   readonly catalog: Catalog
   readonly ids: IdSource
   readonly clock: Clock
   /** Uniform in [0, 1), for the price-weighted choice. */
   readonly random: () => number
+  /** null = no other node could resume a stream. */
+  readonly sharedStreams: SharedStreams | null
   /** End of a key's spending-limit period, Unix ms; null for a fixed limit. */
   readonly limitResetsAtMs: (reset: 'daily' | 'weekly' | 'monthly' | null) => number | null
 }
+
+/** What a hold is made from. */
+type Held = Pick<JobCall, 'principal' | 'order' | 'requestId'>
 
 interface Funds {
   availableMicro: Micro
@@ -94,7 +110,7 @@ export class Relay {
         arrivedAtMs: call.arrivedAtMs,
         appUrl: call.appUrl,
         appTitle: call.appTitle,
-        buffer: call.order.delivery === 'events' && call.requestIdGiven ? new EventBuffer(this.#budget) : null,
+        buffer: call.order.delivery === 'events' && call.requestIdGiven ? new EventBuffer(this.#budget, this.#copyOf(call, generationId)) : null,
         open: call.open,
       })
       this.#track(generation)
@@ -102,6 +118,20 @@ export class Relay {
     } catch (thrown) {
       this.#inFlight.leave(accountId, keyId)
       throw thrown
+    }
+  }
+
+  /** Prices a job and holds for it; answers its id. Whoever works on jobs finds it in the store. */
+  async admitJob(call: JobCall): Promise<string> {
+    if (this.#closing) throw shuttingDown()
+    const { accountId, keyId } = call.principal
+    this.#inFlight.enter(accountId, keyId)
+    try {
+      const id = timedId('gen-vid', call.arrivedAtMs, this.#ports.ids)
+      await this.#hold(call, id, call.job)
+      return id
+    } finally {
+      this.#inFlight.leave(accountId, keyId)
     }
   }
 
@@ -120,6 +150,10 @@ export class Relay {
     for (const generation of this.#running) generation.cut(shuttingDown())
     await all
     this.#stopTick?.()
+  }
+
+  #copyOf({ principal, requestId }: PaidCall, generationId: string): StreamCopy | null {
+    return this.#ports.sharedStreams?.copy({ generationId, accountId: principal.accountId, requestId }) ?? null
   }
 
   #track(generation: Generation): void {
@@ -146,7 +180,7 @@ export class Relay {
    * Holds the plan's worst case. Funds are not read beforehand: an omitted max_tokens is first planned as if money
    * were endless, and only a refusal, which carries the real funds, plans it again within them.
    */
-  async #hold(call: PaidCall, generationId: string): Promise<Plan> {
+  async #hold(call: Held, generationId: string, jobOf: JobCall['job'] | null = null): Promise<Plan> {
     const funds: Funds = { availableMicro: AMOUNT_MICRO_MAX, keyRoomMicro: null }
     let plan = this.#plan(call, funds)
     for (let tries = 1; ; tries += 1) {
@@ -157,6 +191,7 @@ export class Relay {
         amountMicro: plan.holdMicro,
         priceVersion: plan.snapshot.priceVersion,
         subject: { type: call.order.type, model: plan.candidates[0]?.model.id ?? '', requestId: call.requestId, streamed: call.order.delivery === 'events' },
+        ...(jobOf === null ? {} : { job: jobOf(generationId, plan) }),
       })
       if (outcome.status === 'held') return plan
       if (outcome.status === 'refused') throw refusal(outcome.reason, call.principal)
@@ -166,7 +201,7 @@ export class Relay {
     }
   }
 
-  #plan(call: PaidCall, funds: Funds): Plan {
+  #plan(call: Held, funds: Funds): Plan {
     const { principal, order } = call
     return order.plan({
       defaultModel: principal.defaultModel,
@@ -180,14 +215,14 @@ export class Relay {
     })
   }
 
-  #smallerPlan(call: PaidCall, plan: Plan, funds: Funds, outcome: HoldOutcome): Plan | null {
+  #smallerPlan(call: Held, plan: Plan, funds: Funds, outcome: HoldOutcome): Plan | null {
     if (outcome.status === 'insufficient_balance') funds.availableMicro = outcome.availableMicro
     if (outcome.status === 'limit_exceeded') funds.keyRoomMicro = room(outcome)
     const smaller = call.order.fitsFunds && plan.holdMicro > 0n ? this.#affordablePlan(call, funds, outcome) : call.order.recounted(plan, this.#ports.tokens)
     return smaller !== null && smaller.holdMicro < plan.holdMicro ? smaller : null
   }
 
-  #affordablePlan(call: PaidCall, funds: Funds, outcome: HoldOutcome): Plan {
+  #affordablePlan(call: Held, funds: Funds, outcome: HoldOutcome): Plan {
     try {
       return this.#plan(call, funds)
     } catch (thrown) {

@@ -1,6 +1,7 @@
 import { brokenChains } from './audit-chains.ts'
 import { chargeableRows, type Replay } from './audit-replay.ts'
 import type { Database, SqlValue } from './database.ts'
+import { NO_LIVE_JOB } from './job-store.ts'
 import type { AuditCheck, AuditStore } from './store.ts'
 
 const VIOLATIONS_MAX = 100
@@ -72,7 +73,7 @@ function historyQueries(nowMs: number, since: bigint): readonly Query[] {
     { id: 'I9', name: 'one credit per external reference', text: `SELECT kind || ' ' || ref AS what FROM entry GROUP BY kind, ref HAVING COUNT(*) > 1` },
     {
       id: 'I10', name: 'no open hold with a lease over for more than 60 s',
-      text: `SELECT 'hold ' || id AS what FROM hold WHERE state = 'open' AND lease_until < ?`, values: [BigInt(nowMs - LEASE_SLACK_MS)],
+      text: `SELECT 'hold ' || id AS what FROM hold WHERE state = 'open' AND lease_until < ? AND ${NO_LIVE_JOB}`, values: [BigInt(nowMs - LEASE_SLACK_MS)],
     },
     {
       id: 'I11', name: 'a completed answer is charged',
@@ -98,6 +99,12 @@ function historyQueries(nowMs: number, since: bigint): readonly Query[] {
         UNION ALL SELECT 'hold ' || h.id AS what FROM hold h LEFT JOIN generation g ON g.generation_id = h.id WHERE h.state IN ('settled', 'settled_late') AND g.id IS NULL
         UNION ALL SELECT 'account ' || a.id AS what FROM account a LEFT JOIN (SELECT account_id, COUNT(*) AS n, MAX(seq) AS top FROM generation GROUP BY account_id) g ON g.account_id = a.id
           WHERE a.log_rows <> COALESCE(g.n, 0) OR a.log_rows <> COALESCE(g.top, 0)`,
+    },
+    {
+      id: 'I18', name: 'a job holds its money while it lives, is charged exactly when it is completed, and ends with one log row',
+      text: `SELECT 'job ' || j.id AS what FROM job j LEFT JOIN hold h ON h.id = j.id LEFT JOIN generation g ON g.generation_id = j.id
+        WHERE h.id IS NULL OR h.amount <> j.hold OR (j.status IN ('pending','in_progress')) <> (h.state = 'open') OR (j.status = 'completed') <> (h.state IN ('settled','settled_late'))
+          OR (j.status IN ('pending','in_progress')) <> (g.id IS NULL)`,
     },
   ]
 }

@@ -2,8 +2,8 @@ import type { GenerationRecord } from '../ledger/generation-record.ts'
 
 /** What of a record has no column of its own, in `generation.record`; null members are left out, which halves the row. */
 type Details = {
-  readonly [Name in 'providerName' | 'endpointId' | 'upstreamId' | 'errorType' | 'finishReason' | 'nativeFinishReason' | 'latencyMs' | 'appUrl' | 'appTitle' | 'sessionId']?: GenerationRecord[Name] | undefined
-} & Pick<GenerationRecord, 'usage' | 'cachedTokens' | 'reasoningTokens' | 'billingBasis' | 'flagged' | 'streamed' | 'attempts' | 'durationMs'>
+  readonly [Name in 'providerName' | 'endpointId' | 'upstreamId' | 'errorType' | 'finishReason' | 'nativeFinishReason' | 'latencyMs' | 'appUrl' | 'appTitle' | 'sessionId' | 'failedAttempts']?: GenerationRecord[Name] | undefined
+} & Pick<GenerationRecord, 'variant' | 'usage' | 'cachedTokens' | 'reasoningTokens' | 'billingBasis' | 'flagged' | 'streamed' | 'attempts' | 'durationMs'>
 
 export function logDetails(record: GenerationRecord): string {
   const details: Details = {
@@ -13,6 +13,7 @@ export function logDetails(record: GenerationRecord): string {
     errorType: record.errorType ?? undefined,
     finishReason: record.finishReason ?? undefined,
     nativeFinishReason: record.nativeFinishReason ?? undefined,
+    ...(record.variant === undefined ? {} : { variant: record.variant }),
     usage: record.usage,
     cachedTokens: record.cachedTokens,
     reasoningTokens: record.reasoningTokens,
@@ -20,6 +21,7 @@ export function logDetails(record: GenerationRecord): string {
     flagged: record.flagged,
     streamed: record.streamed,
     attempts: record.attempts,
+    failedAttempts: record.failedAttempts,
     latencyMs: record.latencyMs ?? undefined,
     durationMs: record.durationMs,
     appUrl: record.appUrl ?? undefined,

@@ -1,32 +1,51 @@
+import { join } from 'node:path'
+import type { LedgerStore } from '../ledger/ledger-store.ts'
+import { systemClock, type Clock } from '../lib/clock.ts'
 import { SqlAccounts } from './account-store.ts'
-import { SqlAdministrators } from './administrator-store.ts'
 import { SqlAudit } from './audit-store.ts'
 import { SqlCatalogs } from './catalog-store.ts'
+import { SqlCodes } from './code-store.ts'
 import type { Database } from './database.ts'
+import { DiskFiles } from './disk-files.ts'
 import { SqlEntries } from './entry-store.ts'
 import { SqlEvents } from './event-store.ts'
+import type { FileStore } from './file-store.ts'
 import { SqlGenerations } from './generation-store.ts'
+import { SqlJobs } from './job-store.ts'
 import { SqlKeys } from './key-store.ts'
+import { SqlLog } from './log-store.ts'
 import { migrate } from './migrations.ts'
+import { SqlNodes } from './node-store.ts'
+import { SqlPayments } from './payment-store.ts'
 import { PostgresDatabase } from './postgres-database.ts'
+import { PostgresFiles } from './postgres-files.ts'
 import { PostgresLedger } from './postgres-ledger.ts'
+import { SqlSessions } from './session-store.ts'
+import { SqlSignIns } from './sign-in-store.ts'
 import { SqliteDatabase } from './sqlite-database.ts'
 import { SqliteLedger } from './sqlite-ledger.ts'
 import type { Store } from './store.ts'
-import type { LedgerStore } from '../ledger/ledger-store.ts'
+import { SqlUsers } from './user-store.ts'
 
-/** Opens the store that the settings name and brings its schema up to date. Throws StoreBusyError when another process has the embedded one. */
-export async function openStore(options: { readonly dataDir: string; readonly databaseUrl: string | null }): Promise<Store> {
-  if (options.databaseUrl === null) {
-    const database = new SqliteDatabase(options.dataDir)
-    const ledger = new SqliteLedger(database)
-    return opened('embedded', database, ledger, () => ledger.open())
-  }
-  const database = new PostgresDatabase(options.databaseUrl)
-  return opened('postgres', database, new PostgresLedger(database))
+export interface StoreOptions {
+  /** Where the embedded store is. */
+  readonly dataDir: string
+  readonly databaseUrl: string | null
+  readonly clock?: Clock
 }
 
-async function opened(kind: Store['kind'], database: Database, ledger: LedgerStore, migrated = (): void => undefined): Promise<Store> {
+/** Opens the store that the settings name and brings its schema up to date. Throws StoreBusyError when another process has the embedded one. */
+export async function openStore({ dataDir, databaseUrl, clock = systemClock }: StoreOptions): Promise<Store> {
+  if (databaseUrl === null) {
+    const database = new SqliteDatabase(dataDir)
+    const ledger = new SqliteLedger(database)
+    return opened('embedded', database, ledger, new DiskFiles(database, join(dataDir, 'files'), clock), () => ledger.open())
+  }
+  const database = new PostgresDatabase(databaseUrl)
+  return opened('postgres', database, new PostgresLedger(database), new PostgresFiles(database, clock))
+}
+
+async function opened(kind: Store['kind'], database: Database, ledger: LedgerStore, files: FileStore, migrated = (): void => undefined): Promise<Store> {
   try {
     await migrate(database)
     migrated()
@@ -43,8 +62,16 @@ async function opened(kind: Store['kind'], database: Database, ledger: LedgerSto
     generations: new SqlGenerations(database),
     catalogs: new SqlCatalogs(database),
     events: new SqlEvents(database),
-    administrators: new SqlAdministrators(database),
+    users: new SqlUsers(database),
+    sessions: new SqlSessions(database),
+    signIns: new SqlSignIns(database),
+    codes: new SqlCodes(database),
+    payments: new SqlPayments(database),
+    log: new SqlLog(database),
+    files,
+    jobs: new SqlJobs(database),
     audit: new SqlAudit(database),
+    nodes: kind === 'postgres' ? new SqlNodes(database) : null,
     close: () => database.close(),
   }
 }

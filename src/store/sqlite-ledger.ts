@@ -1,9 +1,10 @@
 import type { HoldRow, LedgerChanges, LedgerOperation, LedgerRows, LedgerStore, KeyRow, AccountRow } from '../ledger/ledger-store.ts'
 import { limitPeriod } from '../ledger/ledger-core.ts'
 import { assert } from '../lib/assert.ts'
-import { spendKeyText, type SpendKey } from '../ledger/ledger-store.ts'
+import { movedJobOf, spendKeyText, type SpendKey } from '../ledger/ledger-store.ts'
 import type { Micro } from '../money.ts'
-import { big } from './database.ts'
+import { big, integer, type SqlValue } from './database.ts'
+import { INSERT_JOB, jobMoveValues, MOVE_JOB, NO_LIVE_JOB, newJobValues } from './job-store.ts'
 import { ACCOUNT_SELECT, HOLD_SELECT, KEY_SELECT, readAccountRow, readHoldRow, readKeyRow } from './ledger-rows.ts'
 import {
   bigintOrNull, holdValues, INSERT_ENTRY, INSERT_HOLD, INSERT_LOG, logValues, SELECT_SPEND, UPDATE_ACCOUNT, UPDATE_HOLD, UPDATE_KEY,
@@ -14,13 +15,14 @@ import { SqliteRollup } from './sqlite-rollup.ts'
 const ACCOUNT_BY_ID = `${ACCOUNT_SELECT} WHERE id = ?`
 const KEY_BY_ID = `${KEY_SELECT} WHERE id = ?`
 const HOLD_BY_ID = `${HOLD_SELECT} WHERE id = ?`
+const JOB_VERSION = 'SELECT version FROM job WHERE id = ?'
 /** Rows kept of each kind; beyond it they are read again. */
 const KEPT_MAX = 20_000
 /** Log rows after which the sums are brought up to date. */
 const ROLL_UP_ROWS = 256
 /** Ids of written holds that are remembered, so that a repeat is known for one without a look into the database. */
 const WRITTEN_MAX = 10_000
-const NOTHING: LedgerChanges = { accounts: new Set(), keys: new Set(), newHolds: new Set(), endedHolds: new Set(), spends: [], entries: [], log: [] }
+const NOTHING: LedgerChanges = { accounts: new Set(), keys: new Set(), newHolds: new Set(), endedHolds: new Set(), spends: [], entries: [], log: [], newJobs: [], movedJobs: [] }
 
 /** What holds have changed in memory and no write has followed yet. */
 interface Unwritten {
@@ -92,7 +94,7 @@ export class SqliteLedger implements LedgerStore {
 
   async openHolds(nowMs: number | null): Promise<readonly HoldRow[]> {
     const before = nowMs === null ? '' : ' AND lease_until < ?'
-    return (await this.#database.all(`${HOLD_SELECT} WHERE state = 'open'${before}`, nowMs === null ? [] : [BigInt(nowMs)])).map(readHoldRow)
+    return (await this.#database.all(`${HOLD_SELECT} WHERE state = 'open' AND ${NO_LIVE_JOB}${before}`, nowMs === null ? [] : [BigInt(nowMs)])).map(readHoldRow)
   }
 
   /** Everything is written, the sums too. */
@@ -180,6 +182,7 @@ export class SqliteLedger implements LedgerStore {
   }
 
   #load(operations: readonly LedgerOperation[]): LedgerRows {
+    const jobs = new Map<string, number>()
     for (const operation of operations) {
       const hold = this.#holds.get(operation.generationId) ?? this.#loadHold(operation)
       const owner = hold ?? (operation.op === 'hold' ? operation : null)
@@ -188,8 +191,11 @@ export class SqliteLedger implements LedgerStore {
       const key = this.#keys.get(owner.keyId)
       const period = key === undefined ? null : limitPeriod(key, owner.periods)
       if (period !== null) this.#loadSpend(period)
+      const job = movedJobOf(operation)
+      const row = job === null ? undefined : this.#database.prepare(JOB_VERSION).get(job.id)
+      if (job !== null && row !== undefined) jobs.set(job.id, integer(row, 'version'))
     }
-    return { accounts: this.#accounts, keys: this.#keys, holds: this.#holds, spends: this.#spends }
+    return { accounts: this.#accounts, keys: this.#keys, holds: this.#holds, spends: this.#spends, jobs }
   }
 
   #loadHold({ op, generationId }: LedgerOperation): HoldRow | undefined {
@@ -238,6 +244,8 @@ export class SqliteLedger implements LedgerStore {
       this.#run(INSERT_ENTRY, entry.debit, entry.credit, entry.amountMicro, entry.kind, entry.reference, entry.accountId, BigInt(entry.atMs), entry.hash)
     }
     for (const log of changes.log) this.#run(INSERT_LOG, ...logValues(log))
+    for (const job of changes.newJobs) this.#run(INSERT_JOB, ...newJobValues(job))
+    for (const move of changes.movedJobs) this.#run(MOVE_JOB, ...jobMoveValues(move))
     this.#rollup.added(changes.log.length)
     if (this.#rollup.behind >= ROLL_UP_ROWS) this.#rollup.catchUp()
   }
@@ -249,7 +257,7 @@ export class SqliteLedger implements LedgerStore {
     this.#writtenHeld.set(key, key.heldMicro)
   }
 
-  #run(text: string, ...values: readonly (string | bigint | null)[]): void {
+  #run(text: string, ...values: readonly SqlValue[]): void {
     this.#database.prepare(text).run(...values)
   }
 }

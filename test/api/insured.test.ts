@@ -72,3 +72,11 @@ test('an empty answer costs what the provider says', async () => {
 test('a refusal without a 200 costs nothing', async () => {
   assert.equal(await insuredBy((response) => response.writeHead(500).end()), 0)
 })
+
+test('the log names who failed and how, and nothing of what was said', async () => {
+  await insuredBy((response) => response.writeHead(500, { 'content-type': 'application/json' }).end('{"error":{"message":"canary words of the provider"}}'))
+  const line = tollgate.logs().findLast((text) => text.includes('/v1/chat/completions'))
+  assert.ok(line !== undefined)
+  assert.equal(JSON.parse(line).failed_attempts, 'First: status 500')
+  assert.doesNotMatch(tollgate.logs().join('\n') + tollgate.errors(), /canary/)
+})

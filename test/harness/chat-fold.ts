@@ -9,6 +9,8 @@ export interface FoldedAnswer {
   readonly done: boolean
   readonly headers: Readonly<Record<string, unknown>>
   readonly events: readonly Record<string, unknown>[]
+  /** As it came. */
+  readonly raw: string
 }
 
 export interface FoldedChoice {
@@ -31,14 +33,18 @@ export async function chat(url: string, key: string, body: Record<string, unknow
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
     body: JSON.stringify(body),
   })
-  const text = await answer.body.text()
-  if (String(answer.headers['content-type']).startsWith('text/event-stream')) return foldStream(answer.statusCode, text, answer.headers)
-  return foldPlain(answer.statusCode, JSON.parse(text), answer.headers)
+  return foldBody(answer.statusCode, await answer.body.text(), answer.headers)
+}
+
+/** Folds an answer by its content type. */
+export function foldBody(status: number, text: string, headers: Record<string, unknown>): FoldedAnswer {
+  return String(headers['content-type']).startsWith('text/event-stream') ? foldStream(status, text, headers) : foldPlain(status, text, headers)
 }
 
 // The bodies are whatever the server sent; the assertions of the tests are their check.
-// oxlint-disable-next-line typescript/no-explicit-any
-function foldPlain(status: number, body: any, headers: Record<string, unknown>): FoldedAnswer {
+function foldPlain(status: number, text: string, headers: Record<string, unknown>): FoldedAnswer {
+  // oxlint-disable-next-line typescript/no-explicit-any
+  const body: any = JSON.parse(text)
   const choices = new Map<number, FoldedChoice>()
   for (const choice of body.choices ?? []) {
     const message = choice.message ?? { content: choice.text }
@@ -51,7 +57,7 @@ function foldPlain(status: number, body: any, headers: Record<string, unknown>):
       toolCalls: (message.tool_calls ?? []).map((call: { id: string; function: { name: string; arguments: string } }) => ({ id: call.id, name: call.function.name, arguments: call.function.arguments })),
     })
   }
-  return { status, error: body.error ?? null, choices, usage: body.usage ?? null, done: true, headers, events: [body] }
+  return { status, error: body.error ?? null, choices, usage: body.usage ?? null, done: true, headers, events: [body], raw: text }
 }
 
 export function foldStream(status: number, text: string, headers: Record<string, unknown>): FoldedAnswer {
@@ -74,7 +80,7 @@ export function foldStream(status: number, text: string, headers: Record<string,
     error = chunk.error ?? error
     for (const choice of chunk.choices ?? []) foldChoice(choices, choice)
   }
-  return { status, error, choices, usage, done, headers, events }
+  return { status, error, choices, usage, done, headers, events, raw: text }
 }
 
 // oxlint-disable-next-line typescript/no-explicit-any

@@ -26,6 +26,16 @@ export interface CaseMeta {
     readonly usage?: { readonly prompt_tokens: number; readonly completion_tokens: number; readonly cached_tokens?: number; readonly reasoning_tokens?: number } | null
     readonly stream_error?: unknown
     readonly error?: { readonly status: number; readonly message: string | null }
+    /** Of speech. */
+    readonly bytes?: number
+    readonly sha256?: string
+    /** Of transcripts. */
+    readonly text?: string
+    readonly language?: string
+    readonly duration?: number
+    readonly segments?: number
+    readonly words?: number
+    readonly usage_native?: Readonly<Record<string, unknown>>
   }
 }
 

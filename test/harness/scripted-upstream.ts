@@ -5,8 +5,10 @@ import type { AddressInfo } from 'node:net'
 export interface ScriptedUpstream {
   /** What stands before an operation's path. */
   readonly url: string
-  /** Bodies that came so far, parsed. */
+  /** Bodies that came so far, parsed; of one that is no JSON nothing. */
   readonly requests: readonly Record<string, unknown>[]
+  /** All requests so far, as they came. */
+  readonly received: readonly { readonly path: string; readonly headers: IncomingMessage['headers']; readonly body: Buffer }[]
   /** Answers the requests from now on. */
   answer(script: (response: ServerResponse, request: IncomingMessage) => void): void
   close(): Promise<void>
@@ -15,6 +17,7 @@ export interface ScriptedUpstream {
 /** A real HTTP server whose answers a test writes byte by byte, for what no recorded case shows. */
 export async function startScriptedUpstream(): Promise<ScriptedUpstream> {
   const requests: Record<string, unknown>[] = []
+  const received: { path: string; headers: IncomingMessage['headers']; body: Buffer }[] = []
   let script: (response: ServerResponse, request: IncomingMessage) => void = (response) => {
     response.writeHead(500).end()
   }
@@ -22,8 +25,10 @@ export async function startScriptedUpstream(): Promise<ScriptedUpstream> {
     const parts: Buffer[] = []
     request.on('data', (part: Buffer) => parts.push(part))
     request.on('end', () => {
+      const body = Buffer.concat(parts)
+      received.push({ path: request.url ?? '', headers: request.headers, body })
       // Written by the server under test.
-      requests.push(JSON.parse(Buffer.concat(parts).toString('utf8')) as Record<string, unknown>)
+      if ((request.headers['content-type'] ?? '').startsWith('application/json')) requests.push(JSON.parse(body.toString('utf8')) as Record<string, unknown>)
       script(response, request)
     })
   })
@@ -34,6 +39,7 @@ export async function startScriptedUpstream(): Promise<ScriptedUpstream> {
   return {
     url: `http://127.0.0.1:${port}`,
     requests,
+    received,
     answer: (next) => {
       script = next
     },

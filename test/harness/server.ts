@@ -3,34 +3,18 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { request as undiciRequest } from 'undici'
+import { ApiClient } from './api-client.ts'
+
+export type { Answer } from './api-client.ts'
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts')
 const READY_MS = 20_000
 
-export interface Answer {
-  readonly status: number
-  readonly headers: Record<string, string>
-  // A test reads whatever the server sent; its assertions are the type check.
-  // oxlint-disable-next-line typescript/no-explicit-any
-  readonly body: any
-  readonly text: string
-}
-
-export interface RequestOptions {
-  readonly key?: string
-  readonly body?: unknown
-  readonly headers?: Record<string, string>
-}
-
-export interface Tollgate {
-  readonly url: string
+export interface Tollgate extends ApiClient {
   readonly pid: number
-  readonly adminToken: string
   readonly dataDir: string
-  admin(method: string, path: string, body?: unknown): Promise<Answer>
-  createAccount(options?: { balance?: number; key?: Record<string, unknown>; account?: Record<string, unknown> }): Promise<{ id: string; key: string; keyId: string }>
-  request(method: string, path: string, options?: RequestOptions): Promise<Answer>
+  /** null while it runs, and where a signal ended it. */
+  readonly exitCode: number | null
   /** Lines of standard output so far. */
   logs(): string[]
   errors(): string
@@ -42,7 +26,7 @@ export interface Tollgate {
 /** A real server in a process of its own, on a free port, with the embedded store in a fresh directory unless one is given. */
 export async function startTollgate(options: { catalog?: string; env?: Record<string, string>; dataDir?: string } = {}): Promise<Tollgate> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'tollgate-test-'))
-  const adminToken = randomBytes(24).toString('hex')
+  const adminToken = options.env?.['TOLLGATE_ADMIN_TOKEN'] ?? randomBytes(24).toString('hex')
   const config = join(dataDir, 'test-catalogue.yaml')
   if (options.catalog !== undefined) writeFileSync(config, options.catalog)
   const env: Record<string, string> = {
@@ -83,60 +67,26 @@ function readyUrl(child: ChildProcess, output: { text: string; errors: string })
   })
 }
 
-class ServerProcess implements Tollgate {
-  readonly url: string
-  readonly adminToken: string
+class ServerProcess extends ApiClient implements Tollgate {
   readonly dataDir: string
   readonly #child: ChildProcess
   readonly #output: { text: string; errors: string }
   readonly #ownsData: boolean
 
   constructor(child: ChildProcess, output: { text: string; errors: string }, url: string, adminToken: string, dataDir: string, ownsData: boolean) {
+    super(url, adminToken)
     this.#child = child
     this.#output = output
-    this.url = url
-    this.adminToken = adminToken
     this.dataDir = dataDir
     this.#ownsData = ownsData
   }
 
+  get exitCode(): number | null {
+    return this.#child.exitCode
+  }
+
   get pid(): number {
     return this.#child.pid ?? 0
-  }
-
-  admin(method: string, path: string, body?: unknown): Promise<Answer> {
-    return this.request(method, path, { key: this.adminToken, ...(body === undefined ? {} : { body }) })
-  }
-
-  async createAccount(options: { balance?: number; key?: Record<string, unknown>; account?: Record<string, unknown> } = {}): Promise<{ id: string; key: string; keyId: string }> {
-    const account = await this.#created('/admin/v1/accounts', { name: 'test', ...options.account })
-    const balance = options.balance ?? 100
-    if (balance > 0) await this.#created(`/admin/v1/accounts/${account['id']}/ledger`, { kind: 'topup', amount: balance, reason: 'test', reference: `test-${account['id']}` })
-    const key = await this.#created(`/admin/v1/accounts/${account['id']}/keys`, { name: 'test', ...options.key })
-    return { id: String(account['id']), key: String(key['key']), keyId: String(key['id']) }
-  }
-
-  async #created(path: string, body: unknown): Promise<Record<string, unknown>> {
-    const answer = await this.admin('POST', path, body)
-    if (answer.status !== 201) throw new Error(`POST ${path} answered ${answer.status}: ${answer.text}`)
-    return answer.body
-  }
-
-  async request(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
-    const raw = typeof options.body === 'string' || Buffer.isBuffer(options.body)
-    const body = options.body === undefined ? null : raw ? (options.body as string | Buffer) : JSON.stringify(options.body)
-    const response = await undiciRequest(`${this.url}${path}`, {
-      method: method as 'GET',
-      body,
-      headers: {
-        ...(options.key === undefined ? {} : { authorization: `Bearer ${options.key}` }),
-        ...(body === null ? {} : { 'content-type': 'application/json' }),
-        ...options.headers,
-      },
-    })
-    const text = await response.body.text()
-    const headers = Object.fromEntries(Object.entries(response.headers).map(([name, value]) => [name, String(value)]))
-    return { status: response.statusCode, headers, text, body: (headers['content-type'] ?? '').includes('json') && text !== '' ? JSON.parse(text) : null }
   }
 
   logs(): string[] {

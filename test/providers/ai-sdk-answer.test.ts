@@ -9,6 +9,7 @@ import { foldAnswer } from '../../src/kinds/answer-fold.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { endpoint } from '../../src/plan/plan-fixture.ts'
 import { createAiSdk } from '../../src/providers/ai-sdk/ai-sdk.ts'
+import { FileFetch } from '../../src/providers/file-fetch.ts'
 import { SdkAnswer, type SdkPart } from '../../src/providers/ai-sdk/sdk-answer.ts'
 import { factoryOf } from '../../src/providers/ai-sdk/sdk-packages.ts'
 import { sdkUsage } from '../../src/providers/ai-sdk/sdk-usage.ts'
@@ -199,7 +200,7 @@ test('a sink that is full stops the provider, and gets everything once it goes o
   const ended = Promise.withResolvers<void>()
   let length = 0
   let open = false
-  const { chat } = createAiSdk(transport, () => Date.now())
+  const { chat } = createAiSdk(transport, () => Date.now(), new FileFetch())
   assert.ok(chat !== undefined)
   const running = chat(
     { endpoint: { ...base, provider }, apiKey: 'k', request, sendMaxTokens: null, generationId: 'gen-1-abc', splice: null },

@@ -40,7 +40,7 @@ async function requestsOf(work: (counted: OpenAI) => Promise<unknown>, apiKey: s
 
 test('models: list and retrieve by an id with a slash', async () => {
   const models = await client.models.list()
-  assert.deepEqual(models.data.map(({ id }) => id), ['sandbox/chat'])
+  assert.ok(models.data.some(({ id }) => id === 'sandbox/chat'))
   assert.equal((await client.models.retrieve('sandbox/chat')).owned_by, 'sandbox')
 })
 

@@ -8,10 +8,12 @@ import { startTollgate, type Tollgate } from '../harness/server.ts'
 
 let tollgate: Tollgate
 let client: OpenRouter
+let key: string
 
 before(async () => {
   tollgate = await startTollgate()
-  client = new OpenRouter({ apiKey: (await tollgate.createAccount()).key, serverURL: `${tollgate.url}/v1` })
+  key = (await tollgate.createAccount()).key
+  client = new OpenRouter({ apiKey: key, serverURL: `${tollgate.url}/v1` })
 })
 
 after(() => tollgate.stop())
@@ -19,7 +21,7 @@ after(() => tollgate.stop())
 test('models, count, endpoints and providers pass the strict schemas', async () => {
   const models = await client.models.list({})
   assert.ok(JSON.stringify(models).includes('sandbox/chat'))
-  assert.ok(JSON.stringify(await client.models.count({})).includes('1'))
+  assert.equal((await client.models.count({})).data.count, (await tollgate.request('GET', '/v1/models/count', { key })).body.data.count)
   assert.ok(JSON.stringify(await client.endpoints.list({ author: 'sandbox', slug: 'chat' })).includes('Sandbox'))
   assert.ok(JSON.stringify(await client.providers.list()).includes('Sandbox'))
 })
@@ -82,13 +84,30 @@ test('a break after the first byte is seen as an error in the stream', async () 
 test('errors: each status is the class the SDK has for it', async () => {
   const send = (apiKey: string, content: string): Promise<unknown> =>
     new OpenRouter({ apiKey, serverURL: `${tollgate.url}/v1`, retryConfig: { strategy: 'none' } }).chat.send({ chatRequest: { model: 'sandbox/chat', messages: [{ role: 'user', content }], stream: false } })
-  const { key } = await tollgate.createAccount()
+  const { key: rich } = await tollgate.createAccount()
   const poor = await tollgate.createAccount({ balance: 0 })
   const limited = await tollgate.createAccount({ key: { limit: 0 } })
   await assert.rejects(send('sk-tg-wrong', 'x'), UnauthorizedResponseError)
   await assert.rejects(send(poor.key, 'x'), PaymentRequiredResponseError)
   await assert.rejects(send(limited.key, 'x'), TooManyRequestsResponseError)
-  await assert.rejects(send(key, 'sandbox: status=400'), BadRequestResponseError)
-  await assert.rejects(send(key, 'sandbox: status=500'), BadGatewayResponseError)
-  await assert.rejects(send(key, 'sandbox: status=503'), ServiceUnavailableResponseError)
+  await assert.rejects(send(rich, 'sandbox: status=400'), BadRequestResponseError)
+  await assert.rejects(send(rich, 'sandbox: status=500'), BadGatewayResponseError)
+  await assert.rejects(send(rich, 'sandbox: status=503'), ServiceUnavailableResponseError)
+})
+
+test('responses pass the strict schemas: whole, with a tool, incomplete, streamed', async () => {
+  const base = { model: 'sandbox/chat', input: 'Hello' }
+  const send = (more: Record<string, unknown>): Promise<unknown> => client.beta.responses.send({ responsesRequest: { ...base, ...more } })
+  assert.match(JSON.stringify(await send({})), /Hello from the sandbox/)
+  const tools = [{ type: 'function', name: 'weather', parameters: { type: 'object' }, strict: null }]
+  assert.match(JSON.stringify(await send({ tools, toolChoice: 'required', reasoning: { effort: 'low' } })), /call_sandbox_weather/)
+  assert.match(JSON.stringify(await send({ maxOutputTokens: 3 })), /max_output_tokens/)
+  for (const more of [{}, { tools, toolChoice: 'required', reasoning: { effort: 'low' } }, { maxOutputTokens: 3 }, { input: 'Hello\nsandbox: error=2 words=5' }]) {
+    const stream = await client.beta.responses.send({ responsesRequest: { ...base, ...more, stream: true } as never })
+    assert.ok(Symbol.asyncIterator in stream)
+    const types: string[] = []
+    for await (const event of stream) types.push(JSON.parse(JSON.stringify(event)).type)
+    assert.equal(types[0], 'response.created')
+    assert.match(types.at(-1) ?? '', /^response\.(completed|incomplete|failed)$/)
+  }
 })

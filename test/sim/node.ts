@@ -132,6 +132,7 @@ export class SimNode {
       keyPools: new KeyPools(clock, () => undefined),
       retries: new RetryBudget(clock, () => this.relay.running),
       drains: this.drains,
+      sharedStreams: null,
       random: () => random.next(),
       limitResetsAtMs: (reset) => (reset === null ? null : periodEndMs(clock.now(), reset, timezone())),
     })

@@ -99,7 +99,8 @@ export class SharedLedger implements LedgerStore {
       const [spend] = period === null ? [] : this.#disk.all(SELECT_SPEND, [period.keyId, period.period, period.start])
       if (period !== null) spends.set(spendKeyText(period), spend === undefined ? 0n : big(spend, 'spent'))
     }
-    return { accounts, keys, holds, spends }
+    // The simulation has no jobs.
+    return { accounts, keys, holds, spends, jobs: new Map() }
   }
 
   #read<T>(select: string, id: string, read: (row: Row) => T, into: Map<string, T>): void {

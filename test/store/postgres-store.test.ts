@@ -1,6 +1,9 @@
+import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { openStore } from '../../src/store/open.ts'
+import type { Store } from '../../src/store/store.ts'
 import { startPostgres, type Postgres } from '../harness/postgres.ts'
 import { storeContract } from './store-contract.ts'
 import { storeProperties } from './store-properties.ts'
@@ -30,17 +33,61 @@ function postgresTests(postgres: Postgres): void {
     appendOnlyContract(async () => {
       const url = await newDatabase()
       const store = await open(url)
-      return { store, below: (statement) => direct(url, statement), dropTriggers: ['entry', 'event'].map((table) => `DROP TRIGGER ${table}_append_only ON ${table}`) }
+      return { store, below: async (statement) => void (await direct(url, statement)), dropTriggers: ['entry', 'event'].map((table) => `DROP TRIGGER ${table}_append_only ON ${table}`) }
     })
+    test('chunks that no file names are swept when they are old, on whichever node', async () => {
+      const url = await newDatabase()
+      const [first, second] = [await open(url), await open(url)]
+      const file = { id: 'img-1', accountId: 'acc_1', mediaType: 'image/png', tokenDigest: null, expiresAtMs: 9e15 }
+      const chunk = (content: string, createdAtMs: number) => direct(url, `INSERT INTO stored_chunk VALUES ('${content}', 0, 'x', ${createdAtMs})`)
+      await first.files.put(file, (async function* () { yield Buffer.from('bytes') })())
+      const nowMs = Date.now()
+      await chunk('dead', nowMs - 24 * 3_600_000)
+      await chunk('being-written', nowMs)
+      assert.equal(await second.files.removeExpired(nowMs), 0)
+      assert.deepEqual((await direct(url, 'SELECT count(*)::int AS count FROM stored_chunk'))[0], { count: 2 })
+      const parts: Buffer[] = []
+      for await (const part of second.files.read('img-1', { start: 1, end: 3 })) parts.push(part)
+      assert.equal(Buffer.concat(parts).toString(), 'yte')
+      await Promise.all([first.close(), second.close()])
+    })
+    migrationTests(newDatabase, open)
     outageContract(newDatabase, open, () => postgres.crash())
   })
 }
 
-async function direct(url: string, statement: string): Promise<void> {
+function migrationTests(newDatabase: () => Promise<string>, open: (url: string) => Promise<Store>): void {
+  test('a node that starts waits for the one that migrates', async () => {
+    const url = await newDatabase()
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    await client.query('SELECT pg_advisory_lock(7465617204)')
+    const opening = open(url)
+    assert.equal(await Promise.race([opening.then(() => 'opened'), delay(800, 'waits')]), 'waits')
+    await client.end()
+    await (await opening).close()
+  })
+
+  test('F14: a migration that meets a busy table lets others through and tries again', async () => {
+    const url = await newDatabase()
+    await direct(url, 'CREATE TABLE schema_version (version BIGINT PRIMARY KEY, name TEXT NOT NULL)')
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    await client.query('BEGIN; LOCK TABLE schema_version IN SHARE MODE')
+    const opening = open(url)
+    // Longer than its own wait for a lock.
+    await delay(2_500)
+    await direct(url, 'SELECT * FROM schema_version')
+    await client.end()
+    await (await opening).close()
+  })
+}
+
+async function direct(url: string, statement: string): Promise<unknown[]> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   try {
-    await client.query(statement)
+    return (await client.query<Record<string, unknown>>(statement)).rows
   } finally {
     await client.end()
   }

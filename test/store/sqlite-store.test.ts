@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import assert from 'node:assert/strict'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -49,6 +49,20 @@ describe('embedded store', () => {
     await first.close()
     const second = await openStore({ dataDir, databaseUrl: null })
     await second.close()
+  })
+
+  test('bytes that no row names, as a kill in the middle leaves them, are swept; stored ones stay', async () => {
+    const dataDir = newDirectory()
+    const store = await openStore({ dataDir, databaseUrl: null })
+    const kept = { id: 'img-1', accountId: 'acc_1', mediaType: 'image/png', tokenDigest: null, expiresAtMs: 10 }
+    mkdirSync(join(dataDir, 'files'), { recursive: true })
+    for (const name of ['dead.part', 'dead-too']) writeFileSync(join(dataDir, 'files', name), 'x')
+    await store.files.put(kept, (async function* () { yield Buffer.from('bytes') })())
+    await store.files.removeExpired(5)
+    assert.equal(readdirSync(join(dataDir, 'files')).length, 1)
+    await store.files.removeExpired(10)
+    assert.deepEqual(readdirSync(join(dataDir, 'files')), [])
+    await store.close()
   })
 
   test('what was committed is there after the store is opened again', async () => {

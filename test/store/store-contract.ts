@@ -1,5 +1,7 @@
 import { describe } from 'node:test'
 import type { Store } from '../../src/store/store.ts'
+import { filesContract } from './files-contract.ts'
+import { jobsContract } from './jobs-contract.ts'
 import { ledgerContract } from './ledger-contract.ts'
 import { recordsContract } from './records-contract.ts'
 
@@ -7,4 +9,6 @@ import { recordsContract } from './records-contract.ts'
 export function storeContract(open: () => Promise<Store>): void {
   describe('ledger', () => ledgerContract(open))
   describe('records', () => recordsContract(open))
+  describe('files', () => filesContract(open))
+  describe('jobs', () => jobsContract(open))
 }

@@ -26,7 +26,7 @@ export class SdkCall implements RunningCall {
     this.#sink = sink
     this.#packages = ports.packages
     this.#answer = new SdkAnswer(call.generationId, !hidesReasoning(call.request))
-    this.#fetch = new SdkFetch(ports, call, {
+    this.#fetch = new SdkFetch(ports, { endpoint: call.endpoint, streaming: call.request.stream }, {
       headers: () => {
         if (!this.#over) sink.headers()
       },

@@ -1,6 +1,7 @@
-import type { AttemptFailure, ChatCall } from '../adapter.ts'
+import type { Endpoint } from '../../catalog/catalog.ts'
+import type { AttemptFailure } from '../adapter.ts'
 import { objectOf, parseJson } from '../raw-json.ts'
-import { failure, type ExchangeRequest, type Transport } from '../transport.ts'
+import { failure, headerOf, type ExchangeRequest, type Transport } from '../transport.ts'
 import { UpstreamCall, type AnswerReader, type StreamProgress } from '../upstream-call.ts'
 import { eventFailure, upstreamFailure } from '../upstream-error.ts'
 
@@ -9,6 +10,7 @@ const UNREAD_BYTES_MAX = 1_048_576
 /** Bytes that wait for the package before the socket is paused. */
 const WAITING_BYTES = 65_536
 const TAIL_BYTES = 32
+const SOUND = /^(?:audio\/|video\/|application\/octet-stream)/i
 const DONE = /(?:^|[\r\n])data: ?\[DONE\]\s*$/
 /** Ends a last event whose blank line is missing; other framings pass over it. */
 const BLANK_LINE = Buffer.from('\n\n')
@@ -16,6 +18,16 @@ const BLANK_LINE = Buffer.from('\n\n')
 export interface SdkFetchPorts {
   readonly transport: Transport
   readonly now: () => number
+}
+
+/** What the exchange is for. */
+export interface SdkFetchCall {
+  readonly endpoint: Endpoint
+  readonly streaming: boolean
+  /** The largest answer, where it is not 32 MiB. */
+  readonly bytesMax?: number
+  /** The answer may be a sound and not JSON. */
+  readonly takesBytes?: boolean
 }
 
 export interface SdkFetchEvents {
@@ -31,15 +43,16 @@ export interface SdkFetchEvents {
  */
 export class SdkFetch {
   readonly #ports: SdkFetchPorts
-  readonly #call: ChatCall
+  readonly #call: SdkFetchCall
   readonly #events: SdkFetchEvents
   #upstream: UpstreamCall | null = null
   #answer: PromiseWithResolvers<Response> | null = null
   #body: ReadableStreamDefaultController<Uint8Array> | null = null
   #unreadBytes = 0
+  #cancelled = false
   #tail: Buffer = Buffer.alloc(0)
 
-  constructor(ports: SdkFetchPorts, call: ChatCall, events: SdkFetchEvents) {
+  constructor(ports: SdkFetchPorts, call: SdkFetchCall, events: SdkFetchEvents) {
     this.#ports = ports
     this.#call = call
     this.#events = events
@@ -50,7 +63,20 @@ export class SdkFetch {
   }
 
   readonly fetch = (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
-    const request = this.#request(input, init)
+    const { body } = init ?? {}
+    return typeof body === 'string' ? this.#send(input, init, Buffer.from(body), null) : this.#encoded(input, init)
+  }
+
+  /** A form or a file as bytes. */
+  async #encoded(input: string | URL | Request, init: RequestInit | undefined): Promise<Response> {
+    const encoded = new Response(init?.body ?? null)
+    const bytes = Buffer.from(await encoded.arrayBuffer())
+    if (this.#cancelled) throw new Error('cancelled')
+    return this.#send(input, init, bytes, encoded.headers.get('content-type'))
+  }
+
+  #send(input: string | URL | Request, init: RequestInit | undefined, body: Buffer, contentType: string | null): Promise<Response> {
+    const request = this.#request(input, init, body, contentType)
     if (typeof request === 'string') return Promise.reject(new TypeError(request))
     const answer = Promise.withResolvers<Response>()
     this.#answer = answer
@@ -73,40 +99,47 @@ export class SdkFetch {
   }
 
   cancel(): void {
+    this.#cancelled = true
     this.#upstream?.cancel()
     this.#break('cancelled')
   }
 
   /** What the package may ask for, or why not. */
-  #request(input: string | URL | Request, init: RequestInit | undefined): ExchangeRequest | string {
+  #request(input: string | URL | Request, init: RequestInit | undefined, body: Buffer, contentType: string | null): ExchangeRequest | string {
     const { provider } = this.#call.endpoint
     if (this.#upstream !== null) return 'a call is one request'
-    if (input instanceof Request || init?.method !== 'POST' || typeof init.body !== 'string') return 'a call is a POST of a text'
+    if (input instanceof Request || init?.method !== 'POST' || body.length === 0) return 'a call is a POST with a body'
     const url = new URL(input)
     // The key goes to the address that the operator gave it for, whatever the package thinks.
     if (url.origin !== new URL(provider.baseUrl).origin) return "the package left the provider's base_url"
     return {
       provider: { ...provider, baseUrl: url.origin },
       path: url.pathname + url.search,
-      body: Buffer.from(init.body),
-      headers: Object.fromEntries(new Headers(init.headers)),
-      streaming: this.#call.request.stream,
+      body,
+      headers: { ...(contentType === null ? {} : { 'content-type': contentType }), ...Object.fromEntries(new Headers(init.headers)) },
+      streaming: this.#call.streaming,
     }
   }
 
   #reader(answer: PromiseWithResolvers<Response>): AnswerReader {
-    const { request, endpoint } = this.#call
+    const { streaming, endpoint, bytesMax, takesBytes = false } = this.#call
     return {
-      stream: request.stream ? { push: (bytes) => this.#push(bytes, answer), end: () => (this.#body === null ? failure('garbage', null, 'the stream is empty') : null) } : null,
-      whole: (bytes) => {
+      stream: streaming ? { push: (bytes) => this.#push(bytes, answer), end: () => (this.#body === null ? failure('garbage', null, 'the stream is empty') : null) } : null,
+      whole: (bytes, headers) => {
+        const type = headerOf(headers, 'content-type') ?? ''
+        if (takesBytes && SOUND.test(type)) {
+          answer.resolve(new Response(new Uint8Array(bytes), { headers: { 'content-type': type } }))
+          return null
+        }
         const body = parseJson(bytes)
         const error = objectOf(body)?.['error'] ?? null
         if (error !== null) return eventFailure(error)
-        if (body === undefined || request.stream) return failure('garbage', null, `${request.stream ? 'no stream' : 'no JSON'} from ${endpoint.id}: ${bytes.subarray(0, 200).toString('utf8')}`)
+        if (body === undefined || streaming) return failure('garbage', null, `${streaming ? 'no stream' : 'no JSON'} from ${endpoint.id}: ${bytes.subarray(0, 200).toString('utf8')}`)
         answer.resolve(new Response(new Uint8Array(bytes), { headers: { 'content-type': 'application/json' } }))
         return null
       },
       error: (status, body, headers) => upstreamFailure(status, parseJson(body), headers, this.#ports.now()),
+      ...(bytesMax === undefined ? {} : { bytesMax }),
     }
   }
 

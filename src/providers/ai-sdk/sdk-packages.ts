@@ -1,4 +1,4 @@
-import type { LanguageModelV4 } from '@ai-sdk/provider'
+import type { EmbeddingModelV4, ImageModelV4, LanguageModelV4, RerankingModelV4, SpeechModelV4, TranscriptionModelV4 } from '@ai-sdk/provider'
 import type { Provider } from '../../catalog/catalog.ts'
 import { objectOf } from '../raw-json.ts'
 
@@ -15,18 +15,49 @@ export interface SdkSettings {
 
 type Factory = (settings: SdkSettings) => unknown
 
+/** How a package makes models of one kind, newer name first. */
+interface ModelForm<Model> {
+  readonly methods: readonly string[]
+  readonly plural: string
+  readonly isModel: (value: unknown) => value is Model
+}
+
 /** The packages that the catalogue names, each loaded when its first request comes. */
 export class SdkPackages {
   readonly #loaded = new Map<string, Promise<Readonly<Record<string, unknown>>>>()
 
-  /** A provider of its own for each call, since the settings hold the call's key and connection; that costs a few closures. */
   async model(provider: Provider, modelId: string, settings: SdkSettings): Promise<LanguageModelV4> {
+    return this.#made(provider, modelId, settings, { methods: ['languageModel'], plural: 'language models', isModel: isLanguageModel })
+  }
+
+  async embeddingModel(provider: Provider, modelId: string, settings: SdkSettings): Promise<EmbeddingModelV4> {
+    return this.#made(provider, modelId, settings, { methods: ['embeddingModel', 'textEmbeddingModel'], plural: 'embedding models', isModel: isEmbeddingModel })
+  }
+
+  async rerankingModel(provider: Provider, modelId: string, settings: SdkSettings): Promise<RerankingModelV4> {
+    return this.#made(provider, modelId, settings, { methods: ['rerankingModel'], plural: 'reranking models', isModel: isRerankingModel })
+  }
+
+  async imageModel(provider: Provider, modelId: string, settings: SdkSettings): Promise<ImageModelV4> {
+    return this.#made(provider, modelId, settings, { methods: ['imageModel', 'image'], plural: 'image models', isModel: isImageModel })
+  }
+
+  async speechModel(provider: Provider, modelId: string, settings: SdkSettings): Promise<SpeechModelV4> {
+    return this.#made(provider, modelId, settings, { methods: ['speechModel', 'speech'], plural: 'speech models', isModel: isSpeechModel })
+  }
+
+  async transcriptionModel(provider: Provider, modelId: string, settings: SdkSettings): Promise<TranscriptionModelV4> {
+    return this.#made(provider, modelId, settings, { methods: ['transcriptionModel', 'transcription'], plural: 'transcription models', isModel: isTranscriptionModel })
+  }
+
+  /** A provider of its own for each call, since the settings hold the call's key and connection; that costs a few closures. */
+  async #made<Model>(provider: Provider, modelId: string, settings: SdkSettings, { methods, plural, isModel }: ModelForm<Model>): Promise<Model> {
     const { name, factory } = provider.sdkPackage ?? { name: '', factory: null }
     const made = factoryOf(await this.#load(name), name, factory)(settings)
-    const models: unknown = typeof made === 'function' || objectOf(made) !== null ? Reflect.get(Object(made), 'languageModel') : undefined
-    if (typeof models !== 'function') throw new Error(`${name} makes no language models`)
+    const models: unknown = methods.map((method): unknown => (typeof made === 'function' || objectOf(made) !== null ? Reflect.get(Object(made), method) : undefined)).find((method) => typeof method === 'function')
+    if (typeof models !== 'function') throw new Error(`${name} makes no ${plural}`)
     const model: unknown = Reflect.apply(models, made, [modelId])
-    if (!isLanguageModel(model)) throw new Error(`${name} is not of specification ${SPECIFICATION} of the AI SDK: install another version of it`)
+    if (!isModel(model)) throw new Error(`${name} is not of specification ${SPECIFICATION} of the AI SDK: install another version of it`)
     return model
   }
 
@@ -55,6 +86,30 @@ export function factoryOf(exported: Readonly<Record<string, unknown>>, name: str
 }
 
 function isLanguageModel(value: unknown): value is LanguageModelV4 {
+  return isModelWith(value, ['doGenerate', 'doStream'])
+}
+
+function isEmbeddingModel(value: unknown): value is EmbeddingModelV4 {
+  return isModelWith(value, ['doEmbed'])
+}
+
+function isRerankingModel(value: unknown): value is RerankingModelV4 {
+  return isModelWith(value, ['doRerank'])
+}
+
+function isImageModel(value: unknown): value is ImageModelV4 {
+  return isModelWith(value, ['doGenerate'])
+}
+
+function isSpeechModel(value: unknown): value is SpeechModelV4 {
+  return isModelWith(value, ['doGenerate'])
+}
+
+function isTranscriptionModel(value: unknown): value is TranscriptionModelV4 {
+  return isModelWith(value, ['doGenerate'])
+}
+
+function isModelWith(value: unknown, methods: readonly string[]): boolean {
   const model = objectOf(value)
-  return model !== null && model['specificationVersion'] === SPECIFICATION && typeof model['doGenerate'] === 'function' && typeof model['doStream'] === 'function'
+  return model !== null && model['specificationVersion'] === SPECIFICATION && methods.every((method) => typeof model[method] === 'function')
 }

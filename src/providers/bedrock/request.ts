@@ -31,7 +31,7 @@ export function askedFormat(call: ChatCall): OutputFormat {
 }
 
 /** Model ids hold colons and, as ARNs, slashes. RFC 3986 leaves fewer characters alone than `encodeURIComponent` does. */
-function encodedModel(model: string): string {
+export function encodedModel(model: string): string {
   return encodeURIComponent(model).replaceAll(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
 }
 

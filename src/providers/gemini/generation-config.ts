@@ -27,6 +27,7 @@ export function generationConfigOf(call: ChatCall, takes: Takes, traits: ModelTr
     ...logprobFields(parameters, takes),
     ...formatFields(request.responseFormat, takes),
     ...modalityFields(parameters, takes),
+    ...imageFields(parameters, takes),
     ...(thinkingConfig === null ? {} : { thinkingConfig }),
   }
 }
@@ -66,6 +67,15 @@ function modalityFields(parameters: Fields, takes: Takes): Fields {
   const unknown = names.find((name) => !['TEXT', 'IMAGE', 'AUDIO'].includes(name))
   if (unknown !== undefined) throw new UnsendableError('modalities: this provider knows text, image and audio')
   return { responseModalities: names, ...(names.includes('AUDIO') && takes('audio') ? speechFields(objectOf(parameters['audio'])) : {}) }
+}
+
+/** Shape and resolution of pictures, in OpenRouter's words. */
+function imageFields(parameters: Fields, takes: Takes): Fields {
+  const config = takes('image_config') || takes('modalities') ? objectOf(parameters['image_config']) : null
+  const aspectRatio = textOf(config?.['aspect_ratio'])
+  const imageSize = textOf(config?.['image_size'])
+  if (aspectRatio === null && imageSize === null) return {}
+  return { imageConfig: { ...(aspectRatio === null ? {} : { aspectRatio }), ...(imageSize === null ? {} : { imageSize }) } }
 }
 
 function speechFields(audio: Fields | null): Fields {

@@ -9,16 +9,23 @@ import { toolFields } from './tools.ts'
 const ACCESS_TOKEN = 'ya29.'
 
 export function geminiRequest(call: ChatCall): NativeRequest {
-  return { path: pathOf(call), body: bodyOf(call), headers: credentials(call.apiKey) }
+  return { path: pathOf(call), body: bodyOf(call), headers: geminiCredentials(call.apiKey) }
+}
+
+function pathOf({ endpoint: { upstreamModel }, request }: ChatCall): string {
+  return `${geminiPath(geminiResource(upstreamModel))}:${request.stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`
 }
 
 /** A bare name is one of the provider's models; others, such as `tunedModels/x`, name their collection themselves. */
-function pathOf({ endpoint: { upstreamModel }, request }: ChatCall): string {
-  const resource = (upstreamModel.includes('/') ? upstreamModel : `models/${upstreamModel}`).split('/').map(encodeURIComponent).join('/')
-  return `/${resource}:${request.stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`
+export function geminiResource(upstreamModel: string): string {
+  return upstreamModel.includes('/') ? upstreamModel : `models/${upstreamModel}`
 }
 
-function credentials(apiKey: string | null): Readonly<Record<string, string>> {
+export function geminiPath(resource: string): string {
+  return `/${resource.split('/').map(encodeURIComponent).join('/')}`
+}
+
+export function geminiCredentials(apiKey: string | null): Readonly<Record<string, string>> {
   if (apiKey === null) return {}
   return apiKey.startsWith(ACCESS_TOKEN) ? { authorization: `Bearer ${apiKey}` } : { 'x-goog-api-key': apiKey }
 }

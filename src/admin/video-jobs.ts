@@ -1,0 +1,45 @@
+import type { Principal } from '../access/principal.ts'
+import { ApiError } from '../errors.ts'
+import type { Reply, Route } from '../http/edge.ts'
+import { rubles } from '../money.ts'
+import type { JobRow } from '../store/job-store.ts'
+import { BodyFields } from '../kinds/strict-body.ts'
+import { adminRoute, notFound, param, recordEvent, type AdminCall, type AdminPorts } from './ports.ts'
+
+/** Video jobs whose submission may have arrived, and what the operator found out about them at the provider. */
+export function videoAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
+  return [adminRoute('GET', 'videos/parked', () => parked(ports)), adminRoute('POST', 'videos/:id/resolve', (call) => resolve(ports, call))]
+}
+
+async function parked({ store }: AdminPorts): Promise<Reply> {
+  const data = (await store.jobs.parked()).map(parkedRecord)
+  return { status: 200, body: { data, total: data.length } }
+}
+
+function parkedRecord({ id, accountId, model, holdMicro, createdAtMs, deadlineMs, details }: JobRow): Record<string, unknown> {
+  const candidate = details.candidates[details.current]
+  return {
+    id,
+    account: accountId,
+    model,
+    provider: candidate?.providerSlug ?? null,
+    endpoint: candidate?.endpointId ?? null,
+    held: rubles(holdMicro),
+    created_at: new Date(createdAtMs).toISOString(),
+    expires_at: new Date(deadlineMs).toISOString(),
+  }
+}
+
+/** `upstream_id`: the provider has it under that name; null: it never arrived, and the job fails. */
+async function resolve(ports: AdminPorts, call: AdminCall): Promise<Reply> {
+  const id = param(call, 'id')
+  const fields = new BodyFields(call.json)
+  const upstreamId = fields.text('upstream_id', 400)
+  fields.done()
+  if (upstreamId === undefined) throw new ApiError('invalid_input', "upstream_id: is required: the provider's own id of the job, or null where it never arrived")
+  const outcome = await ports.videos.resolve(id, upstreamId)
+  if (outcome === 'unknown') throw notFound('Video job', id)
+  if (outcome === 'not_parked') throw new ApiError('conflict', `Video job '${id}' is not parked`)
+  await recordEvent(ports, call, 'video.resolve', id, null, { upstream_id: upstreamId })
+  return { status: 200, body: { id, status: upstreamId === null ? 'failed' : 'in_progress' } }
+}

@@ -1,0 +1,144 @@
+import type { ServerResponse } from 'node:http'
+import { appIdentity } from '../access/app-identity.ts'
+import type { Principal } from '../access/principal.ts'
+import { ApiError } from '../errors.ts'
+import { byteRange } from '../http/byte-range.ts'
+import { HIJACKED, type Call, type Reply, type Route } from '../http/edge.ts'
+import { publicAddress } from '../http/public-address.ts'
+import { parseVideo } from '../kinds/video-parse.ts'
+import type { VideoRequest } from '../kinds/video-request.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { StoredFile } from '../store/file-store.ts'
+import type { Page } from '../store/store.ts'
+import { principalOf } from './account.ts'
+import { wholeParameter } from '../http/query.ts'
+
+const LIMIT_DEFAULT = 10
+const LIMIT_MAX = 300
+/** A client that takes nothing for this long is taken for dead (reliability.md F41). */
+const STALL_MS = 60_000
+
+/** The videos of an account, as far as this folder needs them. */
+interface Videos {
+  create(call: { readonly principal: Principal; readonly request: VideoRequest; readonly requestId: string; readonly arrivedAtMs: number; readonly appUrl: string | null; readonly appTitle: string | null }, publicUrl: string): Promise<Record<string, unknown>>
+  show(accountId: string, id: string, publicUrl: string): Promise<Record<string, unknown>>
+  history(accountId: string, limit: number, offset: number, publicUrl: string): Promise<Page<Record<string, unknown>>>
+  file(accountId: string, id: string, index: number): Promise<StoredFile>
+  read(file: StoredFile, range: { readonly start: number; readonly end: number }): AsyncIterable<Buffer>
+  remove(accountId: string, id: string): Promise<void>
+}
+
+export interface VideoRoutePorts {
+  readonly videos: Videos
+  readonly clock: Clock
+  readonly publicUrl: string | null
+}
+
+/** Video jobs (wire.md 4): created here, worked on by the server itself, looked at as often as one likes. */
+export function videoRoutes(ports: VideoRoutePorts): readonly Route<Principal>[] {
+  const route = (method: Route<Principal>['method'], path: string, handle: Route<Principal>['handle']): Route<Principal> => ({ method, path, plane: 'key', body: method === 'POST' ? 'json' : 'none', handle })
+  const show = (call: Call<Principal>): Promise<Reply> => shown(ports, call)
+  const content = (call: Call<Principal>): Promise<typeof HIJACKED> => sent(ports, call)
+  const remove = (call: Call<Principal>): Promise<Reply> => removed(ports, call)
+  return [
+    route('POST', '/v1/videos', (call) => created(ports, call)),
+    route('GET', '/v1/videos', show),
+    route('GET', '/v1/videos/history', (call) => history(ports, call)),
+    route('GET', '/v1/videos/content', content),
+    route('GET', '/v1/videos/:id', show),
+    route('GET', '/v1/videos/:id/content', content),
+    route('DELETE', '/v1/videos', remove),
+    route('DELETE', '/v1/videos/:id', remove),
+  ]
+}
+
+async function created({ videos, publicUrl }: VideoRoutePorts, call: Call<Principal>): Promise<Reply> {
+  const request = parseVideo(call.json)
+  const { requestId, arrivedAtMs } = call
+  const record = await videos.create({ principal: principalOf(call), request: withSession(request, call), requestId, arrivedAtMs, ...appIdentity(call.request.headers) }, publicAddress(publicUrl, call))
+  const id = String(record['id'])
+  call.log.set({ generation_id: id, model: String(record['model']), status_text: String(record['status']) })
+  return { status: 202, body: record, headers: { 'x-generation-id': id } }
+}
+
+/** The header says the session where the body does not. */
+function withSession(request: VideoRequest, { request: { headers } }: Call<Principal>): VideoRequest {
+  const session = headers['x-session-id']
+  return request.sessionId === null && typeof session === 'string' && /^[\x21-\x7e]{1,256}$/.test(session) ? { ...request, sessionId: session } : request
+}
+
+async function shown({ videos, publicUrl }: VideoRoutePorts, call: Call<Principal>): Promise<Reply> {
+  return { status: 200, body: await videos.show(principalOf(call).accountId, idOf(call), publicAddress(publicUrl, call)) }
+}
+
+async function history({ videos, publicUrl }: VideoRoutePorts, call: Call<Principal>): Promise<Reply> {
+  const limit = Math.min(LIMIT_MAX, wholeParameter(call.query, 'limit', 1, Number.MAX_SAFE_INTEGER) ?? LIMIT_DEFAULT)
+  const offset = wholeParameter(call.query, 'offset', 0, Number.MAX_SAFE_INTEGER) ?? 0
+  const { data, total } = await videos.history(principalOf(call).accountId, limit, offset, publicAddress(publicUrl, call))
+  return { status: 200, body: { object: 'list', data, total, has_more: offset + data.length < total } }
+}
+
+async function removed({ videos }: VideoRoutePorts, call: Call<Principal>): Promise<Reply> {
+  const id = idOf(call)
+  await videos.remove(principalOf(call).accountId, id)
+  return { status: 200, body: { id, object: 'video.deleted', deleted: true } }
+}
+
+function idOf({ params, query }: Call<Principal>): string {
+  const id = params['id'] ?? query.get('id') ?? ''
+  if (id === '') throw new ApiError('missing_job_id', "Query parameter 'id' is required")
+  return id
+}
+
+async function sent(ports: VideoRoutePorts, call: Call<Principal>): Promise<typeof HIJACKED> {
+  const { request, response, baseHeaders, log } = call
+  const id = idOf(call)
+  const file = await ports.videos.file(principalOf(call).accountId, id, wholeParameter(call.query, 'index', 0, Number.MAX_SAFE_INTEGER) ?? 0)
+  // Without a validator of ours a conditional range is never of the same file for certain.
+  const range = request.headers['if-range'] === undefined ? byteRange(request.headers.range, file.bytes) : null
+  if (range === 'unsatisfiable') throw new ApiError('invalid_range', 'Range not satisfiable', { headers: { 'content-range': `bytes */${file.bytes}` } })
+  const { start, end } = range ?? { start: 0, end: file.bytes - 1 }
+  const status = range === null ? 200 : 206
+  response.writeHead(status, {
+    ...baseHeaders,
+    'content-type': file.mediaType,
+    'content-length': end - start + 1,
+    'content-disposition': `attachment; filename="${id}.${extensionOf(file.mediaType)}"`,
+    'accept-ranges': 'bytes',
+    ...(range === null ? {} : { 'content-range': `bytes ${start}-${end}/${file.bytes}` }),
+  })
+  if (request.method === 'HEAD') response.end()
+  else await send(ports.videos.read(file, { start, end }), response, ports.clock)
+  log.finish(status)
+  return HIJACKED
+}
+
+function extensionOf(mediaType: string): string {
+  return mediaType === 'video/webm' ? 'webm' : mediaType === 'video/quicktime' ? 'mov' : 'mp4'
+}
+
+/** A file that is lost on the way, or a client that takes nothing any more, breaks the connection: half a video must not look whole. */
+async function send(bytes: AsyncIterable<Buffer>, response: ServerResponse, clock: Clock): Promise<void> {
+  try {
+    for await (const chunk of bytes) {
+      if (response.destroyed) return
+      if (!response.write(chunk)) await drained(response, clock)
+    }
+    response.end()
+  } catch {
+    response.destroy()
+  }
+}
+
+/** Resolves also when the client has left. */
+function drained(response: ServerResponse, clock: Clock): Promise<void> {
+  return new Promise((resolve) => {
+    const stop = clock.after(STALL_MS, () => response.destroy())
+    const done = (): void => {
+      stop()
+      response.off('drain', done).off('close', done)
+      resolve()
+    }
+    response.on('drain', done).on('close', done)
+  })
+}

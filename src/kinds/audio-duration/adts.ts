@@ -1,0 +1,24 @@
+const RATES = [96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8_000, 7_350] as const
+const HEADER_BYTES = 7
+const BLOCK_SAMPLES = 1_024
+
+/** Whether an AAC frame with its own header begins here. */
+export function isAdtsFrame(bytes: Buffer, at: number): boolean {
+  return at + HEADER_BYTES <= bytes.length && bytes[at] === 0xff && ((bytes[at + 1] ?? 0) & 0xf6) === 0xf0 && lengthAt(bytes, at) >= HEADER_BYTES && rateAt(bytes, at) !== undefined
+}
+
+/** Seconds of an AAC stream, frame by frame; null where it breaks off before its first. */
+export function adtsSeconds(bytes: Buffer, start: number): number | null {
+  let blocks = 0
+  const rate = rateAt(bytes, start)
+  for (let at = start; isAdtsFrame(bytes, at); at += lengthAt(bytes, at)) blocks += ((bytes[at + 6] ?? 0) & 3) + 1
+  return blocks === 0 || rate === undefined ? null : (blocks * BLOCK_SAMPLES) / rate
+}
+
+function rateAt(bytes: Buffer, at: number): number | undefined {
+  return RATES[((bytes[at + 2] ?? 0xff) >> 2) & 15]
+}
+
+function lengthAt(bytes: Buffer, at: number): number {
+  return (bytes.readUInt32BE(at + 2) >>> 5) & 0x1fff
+}

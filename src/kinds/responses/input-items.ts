@@ -1,0 +1,91 @@
+import { ApiError } from '../../errors.ts'
+import { copyObject, field, invalidInput, isObject, quoted, stringField, type RawObject } from '../json-fields.ts'
+import { inputParts } from './input-parts.ts'
+import type { InputItem, MessageRole } from './responses-request.ts'
+import { openDetails } from './sealed-details.ts'
+
+const ROLES: readonly MessageRole[] = ['user', 'assistant', 'system', 'developer']
+/** Items of tools that the provider runs itself or that chat has no words for. */
+const NATIVE_ITEMS: ReadonlySet<string> = new Set([
+  'web_search_call', 'file_search_call', 'code_interpreter_call', 'image_generation_call', 'computer_call', 'computer_call_output', 'local_shell_call', 'local_shell_call_output',
+  'shell_call', 'shell_call_output', 'apply_patch_call', 'apply_patch_call_output', 'mcp_list_tools', 'mcp_approval_request', 'mcp_approval_response', 'mcp_call',
+  'custom_tool_call', 'custom_tool_call_output', 'tool_search_call', 'tool_search_output', 'additional_tools', 'program', 'program_output',
+  'compaction', 'compaction_trigger',
+])
+
+/** Reads `input` of a Responses request (wire.md D-2.4). */
+export function parseInput(body: RawObject): readonly InputItem[] {
+  const input = field(body, 'input')
+  if (input === undefined || input === '' || (Array.isArray(input) && input.length === 0)) throw new ApiError('missing_input', "Parameter 'input' is required")
+  if (typeof input === 'string') return [{ type: 'message', role: 'user', content: input, phase: null }]
+  if (!Array.isArray(input)) throw invalidInput('input', 'must be a string or an array of input items')
+  return input.map((item: unknown, index) => itemOf(item, `input[${index}]`))
+}
+
+function itemOf(raw: unknown, path: string): InputItem {
+  if (!isObject(raw)) throw invalidInput(path, 'must be an object')
+  const type = field(raw, 'type') ?? (field(raw, 'role') === undefined ? undefined : 'message')
+  switch (type) {
+    case 'message':
+      return { type: 'message', role: roleOf(raw, path), content: contentOf(raw, 'content', path), phase: stringField(raw, 'phase', `${path}.phase`) ?? null }
+    case 'function_call':
+      return {
+        type: 'function_call',
+        callId: named(raw, 'call_id', path),
+        name: named(raw, 'name', path),
+        arguments: stringField(raw, 'arguments', `${path}.arguments`) ?? '',
+        namespace: stringField(raw, 'namespace', `${path}.namespace`) ?? null,
+      }
+    case 'function_call_output':
+      return { type: 'function_call_output', callId: named(raw, 'call_id', path), output: contentOf(raw, 'output', path) }
+    case 'reasoning':
+      return reasoningOf(raw, path)
+    case 'item_reference':
+      throw invalidInput(path, "type 'item_reference' is not supported: responses are not stored, send the item itself")
+    case undefined:
+      throw invalidInput(`${path}.type`, 'is required')
+    default:
+      if (typeof type === 'string' && NATIVE_ITEMS.has(type)) return { type: 'native', value: copyObject(raw, path) }
+      throw invalidInput(`${path}.type`, `'${quoted(String(type))}' is not an input item`)
+  }
+}
+
+function reasoningOf(raw: RawObject, path: string): InputItem {
+  const encrypted = stringField(raw, 'encrypted_content', `${path}.encrypted_content`) ?? null
+  const details = encrypted === null ? null : openDetails(encrypted)
+  return { type: 'reasoning', summary: textsOf(raw, 'summary', path), content: textsOf(raw, 'content', path), encryptedContent: details === null ? encrypted : null, details: details ?? [] }
+}
+
+function roleOf(raw: RawObject, path: string): MessageRole {
+  const given = field(raw, 'role')
+  if (given === undefined) throw invalidInput(`${path}.role`, 'is required')
+  const role = ROLES.find((allowed) => allowed === given)
+  if (role !== undefined) return role
+  throw invalidInput(`${path}.role`, `'${quoted(String(given))}' is not allowed. Allowed: ${ROLES.join(', ')}`)
+}
+
+function contentOf(raw: RawObject, name: string, path: string): Extract<InputItem, { type: 'message' }>['content'] {
+  const content = field(raw, name)
+  if (typeof content === 'string') return content
+  if (content === undefined) throw invalidInput(`${path}.${name}`, 'is required')
+  if (!Array.isArray(content) || content.length === 0) throw invalidInput(`${path}.${name}`, 'must be a string or a non-empty array of content parts')
+  return inputParts(content, `${path}.${name}`)
+}
+
+function named(raw: RawObject, name: string, path: string): string {
+  const value = field(raw, name)
+  if (typeof value === 'string' && value !== '') return value
+  throw invalidInput(`${path}.${name}`, 'must be a non-empty string')
+}
+
+/** The texts of a reasoning item's parts, whichever kind they are. */
+function textsOf(raw: RawObject, name: string, path: string): readonly string[] {
+  const parts = field(raw, name)
+  if (parts === undefined) return []
+  if (!Array.isArray(parts)) throw invalidInput(`${path}.${name}`, 'must be an array')
+  return parts.map((part: unknown, index) => {
+    const text = isObject(part) ? field(part, 'text') : undefined
+    if (typeof text !== 'string') throw invalidInput(`${path}.${name}[${index}].text`, 'must be a string')
+    return text
+  })
+}

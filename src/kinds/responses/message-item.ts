@@ -1,0 +1,78 @@
+import type { ItemPlace, ItemStatus, OutputItem } from './output-item.ts'
+
+type Part =
+  | { readonly type: 'output_text'; text: string; readonly annotations: unknown[] }
+  | { readonly type: 'refusal'; text: string }
+
+/** What the model says: its text, and a refusal in a part of its own. */
+export class MessageItem implements OutputItem {
+  readonly type = 'message'
+  readonly #place: ItemPlace
+  readonly #fields: Readonly<Record<string, unknown>>
+  readonly #parts: Part[] = []
+  #status: ItemStatus = 'in_progress'
+
+  /** `fields` are what a native provider says of it, such as `phase`. */
+  constructor(place: ItemPlace, fields: Readonly<Record<string, unknown>>) {
+    this.#place = place
+    this.#fields = fields
+    place.emit('response.output_item.added', { output_index: place.index, item: this.body() })
+  }
+
+  get isOpen(): boolean {
+    return this.#status === 'in_progress'
+  }
+
+  add(type: Part['type'], text: string): void {
+    const part = this.#partOf(type)
+    if (text === '') return
+    part.text += text
+    if (type === 'output_text') this.#emit('response.output_text.delta', { delta: text, logprobs: [] })
+    else this.#emit('response.refusal.delta', { delta: text })
+  }
+
+  annotate(annotations: readonly unknown[]): void {
+    const part = this.#partOf('output_text')
+    if (part.type !== 'output_text') return
+    for (const annotation of annotations) {
+      this.#emit('response.output_text.annotation.added', { annotation_index: part.annotations.length, annotation })
+      part.annotations.push(annotation)
+    }
+  }
+
+  close(status: 'completed' | 'incomplete'): void {
+    this.#closePart()
+    this.#status = status
+    this.#place.emit('response.output_item.done', { output_index: this.#place.index, item: this.body() })
+  }
+
+  body(): Record<string, unknown> {
+    return { type: 'message', id: this.#place.id, role: 'assistant', status: this.#status, content: this.#parts.map(partBody), ...this.#fields }
+  }
+
+  #partOf(type: Part['type']): Part {
+    const last = this.#parts.at(-1)
+    if (last?.type === type) return last
+    this.#closePart()
+    const part: Part = type === 'output_text' ? { type, text: '', annotations: [] } : { type, text: '' }
+    this.#parts.push(part)
+    this.#emit('response.content_part.added', { part: partBody(part) })
+    return part
+  }
+
+  #closePart(): void {
+    const part = this.#parts.at(-1)
+    if (part === undefined) return
+    if (part.type === 'output_text') this.#emit('response.output_text.done', { text: part.text, logprobs: [] })
+    else this.#emit('response.refusal.done', { refusal: part.text })
+    this.#emit('response.content_part.done', { part: partBody(part) })
+  }
+
+  #emit(type: string, fields: Readonly<Record<string, unknown>>): void {
+    this.#place.emit(type, { item_id: this.#place.id, output_index: this.#place.index, content_index: this.#parts.length - 1, ...fields })
+  }
+}
+
+function partBody(part: Part): Record<string, unknown> {
+  return part.type === 'output_text' ? { type: part.type, text: part.text, annotations: [...part.annotations], logprobs: [] } : { type: part.type, refusal: part.text }
+}

@@ -1,0 +1,21 @@
+/** Sends one event of the stream; the writer numbers it. */
+export type Emit = (type: string, fields: Readonly<Record<string, unknown>>) => void
+
+/** Where an item stands in its answer. */
+export interface ItemPlace {
+  readonly id: string
+  /** `output_index`. */
+  readonly index: number
+  readonly emit: Emit
+}
+
+export type ItemStatus = 'in_progress' | 'completed' | 'incomplete'
+
+/** One element of `output`. */
+export interface OutputItem {
+  readonly type: 'message' | 'reasoning' | 'function_call' | 'native'
+  readonly isOpen: boolean
+  /** As it stands now. */
+  body(): Record<string, unknown>
+  close(status: 'completed' | 'incomplete'): void
+}

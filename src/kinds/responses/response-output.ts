@@ -1,0 +1,209 @@
+import type { AnswerEvent, ItemEvent, ItemFields } from '../answer-event.ts'
+import { CallItem } from './call-item.ts'
+import { flatAnnotation, generatedImages } from './chat-extras.ts'
+import { MessageItem } from './message-item.ts'
+import { NativeItem } from './native-item.ts'
+import type { Emit, ItemPlace, OutputItem } from './output-item.ts'
+import { ReasoningItem } from './reasoning-item.ts'
+import { sealDetails } from './sealed-details.ts'
+
+const NOTHING: ItemFields = Object.freeze({})
+
+/**
+ * The items of a Responses answer as its events build them (wire.md D-2.4); `emit` is told of every step. One text, one
+ * summary is open at a time; calls stay open until they are known to be complete, as their arguments may come mixed.
+ */
+export class ResponseOutput {
+  readonly #tail: string
+  readonly #emit: Emit
+  readonly #items: OutputItem[] = []
+  readonly #calls = new Map<number, CallItem>()
+  readonly #natives = new Map<number, NativeItem>()
+  #message: MessageItem | null = null
+  #reasoning: ReasoningItem | null = null
+  /** What the next item of the type is to have. */
+  #begun: { readonly of: string; readonly fields: ItemFields } | null = null
+  #isNewPart = false
+  /** They may come before the text they are about. */
+  #annotations: unknown[] = []
+  #wasEmptyText = false
+  readonly #keepsDetails: boolean
+  #details: unknown[] = []
+
+  /** `tail` makes the ids: the generation's own without its prefix. `keepsDetails`: the client wants to give back what a model needs to go on thinking. */
+  constructor(tail: string, emit: Emit, keepsDetails: boolean) {
+    this.#tail = tail
+    this.#emit = emit
+    this.#keepsDetails = keepsDetails
+  }
+
+  add(event: AnswerEvent): void {
+    switch (event.type) {
+      case 'text':
+        return event.text === '' ? this.#emptyText() : this.#say('output_text', event.text)
+      case 'refusal':
+        return event.text === '' ? undefined : this.#say('refusal', event.text)
+      case 'reasoning':
+        return this.#think(event.text)
+      case 'tool_call':
+        return this.#call(event)
+      case 'tool_arguments':
+        return this.#calls.get(event.index)?.add(event.text)
+      case 'extra':
+        if (event.field === 'annotations' && Array.isArray(event.value)) this.#annotate(event.value.map(flatAnnotation))
+        if (event.field === 'reasoning_details' && this.#keepsDetails && Array.isArray(event.value)) this.#details.push(...event.value)
+        if (event.field === 'images') for (const image of generatedImages(event.value)) this.#image(image)
+        return
+      case 'item':
+        return this.#step(event)
+      case 'spliced':
+        throw new Error('Nothing is spliced into a Responses answer.')
+      case 'finish':
+      case 'usage':
+      case 'origin':
+    }
+  }
+
+  /** The answer is over; `status` is that of what was still open. */
+  close(status: 'completed' | 'incomplete'): void {
+    // An answer that is the empty text has a message all the same.
+    if (this.#items.length === 0 && (this.#wasEmptyText || this.#annotations.length > 0)) this.#openMessage().add('output_text', '')
+    this.#sealDetails()
+    for (const item of this.#items) if (item.isOpen) item.close(status)
+    this.#message = this.#reasoning = null
+    if (this.#details.length === 0) return
+    // Signatures that came after the words they are of have an item of their own.
+    this.#openReasoning()
+    this.#closeSpeech()
+  }
+
+  bodies(): readonly Record<string, unknown>[] {
+    return this.#items.map((item) => item.body())
+  }
+
+  #emptyText(): void {
+    this.#wasEmptyText = true
+  }
+
+  #say(type: 'output_text' | 'refusal', text: string): void {
+    this.#openMessage().add(type, text)
+  }
+
+  #openMessage(): MessageItem {
+    if (this.#message !== null) return this.#message
+    this.#closeSpeech()
+    const message = new MessageItem(this.#place('msg'), this.#fieldsFor('message'))
+    this.#items.push(message)
+    this.#message = message
+    if (this.#annotations.length > 0) this.#annotate(this.#annotations.splice(0))
+    return message
+  }
+
+  #annotate(annotations: readonly unknown[]): void {
+    if (this.#message === null) this.#annotations.push(...annotations)
+    else this.#message.annotate(annotations)
+  }
+
+  #think(text: string): void {
+    if (text === '') return
+    this.#openReasoning().add(text, this.#isNewPart)
+    this.#isNewPart = false
+  }
+
+  #openReasoning(): ReasoningItem {
+    if (this.#reasoning !== null) return this.#reasoning
+    this.#closeSpeech()
+    this.#begun = null
+    const reasoning = new ReasoningItem(this.#place('rs'))
+    this.#items.push(reasoning)
+    this.#reasoning = reasoning
+    return reasoning
+  }
+
+  #call({ index, id, name }: Extract<AnswerEvent, { type: 'tool_call' }>): void {
+    this.#closeSpeech()
+    const call = new CallItem(this.#place('fc'), { callId: id, name, fields: this.#fieldsFor('function_call') })
+    this.#items.push(call)
+    this.#calls.set(index, call)
+  }
+
+  #image(item: ItemFields): void {
+    this.#closeSpeech()
+    const place = this.#place('ig')
+    const image = new NativeItem(place, { id: place.id, ...item })
+    this.#items.push(image)
+    image.close()
+  }
+
+  #step(event: ItemEvent): void {
+    switch (event.step) {
+      case 'begin':
+        this.#closeSpeech()
+        this.#begun = event
+        return
+      case 'part':
+        this.#isNewPart = true
+        return
+      case 'end':
+        return this.#endItem(event)
+      case 'native':
+        return this.#passNative(event)
+    }
+  }
+
+  #endItem({ of, index, fields }: Extract<ItemEvent, { step: 'end' }>): void {
+    const call = of === 'function_call' ? this.#calls.get(index) : undefined
+    if (call?.isOpen === true) call.close('completed')
+    if (of === 'reasoning') this.#endReasoning(fields)
+    // A message that said nothing was begun all the same.
+    if (of === 'message' && this.#begun?.of === 'message') this.#openMessage().add('output_text', '')
+    if (of === 'message' && this.#message !== null) this.#closeSpeech()
+  }
+
+  /** The thoughts may be for the provider alone: then the item holds only what it can read again. */
+  #endReasoning(fields: ItemFields): void {
+    const isUnsaid = this.#begun?.of === 'reasoning'
+    if (isUnsaid && Object.keys(fields).length === 0) this.#begun = null
+    else if (this.#reasoning !== null || isUnsaid) {
+      this.#openReasoning().describe(fields)
+      this.#closeSpeech()
+    } else this.#items.findLast((item): item is ReasoningItem => item instanceof ReasoningItem)?.describe(fields)
+  }
+
+  #passNative({ key, event }: Extract<ItemEvent, { step: 'native' }>): void {
+    const known = this.#natives.get(key)
+    if (known !== undefined) return known.pass(event)
+    const item = event['item']
+    // What belongs to no item we have seen says nothing to a client.
+    if (typeof item !== 'object' || item === null) return
+    this.#closeSpeech()
+    const place = this.#place('item')
+    const native = new NativeItem(place, { ...item })
+    this.#items.push(native)
+    this.#natives.set(key, native)
+    native.pass(event)
+  }
+
+  #sealDetails(): void {
+    if (this.#reasoning !== null && this.#details.length > 0) this.#reasoning.describe({ encrypted_content: sealDetails(this.#details.splice(0)) })
+  }
+
+  #closeSpeech(): void {
+    this.#sealDetails()
+    this.#message?.close('completed')
+    this.#reasoning?.close('completed')
+    this.#message = this.#reasoning = null
+    this.#isNewPart = false
+  }
+
+  #fieldsFor(type: string): ItemFields {
+    const fields = this.#begun?.of === type ? this.#begun.fields : NOTHING
+    this.#begun = null
+    return fields
+  }
+
+  #place(prefix: string): ItemPlace {
+    const index = this.#items.length
+    return { id: `${prefix}-${this.#tail}-${index}`, index, emit: this.#emit }
+  }
+}

@@ -1,0 +1,153 @@
+import { ApiError } from '../errors.ts'
+import { audioContainer, audioSeconds } from './audio-duration/audio-duration.ts'
+import { bodyObject, requiredModel, sessionIdOf } from './body-fields.ts'
+import { field, invalidInput, numberField, objectField, quoted, stringField, type RawObject } from './json-fields.ts'
+import { parseProviderPreferences } from './provider-preferences.ts'
+import { GRANULARITIES, TRANSCRIPT_FORMATS, type AudioFile, type Granularity, type TranscriptFormat, type TranscriptionRequest } from './transcription-request.ts'
+
+/** A form as the edge has read it. */
+export interface UploadedForm {
+  readonly fields: readonly (readonly [name: string, value: string])[]
+  readonly file: { readonly field: string; readonly fileName: string; readonly contentType: string | null; readonly bytes: Buffer } | null
+}
+
+const LIST_FIELD = 'timestamp_granularities'
+const NOT_BASE64 = /[^A-Za-z0-9+/]/
+const PADDING = /={1,2}$/
+const DATA_URL = /^data:[^,]{0,200},/
+/** Media types of the endings that clients send; another ending is sent as bytes that only say their name. */
+const TYPES: ReadonlyMap<string, string> = new Map([
+  ['wav', 'audio/wav'], ['wave', 'audio/wav'], ['mp3', 'audio/mpeg'], ['mpga', 'audio/mpeg'], ['mpeg', 'audio/mpeg'], ['m4a', 'audio/mp4'], ['mp4', 'audio/mp4'],
+  ['ogg', 'audio/ogg'], ['oga', 'audio/ogg'], ['opus', 'audio/ogg'], ['flac', 'audio/flac'], ['webm', 'audio/webm'], ['aac', 'audio/aac'], ['aiff', 'audio/aiff'], ['amr', 'audio/amr'],
+])
+/** Media types as clients write them. */
+const FORMATS: ReadonlyMap<string, string> = new Map([
+  ['audio/wav', 'wav'], ['audio/x-wav', 'wav'], ['audio/wave', 'wav'], ['audio/vnd.wave', 'wav'], ['audio/mpeg', 'mp3'], ['audio/mp3', 'mp3'], ['audio/mp4', 'm4a'], ['audio/x-m4a', 'm4a'],
+  ['audio/m4a', 'm4a'], ['video/mp4', 'mp4'], ['audio/ogg', 'ogg'], ['application/ogg', 'ogg'], ['audio/opus', 'opus'], ['audio/flac', 'flac'], ['audio/x-flac', 'flac'], ['audio/webm', 'webm'],
+  ['video/webm', 'webm'], ['audio/aac', 'aac'], ['audio/aiff', 'aiff'], ['audio/amr', 'amr'],
+])
+
+/** Reads the JSON body of a transcription or a translation (api.md 4.10): required fields first, then types and ranges. */
+export function parseTranscription(json: unknown, task: TranscriptionRequest['task']): TranscriptionRequest {
+  const body = bodyObject(json)
+  const model = requiredModel(body)
+  return requestOf(body, model, task, inputAudio(body))
+}
+
+/** The same of a form, whose fields are texts: as if it had come as JSON. */
+export function parseTranscriptionForm({ fields, file }: UploadedForm, task: TranscriptionRequest['task']): TranscriptionRequest {
+  const body: Record<string, unknown> = {}
+  const granularities: string[] = []
+  for (const [name, value] of fields) {
+    if (name === LIST_FIELD || name === `${LIST_FIELD}[]`) granularities.push(value)
+    else if (name !== '__proto__' && value !== '') body[name] = valueOf(name, value)
+  }
+  if (granularities.length > 0) body[LIST_FIELD] = granularities.flatMap(listedIn)
+  const model = requiredModel(body)
+  if (file === null || file.field !== 'file') throw uploadError("the form has no file in field 'file'")
+  if (file.bytes.length === 0) throw uploadError('the file is empty')
+  return requestOf(body, model, task, audioOf(file.bytes, endingOf(file.fileName) ?? FORMATS.get(file.contentType ?? '') ?? null))
+}
+
+function requestOf(body: RawObject, model: string, task: TranscriptionRequest['task'], audio: AudioFile): TranscriptionRequest {
+  if (field(body, 'stream') === true) throw new ApiError('streaming_not_supported', `Streaming is not supported by audio/${task === 'translate' ? 'translations' : 'transcriptions'}`)
+  return {
+    model,
+    fallbackModels: [],
+    provider: parseProviderPreferences(body),
+    n: 1,
+    sessionId: sessionIdOf(body),
+    task,
+    audio,
+    language: textField(body, 'language'),
+    format: formatOf(body),
+    temperature: numberField(body, 'temperature', (value) => value >= 0 && value <= 1, 'must be between 0 and 1') ?? null,
+    prompt: textField(body, 'prompt'),
+    granularities: granularitiesOf(body),
+  }
+}
+
+function uploadError(what: string): ApiError {
+  return new ApiError('file_upload_error', `File upload failed: ${what}`)
+}
+
+/** What a form's text means where the field is no text. */
+function valueOf(name: string, value: string): unknown {
+  if (name === 'temperature') return /^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?\s*$/i.test(value) ? Number(value) : value
+  if (name === 'stream') return value === 'true' || value === '1'
+  return name === 'provider' ? objectIn(value) : value
+}
+
+function objectIn(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+function textField(body: RawObject, name: string): string | null {
+  const text = stringField(body, name) ?? ''
+  return text === '' ? null : text
+}
+
+function formatOf(body: RawObject): TranscriptFormat {
+  const given = field(body, 'response_format')
+  if (given === undefined) return 'json'
+  const format = TRANSCRIPT_FORMATS.find((name) => name === given)
+  if (format === undefined) throw new ApiError('invalid_response_format', `Invalid response_format: must be one of ${TRANSCRIPT_FORMATS.join(', ')}${typeof given === 'string' ? `, got '${quoted(given)}'` : ''}`)
+  return format
+}
+
+/** A comma list, a repeated field, the field with brackets, or an array; each may be within another, as forms are written by many hands. */
+function granularitiesOf(body: RawObject): readonly Granularity[] {
+  const given = field(body, LIST_FIELD) ?? field(body, `${LIST_FIELD}[]`)
+  if (given === undefined) return ['segment']
+  const listed: unknown[] = typeof given === 'string' ? listedIn(given) : Array.isArray(given) ? given : [given]
+  const found = listed.map((name) => {
+    const granularity = GRANULARITIES.find((known) => known === name)
+    if (granularity === undefined) throw invalidInput(LIST_FIELD, `must be word, segment or both${typeof name === 'string' ? `, got '${quoted(name)}'` : ''}`)
+    return granularity
+  })
+  return found.length === 0 ? ['segment'] : GRANULARITIES.filter((name) => found.includes(name))
+}
+
+function listedIn(text: string): unknown[] {
+  const parsed = text.trimStart().startsWith('[') ? objectIn(text) : null
+  return Array.isArray(parsed) ? parsed : text.split(',').map((part) => part.trim()).filter((part) => part !== '')
+}
+
+function inputAudio(body: RawObject): AudioFile {
+  const audio = objectField(body, 'input_audio') ?? {}
+  const data = stringField(audio, 'data', 'input_audio.data')
+  if (data === undefined || data === '') throw new ApiError('missing_input', "Parameter 'input_audio.data' is required")
+  const format = stringField(audio, 'format', 'input_audio.format')
+  if (format === undefined || format === '') throw new ApiError('missing_input', "Parameter 'input_audio.format' is required")
+  return audioOf(decoded(data), FORMATS.get(format.toLowerCase()) ?? ending(format) ?? null)
+}
+
+/** Buffer.from reads whatever it is given, so that a bad text would become a shorter, wrong sound. */
+function decoded(data: string): Buffer {
+  const text = data.replace(DATA_URL, '').replace(/\s+/g, '')
+  const bare = text.replace(PADDING, '')
+  const isPadded = bare.length < text.length
+  if (bare === '' || bare.length % 4 === 1 || (isPadded && text.length % 4 !== 0) || NOT_BASE64.test(bare)) throw new ApiError('invalid_base64', 'input_audio.data is not valid base64')
+  return Buffer.from(bare, 'base64')
+}
+
+/** File name ending first, then the part's media type, then the bytes themselves (wire.md D-5.2). */
+function audioOf(bytes: Buffer, named: string | null): AudioFile {
+  const format = (named !== null && TYPES.has(named) ? named : null) ?? audioContainer(bytes) ?? named ?? 'bin'
+  return { bytes, format, contentType: TYPES.get(format) ?? 'application/octet-stream', seconds: audioSeconds(bytes) }
+}
+
+function endingOf(fileName: string): string | null {
+  const dot = fileName.lastIndexOf('.')
+  return dot === -1 ? null : ending(fileName.slice(dot + 1))
+}
+
+/** It becomes a file name of ours, so it is nothing but letters and digits. */
+function ending(text: string): string | null {
+  const format = text.toLowerCase()
+  return /^[a-z0-9]{1,8}$/.test(format) ? format : null
+}

@@ -1,0 +1,61 @@
+import type { Endpoint, Model } from '../catalog/catalog.ts'
+import type { RerankRequest } from '../kinds/rerank-request.ts'
+import type { Usage } from '../meters.ts'
+import { searchUnits } from '../plan/search-units.ts'
+import { heldTokens, InputCount, type TextTokens } from './input-count.ts'
+
+/** What a ranking reads: each document, with the query beside it. */
+export class RerankInput {
+  readonly #texts: readonly string[]
+  readonly #query: InputCount
+  readonly #documents: InputCount
+
+  constructor({ query, documents }: RerankRequest) {
+    this.#texts = documents
+    this.#query = new InputCount([query])
+    this.#documents = new InputCount(documents)
+  }
+
+  /** The most it can be billed at an endpoint: by its bytes, or by a count where `counter` is given. */
+  worst(model: Model, endpoint: Endpoint, counter: TextTokens | null): Usage {
+    const searches = isSoldBySearch(endpoint) ? { search: counter === null ? this.#searchesMax() : this.searches(model, counter) } : {}
+    return isSoldByTokens(endpoint) ? { input: counter === null ? this.#bound : this.#held(model, counter), ...searches } : searches
+  }
+
+  tokens(model: Model, counter: TextTokens): number {
+    return this.#documents.count(model, counter) + this.#query.count(model, counter) * this.#texts.length
+  }
+
+  /** Costs next to nothing, and `tokens` is not below it. */
+  tokensAtLeast(): number {
+    return this.#documents.atLeast() + this.#query.atLeast() * this.#texts.length
+  }
+
+  /** The length of each document follows from its share of the bytes: counting them one by one would change no price. */
+  searches(model: Model, counter: TextTokens): number {
+    const perByte = this.#documents.count(model, counter) / Math.max(1, this.#documents.bytes)
+    return searchUnits(this.#query.count(model, counter), this.#texts.map((text) => Buffer.byteLength(text) * perByte))
+  }
+
+  get #bound(): number {
+    return this.#documents.bound + this.#query.bound * this.#texts.length
+  }
+
+  #held(model: Model, counter: TextTokens): number {
+    const exact = this.#documents.isExact(model, counter) && this.#query.isExact(model, counter)
+    return heldTokens({ bound: this.#bound, count: this.tokens(model, counter), exact })
+  }
+
+  #searchesMax(): number {
+    return searchUnits(this.#query.bytes, this.#texts.map((text) => Buffer.byteLength(text)))
+  }
+}
+
+export function isSoldBySearch({ sell, buy }: Endpoint): boolean {
+  return sell.search.digits > 0n || buy.search.digits > 0n
+}
+
+/** Also what costs nothing: its tokens are told all the same. */
+export function isSoldByTokens(endpoint: Endpoint): boolean {
+  return endpoint.sell.input.digits > 0n || endpoint.buy.input.digits > 0n || !isSoldBySearch(endpoint)
+}

@@ -1,0 +1,71 @@
+import type { Endpoint } from '../catalog/catalog.ts'
+import { ApiError } from '../errors.ts'
+import type { RequestEcho, ResponsesRequest } from '../kinds/responses/responses-request.ts'
+import { ResponsesWriter } from '../kinds/responses/responses-writer.ts'
+import { planChat, recountedHold } from '../plan/chat-plan.ts'
+import type { Candidate, Plan, PlanInput } from '../plan/plan.ts'
+import type { AdapterTable, AnswerSink, RunningCall } from '../providers/adapter.ts'
+import type { AttemptStart, Order } from '../relay/order.ts'
+import { ChatAttempt } from './chat-attempt.ts'
+
+/** Where a model has no context length of its own. */
+const UNSEEN_TOKENS_MAX = 1_000_000
+
+/** An order whose answer is a Response, which can be asked for again while its stream is kept. */
+export interface ResponsesOrder extends Order {
+  readonly echo: RequestEcho
+}
+
+/** Responses (wire.md D-2.4): natively where the endpoint speaks them, else as the chat that the request means. */
+export function responsesOrder(request: ResponsesRequest, adapters: AdapterTable): ResponsesOrder {
+  const { chat, echo } = request
+  return {
+    type: 'responses',
+    delivery: chat.stream ? 'events' : 'whole',
+    contentType: null,
+    sessionId: chat.sessionId,
+    fitsFunds: chat.maxTokens === null,
+    echo,
+    plan: (input) => planResponses(request, input, adapters),
+    recounted: (plan, tokens) => recountedHold(plan, chat, tokens),
+    begin: (start, sink) => {
+      const writer = new ResponsesWriter(start.identity, echo, () => start.clock.now())
+      const unseenInputTokens = unseenTokens(request, start.candidate)
+      return new ChatAttempt({ request: chat, writer, inputs: 1, unseenInputTokens, start, sink }, (answers) => ask(request, start, answers))
+    },
+  }
+}
+
+export function isResponsesOrder(order: Order): order is ResponsesOrder {
+  return order.type === 'responses' && 'echo' in order
+}
+
+function planResponses(request: ResponsesRequest, input: PlanInput, adapters: AdapterTable): Plan {
+  const { chat, nativeOnly } = request
+  const native = (endpoint: Endpoint): boolean => endpoint.nativeResponses && adapters.get(endpoint.provider.adapter)?.responses !== undefined
+  const speaks = (endpoint: Endpoint): boolean => native(endpoint) || adapters.get(endpoint.provider.adapter)?.chat !== undefined
+  const plan = (able: (endpoint: Endpoint) => boolean): Plan => planChat({ ...input, request: chat, endpointName: 'responses', able })
+  if (nativeOnly === null) return plan(speaks)
+  try {
+    return plan(native)
+  } catch (thrown) {
+    if (!(thrown instanceof ApiError) || thrown.errorName !== 'model_not_found') throw thrown
+    // The model may not be there at all, which this then says.
+    const [candidate] = plan(speaks).candidates
+    const { path, type } = nativeOnly
+    throw new ApiError('invalid_input', `${path}: '${type}' is not offered with model '${candidate?.model.id ?? ''}'. Only functions of your own are`)
+  }
+}
+
+/** What a provider's own tools read goes through the model as input that no request shows. */
+function unseenTokens({ nativeOnly }: ResponsesRequest, { model }: Candidate): number {
+  return nativeOnly === null ? 0 : (model.contextLength ?? UNSEEN_TOKENS_MAX)
+}
+
+function ask(request: ResponsesRequest, start: AttemptStart, sink: AnswerSink): RunningCall {
+  const { adapter, candidate, apiKey, generationId } = start
+  const { endpoint, sendMaxTokens } = candidate
+  if (endpoint.nativeResponses && adapter.responses !== undefined) return adapter.responses({ endpoint, apiKey, request, sendMaxTokens, generationId }, sink)
+  if (adapter.chat === undefined) throw new Error(`Adapter '${adapter.name}' has neither Responses nor chat: the plan lets only those through that have.`)
+  return adapter.chat({ endpoint, apiKey, request: request.chat, sendMaxTokens, generationId, splice: null }, sink)
+}

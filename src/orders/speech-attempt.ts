@@ -1,0 +1,117 @@
+import type { UsageReport } from '../kinds/chat-answer.ts'
+import { wavHead, type SpeechFormat } from '../kinds/speech-format.ts'
+import type { SpeechRequest } from '../kinds/speech-request.ts'
+import { boundUsage } from '../plan/usage-bounds.ts'
+import type { AttemptFailure, RunningCall } from '../providers/adapter.ts'
+import type { SpeechProtocol, SpeechSink } from '../providers/audio-protocol.ts'
+import type { AnswerBody, Attempt, AttemptSink, AttemptStart, MeasuredUsage } from '../relay/order.ts'
+import { countedTokens, countsTokens, outputMax, withUnits } from './audio-usage.ts'
+
+/** Where a provider tells no tokens: a second of speech is about 15 characters, and 25 tokens of sound. */
+const CHARACTERS_PER_SECOND = 15
+const TOKENS_PER_SECOND = 25
+
+export interface SpeechAttemptParts {
+  readonly request: SpeechRequest
+  /** Asked of the provider. */
+  readonly format: SpeechFormat
+  readonly voice: string | null
+  readonly speech: SpeechProtocol
+  readonly start: AttemptStart
+  readonly sink: AttemptSink
+}
+
+/** One provider's speech, passed on as it comes. From its first byte it is worth its characters (reliability.md 3.5 rule 17). */
+export class SpeechAttempt implements Attempt, SpeechSink {
+  readonly finish = null
+  readonly native = null
+  upstreamId: string | null = null
+  firstTokenMs: number | null = null
+  readonly #parts: SpeechAttemptParts
+  readonly #call: RunningCall
+  #usage: UsageReport | null = null
+
+  constructor(parts: SpeechAttemptParts) {
+    this.#parts = parts
+    const { request, format, voice, speech, start } = parts
+    const { apiKey, generationId } = start
+    const { endpoint } = start.candidate
+    this.#call = speech.ask({ endpoint, apiKey, request, generationId, format, voice, wantsUsage: countsTokens(endpoint) }, this)
+  }
+
+  cancel(): void {
+    this.#call.cancel()
+  }
+
+  resume(): void {
+    this.#call.resume()
+  }
+
+  headers(upstreamId: string | null): void {
+    this.upstreamId = upstreamId
+    this.#parts.sink.headers()
+  }
+
+  push(bytes: Buffer): boolean {
+    const { request, format, start, sink } = this.#parts
+    const isFirst = this.firstTokenMs === null
+    this.firstTokenMs ??= start.clock.monotonic()
+    return sink.push(isFirst && format !== request.format ? Buffer.concat([wavHead(null), bytes]) : bytes, true)
+  }
+
+  usage(usage: UsageReport): void {
+    this.#usage = usage
+  }
+
+  end(): void {
+    this.#parts.sink.end()
+  }
+
+  fail(failure: AttemptFailure): void {
+    this.#parts.sink.fail(failure)
+  }
+
+  isEmpty(): boolean {
+    return this.firstTokenMs === null
+  }
+
+  measured(): MeasuredUsage {
+    const { request, start } = this.#parts
+    const { model, endpoint } = start.candidate
+    if (this.#usage === null || !countsTokens(endpoint)) return { report: this.delivered(), flagged: false, basis: 'counted' }
+    const { report, flagged } = boundUsage(this.#usage, { maxTokens: outputMax(model, endpoint), countInput: () => this.#inputTokens() })
+    return { report: withUnits({ characters: request.characters }, report), flagged, basis: 'provider_usage' }
+  }
+
+  delivered(): UsageReport {
+    if (this.firstTokenMs === null) return withUnits({}, null)
+    const { request, start } = this.#parts
+    const { model, endpoint } = start.candidate
+    const units = { characters: request.characters }
+    if (!countsTokens(endpoint)) return withUnits(units, null)
+    const sound = Math.ceil((request.characters / CHARACTERS_PER_SECOND) * TOKENS_PER_SECOND)
+    return withUnits(units, countedTokens({ input: this.#inputTokens(), audio_output: Math.min(sound, outputMax(model, endpoint)) }))
+  }
+
+  reported(): UsageReport | null {
+    return this.#usage === null ? null : this.measured().report
+  }
+
+  body(): AnswerBody {
+    throw new Error('Speech is sent as it comes.')
+  }
+
+  tail(): Buffer {
+    return Buffer.alloc(0)
+  }
+
+  /** Sound has no words for an error: the connection breaks. */
+  errorTail(): null {
+    return null
+  }
+
+  #inputTokens(): number {
+    const { request, start } = this.#parts
+    return start.tokens.countText(request.input + (request.instructions ?? ''), start.candidate.model.tokenizer)
+  }
+}

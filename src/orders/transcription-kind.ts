@@ -1,0 +1,121 @@
+import type { Endpoint, Model } from '../catalog/catalog.ts'
+import { ApiError } from '../errors.ts'
+import type { UsageReport } from '../kinds/chat-answer.ts'
+import { lastSecond } from '../kinds/transcript.ts'
+import { renderTranscript, TEXT_TYPE } from '../kinds/transcript-render.ts'
+import { needsTimestamps, type TranscriptionRequest } from '../kinds/transcription-request.ts'
+import type { Usage } from '../meters.ts'
+import { boundUsage } from '../plan/usage-bounds.ts'
+import type { AdapterTable } from '../providers/adapter.ts'
+import type { TranscriptionProtocol, TranscriptionResult } from '../providers/audio-protocol.ts'
+import type { AttemptStart, MeasuredUsage } from '../relay/order.ts'
+import { countedTokens, countsTokens, decisecondsOf, outputMax, withUnits } from './audio-usage.ts'
+import { kindParameters } from './kind-parameters.ts'
+import type { UnitKind } from './unit-order.ts'
+
+/** A sound whose container tells no length is held for as if it were of the poorest quality anyone sends (wire.md 10). */
+const BYTES_PER_SECOND_MIN = 2_000
+/** The most tokens that any provider makes of a second, and what most of them do. */
+const TOKENS_PER_SECOND_MAX = 50
+const TOKENS_PER_SECOND = 10
+/** What the provider's instructions and the prompt's words may add. */
+const PROMPT_TOKENS = 500
+/** A provider rounds a length up to whole seconds. */
+const ROUNDING_SECONDS = 1
+/** How much longer than 1.5 times its file a sound may be said to be, as of tokens (reliability.md 3.5 rule 10). */
+const SLACK_SECONDS = 600
+
+/** Transcriptions, and translations into English, which differ in nothing else. */
+export function transcriptionKind(task: TranscriptionRequest['task'], adapters: AdapterTable): UnitKind<TranscriptionRequest, TranscriptionResult> {
+  const protocolOf = ({ provider }: Endpoint): TranscriptionProtocol | undefined => adapters.get(provider.adapter)?.transcription
+  const speaks = (endpoint: Endpoint): boolean => task === 'transcribe' ? protocolOf(endpoint) !== undefined : protocolOf(endpoint)?.translates(endpoint) === true
+  const times = (endpoint: Endpoint): boolean => protocolOf(endpoint)?.timestamps(endpoint) === true
+  return {
+    type: task === 'translate' ? 'translation' : 'transcription',
+    modelType: 'transcription',
+    endpointName: task === 'translate' ? 'audio/translations' : 'audio/transcriptions',
+    adapters: kindParameters(adapters, 'transcription'),
+    sent: ({ language, prompt, temperature }) => Object.entries({ language, prompt, temperature }).flatMap(([name, value]) => (value === null ? [] : [name])),
+    check: (request, model) => check(request, model, { isKnown: (endpoint) => protocolOf(endpoint) !== undefined, speaks, times }),
+    able: (request, endpoint) => speaks(endpoint) && (!needsTimestamps(request.format) || times(endpoint)),
+    worstUsage,
+    ask: (adapter, call, sink) => {
+      if (adapter.transcription === undefined) throw new Error(`Adapter '${adapter.name}' hears nothing: the plan lets only those through that do.`)
+      return adapter.transcription.ask(call, sink)
+    },
+    // Silence has no words, and was heard all the same.
+    isEmpty: () => false,
+    upstreamId: ({ upstreamId }) => upstreamId,
+    measured,
+    body: (request, { transcript, seconds: reported }, _identity, { report, chargedMicro }) => {
+      const seconds = (report.usage.deciseconds ?? 0) / 10
+      const tokens = report.inputTokens + report.outputTokens > 0 ? { input: report.inputTokens, output: report.outputTokens } : null
+      const body = renderTranscript(request, transcript, { seconds, duration: reported ?? request.audio.seconds ?? seconds, tokens, chargedMicro })
+      return typeof body === 'string' ? { body, contentType: TEXT_TYPE } : { body }
+    },
+  }
+}
+
+interface Abilities {
+  readonly isKnown: (endpoint: Endpoint) => boolean
+  readonly speaks: (endpoint: Endpoint) => boolean
+  readonly times: (endpoint: Endpoint) => boolean
+}
+
+/** Where no provider hears at all the model cannot be sold, which is told as of any other. */
+function check({ task, format }: TranscriptionRequest, model: Model, { isKnown, speaks, times }: Abilities): void {
+  if (!model.endpoints.some(isKnown)) return
+  const able = model.endpoints.filter(speaks)
+  if (able.length === 0) throw new ApiError('model_not_supported', `Model '${model.id}' does not support audio/translations. Supported: audio/transcriptions`)
+  if (!needsTimestamps(format) || able.some(times)) return
+  throw new ApiError('invalid_response_format', `Invalid response_format: model '${model.id}' tells no times, which ${format} needs. Allowed for ${task === 'translate' ? 'translations' : 'transcriptions'} by it: json, text`)
+}
+
+function heldSeconds({ audio }: TranscriptionRequest): number {
+  return audio.seconds ?? audio.bytes.length / BYTES_PER_SECOND_MIN
+}
+
+function worstUsage(request: TranscriptionRequest, model: Model, endpoint: Endpoint): Usage {
+  const seconds = heldSeconds(request)
+  const deciseconds = decisecondsOf(seconds)
+  if (!countsTokens(endpoint)) return { deciseconds }
+  const text = PROMPT_TOKENS + Buffer.byteLength(request.prompt ?? '')
+  return { deciseconds, input: text, audio_input: Math.ceil(seconds * TOKENS_PER_SECOND_MAX), output: outputMax(model, endpoint) }
+}
+
+function measured(request: TranscriptionRequest, result: TranscriptionResult, start: AttemptStart): MeasuredUsage {
+  const { model, endpoint } = start.candidate
+  const { seconds, flagged, isReported } = lengthOf(request, result)
+  const units = { deciseconds: decisecondsOf(seconds) }
+  const basis = isReported ? 'provider_usage' : 'counted'
+  if (!countsTokens(endpoint)) return { report: withUnits(units, null), flagged, basis }
+  if (result.usage === null) return { report: withUnits(units, heard(request, result, seconds, start)), flagged, basis: 'counted' }
+  const tokens = boundUsage(result.usage, { maxTokens: outputMax(model, endpoint), countInput: () => Math.ceil(seconds * TOKENS_PER_SECOND_MAX) + PROMPT_TOKENS })
+  return { report: withUnits(units, tokens.report), flagged: flagged || tokens.flagged, basis: 'provider_usage' }
+}
+
+function heard(request: TranscriptionRequest, { transcript }: TranscriptionResult, seconds: number, { tokens, candidate }: AttemptStart): UsageReport {
+  const { tokenizer } = candidate.model
+  return countedTokens({ input: tokens.countText(request.prompt ?? '', tokenizer), audio_input: Math.ceil(seconds * TOKENS_PER_SECOND), output: tokens.countText(transcript.text, tokenizer) })
+}
+
+interface SoundLength {
+  readonly seconds: number
+  readonly flagged: boolean
+  /** By the provider. */
+  readonly isReported: boolean
+}
+
+/**
+ * How long the sound was: by the provider, else by its container, unless the provider billed for clearly more or heard words
+ * behind its end, since a container can be made to lie. What no honest answer says is cut down and flagged.
+ */
+function lengthOf({ audio }: TranscriptionRequest, { seconds, billedSeconds, transcript }: TranscriptionResult): SoundLength {
+  const bound = Math.max(audio.seconds ?? 0, audio.bytes.length / BYTES_PER_SECOND_MIN) * 1.5 + SLACK_SECONDS
+  const bounded = (value: number, isReported: boolean): SoundLength => (value > bound ? { seconds: bound, flagged: true, isReported } : { seconds: value, flagged: false, isReported })
+  if (seconds !== null) return bounded(seconds, true)
+  if (billedSeconds !== null && (audio.seconds === null || billedSeconds > audio.seconds + ROUNDING_SECONDS)) return bounded(billedSeconds, true)
+  const last = lastSecond(transcript)
+  if (audio.seconds !== null) return bounded(Math.max(audio.seconds, last > audio.seconds + ROUNDING_SECONDS ? last : 0), false)
+  return bounded(last > 0 ? last : audio.bytes.length / BYTES_PER_SECOND_MIN, false)
+}

@@ -1,0 +1,62 @@
+import type { Endpoint, Model } from '../catalog/catalog.ts'
+import type { UsageReport } from '../kinds/chat-answer.ts'
+import type { ImageResult } from '../kinds/image-answer.ts'
+import type { ImageRequest } from '../kinds/image-request.ts'
+import type { Meter, PriceSheet, Usage } from '../meters.ts'
+import { compare } from '../money.ts'
+import type { TokenCounter } from './token-count.ts'
+import { boundUsage, countedReport } from './usage-bounds.ts'
+
+/** What a prompt is wrapped in. */
+const FRAME_TOKENS = 64
+/** Source images are read in high fidelity: OpenAI's dearest rule, above every other provider's. */
+const SOURCE_TOKENS = 6_500
+/** OpenAI's `medium` square; other providers are near it. Used where a price is per token and the provider named none. */
+const PICTURE_TOKENS = 1_290
+const INPUTS = ['input', 'cache_read', 'cache_write', 'cache_write_1h'] as const satisfies readonly Meter[]
+const OUTPUTS = ['output', 'reasoning'] as const satisfies readonly Meter[]
+
+/** Whether pictures of the endpoint are paid for by the token, alone or besides, by the client or by us. */
+function isTokenPriced({ sell, buy }: Endpoint): boolean {
+  return [sell, buy].some(({ input, output }) => input.digits > 0n || output.digits > 0n) || (sell.image_output.digits === 0n && buy.image_output.digits === 0n)
+}
+
+/** The most a request can use: each picture made by a call of its own, each with the longest answer there is. */
+export function worstImageUsage(request: ImageRequest, model: Model, endpoint: Endpoint, tokens: Pick<TokenCounter, 'countText'> | null): Usage {
+  const { count, sources } = request
+  const units = { image_output: count, image_input: sources.length * count, request: count }
+  if (!isTokenPriced(endpoint)) return units
+  const prompt = tokens === null ? Buffer.byteLength(request.prompt) : countPrompt(request, model, tokens)
+  const input = prompt + FRAME_TOKENS + sources.length * SOURCE_TOKENS
+  return { ...units, [dearest(endpoint.sell, INPUTS)]: input * count, [dearest(endpoint.sell, OUTPUTS)]: maxTokensOf(model, endpoint) * count }
+}
+
+/** What the delivered pictures used, in the meters that their endpoint is priced by (reliability.md 3.5 rules 10 and 16). */
+export function measuredImageUsage(
+  request: ImageRequest, result: ImageResult, model: Model, endpoint: Endpoint, tokens: Pick<TokenCounter, 'countText'>,
+): { readonly report: UsageReport; readonly flagged: boolean; readonly basis: 'provider_usage' | 'counted' } {
+  const { images, calls } = result
+  const units = { image_output: images.length, image_input: request.sources.length * calls, request: calls }
+  // A price by the picture needs no tokens, and the log shows none (wire.md D-6.1).
+  if (!isTokenPriced(endpoint)) return { report: { ...countedReport(0, 0), usage: units }, flagged: false, basis: 'provider_usage' }
+  const countInput = (): number => (countPrompt(request, model, tokens) + FRAME_TOKENS + request.sources.length * SOURCE_TOKENS) * calls
+  const most = maxTokensOf(model, endpoint)
+  if (result.usage === null) {
+    const counted = countedReport(countPrompt(request, model, tokens) * calls, Math.min(PICTURE_TOKENS, most) * images.length)
+    return { report: { ...counted, usage: { ...counted.usage, ...units } }, flagged: false, basis: 'counted' }
+  }
+  const { report, flagged } = boundUsage(result.usage.report, { maxTokens: most * request.count, n: request.count, countInput })
+  return { report: { ...report, usage: { ...report.usage, ...units } }, flagged, basis: 'provider_usage' }
+}
+
+function countPrompt({ prompt }: ImageRequest, { tokenizer }: Model, tokens: Pick<TokenCounter, 'countText'>): number {
+  return tokens.countText(prompt, tokenizer)
+}
+
+function maxTokensOf(model: Model, endpoint: Endpoint): number {
+  return endpoint.maxCompletionTokens ?? model.maxCompletionTokens ?? 0
+}
+
+function dearest(sell: PriceSheet, meters: readonly [Meter, ...Meter[]]): Meter {
+  return meters.reduce((left, right) => (compare(sell[left], sell[right]) < 0 ? right : left))
+}

@@ -1,0 +1,83 @@
+import type { AttemptFailure, ImageCall } from '../adapter.ts'
+import { CallFailedError, exchangeBytes, type CallContext } from '../call-steps.ts'
+import { FileFetchError, type FileFetch } from '../file-fetch.ts'
+import { IMAGE_BYTES_MAX } from '../image-shares.ts'
+import { parseJson } from '../raw-json.ts'
+import { failure, type Transport } from '../transport.ts'
+import { upstreamFailure } from '../upstream-error.ts'
+
+/** Requests of one call: some packages ask until a picture is ready. */
+const REQUESTS_MAX = 300
+const FILE_MS = 60_000
+
+export interface ImageFetchPorts {
+  readonly transport: Transport
+  readonly files: FileFetch
+  readonly now: () => number
+}
+
+/**
+ * The `fetch` that a package of pictures is given for one call. What it posts goes through our transport and to the provider's own
+ * address alone, with its limits; what it gets is a file or the state of its job.
+ */
+export class ImageFetch {
+  readonly #ports: ImageFetchPorts
+  readonly #call: ImageCall
+  readonly #context: CallContext
+  #requests = 0
+  /** What the provider said in an error; a package would say less. */
+  failure: AttemptFailure | null = null
+
+  constructor(ports: ImageFetchPorts, call: ImageCall, context: CallContext) {
+    this.#ports = ports
+    this.#call = call
+    this.#context = context
+  }
+
+  get started(): boolean {
+    return this.#requests > 0
+  }
+
+  readonly fetch = async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
+    this.#requests += 1
+    if (this.#requests > REQUESTS_MAX) throw new TypeError('a call has an end')
+    if (input instanceof Request) throw new TypeError('a request is an address and its settings')
+    const url = new URL(input)
+    const method = init?.method ?? 'GET'
+    if (method === 'GET') return this.#get(url, init)
+    if (method !== 'POST' || init?.body === undefined || init.body === null) throw new TypeError('a call is a POST with a body')
+    return this.#post(url, init)
+  }
+
+  async #post(url: URL, init: RequestInit): Promise<Response> {
+    const { provider } = this.#call.endpoint
+    // The key goes to the address that the operator gave it for, whatever the package thinks.
+    if (url.origin !== new URL(provider.baseUrl).origin) throw new TypeError("the package left the provider's base_url")
+    const encoded = new Response(init.body)
+    const type = encoded.headers.get('content-type')
+    const headers = { ...(type === null ? {} : { 'content-type': type }), ...Object.fromEntries(new Headers(init.headers)) }
+    const request = { provider: { ...provider, baseUrl: url.origin }, path: url.pathname + url.search, body: Buffer.from(await encoded.arrayBuffer()), headers, streaming: false }
+    const { transport, now } = this.#ports
+    try {
+      return answerOf(await exchangeBytes({ ...this.#context, transport, request, bytesMax: IMAGE_BYTES_MAX, error: (status, body, received) => upstreamFailure(status, body, received, now()) }))
+    } catch (thrown) {
+      if (thrown instanceof CallFailedError) this.failure ??= thrown.failure
+      throw thrown
+    }
+  }
+
+  async #get(url: URL, init: RequestInit | undefined): Promise<Response> {
+    const ownHost = new URL(this.#call.endpoint.provider.baseUrl).host
+    try {
+      return answerOf(await this.#ports.files.get(url.href, { ownHost, headers: Object.fromEntries(new Headers(init?.headers)), bytesMax: IMAGE_BYTES_MAX, timeoutMs: FILE_MS, signal: this.#context.signal }))
+    } catch (thrown) {
+      if (thrown instanceof FileFetchError) this.failure ??= failure('garbage', null, thrown.message)
+      throw thrown
+    }
+  }
+}
+
+function answerOf(bytes: Buffer): Response {
+  const type = parseJson(bytes) === undefined ? 'application/octet-stream' : 'application/json'
+  return new Response(new Uint8Array(bytes), { headers: { 'content-type': type, 'content-length': String(bytes.length) } })
+}

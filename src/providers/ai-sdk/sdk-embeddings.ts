@@ -1,0 +1,92 @@
+import type { EmbeddingModelV4CallOptions } from '@ai-sdk/provider'
+import type { EmbeddingsAnswer } from '../../kinds/embeddings-answer.ts'
+import type { EmbeddingsInput } from '../../kinds/embeddings-request.ts'
+import { inputUsage } from '../../kinds/input-usage.ts'
+import type { UsageReport } from '../../kinds/chat-answer.ts'
+import type { ResultSink, RunningCall } from '../adapter.ts'
+import { BatchedEmbeddings } from '../embeddings-call.ts'
+import { textsOf, type EmbeddingsCall, type EmbeddingsPage } from '../embeddings-protocol.ts'
+import { UnsendableError } from '../native.ts'
+import { TokenReader } from '../token-reader.ts'
+import type { SdkCallPorts } from './sdk-call.ts'
+import { refusal, thrownFailure } from './sdk-error.ts'
+import type { SdkSettings } from './sdk-packages.ts'
+import { SdkUnitCall } from './sdk-unit-call.ts'
+
+const BYTES_MAX = 64 * 1_048_576
+
+/** Embeddings through a package: as many calls as its model says it needs. */
+export class SdkEmbeddings implements RunningCall {
+  readonly #ports: SdkCallPorts
+  readonly #call: EmbeddingsCall
+  readonly #sink: ResultSink<EmbeddingsAnswer>
+  #batches: RunningCall | null = null
+  #over = false
+
+  constructor(ports: SdkCallPorts, call: EmbeddingsCall, sink: ResultSink<EmbeddingsAnswer>) {
+    this.#ports = ports
+    this.#call = call
+    this.#sink = sink
+    // Every failure of it goes to the sink.
+    void this.#begin()
+  }
+
+  cancel(): void {
+    this.#over = true
+    this.#batches?.cancel()
+  }
+
+  resume(): void {
+    this.#batches?.resume()
+  }
+
+  /** How many inputs a call may have is the model's own to say, so it is made once without a call. */
+  async #begin(): Promise<void> {
+    try {
+      const size = await this.#sizeMax()
+      if (this.#over) return
+      this.#batches = new BatchedEmbeddings(this.#call.request, { size, ask: (input, pages) => this.#ask(input, pages) }, this.#sink)
+    } catch (thrown) {
+      if (!this.#over) this.#sink.fail(refusal(thrown) ?? thrownFailure(thrown, false))
+    }
+  }
+
+  async #sizeMax(): Promise<number> {
+    const { endpoint, apiKey } = this.#call
+    const model = await this.#model({ apiKey: apiKey ?? '', baseURL: endpoint.provider.baseUrl, fetch: () => Promise.reject(new TypeError('no call yet')) })
+    return (await model.maxEmbeddingsPerCall) ?? Infinity
+  }
+
+  #model(settings: SdkSettings): ReturnType<SdkCallPorts['packages']['embeddingModel']> {
+    const { provider, upstreamModel } = this.#call.endpoint
+    return this.#ports.packages.embeddingModel(provider, upstreamModel, settings)
+  }
+
+  #ask(input: EmbeddingsInput, pages: ResultSink<EmbeddingsPage>): RunningCall {
+    return new SdkUnitCall<EmbeddingsPage>(this.#ports, this.#call, pages, async (settings) => {
+      const values = [...textsOf(input)]
+      const model = await this.#model(settings)
+      const { embeddings, usage } = await model.doEmbed({ values, ...optionsOf(this.#call, model.provider.split('.', 1)[0] ?? '') })
+      const vectors = embeddings.map((embedding) => ({ form: 'numbers' as const, bytes: Buffer.from(JSON.stringify(embedding)) }))
+      return { vectors, usage: usageOf(usage?.tokens), upstreamId: null }
+    }, BYTES_MAX)
+  }
+}
+
+/** What packages share by convention alone goes only to an endpoint that lists the parameter; a vector of another length than asked for would be of no use. */
+function optionsOf({ endpoint: { supportedParameters }, request: { dimensions, inputType } }: EmbeddingsCall, name: string): Pick<EmbeddingModelV4CallOptions, 'dimensions' | 'providerOptions'> {
+  const listed = (parameter: string): boolean => supportedParameters?.includes(parameter) ?? false
+  if (dimensions !== null && !listed('dimensions')) throw new UnsendableError('dimensions: this model has a fixed number of dimensions')
+  const options = {
+    ...(dimensions === null ? {} : { dimensions, outputDimension: dimensions, outputDimensionality: dimensions }),
+    ...(inputType === null || !listed('input_type') ? {} : { inputType }),
+  }
+  return { ...(dimensions === null ? {} : { dimensions }), ...(Object.keys(options).length === 0 ? {} : { providerOptions: { [name]: options } }) }
+}
+
+function usageOf(tokens: unknown): UsageReport | null {
+  if (tokens === undefined || tokens === null || Number.isNaN(tokens)) return null
+  const reader = new TokenReader()
+  const count = reader.read({ tokens }, 'tokens')
+  return inputUsage({ tokens: count, implausible: reader.implausible })
+}

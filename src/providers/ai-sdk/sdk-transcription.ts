@@ -1,0 +1,45 @@
+import type { JSONObject } from '@ai-sdk/provider'
+import { needsTimestamps, type TranscriptionRequest } from '../../kinds/transcription-request.ts'
+import type { UnitCall } from '../adapter.ts'
+import type { TranscriptionProtocol, TranscriptionResult } from '../audio-protocol.ts'
+import { readSegments, readWords, secondsIn } from '../transcript-fields.ts'
+import type { SdkCallPorts } from './sdk-call.ts'
+import type { SdkSettings } from './sdk-packages.ts'
+import { SdkUnitCall } from './sdk-unit-call.ts'
+
+/** Transcripts through a package. Times that a provider does not tell are those of the whole sound. */
+export function sdkTranscription(ports: SdkCallPorts): TranscriptionProtocol {
+  return {
+    timestamps: () => true,
+    translates: () => false,
+    ask: (call, sink) => new SdkUnitCall<TranscriptionResult>(ports, call, sink, (settings) => listen(ports, call, settings)),
+  }
+}
+
+async function listen({ packages }: SdkCallPorts, { endpoint, request }: UnitCall<TranscriptionRequest>, settings: SdkSettings): Promise<TranscriptionResult> {
+  const model = await packages.transcriptionModel(endpoint.provider, endpoint.upstreamModel, settings)
+  const { text, segments, words, language, durationInSeconds } = await model.doGenerate({
+    audio: new Uint8Array(request.audio.bytes),
+    mediaType: request.audio.contentType,
+    ...(needsTimestamps(request.format) ? { timestampGranularities: [...request.granularities] } : {}),
+    providerOptions: { [model.provider.split('.', 1)[0] ?? '']: optionsOf(request) },
+  })
+  const timed = (items: readonly { readonly text: string; readonly startSecond: number; readonly endSecond: number }[]): unknown => items.map((item) => ({ text: item.text, start: item.startSecond, end: item.endSecond }))
+  return {
+    transcript: { text, language: language ?? null, segments: readSegments(timed(segments)), words: readWords(timed(words ?? []), 'text') },
+    seconds: secondsIn(durationInSeconds),
+    billedSeconds: null,
+    usage: null,
+    upstreamId: null,
+  }
+}
+
+/** The names that the packages have for them; a package passes over one that it does not know. */
+function optionsOf({ language, prompt, temperature, format, granularities }: TranscriptionRequest): JSONObject {
+  return {
+    ...(language === null ? {} : { language }),
+    ...(prompt === null ? {} : { prompt }),
+    ...(temperature === null ? {} : { temperature }),
+    ...(needsTimestamps(format) ? { timestampGranularities: [...granularities], responseFormat: 'verbose_json' } : {}),
+  }
+}

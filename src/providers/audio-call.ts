@@ -1,0 +1,156 @@
+import type { UsageReport } from '../kinds/chat-answer.ts'
+import type { AttemptFailure, ResultSink, RunningCall, UnitCall } from './adapter.ts'
+import type { SpeechCall, SpeechSink } from './audio-protocol.ts'
+import { isErrorBody } from './error-body.ts'
+import { parseJson } from './raw-json.ts'
+import { SseDecoder } from './sse-decoder.ts'
+import { failure, headerOf, type Transport, type UpstreamHeaders } from './transport.ts'
+import { UpstreamCall, type AnswerReader, type StreamProgress } from './upstream-call.ts'
+import { eventFailure } from './upstream-error.ts'
+
+/** The largest sound taken of a provider (reliability.md F30): 22 minutes of `wav`, several times what 5,000 characters are. */
+const SOUND_BYTES_MAX = 64 * 1_048_576
+
+/** What goes upstream: a text for speech, a form or a file for a transcript. */
+export interface AudioRequest {
+  /** After the provider's base address. */
+  readonly path: string
+  readonly body: Buffer
+  /** Credentials and the content type. */
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** A piece of speech that comes inside events. */
+export interface SpeechPiece {
+  readonly audio: Buffer | null
+  readonly usage: UsageReport | null
+  /** Nothing comes after it. */
+  readonly done: boolean
+}
+
+/** How a provider's speech is read. */
+export interface SpeechReading {
+  /** Header with the provider's own name for the answer. */
+  readonly idHeader: string
+  /** Reads an event, where the sound comes inside events; null where it comes as it is. */
+  readonly piece: ((data: Buffer) => SpeechPiece | AttemptFailure) | null
+  /** The body is over: null when the speech is complete. */
+  ended?(): AttemptFailure | null
+  error(status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure
+}
+
+/** Asks for speech: the sound goes to the sink as it arrives. */
+export function askSpeech(transport: Transport, { endpoint }: Pick<SpeechCall, 'endpoint'>, request: AudioRequest, reading: SpeechReading, sink: SpeechSink): RunningCall {
+  return new UpstreamCall(transport, { ...request, headers: { accept: '*/*', ...request.headers }, provider: endpoint.provider, streaming: true }, new SoundReader(reading, sink), {
+    // With the answer's name, by the reader.
+    headers: () => undefined,
+    push: () => true,
+    end: () => sink.end(),
+    fail: (found) => sink.fail(found),
+  })
+}
+
+class SoundReader implements AnswerReader {
+  readonly #reading: SpeechReading
+  readonly #sink: SpeechSink
+  #decoder: SseDecoder | null = null
+  #bytes = 0
+  #failure: AttemptFailure | null = null
+  #flowing = true
+  #done = false
+
+  constructor(reading: SpeechReading, sink: SpeechSink) {
+    this.#reading = reading
+    this.#sink = sink
+  }
+
+  readonly stream = { push: (bytes: Buffer): StreamProgress => this.#push(bytes), end: (): AttemptFailure | null => this.#end() }
+
+  answered(headers: UpstreamHeaders): AttemptFailure | null {
+    this.#sink.headers(headerOf(headers, this.#reading.idHeader) ?? null)
+    const type = headerOf(headers, 'content-type') ?? ''
+    if (/^text\/html/i.test(type)) return failure('garbage', null, 'a page instead of a sound')
+    if (this.#reading.piece !== null && /^text\/event-stream/i.test(type)) this.#decoder = new SseDecoder({ event: (data) => this.#event(data), errorLine: (data) => this.#broken(data) })
+    // Sound has no end mark of its own: without a length or chunks a cut would look like an end (reliability.md F24).
+    if (this.#decoder === null && headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) return failure('garbage', null, 'a sound whose end cannot be told from a cut')
+    return null
+  }
+
+  whole(body: Buffer): AttemptFailure | null {
+    const parsed = parseJson(body)
+    return isErrorBody(parsed) ? eventFailure(parsed['error']) : failure('garbage', null, `no sound: ${body.subarray(0, 200).toString('utf8')}`)
+  }
+
+  error(status: number, body: Buffer, headers: UpstreamHeaders): AttemptFailure {
+    return this.#reading.error(status, parseJson(body), headers)
+  }
+
+  #push(bytes: Buffer): StreamProgress {
+    const before = this.#bytes
+    this.#flowing = true
+    if (this.#decoder === null) this.#sound(bytes)
+    else if (!this.#decoder.push(bytes)) this.#failure ??= failure('too_large', null, 'an event of the speech is longer than 1 MiB')
+    return { failure: this.#failure, flowing: this.#flowing, progressed: this.#bytes > before || this.#done, done: this.#done }
+  }
+
+  #end(): AttemptFailure | null {
+    this.#decoder?.end()
+    if (this.#failure !== null || this.#done) return this.#failure
+    return this.#decoder === null ? null : (this.#reading.ended?.() ?? null)
+  }
+
+  #event(data: Buffer): void {
+    if (this.#done || this.#failure !== null || this.#reading.piece === null) return
+    const piece = this.#reading.piece(data)
+    if ('reason' in piece) {
+      this.#failure = piece
+      return
+    }
+    if (piece.usage !== null) this.#sink.usage(piece.usage)
+    if (piece.audio !== null) this.#sound(piece.audio)
+    this.#done = piece.done
+  }
+
+  #broken(data: Buffer): void {
+    this.#failure ??= eventFailure(parseJson(data) ?? data.toString('utf8'))
+  }
+
+  #sound(bytes: Buffer): void {
+    if (bytes.length === 0) return
+    this.#bytes += bytes.length
+    if (this.#bytes > SOUND_BYTES_MAX) this.#failure = failure('too_large', null, `the sound is larger than ${SOUND_BYTES_MAX} bytes`)
+    else if (!this.#sink.push(bytes)) this.#flowing = false
+  }
+}
+
+/** How an answer that comes at once is read. */
+export interface AudioReading<Result extends object> {
+  answer(body: Buffer, headers: UpstreamHeaders): Result | AttemptFailure
+  error(status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure
+}
+
+/** Sends what the answer is made of, and waits for all of it. */
+export function askAudio<Result extends object>(transport: Transport, { endpoint }: Pick<UnitCall<unknown>, 'endpoint'>, request: AudioRequest, reading: AudioReading<Result>, sink: ResultSink<Result>): RunningCall {
+  let head: UpstreamHeaders = {}
+  let result: Result | null = null
+  const reader: AnswerReader = {
+    stream: null,
+    answered: (headers) => {
+      head = headers
+      return null
+    },
+    whole: (body) => {
+      const read = reading.answer(body, head)
+      if ('reason' in read) return read
+      result = read
+      return null
+    },
+    error: (status, body, headers) => reading.error(status, parseJson(body), headers),
+  }
+  return new UpstreamCall(transport, { ...request, provider: endpoint.provider, streaming: false }, reader, {
+    headers: () => sink.headers(),
+    push: () => true,
+    end: () => (result === null ? sink.fail(failure('garbage', null, 'the answer is empty')) : sink.result(result)),
+    fail: (found) => sink.fail(found),
+  })
+}

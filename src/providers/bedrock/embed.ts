@@ -1,0 +1,65 @@
+import { inputUsage } from '../../kinds/input-usage.ts'
+import type { UsageReport } from '../../kinds/chat-answer.ts'
+import type { AttemptFailure } from '../adapter.ts'
+import { COHERE_TEXTS_MAX, cohereEmbedFields, cohereEmbedPage } from '../cohere/embed.ts'
+import { dimensionsOf, isFailure, textsOf, vectorList, type EmbeddingsCall, type EmbeddingsPage, type EmbeddingsProtocol } from '../embeddings-protocol.ts'
+import type { LiftedJson } from '../lifted-json.ts'
+import { listOf, objectOf } from '../raw-json.ts'
+import { headerOf, type UpstreamHeaders } from '../transport.ts'
+import { bedrockError } from './error.ts'
+import { invokeModel } from './invoke.ts'
+
+/** Says what was billed, whatever model answers. */
+const TOKENS_HEADER = 'x-amzn-bedrock-input-token-count'
+/** Nova's words for what a vector is for. */
+const PURPOSES: ReadonlyMap<string, string> = new Map([
+  ['search_query', 'GENERIC_RETRIEVAL'], ['query', 'GENERIC_RETRIEVAL'], ['search_document', 'GENERIC_INDEX'], ['document', 'GENERIC_INDEX'], ['passage', 'GENERIC_INDEX'],
+  ['classification', 'CLASSIFICATION'], ['clustering', 'CLUSTERING'],
+])
+
+/** Embeddings of Bedrock: InvokeModel is the only way to them, and each maker's models have a dialect of their own. */
+export function bedrockEmbed(now: () => number): EmbeddingsProtocol {
+  return {
+    batchMax: (call) => (isCohere(call) ? COHERE_TEXTS_MAX : 1),
+    request: (call, input) => invokeModel(call, bodyOf(call, textsOf(input)), now()),
+    page: readPage,
+    error: (status, body, headers) => bedrockError(status, body, headers, now()),
+  }
+}
+
+function isCohere({ endpoint: { upstreamModel } }: EmbeddingsCall): boolean {
+  return upstreamModel.includes('cohere.')
+}
+
+function bodyOf(call: EmbeddingsCall, texts: readonly string[]): Readonly<Record<string, unknown>> {
+  if (isCohere(call)) return { ...cohereEmbedFields(call, texts), truncate: 'NONE' }
+  const dimensions = dimensionsOf(call)
+  const [text = ''] = texts
+  if (!call.endpoint.upstreamModel.includes('nova')) return { inputText: text, ...(dimensions === null ? {} : { dimensions }) }
+  const purpose = PURPOSES.get(call.request.inputType ?? '') ?? call.request.inputType ?? 'GENERIC_INDEX'
+  return {
+    taskType: 'SINGLE_EMBEDDING',
+    singleEmbeddingParams: { embeddingPurpose: purpose, text: { value: text, truncationMode: 'NONE' }, ...(dimensions === null ? {} : { embeddingDimension: dimensions }) },
+  }
+}
+
+/** Titan answers `embedding`, Nova `embeddings` of objects, Cohere's models as at home. */
+function readPage(answer: LiftedJson, headers: UpstreamHeaders): EmbeddingsPage | AttemptFailure {
+  const body = objectOf(answer.json) ?? {}
+  const usage = billedTokens(headers, body['inputTextTokenCount'])
+  const objects = listOf(body['embeddings']).map(objectOf)
+  if (body['embedding'] === undefined && objects.every((embedding) => embedding === null)) {
+    const page = cohereEmbedPage(answer)
+    return isFailure(page) ? page : { ...page, usage: page.usage ?? usage }
+  }
+  const vectors = vectorList(answer, body['embedding'] === undefined ? objects.map((embedding) => embedding?.['embedding']) : [body['embedding']])
+  return isFailure(vectors) ? vectors : { vectors, usage, upstreamId: null }
+}
+
+function billedTokens(headers: UpstreamHeaders, counted: unknown): UsageReport | null {
+  const said = headerOf(headers, TOKENS_HEADER)
+  const tokens = said === undefined ? counted : Number(said)
+  if (tokens === undefined || tokens === null) return null
+  const isCount = typeof tokens === 'number' && Number.isSafeInteger(tokens) && tokens >= 0
+  return inputUsage({ tokens: isCount ? tokens : 0, implausible: !isCount })
+}

@@ -1,0 +1,19 @@
+import { readRanking, topNField, type RerankProtocol } from '../rerank-protocol.ts'
+import { bedrockError } from './error.ts'
+import { invokeModel } from './invoke.ts'
+
+/** Of Cohere's models there. */
+const COHERE_API_VERSION = 2
+
+/** Reranking models of Bedrock through InvokeModel: the service's own Rerank is at another host, and answers the same. */
+export function bedrockRerank(now: () => number): RerankProtocol {
+  return {
+    request: (call) => {
+      const { query, documents } = call.request
+      const version = call.endpoint.upstreamModel.includes('cohere.') ? { api_version: COHERE_API_VERSION } : {}
+      return invokeModel(call, { query, documents, ...topNField(call), ...version }, now())
+    },
+    answer: readRanking,
+    error: (status, body, headers) => bedrockError(status, body, headers, now()),
+  }
+}

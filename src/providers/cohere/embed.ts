@@ -1,0 +1,57 @@
+import { inputUsage } from '../../kinds/input-usage.ts'
+import type { UsageReport } from '../../kinds/chat-answer.ts'
+import type { AttemptFailure } from '../adapter.ts'
+import { dimensionsOf, isFailure, textsOf, vectorList, type EmbeddingsCall, type EmbeddingsPage, type EmbeddingsProtocol } from '../embeddings-protocol.ts'
+import type { LiftedJson } from '../lifted-json.ts'
+import { objectOf, textOf } from '../raw-json.ts'
+import { TokenReader } from '../token-reader.ts'
+import { failure } from '../transport.ts'
+import { eventFailure } from '../upstream-error.ts'
+import { cohereError } from './error.ts'
+
+/** Texts of one request. */
+export const COHERE_TEXTS_MAX = 96
+/** Cohere's models must be told; other providers' words for the same are taken too. */
+const INPUT_TYPES: ReadonlyMap<string, string> = new Map([['query', 'search_query'], ['document', 'search_document'], ['passage', 'search_document']])
+
+/** Cohere's v2 `embed`. */
+export function cohereEmbed(now: () => number): EmbeddingsProtocol {
+  return {
+    batchMax: () => COHERE_TEXTS_MAX,
+    request: (call, input) => ({
+      path: '/v2/embed',
+      body: { model: call.endpoint.upstreamModel, ...cohereEmbedFields(call, textsOf(input)), truncate: 'NONE' },
+      headers: call.apiKey === null ? {} : { authorization: `Bearer ${call.apiKey}` },
+    }),
+    page: (answer) => cohereEmbedPage(answer),
+    error: (status, body, headers) => cohereError(status, body, headers, now()),
+  }
+}
+
+/** What Cohere's own address and its models at others take alike. */
+export function cohereEmbedFields(call: EmbeddingsCall, texts: readonly string[]): Readonly<Record<string, unknown>> {
+  const dimensions = dimensionsOf(call)
+  const inputType = call.request.inputType ?? 'search_document'
+  return { texts, input_type: INPUT_TYPES.get(inputType) ?? inputType, embedding_types: ['float'], ...(dimensions === null ? {} : { output_dimension: dimensions }) }
+}
+
+/** An answer of v2, or of v1, which holds the lists without their types. */
+export function cohereEmbedPage(answer: LiftedJson): EmbeddingsPage | AttemptFailure {
+  const body = objectOf(answer.json)
+  const error = body?.['error'] ?? null
+  if (error !== null) return eventFailure(error)
+  const embeddings = body?.['embeddings']
+  const typed = objectOf(embeddings)
+  const lists = Array.isArray(embeddings) ? embeddings : (typed?.['float'] ?? typed?.['base64'])
+  if (body === null || !Array.isArray(lists)) return failure('garbage', null, 'the answer holds no embeddings')
+  const vectors = vectorList(answer, lists)
+  return isFailure(vectors) ? vectors : { vectors, usage: billedTokens(body['meta']), upstreamId: textOf(body['id']) }
+}
+
+function billedTokens(meta: unknown): UsageReport | null {
+  const billed = objectOf(objectOf(meta)?.['billed_units'])
+  if ((billed?.['input_tokens'] ?? null) === null) return null
+  const reader = new TokenReader()
+  const tokens = reader.read(billed, 'input_tokens')
+  return inputUsage({ tokens, implausible: reader.implausible })
+}

@@ -1,0 +1,41 @@
+import { needsTimestamps, type TranscriptionRequest } from '../../kinds/transcription-request.ts'
+import type { AttemptFailure, UnitCall } from '../adapter.ts'
+import { askAudio, type AudioRequest } from '../audio-call.ts'
+import type { TranscriptionProtocol, TranscriptionResult } from '../audio-protocol.ts'
+import { formBody, formBoundary } from '../form-body.ts'
+import { objectOf, parseJson, textOf } from '../raw-json.ts'
+import { readWords, secondsIn } from '../transcript-fields.ts'
+import { failure, headerOf, type Transport, type UpstreamHeaders } from '../transport.ts'
+import { elevenlabsCredentials, elevenlabsError } from './error.ts'
+
+export function elevenlabsTranscription(transport: Transport, now: () => number): TranscriptionProtocol {
+  const error = (status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure => elevenlabsError(status, body, headers, now())
+  return {
+    timestamps: () => true,
+    translates: () => false,
+    ask: (call, sink) => askAudio(transport, call, requestOf(call), { answer: readAnswer, error }, sink),
+  }
+}
+
+function requestOf({ endpoint, apiKey, request, generationId }: UnitCall<TranscriptionRequest>): AudioRequest {
+  const { audio, language, temperature, format } = request
+  const fields: [string, string][] = [['model_id', endpoint.upstreamModel], ['tag_audio_events', 'false'], ['timestamps_granularity', needsTimestamps(format) ? 'word' : 'none']]
+  if (language !== null) fields.push(['language_code', language])
+  if (temperature !== null) fields.push(['temperature', String(temperature)])
+  const { body, contentType } = formBody(fields, { fileName: `audio.${audio.format}`, contentType: audio.contentType, bytes: audio.bytes }, formBoundary(generationId))
+  return { path: '/speech-to-text', body, headers: { ...elevenlabsCredentials(apiKey), 'content-type': contentType } }
+}
+
+function readAnswer(bytes: Buffer, headers: UpstreamHeaders): TranscriptionResult | AttemptFailure {
+  const body = objectOf(parseJson(bytes))
+  const text = textOf(body?.['text'])
+  if (body === null || text === null) return failure('garbage', null, `no transcript: ${bytes.subarray(0, 200).toString('utf8')}`)
+  const words = readWords(body['words'], 'text', ({ type }) => type === undefined || type === 'word')
+  return {
+    transcript: { text, language: textOf(body['language_code']), segments: [], words },
+    seconds: secondsIn(body['audio_duration_secs']),
+    billedSeconds: null,
+    usage: null,
+    upstreamId: textOf(body['transcription_id']) ?? headerOf(headers, 'request-id') ?? null,
+  }
+}

@@ -1,0 +1,65 @@
+import type { EmbeddingsInput, EmbeddingsRequest } from '../kinds/embeddings-request.ts'
+import type { UsageReport } from '../kinds/chat-answer.ts'
+import type { AttemptFailure, UnitCall } from './adapter.ts'
+import type { LiftedJson, VectorBytes } from './lifted-json.ts'
+import { UnsendableError, type NativeRequest } from './native.ts'
+import { failure, type UpstreamHeaders } from './transport.ts'
+
+export type EmbeddingsCall = UnitCall<EmbeddingsRequest>
+
+/** What one request to the provider brought. */
+export interface EmbeddingsPage {
+  /** In the order of its inputs. */
+  readonly vectors: readonly VectorBytes[]
+  readonly usage: UsageReport | null
+  readonly upstreamId: string | null
+}
+
+/** How a provider is asked for vectors. */
+export interface EmbeddingsProtocol {
+  /** Inputs that one request may hold. */
+  batchMax(call: EmbeddingsCall): number
+  /** Throws an `UnsendableError` for what this provider cannot be asked. */
+  request(call: EmbeddingsCall, input: EmbeddingsInput): NativeRequest
+  page(answer: LiftedJson, headers: UpstreamHeaders): EmbeddingsPage | AttemptFailure
+  error(status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure
+}
+
+/** The texts of an input, for a provider that reads no tokens but its own. */
+export function textsOf(input: EmbeddingsInput): readonly string[] {
+  if (input.type === 'texts') return input.texts
+  throw new UnsendableError('input: this provider takes texts and no token numbers')
+}
+
+/** Whether an endpoint takes a parameter; one that lists none takes all that its protocol carries. */
+export function takes({ endpoint: { supportedParameters } }: EmbeddingsCall, name: string): boolean {
+  return supportedParameters === null || supportedParameters.includes(name)
+}
+
+/** The number of dimensions to ask for; null = the model's own. A vector of another length would be of no use to the client. */
+export function dimensionsOf(call: EmbeddingsCall): number | null {
+  const { dimensions } = call.request
+  if (dimensions !== null && !takes(call, 'dimensions')) throw new UnsendableError('dimensions: this model has a fixed number of dimensions')
+  return dimensions
+}
+
+/** Vectors that stand in a list of their own. */
+export function vectorList(answer: LiftedJson, values: readonly unknown[]): readonly VectorBytes[] | AttemptFailure {
+  const vectors: VectorBytes[] = []
+  for (const value of values) {
+    const vector = vectorOf(answer, value)
+    if (vector === null) return failure('garbage', null, 'an embedding is no vector')
+    vectors.push(vector)
+  }
+  return vectors
+}
+
+/** A vector where the answer holds one; a short text in base64 was not lifted. */
+export function vectorOf({ vectors }: LiftedJson, value: unknown): VectorBytes | null {
+  if (typeof value === 'number') return vectors[value] ?? null
+  return typeof value === 'string' ? { form: 'base64', bytes: Buffer.from(JSON.stringify(value)) } : null
+}
+
+export function isFailure(read: object): read is AttemptFailure {
+  return 'reason' in read
+}

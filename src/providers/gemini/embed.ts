@@ -1,0 +1,64 @@
+import { inputUsage } from '../../kinds/input-usage.ts'
+import type { UsageReport } from '../../kinds/chat-answer.ts'
+import type { AttemptFailure } from '../adapter.ts'
+import { dimensionsOf, isFailure, textsOf, vectorList, type EmbeddingsCall, type EmbeddingsPage, type EmbeddingsProtocol } from '../embeddings-protocol.ts'
+import type { LiftedJson } from '../lifted-json.ts'
+import { listOf, objectOf, type RawJson } from '../raw-json.ts'
+import { TokenReader } from '../token-reader.ts'
+import { failure } from '../transport.ts'
+import { geminiError, geminiErrorEvent, isErrorBody } from './error.ts'
+import { geminiCredentials, geminiPath, geminiResource } from './request.ts'
+
+const BATCH_MAX = 100
+/** Others' words for Google's tasks; its own are taken in any case. */
+const TASK_TYPES: ReadonlyMap<string, string> = new Map([
+  ['search_query', 'RETRIEVAL_QUERY'], ['query', 'RETRIEVAL_QUERY'], ['search_document', 'RETRIEVAL_DOCUMENT'], ['document', 'RETRIEVAL_DOCUMENT'], ['passage', 'RETRIEVAL_DOCUMENT'],
+])
+
+/** `batchEmbedContents` of the Gemini API. Vertex AI has no batches: it is asked `embedContent` for each text. */
+export function geminiEmbed(now: () => number): EmbeddingsProtocol {
+  return {
+    batchMax: (call) => (isVertex(call) ? 1 : BATCH_MAX),
+    request: (call, input) => {
+      const texts = textsOf(input)
+      const resource = geminiResource(call.endpoint.upstreamModel)
+      const asked = texts.map((text) => ({ ...(isVertex(call) ? {} : { model: resource }), content: { parts: [{ text }] }, ...optionsOf(call) }))
+      const path = geminiPath(resource)
+      const headers = geminiCredentials(call.apiKey)
+      return isVertex(call) ? { path: `${path}:embedContent`, body: asked[0] ?? {}, headers } : { path: `${path}:batchEmbedContents`, body: { requests: asked }, headers }
+    },
+    page: readPage,
+    error: (status, body, headers) => geminiError(status, body, headers, now()),
+  }
+}
+
+function isVertex({ endpoint: { provider } }: EmbeddingsCall): boolean {
+  return provider.baseUrl.includes('/publishers/')
+}
+
+function optionsOf(call: EmbeddingsCall): RawJson {
+  const dimensions = dimensionsOf(call)
+  const { inputType } = call.request
+  return {
+    ...(inputType === null ? {} : { taskType: TASK_TYPES.get(inputType) ?? inputType.toUpperCase() }),
+    ...(dimensions === null ? {} : { outputDimensionality: dimensions }),
+  }
+}
+
+function readPage(answer: LiftedJson): EmbeddingsPage | AttemptFailure {
+  if (isErrorBody(answer.json)) return geminiErrorEvent(answer.json)
+  const body = objectOf(answer.json) ?? {}
+  const single = objectOf(body['embedding'])
+  if (single === null && !Array.isArray(body['embeddings'])) return failure('garbage', null, 'the answer holds no embeddings')
+  const embeddings = single === null ? listOf(body['embeddings']) : [single]
+  const vectors = vectorList(answer, embeddings.map((embedding) => objectOf(embedding)?.['values']))
+  return isFailure(vectors) ? vectors : { vectors, usage: usageOf(body['usageMetadata']), upstreamId: null }
+}
+
+function usageOf(raw: unknown): UsageReport | null {
+  const usage = objectOf(raw)
+  if ((usage?.['promptTokenCount'] ?? null) === null) return null
+  const reader = new TokenReader()
+  const tokens = reader.read(usage, 'promptTokenCount')
+  return inputUsage({ tokens, implausible: reader.implausible })
+}

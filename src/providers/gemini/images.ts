@@ -1,0 +1,95 @@
+import type { ImageResult } from '../../kinds/image-answer.ts'
+import { proportionOf, wantedRatio, type ImageRequest } from '../../kinds/image-request.ts'
+import type { Adapter, AttemptFailure, ImageCall } from '../adapter.ts'
+import { CallFailedError, exchangeJson, inSteps, type CallContext } from '../call-steps.ts'
+import type { FileFetch } from '../file-fetch.ts'
+import { IMAGE_BYTES_MAX, inShares, readImages, type SpelledImage } from '../image-shares.ts'
+import { imagesOverChat, moderated } from '../images-over-chat.ts'
+import { UnsendableError } from '../native.ts'
+import { listOf, objectOf, textOf } from '../raw-json.ts'
+import { failure, type Transport, type UpstreamHeaders } from '../transport.ts'
+import { geminiError } from './error.ts'
+import { geminiCredentials, geminiPath, geminiResource } from './request.ts'
+
+/** Pictures that Imagen makes in one call. */
+const COUNT_MAX = 4
+const RATIOS = ['1:1', '3:4', '4:3', '9:16', '16:9']
+/** The Gemini API; everything else with this protocol is Vertex AI, whose Imagen takes more. */
+const GEMINI_API = /^https:\/\/generativelanguage\.googleapis\.com\//
+const REASON_CHARACTERS_MAX = 500
+
+/** Parameters of both ways to make pictures, by the names that clients send. */
+export const GEMINI_IMAGE_PARAMETERS: readonly string[] = Object.freeze(['n', 'size', 'aspect_ratio', 'image_size', 'image', 'output_format', 'output_compression', 'seed'])
+
+export interface GeminiImagesPorts {
+  readonly transport: Transport
+  readonly files: FileFetch
+  readonly now: () => number
+  readonly chat: Adapter['chat']
+}
+
+/** Google's pictures: Imagen by `:predict`, everything else by `generateContent`. */
+export function geminiImages(ports: GeminiImagesPorts): NonNullable<Adapter['images']> {
+  if (ports.chat === undefined) throw new Error('The protocol has a chat.')
+  const overChat = imagesOverChat(ports.chat, ports.files)
+  return (call, sink) => (/imagen|imagegeneration/i.test(call.endpoint.upstreamModel) ? inSteps((context) => inShares(call.request.count, COUNT_MAX, (count) => predict(ports, call, count, context)), sink) : overChat(call, sink))
+}
+
+async function predict({ transport, files, now }: GeminiImagesPorts, call: ImageCall, count: number, context: CallContext): Promise<ImageResult> {
+  const { endpoint, request, apiKey } = call
+  const { provider, upstreamModel } = endpoint
+  const body = { instances: [{ prompt: request.prompt }], parameters: parametersOf(request, count, GEMINI_API.test(`${provider.baseUrl}/`)) }
+  const exchange = { provider, path: `${geminiPath(geminiResource(upstreamModel))}:predict`, body: Buffer.from(JSON.stringify(body)), headers: geminiCredentials(apiKey), streaming: false }
+  const answer = objectOf(await exchangeJson({ ...context, transport, request: exchange, bytesMax: IMAGE_BYTES_MAX, error: (status, said, headers) => errorOf(status, said, headers, now()) }))
+  if (answer === null) throw new CallFailedError(failure('garbage', null, 'the answer is no object'))
+  const images = await readImages(listOf(answer['predictions']).map(spelledOf), call, files, context)
+  const reason = filterReason(answer)
+  if (images.length === 0 && reason !== null) throw new CallFailedError(moderated(reason))
+  return { images, usage: null, upstreamId: null, calls: 1 }
+}
+
+function parametersOf(request: ImageRequest, count: number, isGeminiApi: boolean): Readonly<Record<string, unknown>> {
+  const { imageSize, sources, parameters } = request
+  const [source] = sources
+  if (source !== undefined) throw new UnsendableError(`${source.path}: this model starts from no image`)
+  if (imageSize === '4K') throw new UnsendableError('image_config.image_size: this provider makes 1K and 2K')
+  const { seed, output_format: format, output_compression: compression } = parameters
+  const aspectRatio = ratioOf(request)
+  return {
+    sampleCount: count,
+    ...(aspectRatio === null ? {} : { aspectRatio }),
+    ...(imageSize === null ? {} : { sampleImageSize: imageSize }),
+    // A seed and the watermark exclude each other.
+    ...(typeof seed === 'number' && !isGeminiApi ? { seed: Math.abs(seed) % 2_147_483_648, addWatermark: false } : {}),
+    ...(format === 'png' || format === 'jpeg' ? { outputOptions: { mimeType: `image/${format}`, ...(format === 'jpeg' && compression !== undefined ? { compressionQuality: compression } : {}) } } : {}),
+  }
+}
+
+/** A size of api.md is meant as a shape and gets the nearest; a ratio is meant as it stands. */
+function ratioOf(request: ImageRequest): string | null {
+  const ratio = wantedRatio(request)
+  if (ratio === null || RATIOS.includes(ratio)) return ratio
+  if (request.aspectRatio !== null) throw new UnsendableError(`image_config.aspect_ratio: this provider makes ${RATIOS.join(', ')}`)
+  const distance = (known: string): number => Math.abs(Math.log(proportionOf(known) / proportionOf(ratio)))
+  return RATIOS.toSorted((left, right) => distance(left) - distance(right))[0] ?? null
+}
+
+function spelledOf(raw: unknown): SpelledImage {
+  const prediction = objectOf(raw)
+  return { base64: textOf(prediction?.['bytesBase64Encoded']), url: null, mediaType: textOf(prediction?.['mimeType']), revisedPrompt: textOf(prediction?.['prompt']) }
+}
+
+/** Also with an error status, where the body holds no error. */
+function errorOf(status: number, body: unknown, headers: UpstreamHeaders, nowMs: number): AttemptFailure {
+  const reason = status === 400 ? filterReason(body) : null
+  return reason === null ? geminiError(status, body, headers, nowMs) : moderated(reason)
+}
+
+/** Why the pictures of a prompt were kept back. */
+function filterReason(body: unknown): string | null {
+  for (const raw of listOf(objectOf(body)?.['predictions'])) {
+    const reason = textOf(objectOf(raw)?.['raiFilteredReason'])
+    if (reason !== null) return reason.slice(0, REASON_CHARACTERS_MAX)
+  }
+  return null
+}

@@ -1,0 +1,49 @@
+import type { AttemptFailure } from '../adapter.ts'
+import { askAudio, type AudioRequest } from '../audio-call.ts'
+import type { SpeechCall, SpeechProtocol } from '../audio-protocol.ts'
+import { spoken } from '../openai-speech.ts'
+import { listOf, objectOf, parseJson, textOf } from '../raw-json.ts'
+import { failure, type Transport, type UpstreamHeaders } from '../transport.ts'
+import { WholeSound, type Sound } from '../whole-sound.ts'
+import { geminiError, geminiErrorEvent, isErrorBody } from './error.ts'
+import { geminiCredentials, geminiPath, geminiResource } from './request.ts'
+import { geminiUsage } from './usage.ts'
+
+const VOICE = 'Kore'
+/** Bare samples, as `pcm` is. Another rate would play at another speed. */
+const SAMPLES = /^audio\/(?:l16|pcm)\b(?!.*rate=(?!24000\b))/i
+
+/** Speech through `generateContent`, which answers with all of it at once. */
+export function geminiSpeech(transport: Transport, now: () => number): SpeechProtocol {
+  const error = (status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure => geminiError(status, body, headers, now())
+  return {
+    formats: () => ['pcm'],
+    ask: (call, sink) => new WholeSound(sink, (whole) => askAudio(transport, call, requestOf(call), { answer: readSound, error }, whole)),
+  }
+}
+
+/** The model follows a style that stands before the text. Speed it cannot be told, and has none. */
+function requestOf({ endpoint, apiKey, request, voice }: SpeechCall): AudioRequest {
+  const text = request.instructions === null ? request.input : `${request.instructions}:\n${request.input}`
+  const body = {
+    contents: [{ role: 'user', parts: [{ text }] }],
+    generationConfig: { responseModalities: ['AUDIO'], speechConfig: { voiceConfig: { prebuiltVoiceConfig: { voiceName: voice ?? VOICE } } } },
+  }
+  return { path: `${geminiPath(geminiResource(endpoint.upstreamModel))}:generateContent`, body: Buffer.from(JSON.stringify(body)), headers: geminiCredentials(apiKey) }
+}
+
+function readSound(bytes: Buffer): Sound | AttemptFailure {
+  const parsed = parseJson(bytes)
+  if (isErrorBody(parsed)) return geminiErrorEvent(parsed)
+  const body = objectOf(parsed)
+  const candidate = objectOf(listOf(body?.['candidates'])[0])
+  if (body === null) return failure('garbage', null, `no sound: ${bytes.subarray(0, 200).toString('utf8')}`)
+  const audio: Buffer[] = []
+  for (const part of listOf(objectOf(candidate?.['content'])?.['parts'])) {
+    const inline = objectOf(objectOf(part)?.['inlineData'])
+    const type = textOf(inline?.['mimeType'])
+    if (type !== null && !SAMPLES.test(type)) return failure('garbage', null, `a sound of type ${type.slice(0, 100)}`)
+    audio.push(Buffer.from(textOf(inline?.['data']) ?? '', 'base64'))
+  }
+  return { audio: Buffer.concat(audio), usage: spoken(geminiUsage(body['usageMetadata'])), upstreamId: textOf(body['responseId']) }
+}

@@ -1,0 +1,78 @@
+const QUOTE = 34
+const MINUS = 45
+const NINE = 57
+const ZERO = 48
+const OPEN = 91
+const BACKSLASH = 92
+const CLOSE = 93
+/** A text as long as this that begins in base64 is a vector: every other text has a space or a comma by then. */
+const BASE64_CHARS_MIN = 64
+const BASE64 = new Set(Buffer.from('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/\\'))
+
+/** A vector as it came: the JSON of an array of numbers, or of a text in base64, its quotes included. Nothing of it is checked yet. */
+export interface VectorBytes {
+  readonly form: 'numbers' | 'base64'
+  readonly bytes: Buffer
+}
+
+/** Parsed JSON without the vectors in it, which are most of the body and need not be parsed to be passed on. */
+export interface LiftedJson {
+  /** A vector is its number in `vectors`. */
+  readonly json: unknown
+  readonly vectors: readonly VectorBytes[]
+}
+
+/** Parses a body and leaves its vectors as the bytes they are; undefined where it is no JSON. */
+export function parseLifted(body: Buffer): LiftedJson | undefined {
+  const vectors: VectorBytes[] = []
+  const kept: Buffer[] = []
+  let from = 0
+  const lift = (form: VectorBytes['form'], start: number, end: number): void => {
+    kept.push(body.subarray(from, start), Buffer.from(String(vectors.length)))
+    vectors.push({ form, bytes: body.subarray(start, end) })
+    from = end
+  }
+  for (let at = 0; at < body.length; ) {
+    const byte = body[at]
+    if (byte === QUOTE) {
+      const end = textEnd(body, at + 1)
+      if (end === 0) return undefined
+      if (isLongBase64(body, at + 1, end - 1)) lift('base64', at, end)
+      at = end
+    } else if (byte === OPEN && startsNumber(body, at + 1)) {
+      const end = body.indexOf(CLOSE, at) + 1
+      if (end === 0) return undefined
+      lift('numbers', at, end)
+      at = end
+    } else at += 1
+  }
+  kept.push(body.subarray(from))
+  try {
+    return { json: JSON.parse(Buffer.concat(kept).toString('utf8')), vectors }
+  } catch {
+    return undefined
+  }
+}
+
+/** After the quote that closes a text; 0 without one. */
+function textEnd(body: Buffer, start: number): number {
+  for (let quote = body.indexOf(QUOTE, start); quote !== -1; quote = body.indexOf(QUOTE, quote + 1)) {
+    let slashes = 0
+    while (quote - 1 - slashes >= start && body[quote - 1 - slashes] === BACKSLASH) slashes += 1
+    if (slashes % 2 === 0) return quote + 1
+  }
+  return 0
+}
+
+function isLongBase64(body: Buffer, start: number, end: number): boolean {
+  if (end - start < BASE64_CHARS_MIN) return false
+  for (let at = start; at < start + BASE64_CHARS_MIN; at += 1) if (!BASE64.has(body[at] ?? 0)) return false
+  return true
+}
+
+function startsNumber(body: Buffer, start: number): boolean {
+  let at = start
+  while ((body[at] ?? 0) <= 32 && at < body.length) at += 1
+  const byte = body[at] ?? 0
+  return byte === MINUS || (byte >= ZERO && byte <= NINE)
+}

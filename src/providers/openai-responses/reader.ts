@@ -1,0 +1,95 @@
+import type { AnswerEvent } from '../../kinds/answer-event.ts'
+import type { AttemptFailure } from '../adapter.ts'
+import type { NativeReader } from '../native.ts'
+import { openaiUsage } from '../openai-usage.ts'
+import { listOf, objectOf, parseJson, textOf, type RawJson } from '../raw-json.ts'
+import { failure, type UpstreamHeaders } from '../transport.ts'
+import { eventFailure, upstreamFailure } from '../upstream-error.ts'
+import { OutputItems } from './output-items.ts'
+
+const ENDS = ['response.completed', 'response.incomplete']
+/** Codes of an error inside a 200 whose status is known. */
+const STATUSES: ReadonlyMap<unknown, number> = new Map([['rate_limit_exceeded', 429], ['context_length_exceeded', 400], ['invalid_prompt', 400]])
+
+/** Reads one answer of the Responses protocol. */
+export class ResponsesReader implements NativeReader {
+  readonly #items: OutputItems
+  readonly #now: () => number
+  #named = false
+  #done = false
+
+  constructor(generationId: string, now: () => number) {
+    this.#items = new OutputItems(generationId)
+    this.#now = now
+  }
+
+  get done(): boolean {
+    return this.#done
+  }
+
+  message(data: Buffer): readonly AnswerEvent[] | AttemptFailure {
+    const event = objectOf(parseJson(data))
+    // Some send it after their last event, where nothing waits for it any more.
+    if (event === null) return data.toString('latin1') === '[DONE]' ? [] : failure('garbage', null, `not a JSON object: ${data.subarray(0, 200).toString('utf8')}`)
+    const type = textOf(event['type']) ?? ''
+    const response = objectOf(event['response'])
+    if (type === 'error') return this.#failed(event['error'] ?? event)
+    if (type === 'response.failed') return this.#failed(response?.['error'])
+    const events = this.#origin(response)
+    if (ENDS.includes(type)) {
+      this.#done = true
+      return this.#end(events, response ?? {}, type)
+    }
+    const read = this.#items.read(type, event)
+    return read === null ? tooMany() : [...events, ...read]
+  }
+
+  ended(): AttemptFailure | null {
+    return this.#done ? null : failure(this.#named ? 'cut' : 'garbage', null, 'the stream ended without a terminal event')
+  }
+
+  whole(body: unknown): readonly AnswerEvent[] | AttemptFailure {
+    const response = objectOf(body)
+    const error = response?.['error'] ?? null
+    if (error !== null) return this.#failed(error)
+    if (response === null || !Array.isArray(response['output'])) return failure('garbage', null, 'the answer is not a response')
+    const status = textOf(response['status']) ?? 'completed'
+    if (status !== 'completed' && status !== 'incomplete') return failure('garbage', null, `the answer is a response that is ${status}`)
+    return this.#end(this.#origin(response), response, `response.${status}`)
+  }
+
+  error(status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure {
+    return upstreamFailure(status, body, headers, this.#now())
+  }
+
+  #origin(response: RawJson | null): AnswerEvent[] {
+    const upstreamId = textOf(response?.['id'])
+    if (this.#named || upstreamId === null) return []
+    this.#named = true
+    return [{ type: 'origin', upstreamId, systemFingerprint: null }]
+  }
+
+  /** The last event repeats the whole output: what no event has told comes from there. */
+  #end(before: readonly AnswerEvent[], response: RawJson, type: string): readonly AnswerEvent[] | AttemptFailure {
+    const rest = this.#items.complete(listOf(response['output']))
+    if (rest === null) return tooMany()
+    const events: AnswerEvent[] = [...before, ...rest]
+    const reason = textOf(objectOf(response['incomplete_details'])?.['reason'])
+    if (type === 'response.completed') events.push({ type: 'finish', choice: 0, native: 'completed', finish: this.#items.hasCalls ? 'tool_calls' : 'stop' })
+    else events.push({ type: 'finish', choice: 0, native: reason ?? 'incomplete', finish: reason === 'content_filter' ? 'content_filter' : 'length' })
+    const report = openaiUsage(response['usage'])
+    if (report === null) return events
+    const { searches } = this.#items
+    const usage = searches === 0 ? report : { ...report, usage: { ...report.usage, search: searches } }
+    return [...events, { type: 'usage', usage }]
+  }
+
+  #failed(error: unknown): AttemptFailure {
+    const status = STATUSES.get(objectOf(error)?.['code'])
+    return status === undefined ? eventFailure(error ?? 'the response failed') : { ...upstreamFailure(status, { error }, {}, this.#now()), reason: 'error_event' }
+  }
+}
+
+function tooMany(): AttemptFailure {
+  return failure('garbage', null, 'the answer holds more items than any answer has')
+}

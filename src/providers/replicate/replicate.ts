@@ -1,0 +1,113 @@
+import type { Endpoint } from '../../catalog/catalog.ts'
+import type { VideoOrder } from '../../kinds/video-request.ts'
+import type { AttemptFailure } from '../adapter.ts'
+import type { JobHttp } from '../job-http.ts'
+import { UnsendableError } from '../native.ts'
+import { listOf, objectOf, textOf } from '../raw-json.ts'
+import type { UpstreamHeaders } from '../transport.ts'
+import { jobFailure, upstreamFailure } from '../upstream-error.ts'
+import { submissionOutcome, unsendable, videoState } from '../video-outcome.ts'
+import { optional, type SubmissionOutcome, type VideoSource, type VideoState, type VideoUpstream } from '../videos.ts'
+
+const PARAMETERS = ['size', 'duration', 'resolution', 'aspect_ratio', 'frame_images', 'input_references', 'generate_audio', 'seed']
+/** Logs of a long prediction are part of each answer. */
+const BODY_BYTES_MAX = 16 * 1_048_576
+const VERSION = /^[0-9a-f]{64}$/
+
+/** Replicate's predictions. A model is `owner/name`, with `:version` behind it, or a version alone. */
+export function replicateVideos(http: JobHttp, now: () => number): VideoUpstream {
+  const error = (status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure => upstreamFailure(status, body, headers, now())
+  return {
+    supportedParameters: PARAMETERS,
+    submit: ({ endpoint, apiKey, order, signal }) =>
+      unsendable(() => inputOf(endpoint, order), async (input) => {
+        const { path, version } = placeOf(endpoint.upstreamModel)
+        const body = Buffer.from(JSON.stringify({ ...(version === null ? {} : { version }), input }))
+        return submissionOutcome(await http.post({ provider: endpoint.provider, path, headers: credentials(apiKey), signal }, body, { bytesMax: BODY_BYTES_MAX }), { read: accepted, error })
+      }),
+    poll: async ({ provider, apiKey, reference, signal }) => {
+      const answer = await http.get({ provider, path: `/predictions/${encodeURIComponent(reference)}`, headers: credentials(apiKey), signal }, { bytesMax: BODY_BYTES_MAX })
+      return videoState(answer, { read: stateOf, error })
+    },
+    open: ({ provider, apiKey, signal }, source) => {
+      if (!('url' in source)) throw new Error('Replicate names its files by addresses.')
+      return http.open({ provider, path: '', headers: credentials(apiKey), signal, url: source.url })
+    },
+    cancel: async ({ provider, apiKey, reference, signal }) => {
+      await http.post({ provider, path: `/predictions/${encodeURIComponent(reference)}/cancel`, headers: credentials(apiKey), signal }, Buffer.from('{}'), { bytesMax: BODY_BYTES_MAX })
+    },
+  }
+}
+
+function credentials(apiKey: string | null): Readonly<Record<string, string>> {
+  return apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }
+}
+
+function placeOf(model: string): { readonly path: string; readonly version: string | null } {
+  const version = VERSION.test(model) ? model : (model.split(':', 2)[1] ?? null)
+  if (version !== null) return { path: '/predictions', version }
+  return { path: `/models/${model.split('/').map(encodeURIComponent).join('/')}/predictions`, version: null }
+}
+
+/** Names that most of its video models share; an endpoint lists those that its model has. */
+function inputOf(endpoint: Endpoint, order: VideoOrder): Readonly<Record<string, unknown>> {
+  const { prompt, duration, size, resolution, aspectRatio, frameImages, inputReferences, generateAudio, seed } = order
+  const firsts = frameImages.filter(({ frame }) => frame === 'first_frame')
+  const lasts = frameImages.filter(({ frame }) => frame === 'last_frame')
+  if (firsts.length > 1 || lasts.length > 1) throw new UnsendableError('frame_images: this provider takes one first and one last frame')
+  return {
+    prompt,
+    ...optional(endpoint, 'duration', 'duration', duration),
+    ...optional(endpoint, 'size', 'size', size),
+    ...optional(endpoint, 'resolution', 'resolution', resolution),
+    ...optional(endpoint, 'aspect_ratio', 'aspect_ratio', aspectRatio),
+    ...optional(endpoint, 'frame_images', 'image', firsts[0]?.url ?? null),
+    ...optional(endpoint, 'frame_images', 'last_frame', lasts[0]?.url ?? null),
+    ...optional(endpoint, 'input_references', 'reference_images', inputReferences.length === 0 ? null : inputReferences),
+    ...optional(endpoint, 'generate_audio', 'generate_audio', generateAudio),
+    ...optional(endpoint, 'seed', 'seed', seed),
+  }
+}
+
+function accepted(body: unknown): SubmissionOutcome | null {
+  const id = textOf(objectOf(body)?.['id'])
+  return id === null || id === '' ? null : { status: 'accepted', reference: id, upstreamId: id }
+}
+
+function stateOf(body: unknown): VideoState | null {
+  const prediction = objectOf(body)
+  switch (prediction?.['status']) {
+    case 'starting':
+    case 'processing':
+    case 'queued':
+      return { status: 'running', progress: progressOf(textOf(prediction['logs'])) }
+    case 'succeeded': {
+      const videos = sourcesOf(prediction['output'])
+      return videos.length === 0 ? { status: 'failed', failure: jobFailure({ code: 'empty', message: '' }) } : { status: 'done', videos }
+    }
+    case 'failed':
+    case 'canceled':
+    case 'aborted': {
+      const error = prediction['error'] ?? null
+      return { status: 'failed', failure: jobFailure(typeof error === 'string' ? { code: '', message: error } : (error ?? { code: String(prediction['status']), message: '' })) }
+    }
+    case undefined:
+    default:
+      return null
+  }
+}
+
+/** The newest percentage of the logs, as its progress bars print it. */
+function progressOf(logs: string | null): number | null {
+  const last = logs === null ? undefined : [...logs.slice(-2_000).matchAll(/(?:^|[^\d.])(\d{1,3})%\|/g)].at(-1)?.[1]
+  return last === undefined || Number(last) > 100 ? null : Number(last)
+}
+
+/** An address, a list of them, or an object that holds one. */
+function sourcesOf(output: unknown): readonly VideoSource[] {
+  if (typeof output === 'string') return output === '' ? [] : [{ url: output }]
+  if (Array.isArray(output)) return listOf(output).flatMap(sourcesOf)
+  const named = objectOf(output)
+  const url = textOf(named?.['video']) ?? textOf(named?.['url'])
+  return url === null ? [] : [{ url }]
+}

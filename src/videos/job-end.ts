@@ -1,0 +1,43 @@
+import type { ApiError } from '../errors.ts'
+import type { Usage } from '../meters.ts'
+import { videoUsage } from '../plan/video-plan.ts'
+import type { JobMove, JobRow, JobState } from '../store/job-store.ts'
+import type { JobPorts } from './job-ports.ts'
+import { openOrder } from './sealed-order.ts'
+import { candidateOf, completed, ended, insuredMicro, recordOf } from './video-job.ts'
+
+type EndPorts = Pick<JobPorts, 'ledger' | 'clock' | 'seal'>
+
+/** Charges the job and completes it in one commit; false = another was faster. Its files are stored before. */
+export async function complete(ports: EndPorts, row: JobRow, files: number): Promise<boolean> {
+  const nowMs = ports.clock.now()
+  const end = completed(row, files, nowMs)
+  const { costMicro, buyMicro } = candidateOf(row)
+  const record = recordOf(row, end, usageOf(ports, row), nowMs)
+  const outcome = await ports.ledger.settle({ generationId: row.id, costMicro: BigInt(costMicro), providerCostMicro: BigInt(buyMicro), insuredMicro: 0n, record, job: lastMove(row, end) })
+  return outcome.status !== 'not_open'
+}
+
+/** Ends the job without a charge, in one commit; false = another was faster. `delivered`: the provider had made the video. */
+export async function endFree(ports: EndPorts, row: JobRow, status: 'failed' | 'expired' | 'cancelled', why: { readonly error: string; readonly errorType: string | null }, delivered = false): Promise<boolean> {
+  const nowMs = ports.clock.now()
+  const end = ended(row, status, why, nowMs)
+  const record = recordOf(row, end, {}, nowMs)
+  const outcome = await ports.ledger.void({ generationId: row.id, insuredMicro: insuredMicro(row, status, delivered), record, job: lastMove(row, end) })
+  return outcome.status !== 'not_open'
+}
+
+export function reasonOf(error: ApiError): { readonly error: string; readonly errorType: string } {
+  return { error: error.message, errorType: error.errorType }
+}
+
+function lastMove(row: JobRow, state: JobState): JobMove {
+  return { id: row.id, version: row.version, state, keepsLease: false }
+}
+
+/** Of the settled order; it was priced by it, so that without it there is nothing to charge by. */
+function usageOf({ seal }: EndPorts, row: JobRow): Usage {
+  const order = openOrder(seal, row.id, row.request)
+  if (order === null) throw new Error(`Job ${row.id} cannot be read: TOLLGATE_KEK no longer holds the key it was sealed with.`)
+  return videoUsage(order)
+}

@@ -1,0 +1,87 @@
+import type { AttemptFailure } from '../providers/adapter.ts'
+import type { VideoHandle, VideoSource, VideoUpstream } from '../providers/videos.ts'
+import { errorOf } from '../relay/attempt-error.ts'
+import type { JobRow } from '../store/job-store.ts'
+import { complete, endFree, reasonOf } from './job-end.ts'
+import type { JobPorts } from './job-ports.ts'
+import { keyOf } from './job-submission.ts'
+import { candidateOf, missed, polled, VIDEO_KEPT_MS } from './video-job.ts'
+import { EmptyVideoError, videoBytes } from './video-bytes.ts'
+
+/** Times in a row that a provider may not know a job it has accepted: some know it only a moment later. */
+const GONE_MAX = 5
+const VIDEOS_MAX = 4
+
+/** Asks the provider how the job is, and brings its videos in when they are there. Whatever breaks off is begun again by the next look. */
+export async function pollJob(ports: JobPorts, row: JobRow, signal: AbortSignal): Promise<void> {
+  const found = upstreamOf(ports, row, signal)
+  // The operator may put the provider back while the job lives.
+  if (found === null) return moveOn(ports, row, null)
+  const { videos, handle } = found
+  const state = await videos.poll(handle)
+  if (signal.aborted) return
+  switch (state.status) {
+    case 'running':
+      await ports.jobs.move({ id: row.id, version: row.version, state: polled(row, state.progress, ports.clock.now()), keepsLease: false })
+      return
+    case 'failed':
+      await fail(ports, row, state.failure, false)
+      return
+    case 'unreachable':
+      if (state.gone && row.details.misses + 1 >= GONE_MAX) await fail(ports, row, state.failure, false)
+      else await moveOn(ports, row, state.failure)
+      return
+    case 'done':
+      await bringIn(ports, row, videos, handle, state.videos)
+  }
+}
+
+function upstreamOf({ catalog, adapters }: JobPorts, row: JobRow, signal: AbortSignal): { readonly videos: VideoUpstream; readonly handle: VideoHandle } | null {
+  const { providerSlug, upstreamModel } = candidateOf(row)
+  const provider = catalog.current().providers.get(providerSlug)
+  const videos = provider === undefined ? undefined : adapters.get(provider.adapter)?.videos
+  const { reference, keyPrint } = row.details
+  if (provider === undefined || videos === undefined || reference === null) return null
+  return { videos, handle: { provider, upstreamModel, apiKey: keyOf(provider, keyPrint), reference, signal } }
+}
+
+async function moveOn({ jobs, clock }: JobPorts, row: JobRow, failure: AttemptFailure | null): Promise<void> {
+  await jobs.move({ id: row.id, version: row.version, state: missed(row, failure?.retryAfterSeconds ?? null, clock.now()), keepsLease: false })
+}
+
+async function fail(ports: JobPorts, row: JobRow, failure: AttemptFailure, delivered: boolean): Promise<void> {
+  const error = errorOf({ failure, providerName: candidateOf(row).providerName, modelId: row.model })
+  await endFree(ports, row, 'failed', reasonOf(error), delivered)
+}
+
+/** Stores every video, and only then charges and completes the job. */
+async function bringIn(ports: JobPorts, row: JobRow, videos: VideoUpstream, handle: VideoHandle, sources: readonly VideoSource[]): Promise<void> {
+  const taken = sources.slice(0, VIDEOS_MAX)
+  try {
+    for (const [index, source] of taken.entries()) await store(ports, row, index, videos, handle, source)
+  } catch (thrown) {
+    if (handle.signal.aborted) return
+    if (thrown instanceof EmptyVideoError) return void (await endFree(ports, row, 'failed', { error: 'Empty response from provider', errorType: 'empty_response' }, true))
+    ports.notice(`Video job ${row.id}: its video could not be fetched from '${handle.provider.slug}' and is tried again: ${thrown instanceof Error ? thrown.message : String(thrown)}`)
+    return moveOn(ports, row, null)
+  }
+  if (taken.length === 0) await endFree(ports, row, 'failed', { error: 'Empty response from provider', errorType: 'empty_response' }, true)
+  else if (!(await complete(ports, row, taken.length))) await forget(ports, row, taken.length)
+}
+
+async function store({ files, clock }: JobPorts, row: JobRow, index: number, videos: VideoUpstream, handle: VideoHandle, source: VideoSource): Promise<void> {
+  const content = await videoBytes(await videos.open(handle, source))
+  const file = { id: fileIdOf(row.id, index), accountId: row.accountId, mediaType: content.mediaType, tokenDigest: null, expiresAtMs: clock.now() + VIDEO_KEPT_MS }
+  await files.put(file, content.bytes)
+}
+
+/** The job was ended by another meanwhile: unless that was its completion, the files are nobody's. */
+async function forget({ jobs, files }: JobPorts, row: JobRow, count: number): Promise<void> {
+  const now = await jobs.find(row.id)
+  if (now === null || now.status === 'completed' || now.status === 'in_progress') return
+  for (let index = 0; index < count; index += 1) await files.remove(fileIdOf(row.id, index))
+}
+
+export function fileIdOf(jobId: string, index: number): string {
+  return `${jobId}-${index}`
+}

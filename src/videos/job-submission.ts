@@ -1,0 +1,140 @@
+import { createHash } from 'node:crypto'
+import type { Model, Provider } from '../catalog/catalog.ts'
+import type { VideoOrder } from '../kinds/video-request.ts'
+import type { Candidate } from '../plan/plan.ts'
+import type { SubmissionOutcome } from '../providers/videos.ts'
+import { errorOfAttempts } from '../relay/attempt-error.ts'
+import { AttemptQueue } from '../relay/attempt-queue.ts'
+import type { JobRow, JobState } from '../store/job-store.ts'
+import { endFree, reasonOf } from './job-end.ts'
+import type { JobPorts } from './job-ports.ts'
+import { openOrder, sealOrder, withoutPictures } from './sealed-order.ts'
+import { accepted, candidateOf, parked, refused, sending } from './video-job.ts'
+
+const LATE_TRIES_MAX = 5
+
+/**
+ * Brings a job to one provider: each submission is written down before it leaves, and what was written down is never sent again.
+ * Only a provider that answers that it does not take the job is followed by the next one.
+ */
+export class JobSubmission {
+  readonly #ports: JobPorts
+  readonly #signal: AbortSignal
+  readonly #order: VideoOrder
+  readonly #queue: AttemptQueue
+  #row: JobRow
+
+  private constructor(ports: JobPorts, row: JobRow, order: VideoOrder, queue: AttemptQueue, signal: AbortSignal) {
+    this.#ports = ports
+    this.#row = row
+    this.#order = order
+    this.#queue = queue
+    this.#signal = signal
+  }
+
+  /** The job is ready: no submission of it is out. */
+  static async run(ports: JobPorts, row: JobRow, signal: AbortSignal): Promise<void> {
+    const order = openOrder(ports.seal, row.id, row.request)
+    const candidates = candidatesOf(ports, row)
+    if (order === null || candidates.length === 0) {
+      await endFree(ports, row, 'failed', { error: `All providers of model '${row.model}' are busy or unavailable. Try again later`, errorType: 'provider_unavailable' })
+      return
+    }
+    const submission = new JobSubmission(ports, row, order, new AttemptQueue(ports, candidates), signal)
+    try {
+      await submission.#run()
+    } finally {
+      submission.#queue.release()
+    }
+  }
+
+  async #run(): Promise<void> {
+    for (;;) {
+      const outcome = await this.#send()
+      if (outcome === null) return
+      if (outcome.status === 'accepted') {
+        this.#queue.succeed(null, null)
+        return this.#accept(outcome)
+      }
+      const attempt = this.#queue.fail(outcome.failure)
+      if (outcome.status === 'unknown') return this.#park(outcome.failure.detail)
+      const { endpoint } = this.#queue.candidate
+      const next = this.#queue.next(attempt)
+      if (next === null) {
+        await endFree(this.#ports, this.#row, 'failed', reasonOf(errorOfAttempts(this.#queue.failed)))
+        return
+      }
+      if (!(await this.#move(refused(this.#row, next.endpoint.id !== endpoint.id), true))) return
+    }
+  }
+
+  /** null = the job was moved by another meanwhile, and nothing was sent. */
+  async #send(): Promise<SubmissionOutcome | null> {
+    const apiKey = this.#queue.begin()
+    const { endpoint } = this.#queue.candidate
+    const videos = this.#ports.adapters.get(endpoint.provider.adapter)?.videos
+    if (videos === undefined) throw new Error(`Only endpoints that make videos are candidates, got '${endpoint.id}'.`)
+    const current = this.#row.details.candidates.findIndex(({ endpointId }) => endpointId === endpoint.id)
+    if (!(await this.#move(sending(this.#row, current, keyPrintOf(apiKey)), true))) return null
+    return videos.submit({ endpoint, apiKey, order: this.#order, jobId: this.#row.id, signal: this.#signal })
+  }
+
+  async #park(detail: string): Promise<void> {
+    await this.#move(parked(this.#row), false)
+    this.#ports.notice(parkedSentence(this.#row, detail))
+  }
+
+  /** The job is the provider's now. A lease that ran out meanwhile may have let another park it: what is known now is better. */
+  async #accept(outcome: Extract<SubmissionOutcome, { status: 'accepted' }>): Promise<void> {
+    const { jobs, clock, seal } = this.#ports
+    const { attempts } = this.#row.details
+    const hasPictures = this.#order.frameImages.length + this.#order.inputReferences.length > 0
+    const request = hasPictures ? { request: sealOrder(seal, this.#row.id, withoutPictures(this.#order)) } : {}
+    for (let tries = 0; tries < LATE_TRIES_MAX; tries += 1) {
+      const row = tries === 0 ? this.#row : await jobs.find(this.#row.id)
+      if (row === null || row.status !== 'pending' || row.details.attempts !== attempts) break
+      const state = accepted(row, outcome, clock.now())
+      if ((await jobs.move({ id: row.id, version: row.version, state, keepsLease: false, ...request })) !== null) return
+    }
+    await this.#abandon(outcome.reference)
+  }
+
+  /** Nobody waits for it any more: it was cancelled or has expired while it was on its way. */
+  async #abandon(reference: string): Promise<void> {
+    const { endpoint } = this.#queue.candidate
+    const { provider, upstreamModel } = endpoint
+    const { keyPrint } = this.#row.details
+    const cancel = this.#ports.adapters.get(provider.adapter)?.videos?.cancel
+    if (cancel !== undefined) await cancel({ provider, upstreamModel, apiKey: keyOf(provider, keyPrint), reference, signal: this.#signal })
+  }
+
+  async #move(state: JobState, keepsLease: boolean): Promise<boolean> {
+    const moved = await this.#ports.jobs.move({ id: this.#row.id, version: this.#row.version, state, keepsLease })
+    if (moved !== null) this.#row = moved
+    return moved !== null
+  }
+}
+
+export function parkedSentence(row: JobRow, detail: string): string {
+  return `Video job ${row.id} is parked: its submission to '${candidateOf(row).providerSlug}' may have arrived (${detail}). It is not sent again and expires at ${new Date(row.deadlineMs).toISOString()} unless it is resolved`
+}
+
+/** Which of a provider's keys a job went with, without the key. */
+export function keyPrintOf(apiKey: string | null): string | null {
+  return apiKey === null ? null : createHash('sha256').update(apiKey).digest('hex').slice(0, 16)
+}
+
+/** The key that a job went with; where it has been taken out of the pool, any other may know the job as well. */
+export function keyOf({ apiKeys }: Provider, keyPrint: string | null): string | null {
+  return apiKeys.find((key) => keyPrintOf(key) === keyPrint) ?? apiKeys[0] ?? null
+}
+
+/** Those of the job's candidates that have not refused it and are still in the catalogue, as they stand there now. */
+function candidatesOf({ catalog, adapters }: JobPorts, row: JobRow): readonly Candidate[] {
+  const model: Model | undefined = catalog.current().models.get(row.model)
+  return row.details.candidates.flatMap(({ endpointId }, index): readonly Candidate[] => {
+    const endpoint = model?.endpoints.find(({ id }) => id === endpointId)
+    if (model === undefined || endpoint === undefined || row.details.refused.includes(index)) return []
+    return adapters.get(endpoint.provider.adapter)?.videos === undefined ? [] : [{ model, endpoint, sendMaxTokens: null }]
+  })
+}

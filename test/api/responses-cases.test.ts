@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { respond, type FoldedResponse } from '../harness/response-fold.ts'
+import { startReplayUpstream, type RecordedCase, type Replay } from '../harness/replay.ts'
+import { startTollgate, type Tollgate } from '../harness/server.ts'
+
+/** Long enough that the recorded usage (up to 9,463 input tokens) is plausible for it. */
+const PROMPT = 'the quick brown fox jumps over the lazy dog '.repeat(1_100)
+const PLAIN_VARIANTS = [{}, { split: 'bytes:7' }, { gzip: 1 }, { chunked: 1 }, { split: 'random', seed: 11 }] as const
+const STREAM_VARIANTS = [
+  {}, { split: 'whole' }, { split: 'line' }, { split: 'bytes:1' }, { split: 'random', seed: 1 }, { split: 'random', seed: 2, max: 9 }, { split: 'random', seed: 3, max: 300 }, { gzip: 1 },
+  { crlf: 1 }, { cr: 1 }, { nospace: 1 }, { comments: 1 }, { multiline: 1 }, { bom: 1 }, { tail: 'none' }, { crlf: 1, split: 'random', seed: 4, max: 5 },
+] as const
+/** What a client cannot be given of a recorded answer, with the reason; what comes instead is asserted. */
+const REFUSED: Readonly<Record<string, { readonly reason: string; readonly status: number }>> = {
+  'openai/responses/background-mode-with-tool-vcr-3': { reason: 'an answer that is only queued would have to be fetched later, and background is never asked for', status: 502 },
+}
+/** For a client each error status of a provider is one of these (wire.md 7.4). */
+const CLIENT_STATUS: Readonly<Record<number, number>> = { 400: 400, 429: 503 }
+
+let replay: Replay
+let tollgate: Tollgate
+let key: string
+
+before(async () => {
+  replay = await startReplayUpstream()
+  tollgate = await startTollgate({
+    catalog: `
+markup: 1
+rate_limit: { requests: 100000, window: 60 }
+providers:
+  recorded: { name: Recorded, adapter: openai, base_url: ${replay.url}/slot/recorded, api_key: upstream-canary-key }
+models:
+  - id: test/recorded
+    type: chat
+    context_length: 1000000
+    endpoints: [{ provider: recorded, model: upstream-model, price: { currency: RUB, prompt: 1, completion: 1000 }, native_responses: true }]
+`,
+  })
+  key = (await tollgate.createAccount({ balance: 1_000_000 })).key
+})
+
+after(async () => {
+  await tollgate.stop()
+  await replay.close()
+})
+
+const listing = await startReplayUpstream()
+const recordedCases = listing.cases.filter(({ meta }) => meta.protocol === 'openai-responses')
+await listing.close()
+
+describe('recorded Responses answers, whole, streamed and at random cuts', () => {
+  for (const recorded of recordedCases) {
+    const refused = REFUSED[recorded.name]
+    test(refused === undefined ? recorded.name : `${recorded.name} (refused: ${refused.reason})`, async () => {
+      for (const opts of recorded.meta.streaming ? STREAM_VARIANTS : PLAIN_VARIANTS) {
+        await replay.slot('recorded', [{ case: recorded.name, opts }])
+        const answer = await respond(tollgate.url, key, { model: 'test/recorded', input: PROMPT, max_output_tokens: 20_000, stream: recorded.meta.streaming })
+        const label = `${recorded.name} ${JSON.stringify(opts)}`
+        if (refused === undefined) await check(recorded, answer, label)
+        else assert.equal(answer.status, refused.status, label)
+      }
+    })
+  }
+})
+
+test('there are 24 recorded cases, and the audit is clean after all of them', async () => {
+  assert.equal(recordedCases.length, 24)
+  const audit = await tollgate.admin('GET', '/admin/v1/audit')
+  assert.equal(audit.body.violations, 0, audit.text)
+})
+
+async function check({ name, meta }: RecordedCase, answer: FoldedResponse, label: string): Promise<void> {
+  const { expected, status } = meta
+  if (status >= 400 || (expected.stream_error ?? null) !== null) {
+    assert.equal(answer.status, CLIENT_STATUS[status] ?? 502, `${label}: ${answer.raw}`)
+    assert.ok(answer.error, label)
+    assert.doesNotMatch(answer.raw, /upstream-canary-key/)
+    return
+  }
+  assert.equal(answer.status, 200, `${label}: ${answer.raw}`)
+  const [choice] = expected.choices ?? []
+  assert.ok(choice)
+  assert.equal(answer.text, choice.text ?? '', `${label}: text`)
+  assert.equal(answer.reasoning, choice.reasoning ?? '', `${label}: reasoning`)
+  assert.equal(answer.refusal, choice.refusal ?? '', `${label}: refusal`)
+  assert.deepEqual(answer.calls, choice.tool_calls.map(({ id, name: called, arguments: text }) => ({ id, name: called, arguments: text })), `${label}: calls`)
+  assert.equal(answer.response.status, 'completed', label)
+  const types = answer.response.output.map(({ type }: { type: string }) => type)
+  for (const other of otherItems(meta.expected)) assert.ok(types.includes(other), `${label}: ${other}`)
+  const { usage } = answer.response
+  assert.ok(expected.usage, label)
+  assert.equal(usage.input_tokens, expected.usage.prompt_tokens, `${label}: input tokens`)
+  assert.equal(usage.output_tokens, expected.usage.completion_tokens, `${label}: output tokens`)
+  assert.equal(usage.input_tokens_details.cached_tokens, expected.usage.cached_tokens ?? 0, `${label}: cached tokens`)
+  assert.equal(usage.output_tokens_details.reasoning_tokens, expected.usage.reasoning_tokens ?? 0, `${label}: reasoning tokens`)
+  // 1 and 1,000 RUB per million are as many µRUB per token, cached and reasoning tokens at their parent's price.
+  assert.equal(usage.cost, (expected.usage.prompt_tokens + 1_000 * expected.usage.completion_tokens) / 1_000_000, `${label}: cost`)
+  const { body } = await tollgate.request('GET', `/v1/generation?id=${answer.headers['x-generation-id']}`, { key })
+  assert.equal(body.data.native_finish_reason, choice.finish_reason_native, `${label}: native finish`)
+  assert.equal(body.data.finish_reason, choice.finish_reason, `${label}: finish, ${name}`)
+}
+
+/** Types of recorded items that only the provider's protocol has. */
+function otherItems(expected: object): readonly string[] {
+  const { other_items: items = [] } = expected as { other_items?: readonly string[] }
+  return items
+}

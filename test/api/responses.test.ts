@@ -1,0 +1,388 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { request } from 'undici'
+import { eventsOf, respond, type FoldedResponse } from '../harness/response-fold.ts'
+import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
+import { startTollgate, type Tollgate } from '../harness/server.ts'
+
+let upstream: ScriptedUpstream
+let tollgate: Tollgate
+let key: string
+
+before(async () => {
+  upstream = await startScriptedUpstream()
+  tollgate = await startTollgate({
+    catalog: `
+markup: 1
+stream_resume: { grace: 1, retention: 300 }
+providers:
+  scripted: { name: Scripted, adapter: openai, base_url: ${upstream.url}, api_key: upstream-canary-key }
+  sandbox: { name: Sandbox, adapter: sandbox, timeouts: { progress: 1 } }
+models:
+  - id: test/native
+    type: chat
+    context_length: 128000
+    input_modalities: [text, image, file]
+    endpoints: [{ provider: scripted, model: upstream-model, price: { currency: RUB, prompt: 1, completion: 1000 }, native_responses: true }]
+  - id: test/searches
+    type: chat
+    context_length: 128000
+    endpoints: [{ provider: scripted, model: upstream-model, price: { currency: RUB, prompt: 1, completion: 1000, search: 2 }, native_responses: true }]
+  - id: test/chat
+    type: chat
+    context_length: 128000
+    input_modalities: [text, image, file]
+    endpoints: [{ provider: scripted, model: upstream-model, price: { currency: RUB, prompt: 1, completion: 1000 } }]
+  - id: test/both
+    type: chat
+    context_length: 128000
+    endpoints:
+      - { provider: sandbox, model: chat, price: { currency: RUB, prompt: 1, completion: 1000 } }
+      - { provider: scripted, model: upstream-model, price: { currency: RUB, prompt: 1, completion: 1000 }, native_responses: true }
+  - id: test/sandbox
+    type: chat
+    context_length: 128000
+    endpoints: [{ provider: sandbox, model: chat, price: { currency: RUB, prompt: 15, completion: 60 } }]
+  - { id: test/embeds, type: embeddings, context_length: 8000, endpoints: [{ provider: sandbox, model: e, price: { currency: RUB, prompt: 1 } }] }
+`,
+  })
+  key = (await tollgate.createAccount({ balance: 10_000 })).key
+})
+
+after(async () => {
+  await tollgate.stop()
+  await upstream.close()
+})
+
+function ask(body: Record<string, unknown>, headers: Record<string, string> = {}): Promise<FoldedResponse> {
+  return respond(tollgate.url, key, { model: 'test/sandbox', input: 'Hello', ...body }, headers)
+}
+
+function answerJson(body: unknown): void {
+  upstream.answer((response) => response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body)))
+}
+
+function answerEvents(events: readonly Record<string, unknown>[]): void {
+  upstream.answer((response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.end(events.map((event, index) => `event: ${String(event['type'])}\ndata: ${JSON.stringify({ ...event, sequence_number: index })}\n\n`).join(''))
+  })
+}
+
+const USAGE = { input_tokens: 20, input_tokens_details: { cached_tokens: 8 }, output_tokens: 10, output_tokens_details: { reasoning_tokens: 4 }, total_tokens: 30 }
+
+function completed(output: readonly unknown[], more: Record<string, unknown> = {}): Record<string, unknown> {
+  return { id: 'resp_up', object: 'response', status: 'completed', error: null, output, usage: USAGE, ...more }
+}
+
+function message(text: string): Record<string, unknown> {
+  return { type: 'message', id: 'msg_up', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text, annotations: [], logprobs: [] }] }
+}
+
+async function logged(id: unknown): Promise<Record<string, unknown>> {
+  for (let tries = 0; tries < 200; tries += 1) {
+    const page = await tollgate.request('GET', `/v1/generation?generation_id=${id}`, { key })
+    if (page.body.total === 1) return page.body.logs[0]
+    await new Promise((resolve) => setTimeout(resolve, 25))
+  }
+  return assert.fail(`no log row of ${id}`)
+}
+
+test('one call is one log row of type responses under its gen- id, with the exact charge', async () => {
+  for (const stream of [false, true]) {
+    const account = await tollgate.createAccount()
+    const answer = await respond(tollgate.url, account.key, { model: 'test/sandbox', input: 'Hello', stream })
+    assert.equal(answer.text, 'Hello from the sandbox. You said: Hello')
+    const id = String(answer.headers['x-generation-id'])
+    assert.equal(answer.response.id, id.replace('gen-', 'resp-'))
+    assert.equal(answer.response.usage.cost, (6 * 15 + 7 * 60) / 1_000_000)
+    const { body } = await tollgate.request('GET', '/v1/generation', { key: account.key })
+    assert.equal(body.total, 1)
+    const [row] = body.logs
+    assert.deepEqual([row.generation_id, row.type, row.status, row.total_cost, row.input_tokens, row.output_tokens, row.streamed], [id, 'responses', 'completed', 0.00051, 6, 7, stream])
+    const balance = await tollgate.request('GET', '/v1/user/balance', { key: account.key })
+    assert.equal(balance.body.balance, 100 - 0.00051)
+  }
+})
+
+test('instructions, metadata and options are echoed; -1 and nothing compute the output', async () => {
+  const { response, headers } = await ask({ instructions: 'Be kind.', metadata: { a: 'b' }, temperature: 0.25, store: true, user: 'u', max_output_tokens: -1 })
+  assert.deepEqual([response.instructions, response.metadata, response.temperature, response.store, response.user, response.max_output_tokens], ['Be kind.', { a: 'b' }, 0.25, false, 'u', -1])
+  assert.match(String(headers['x-max-tokens']), /^\d+$/)
+})
+
+test('cut by max_output_tokens: incomplete, whole and streamed', async () => {
+  for (const stream of [false, true]) {
+    const { response } = await ask({ max_output_tokens: 3, stream })
+    assert.deepEqual([response.status, response.incomplete_details, response.output[0].status], ['incomplete', { reason: 'max_output_tokens' }, 'incomplete'])
+  }
+})
+
+test('a model that cannot: unknown, of another kind, too small for the output', async () => {
+  const typeOf = async (body: Record<string, unknown>): Promise<unknown> => (await ask(body)).response.error.metadata.error_type
+  assert.equal(await typeOf({ model: 'no/such' }), 'model_not_found')
+  assert.equal(await typeOf({ model: 'test/embeds' }), 'model_not_supported')
+  assert.equal(await typeOf({ max_output_tokens: 128_000 }), 'token_limit_exceeded')
+  assert.equal(await typeOf({ input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'https://x/y.png' }] }] }), 'model_not_supported')
+  assert.equal(await typeOf({ model: undefined }), 'missing_model')
+})
+
+test('a provider of chat gets the chat that the items mean', async () => {
+  answerJson({ id: 'c', choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'Fine.' } }], usage: { prompt_tokens: 20, completion_tokens: 2, total_tokens: 22 } })
+  const tools = [{ type: 'function', name: 'w', parameters: { type: 'object' }, strict: true }]
+  const input = [{ role: 'user', content: [{ type: 'input_text', text: 'weather?' }] }, { type: 'function_call', call_id: 'c1', name: 'w', arguments: '{}' }, { type: 'function_call_output', call_id: 'c1', output: 'sun' }]
+  const answer = await ask({ model: 'test/chat', instructions: 'Be brief.', input, tools, tool_choice: 'auto', text: { format: { type: 'json_object' } }, stop: ['END'], max_output_tokens: 50, store: true, metadata: { a: 'b' }, include: ['reasoning.encrypted_content'] })
+  assert.equal(answer.text, 'Fine.')
+  assert.deepEqual(upstream.requests.at(-1), {
+    model: 'upstream-model',
+    messages: [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: [{ type: 'text', text: 'weather?' }] },
+      { role: 'assistant', content: null, tool_calls: [{ id: 'c1', type: 'function', function: { name: 'w', arguments: '{}' } }] },
+      { role: 'tool', content: 'sun', tool_call_id: 'c1' },
+    ],
+    max_tokens: 50,
+    tools: [{ type: 'function', function: { name: 'w', parameters: { type: 'object' }, strict: true } }],
+    tool_choice: 'auto',
+    response_format: { type: 'json_object' },
+    stop: ['END'],
+  })
+})
+
+test('a native provider gets items, of known members only, and stores nothing', async () => {
+  answerJson(completed([message('Fine.')]))
+  const input = [
+    { type: 'message', id: 'msg-ours', role: 'user', status: 'completed', content: [{ type: 'input_text', text: 'look', made_up: 1 }, { type: 'input_image', image_url: 'https://x/y.png' }, { type: 'input_file', file_url: 'https://x/y.pdf' }] },
+    { type: 'reasoning', id: 'rs-ours', summary: [{ type: 'summary_text', text: 'hm' }], encrypted_content: 'secret', status: 'completed' },
+    { type: 'reasoning', id: 'rs-ours-2', summary: [{ type: 'summary_text', text: 'not for it' }] },
+    { type: 'function_call', id: 'fc-ours', call_id: 'c1', name: 'w', arguments: '{}', status: 'completed' },
+    { type: 'function_call_output', call_id: 'c1', output: 'sun' },
+    { type: 'message', id: 'msg-2', role: 'assistant', phase: 'commentary', content: [{ type: 'output_text', text: 'So', annotations: [] }] },
+    { type: 'web_search_call', id: 'ws_1', status: 'completed', action: { type: 'search', query: 'q' } },
+  ]
+  const tools = [{ type: 'function', name: 'w', description: null, parameters: { type: 'object' } }, { type: 'web_search', search_context_size: 'low' }]
+  const answer = await ask({
+    model: 'test/native', instructions: 'Be brief.', input, tools, tool_choice: { type: 'web_search' }, reasoning: { effort: 'low', summary: 'auto', max_tokens: 100 }, temperature: 0.5, stop: ['END'], top_k: 5, max_output_tokens: 50,
+    text: { format: { type: 'json_schema', name: 'n', schema: { type: 'object' } }, verbosity: 'low' }, include: ['reasoning.encrypted_content', 'made.up'], service_tier: 'priority', store: true, metadata: { a: 'b' }, made_up: 1, max_tool_calls: 2,
+  })
+  assert.equal(answer.text, 'Fine.')
+  assert.deepEqual(upstream.requests.at(-1), {
+    model: 'upstream-model',
+    input: [
+      { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'look' }, { type: 'input_image', image_url: 'https://x/y.png', detail: 'auto' }, { type: 'input_file', file_url: 'https://x/y.pdf' }] },
+      { type: 'reasoning', summary: [{ type: 'summary_text', text: 'hm' }], encrypted_content: 'secret' },
+      { type: 'function_call', call_id: 'c1', name: 'w', arguments: '{}' },
+      { type: 'function_call_output', call_id: 'c1', output: 'sun' },
+      { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'So' }], phase: 'commentary' },
+      { type: 'web_search_call', id: 'ws_1', status: 'completed', action: { type: 'search', query: 'q' } },
+    ],
+    store: false,
+    instructions: 'Be brief.',
+    max_output_tokens: 50,
+    tools: [{ type: 'function', name: 'w', parameters: { type: 'object' } }, { type: 'web_search', search_context_size: 'low' }],
+    tool_choice: { type: 'web_search' },
+    max_tool_calls: 2,
+    temperature: 0.5,
+    text: { format: { type: 'json_schema', name: 'n', schema: { type: 'object' } }, verbosity: 'low' },
+    reasoning: { effort: 'low', summary: 'auto' },
+    include: ['reasoning.encrypted_content'],
+  })
+})
+
+test('meters of a native answer are disjoint: cached and reasoning tokens at their own price', async () => {
+  answerJson(completed([message('Fine.')]))
+  const answer = await ask({ model: 'test/native' })
+  assert.deepEqual(answer.response.usage, { input_tokens: 20, input_tokens_details: { cached_tokens: 8, cache_write_tokens: 0 }, output_tokens: 10, output_tokens_details: { reasoning_tokens: 4 }, total_tokens: 30, cost: (20 + 10_000) / 1_000_000, currency: 'RUB' })
+  const row = await logged(answer.headers['x-generation-id'])
+  assert.deepEqual([row['cached_tokens'], row['reasoning_tokens'], row['total_cost'], row['finish_reason']], [8, 4, 0.01002, 'stop'])
+})
+
+const SEARCH = { type: 'web_search_call', id: 'ws_1', status: 'completed', action: { type: 'search', query: 'q' } }
+const RICH = [
+  { type: 'reasoning', id: 'rs_up', summary: [{ type: 'summary_text', text: 'one' }, { type: 'summary_text', text: 'two' }], encrypted_content: 'secret' },
+  SEARCH,
+  { ...message('Looking.'), phase: 'commentary' },
+  { type: 'function_call', id: 'fc_up', call_id: 'call_1', name: 'w', arguments: '{"a":1}', status: 'completed', namespace: 'n' },
+  { type: 'message', id: 'msg_2', role: 'assistant', status: 'completed', content: [{ type: 'refusal', refusal: 'No.' }] },
+]
+
+function checkRich({ response }: FoldedResponse): void {
+  assert.deepEqual(response.output.map(({ id: _id, ...item }: Record<string, unknown>) => item), [
+    { type: 'reasoning', summary: [{ type: 'summary_text', text: 'one' }, { type: 'summary_text', text: 'two' }], encrypted_content: 'secret', status: 'completed' },
+    { type: 'web_search_call', status: 'completed', action: { type: 'search', query: 'q' } },
+    { type: 'message', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text: 'Looking.', annotations: [], logprobs: [] }], phase: 'commentary' },
+    { type: 'function_call', call_id: 'call_1', name: 'w', arguments: '{"a":1}', status: 'completed', namespace: 'n' },
+    { type: 'message', role: 'assistant', status: 'completed', content: [{ type: 'refusal', refusal: 'No.' }] },
+  ])
+  assert.equal(response.output[1].id, 'ws_1')
+  assert.match(response.output[0].id, /^rs-/)
+}
+
+test('several items of a native answer keep their order, and its own ones pass as they are', async () => {
+  answerJson(completed(RICH))
+  checkRich(await ask({ model: 'test/native' }))
+  const doneOnly = RICH.map((item, index) => ({ type: 'response.output_item.done', output_index: index, item }))
+  for (const events of [doneOnly, []]) {
+    answerEvents([{ type: 'response.created', response: { id: 'resp_up' } }, ...events, { type: 'response.completed', response: completed(RICH) }])
+    checkRich(await ask({ model: 'test/native', stream: true }))
+  }
+})
+
+test('a native answer that is incomplete or refused', async () => {
+  answerJson(completed([message('cut')], { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } }))
+  const cut = await ask({ model: 'test/native' })
+  assert.deepEqual([cut.response.status, cut.response.incomplete_details, cut.text], ['incomplete', { reason: 'max_output_tokens' }, 'cut'])
+  assert.equal((await logged(cut.headers['x-generation-id']))['finish_reason'], 'length')
+  answerEvents([{ type: 'response.created', response: { id: 'resp_up' } }, { type: 'response.output_text.delta', output_index: 0, content_index: 0, delta: 'no' }, { type: 'response.incomplete', response: completed([message('no')], { status: 'incomplete', incomplete_details: { reason: 'content_filter' } }) }])
+  const filtered = await ask({ model: 'test/native', stream: true })
+  assert.deepEqual([filtered.events.at(-1).type, filtered.response.incomplete_details, filtered.text], ['response.incomplete', { reason: 'content_filter' }, 'no'])
+})
+
+test('a native stream that fails: before its first word another status, after it response.failed, never a charge', async () => {
+  const opening = [{ type: 'response.created', response: { id: 'resp_up' } }, { type: 'response.in_progress', response: { id: 'resp_up' } }]
+  const failed = (code: string): Record<string, unknown> => ({ type: 'response.failed', response: { id: 'resp_up', status: 'failed', error: { code, message: 'Your input exceeds the context window of this model at https://upstream.internal' }, usage: null } })
+  for (const [code, status, type] of [['server_error', 502, 'provider_error'], ['rate_limit_exceeded', 503, 'provider_unavailable'], ['context_length_exceeded', 400, 'input_tokens_exceeded']] as const) {
+    answerEvents([...opening, failed(code)])
+    const answer = await ask({ model: 'test/native', stream: true })
+    assert.deepEqual([answer.status, answer.response.error.metadata.error_type], [status, type])
+    assert.doesNotMatch(answer.raw, /upstream\.internal/)
+  }
+  const word = { type: 'response.output_text.delta', output_index: 0, content_index: 0, delta: 'half' }
+  for (const ending of [[failed('server_error')], [{ type: 'error', code: 'server_error', message: 'x' }], []]) {
+    answerEvents([...opening, word, ...ending])
+    const answer = await ask({ model: 'test/native', stream: true })
+    assert.deepEqual([answer.response.status, answer.response.error_type, answer.response.usage.cost, answer.text], ['failed', 'provider_error', 0, 'half'])
+    assert.equal((await logged(answer.headers['x-generation-id']))['total_cost'], 0)
+  }
+})
+
+test('what is no answer is a 502: queued, no output, no JSON, too many items', async () => {
+  for (const body of [completed([], { status: 'queued', usage: null }), { id: 'x' }, 'text', completed(Array.from({ length: 1_100 }, () => message('x')))]) {
+    answerJson(body)
+    assert.equal((await ask({ model: 'test/native' })).status, 502, JSON.stringify(body).slice(0, 60))
+  }
+  answerEvents(Array.from({ length: 1_100 }, (_value, index) => ({ type: 'response.output_item.added', output_index: index, item: { type: 'reasoning', summary: [] } })))
+  assert.equal((await ask({ model: 'test/native', stream: true })).status, 502)
+})
+
+test('an endless answer is given up, and is free', async () => {
+  const piece = `data: ${JSON.stringify({ type: 'response.output_text.delta', output_index: 0, content_index: 0, delta: 'x'.repeat(900_000) })}\n\n`
+  upstream.answer((response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    const more = (): void => {
+      while (!response.destroyed && response.write(piece)) {
+        // Until the server asks for a pause.
+      }
+    }
+    response.on('drain', more)
+    more()
+  })
+  const answer = await request(`${tollgate.url}/v1/responses`, { method: 'POST', headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' }, body: JSON.stringify({ model: 'test/native', input: 'Hello', stream: true }) })
+  let tail = ''
+  for await (const bytes of answer.body) tail = (tail + String(bytes)).slice(-4_000)
+  assert.match(tail, /"cost":0,/)
+  assert.equal((await logged(answer.headers['x-generation-id']))['total_cost'], 0)
+})
+
+test('tools that the provider runs go only to one that can, else the type is named', async () => {
+  answerJson(completed([SEARCH, message('Found.')]))
+  const both = await ask({ model: 'test/both', tools: [{ type: 'web_search' }] })
+  assert.deepEqual([both.text, both.response.output[0].type], ['Found.', 'web_search_call'])
+  for (const more of [{ tools: [{ type: 'web_search' }] }, { input: [{ role: 'user', content: 'x' }, { type: 'mcp_call', id: 'm' }] }, { tool_choice: { type: 'mcp' } }]) {
+    const refused = await ask({ model: 'test/sandbox', ...more })
+    assert.deepEqual([refused.status, refused.response.error.metadata.error_type], [400, 'invalid_input'])
+    assert.match(refused.response.error.message, /'(web_search|mcp_call|mcp)' is not offered with model 'test\/sandbox'/)
+  }
+  assert.equal((await ask({ model: 'no/such', tools: [{ type: 'web_search' }] })).response.error.metadata.error_type, 'model_not_found')
+})
+
+test('what its tools have read is input that the provider may bill', async () => {
+  answerJson(completed([SEARCH, message('Found.')], { usage: { ...USAGE, input_tokens: 9_463, total_tokens: 9_473 } }))
+  const searched = await ask({ model: 'test/native', tools: [{ type: 'web_search' }] })
+  assert.equal(searched.response.usage.input_tokens, 9_463)
+  const plain = await ask({ model: 'test/native' })
+  assert.ok(plain.response.usage.input_tokens < 1_100, 'without such tools a count like that is no honest one')
+})
+
+test('a search of the web that the provider made is charged where it has a price', async () => {
+  const opened = { ...SEARCH, action: { type: 'open_page', url: 'https://x' } }
+  const output = [SEARCH, opened, { ...SEARCH, id: 'ws_2' }, message('Found.')]
+  answerJson(completed(output))
+  assert.equal((await ask({ model: 'test/searches', tools: [{ type: 'web_search' }] })).response.usage.cost, 4.01002)
+  answerEvents([...output.map((item, index) => ({ type: 'response.output_item.done', output_index: index, item })), { type: 'response.completed', response: completed(output) }])
+  assert.equal((await ask({ model: 'test/searches', tools: [{ type: 'web_search' }], stream: true })).response.usage.cost, 4.01002)
+  assert.equal((await ask({ model: 'test/native', tools: [{ type: 'web_search' }], stream: true })).response.usage.cost, 0.01002)
+})
+
+test('a break, a stall or an error after the first byte is response.failed, and free', async () => {
+  for (const [line, type] of [['cut=3 words=9', 'provider_error'], ['error=3 words=9', 'provider_error'], ['stall=3 words=9', 'provider_timeout']] as const) {
+    const answer = await ask({ input: `Hello\nsandbox: ${line}`, stream: true })
+    assert.deepEqual([answer.response.status, answer.response.error_type, answer.response.error.code, answer.response.usage.cost], ['failed', type, 'server_error', 0], line)
+    assert.doesNotMatch(answer.raw, /\[DONE\]/)
+    assert.equal((await logged(answer.headers['x-generation-id']))['total_cost'], 0)
+  }
+})
+
+test('a failure when only keep-alive comments went out begins the Response and fails it', async () => {
+  const answer = await ask({ input: 'Hello\nsandbox: delay_ms=11500 status=500', stream: true }, { 'x-request-id': 'late-failure' })
+  assert.ok(answer.raw.startsWith(': PROCESSING\n\n'))
+  assert.deepEqual(answer.events.map(({ type }) => type), ['response.created', 'response.in_progress', 'response.failed'])
+  assert.deepEqual([answer.response.error_type, answer.response.usage.cost], ['provider_error', 0])
+  const kept = await tollgate.request('GET', `/v1/responses/${answer.response.id}`, { key })
+  assert.deepEqual(kept.body, answer.response)
+})
+
+test('with X-Request-Id events are numbered from 1; the SDK aliases resume and retrieve', async () => {
+  const answer = await ask({ input: 'Hello\nsandbox: words=20', stream: true }, { 'x-request-id': 'resumable' })
+  const ids = [...answer.raw.matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id))
+  assert.deepEqual(ids, answer.events.map(({ sequence_number: number }) => number + 1))
+  const resume = (query: string): Promise<{ readonly text: string }> => tollgate.request('GET', `/v1/responses/${answer.response.id}?stream=true${query}`, { key })
+  assert.deepEqual(eventsOf((await resume('&starting_after=6')).text), answer.events.slice(7))
+  assert.deepEqual(eventsOf((await resume('')).text), answer.events)
+  const streams = await tollgate.request('GET', `/v1/streams?id=${answer.response.id}&after=7`, { key })
+  assert.deepEqual(eventsOf(streams.text), answer.events.slice(7))
+  assert.deepEqual((await tollgate.request('GET', `/v1/responses/${answer.response.id}`, { key })).body, answer.response)
+  const finished = await tollgate.request('POST', `/v1/responses/${answer.response.id}/cancel`, { key })
+  assert.deepEqual([finished.status, finished.body.status], [200, 'completed'])
+})
+
+test('404: an unknown id, another account, a stream without X-Request-Id that has ended, a chat', async () => {
+  const plain = await ask({ stream: true })
+  const resumable = await ask({ stream: true }, { 'x-request-id': 'mine' })
+  const chat = await tollgate.request('POST', '/v1/chat/completions', { key, body: { model: 'test/sandbox', stream: true, messages: [{ role: 'user', content: 'x' }] }, headers: { 'x-request-id': 'chat-stream' } })
+  const other = await tollgate.createAccount()
+  const tries = [['resp-1-none', key], [plain.response.id, key], [resumable.response.id, other.key], [chat.headers['x-generation-id'], key]] as const
+  for (const [id, asking] of tries) {
+    for (const [method, path] of [['GET', ''], ['GET', '?stream=true'], ['POST', '/cancel']] as const) {
+      const answer = await tollgate.request(method, `/v1/responses/${id}${path}`, { key: asking })
+      assert.deepEqual([answer.status, answer.body.error.metadata.error_type], [404, 'stream_not_found'], `${method} ${id}${path}`)
+    }
+  }
+})
+
+test('a running Response is in progress; cancelled it stops, breaks its connection and is charged for what came', async () => {
+  const running = await request(`${tollgate.url}/v1/responses`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'x-request-id': 'to-cancel' },
+    body: JSON.stringify({ model: 'test/sandbox', input: 'Hello\nsandbox: words=2000 gap_ms=10', stream: true, instructions: 'Be kind.' }),
+  })
+  const id = String(running.headers['x-generation-id']).replace('gen-', 'resp-')
+  const broke = running.body.text().then(() => false, () => true)
+  const seen = await tollgate.request('GET', `/v1/responses/${id}`, { key })
+  assert.deepEqual([seen.body.status, seen.body.instructions, seen.body.id], ['in_progress', 'Be kind.', id])
+  const cancelled = await tollgate.request('POST', `/v1/responses/${id}/cancel`, { key })
+  assert.deepEqual([cancelled.status, cancelled.body.status, cancelled.body.id], [200, 'cancelled', id])
+  assert.equal(await broke, true)
+  const row = await logged(id.replace('resp-', 'gen-'))
+  assert.deepEqual([row['status'], row['type'], row['billing_basis']], ['cancelled', 'responses', 'counted'])
+  assert.equal((await tollgate.request('GET', `/v1/responses/${id}`, { key })).body.status, 'cancelled')
+})
+
+test('the endpoint is listed, and the audit is clean after all of it', async () => {
+  const health = await tollgate.request('GET', '/v1/health')
+  for (const name of ['responses', 'responses/{id}', 'responses/{id}/cancel']) assert.ok(health.body.endpoints.includes(name), name)
+  const model = await tollgate.request('GET', '/v1/models/test/sandbox', { key })
+  assert.ok(model.body.supported_endpoints.includes('responses'))
+  const audit = await tollgate.admin('GET', '/admin/v1/audit')
+  assert.equal(audit.body.violations, 0, audit.text)
+})

@@ -1,0 +1,216 @@
+import assert from 'node:assert/strict'
+import { after, afterEach, before, describe, test } from 'node:test'
+import { startMovingServer, type MovingServer } from '../harness/moving-server.ts'
+import { nameOf, startRoutingBench, type Routed, type RoutingBench } from '../harness/routing-bench.ts'
+import { answers, answersAsCohere, fails, streamHead, streamRest } from '../harness/routing-upstream.ts'
+
+// wire.md 8 and 3.2: what follows a failed attempt. Every request is also checked for its charge, by the bench.
+
+const CHEAP = { prompt: 1, completion: 1 }
+const MIDDLE = { prompt: 1_000, completion: 1_000 }
+const DEAR = { prompt: 1_000_000, completion: 1_000_000 }
+
+/** A provider of its own for each status, with the seconds that a key of it rests. */
+const POOLS = { pool401: [401, 300], pool402: [402, 300], pool403: [403, 300], pool429: [429, 10] } as const
+const KEYS = ['key-1', 'key-2', 'key-3']
+
+let bench: RoutingBench<MovingServer>
+
+before(async () => {
+  bench = await startRoutingBench(
+    {
+      providers: { worded: { adapter: 'cohere' }, ...Object.fromEntries(Object.keys(POOLS).map((slug) => [slug, { keys: KEYS.map((key) => `${slug}-${key}`) }])) },
+      models: {
+        'v/first': [{ provider: 'a', ...CHEAP }],
+        'v/second': [{ provider: 'b', ...MIDDLE }, { provider: 'c', ...DEAR }],
+        'v/pair': [{ provider: 'a', ...CHEAP }, { provider: 'b', ...MIDDLE }],
+        'v/mixed': [{ provider: 'worded', ...CHEAP }, { provider: 'a', ...MIDDLE }],
+        'v/worded': [{ provider: 'worded', ...CHEAP }],
+        ...Object.fromEntries(Object.keys(POOLS).map((slug) => [`v/${slug}`, [{ provider: slug, ...CHEAP }, { provider: 'spare', ...MIDDLE }]])),
+      },
+    },
+    startMovingServer,
+  )
+})
+
+after(() => bench.stop())
+
+afterEach(async () => {
+  bench.upstream.reset()
+  await bench.settled()
+  assert.deepEqual(bench.server.notices.filter((notice) => notice.startsWith('bug')), [])
+  // Past every ejection and rest.
+  bench.server.clock.advance(600_000)
+})
+
+/** Who was asked, and the status of the answer. */
+function outcome({ asked, status }: Routed): readonly [asked: readonly string[], status: number] {
+  return [asked, status]
+}
+
+describe('models[]', () => {
+  test('a model that fails gives way to the next; the answer names it, and its endpoint is paid', async () => {
+    bench.upstream.says('a', fails(500))
+    for (const stream of [false, true]) {
+      const answer = await bench.ask({ model: 'v/first', models: ['v/second'], stream })
+      assert.deepEqual(outcome(answer), [['a', 'b'], 200])
+      assert.ok(answer.events.every(({ model, provider }) => model === 'v/second' && provider === nameOf('b')), answer.raw)
+      bench.server.clock.advance(60_000)
+    }
+  })
+
+  test('a first model that answers is the one used', async () => {
+    const answer = await bench.ask({ model: 'v/first', models: ['v/second'] })
+    assert.deepEqual([answer.asked, answer.model], [['a'], 'v/first'])
+  })
+
+  test('a request that one model refuses is put to the next model, to no other provider of the first', async () => {
+    bench.upstream.says('b', fails(400))
+    assert.deepEqual(outcome(await bench.ask({ model: 'v/second', provider: { order: ['b'] } })), [['b'], 400])
+    const answer = await bench.ask({ models: ['v/second', 'v/first'], provider: { order: ['b'] } })
+    assert.deepEqual([answer.asked, answer.model], [['b', 'a'], 'v/first'])
+  })
+
+  test('the preferences hold for every model, and a model they leave nothing of is passed over', async () => {
+    const answer = await bench.ask({ model: 'v/first', models: ['v/second'], provider: { ignore: ['a', 'b'] } })
+    assert.deepEqual([answer.asked, answer.model], [['c'], 'v/second'])
+    const suffixed = await bench.ask({ model: 'v/first:floor', models: ['v/second:floor'], provider: { ignore: ['a'] } })
+    assert.deepEqual([suffixed.asked, suffixed.model], [['b'], 'v/second'])
+  })
+
+  test('the reservation is by the dearest that could serve, the charge by the one that did', async () => {
+    const reserved = async (fields: Readonly<Record<string, unknown>>): Promise<number> => {
+      let micro = 0
+      for (const provider of ['a', 'b', 'c']) {
+        bench.upstream.says(provider, async (response, asked) => {
+          micro = await bench.heldMicro()
+          void answers(response, asked)
+        })
+      }
+      assert.equal((await bench.ask(fields)).status, 200)
+      return micro
+    }
+    const cheap = await reserved({ model: 'v/first' })
+    const middle = await reserved({ model: 'v/second', provider: { only: ['b'] } })
+    const dear = await reserved({ model: 'v/second', provider: { only: ['c'] } })
+    assert.deepEqual([middle, dear], [cheap * 1_000, cheap * 1_000_000])
+    assert.equal(await reserved({ model: 'v/first', models: ['v/second'] }), dear)
+    assert.equal(await reserved({ model: 'v/second', provider: { order: ['b'] } }), dear)
+    // Who may not serve is not reserved for.
+    assert.equal(await reserved({ model: 'v/first', models: ['v/second'], provider: { ignore: ['c'] } }), middle)
+    assert.equal(await reserved({ model: 'v/second', provider: { sort: 'price', allow_fallbacks: false } }), middle)
+  })
+})
+
+/** The provider fails once the client has heard that it is waited for; answers what tells of that. */
+function silentThenFails(provider: string): () => void {
+  const commented = Promise.withResolvers<void>()
+  bench.upstream.says(provider, async (response, asked) => {
+    bench.server.clock.advance(12_000)
+    await commented.promise
+    void fails(500)(response, asked)
+  })
+  return () => commented.resolve()
+}
+
+describe('keep-alive', () => {
+  test('its comment is sent, and another provider can still take over after it', async () => {
+    const commented = silentThenFails('a')
+    const answer = await bench.ask({ model: 'v/pair', stream: true, provider: { order: ['a'] } }, commented)
+    assert.match(answer.raw, /^: PROCESSING\n\n/)
+    assert.deepEqual([answer.asked, answer.text, answer.done], [['a', 'b'], 'b', true])
+  })
+
+  test('when nobody is left after it the stream ends with an error, free of charge', async () => {
+    const commented = silentThenFails('a')
+    bench.upstream.says('b', fails(500))
+    const answer = await bench.ask({ model: 'v/pair', stream: true, provider: { order: ['a'] } }, commented)
+    assert.match(answer.raw, /^: PROCESSING\n\n/)
+    assert.deepEqual([answer.asked, answer.status, answer.error?.code], [['a', 'b'], 200, 502])
+  })
+
+  test('after the first word there is no other provider', async () => {
+    bench.upstream.says('a', (response) => {
+      streamHead(response, 'begun')
+      response.write('data: {"error":{"message":"broken","code":500}}\n\n')
+      streamRest(response)
+    })
+    const answer = await bench.ask({ model: 'v/pair', stream: true, provider: { order: ['a'] } })
+    assert.deepEqual([answer.asked, answer.text, answer.error?.code], [['a'], 'begun', 502])
+  })
+})
+
+describe('key pools', () => {
+  for (const [slug, [status, restSeconds]] of Object.entries(POOLS)) {
+    test(`after ${status} the next key is tried at once, and the first rests ${restSeconds} s`, async () => {
+      const bad = `${slug}-key-1`
+      const wellWith = async (requests: number): Promise<readonly string[]> => {
+        const from = bench.upstream.asked.length
+        for (let count = 0; count < requests; count += 1) {
+          const answer = await bench.ask({ model: `v/${slug}`, provider: { order: [slug] } })
+          assert.deepEqual([answer.status, answer.provider], [200, nameOf(slug)])
+        }
+        return bench.upstream.asked.slice(from).map(({ apiKey }) => apiKey)
+      }
+      bench.upstream.says(slug, (response, asked) => void (asked.apiKey === bad ? fails(status) : answers)(response, asked))
+      const first = await wellWith(1)
+      assert.deepEqual([first[0], first.length, first[1] === bad], [bad, 2, false])
+      assert.equal((await bench.endpoints(`v/${slug}`))[slug].status, 0, 'one bad key of three is no fault of the endpoint')
+      bench.server.clock.advance(restSeconds * 1_000 - 2_000)
+      const rested = await wellWith(4)
+      assert.deepEqual([...new Set(rested)].toSorted(), [`${slug}-key-2`, `${slug}-key-3`])
+      bench.server.clock.advance(2_000)
+      bench.upstream.says(slug, answers)
+      assert.equal((await wellWith(3)).includes(bad), true)
+      const told = bench.server.notices.filter((notice) => notice.includes(`'${slug}'`))
+      assert.deepEqual(told, status === 429 ? [] : [`Provider '${slug}' refuses key 1 of 3 (status ${status})`, `Provider '${slug}' takes key 1 of 3 again`])
+    })
+  }
+
+  test('Retry-After says how long a key rests', async () => {
+    bench.upstream.says('pool429', fails(429, { 'retry-after': '40' }))
+    const outcomes: unknown[] = []
+    for (const waitMs of [0, 38_000, 2_000]) {
+      bench.server.clock.advance(waitMs)
+      const { asked, provider } = await bench.ask({ model: 'v/pool429', provider: { order: ['pool429'] } })
+      outcomes.push([asked, provider])
+    }
+    // With all keys at rest the other provider is asked, without a try.
+    const spare = nameOf('spare')
+    assert.deepEqual(outcomes, [[['pool429', 'pool429', 'pool429', 'spare'], spare], [['spare'], spare], [['pool429', 'pool429', 'pool429', 'spare'], spare]])
+  })
+
+  test('keys that are all refused leave the client to the other provider', async () => {
+    bench.upstream.says('pool401', fails(401))
+    assert.deepEqual(outcome(await bench.ask({ model: 'v/pool401', provider: { order: ['pool401'] } })), [['pool401', 'pool401', 'pool401', 'spare'], 200])
+    assert.deepEqual(outcome(await bench.ask({ model: 'v/pool401', provider: { order: ['pool401'] } })), [['spare'], 200])
+    assert.equal((await bench.endpoints('v/pool401'))['pool401'].status, -2)
+  })
+})
+
+describe('a request that a provider has no words for', () => {
+  const file = { type: 'file', file: { filename: 'a.txt', file_data: `data:text/plain;base64,${Buffer.from('hello').toString('base64')}` } }
+  const messages = [{ role: 'user', content: [file, { type: 'text', text: 'read it' }] }]
+  const order = { order: ['worded'] }
+
+  test('goes to one that has, and speaks not against the first', async () => {
+    for (const stream of [false, true]) assert.deepEqual(outcome(await bench.ask({ model: 'v/mixed', messages, stream, provider: order })), [['a'], 200])
+    assert.equal((await bench.endpoints('v/mixed'))['worded'].status, 0)
+    bench.upstream.says('worded', answersAsCohere)
+    assert.deepEqual(outcome(await bench.ask({ model: 'v/mixed', provider: order })), [['worded'], 200])
+  })
+
+  test('goes to another model, too', async () => {
+    const answer = await bench.ask({ model: 'v/worded', models: ['v/first'], messages })
+    assert.deepEqual([answer.asked, answer.model], [['a'], 'v/first'])
+  })
+
+  test('is the client to change only where no other provider has failed', async () => {
+    const alone = await bench.ask({ model: 'v/worded', messages })
+    assert.deepEqual([outcome(alone), alone.error?.message], [[[], 400], 'messages[0].content[0]: this provider takes no part of type file'])
+    bench.upstream.says('a', fails(503))
+    assert.deepEqual(outcome(await bench.ask({ model: 'v/mixed', messages, provider: order })), [['a'], 503])
+    bench.server.clock.advance(60_000)
+    assert.deepEqual(outcome(await bench.ask({ model: 'v/mixed', messages, provider: { order: ['a'] } })), [['a'], 503])
+  })
+})

@@ -1,0 +1,426 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import { connect } from 'node:net'
+import { after, before, test } from 'node:test'
+import { request as undiciRequest } from 'undici'
+import { audioContainer, audioSeconds } from '../../src/kinds/audio-duration/audio-duration.ts'
+import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
+import { startTollgate, type Answer, type Tollgate } from '../harness/server.ts'
+
+let first: ScriptedUpstream
+let second: ScriptedUpstream
+let tollgate: Tollgate
+let key: string
+
+before(async () => {
+  first = await startScriptedUpstream()
+  second = await startScriptedUpstream()
+  const price = 'price: { currency: RUB, characters: 1000 }'
+  tollgate = await startTollgate({
+    catalog: `
+markup: 1
+rate_limit: { requests: 100000, window: 60 }
+providers:
+  first: { name: First, adapter: openai, base_url: "${first.url}/v1", api_key: canary-first, cancel_stops_billing: true, timeouts: { progress: 2 } }
+  keeps: { name: Keeps, adapter: openai, base_url: "${first.url}/v1", api_key: canary-first }
+  second: { name: Second, adapter: openai, base_url: "${second.url}/v1", api_key: canary-second }
+  eleven: { name: Eleven, adapter: elevenlabs, base_url: "${second.url}/v1", api_key: canary-second }
+  deepgram: { name: Deepgram, adapter: deepgram, base_url: "${second.url}/v1", api_key: canary-second }
+  google: { name: Google, adapter: gemini, base_url: "${second.url}/v1beta", api_key: canary-second }
+models:
+  - { id: test/one, type: tts, endpoints: [{ provider: first, model: tts-1, ${price} }] }
+  - { id: test/keeps, type: tts, endpoints: [{ provider: keeps, model: tts-1, ${price} }] }
+  - { id: test/two, type: tts, endpoints: [{ provider: first, model: tts-1, ${price} }, { provider: second, model: tts-1, price: { currency: RUB, characters: 2000 } }] }
+  - { id: test/voices, type: tts, supported_voices: [Bella, Adam], supported_formats: [mp3, pcm], endpoints: [{ provider: eleven, model: eleven_turbo_v2_5, ${price} }] }
+  - { id: test/deepgram, type: tts, supported_voices: [thalia, aura-asteria-en], endpoints: [{ provider: deepgram, model: aura-2, ${price} }] }
+  - { id: test/gemini, type: tts, max_completion_tokens: 16000, supported_voices: [Kore, Puck], endpoints: [{ provider: google, model: gemini-2.5-flash-preview-tts, price: { currency: RUB, prompt: 1, audio_output: 100 } }] }
+  - { id: test/tokens, type: tts, max_completion_tokens: 2000, endpoints: [{ provider: first, model: gpt-4o-mini-tts, price: { currency: RUB, prompt: 1, audio_output: 100 } }] }
+`,
+  })
+  key = (await tollgate.createAccount({ balance: 1_000 })).key
+})
+
+after(async () => {
+  await tollgate.stop()
+  await first.close()
+  await second.close()
+})
+
+interface Spoken {
+  readonly status: number
+  readonly headers: Record<string, string | string[] | undefined>
+  readonly bytes: Buffer
+}
+
+async function speak(body: Record<string, unknown>): Promise<Spoken> {
+  const response = await undiciRequest(`${tollgate.url}/v1/audio/speech`, {
+    method: 'POST', headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' }, body: JSON.stringify({ model: 'test/one', input: 'Hello there', ...body }),
+  })
+  return { status: response.statusCode, headers: response.headers, bytes: Buffer.from(await response.body.arrayBuffer()) }
+}
+
+function post(body: unknown, path = '/v1/audio/speech'): Promise<Answer> {
+  return tollgate.request('POST', path, { key, body })
+}
+
+async function lastLog(): Promise<Record<string, unknown>> {
+  return (await tollgate.request('GET', '/v1/generation?limit=1', { key })).body.logs[0]
+}
+
+/** The last row once it is of the generation; its hold ends a moment after the client has seen the break. */
+async function logOf(generationId: string): Promise<Record<string, unknown>> {
+  for (;;) {
+    const { body } = await tollgate.request('GET', `/v1/generation?generation_id=${generationId}`, { key })
+    if (body.total > 0) return body.logs[0]
+    await new Promise((resolve) => {
+      setImmediate(resolve)
+    })
+  }
+}
+
+function sound(response: ServerResponse, ...pieces: readonly string[]): void {
+  response.writeHead(200, { 'content-type': 'audio/mpeg', 'x-request-id': 'up-1' })
+  for (const piece of pieces) response.write(piece)
+  response.end()
+}
+
+function refused(answer: Answer, type: string, message: RegExp): void {
+  assert.equal(answer.status, 400, answer.text)
+  assert.equal(answer.body.error.metadata.error_type, type, answer.text)
+  assert.match(answer.body.error.message, message)
+}
+
+test('every wrong request is refused with its own error, before anything is sent or held', async () => {
+  const before = first.received.length
+  const base = { model: 'test/one', input: 'Hi' }
+  refused(await post({ input: 'Hi' }), 'missing_model', /'model' is required/)
+  refused(await post({ ...base, model: '' }), 'missing_model', /'model' is required/)
+  refused(await post({ model: 'test/one' }), 'missing_input', /'input' is required/)
+  refused(await post({ ...base, input: '' }), 'missing_input', /'input' is required/)
+  refused(await post({ ...base, input: null }), 'missing_input', /'input' is required/)
+  refused(await post({ ...base, input: 5 }), 'invalid_input', /^input: must be a string/)
+  refused(await post({ ...base, input: '🙂'.repeat(5_001) }), 'input_too_long', /^input is 5001 characters long, the maximum is 5000$/)
+  refused(await post({ ...base, voice: 'bella' }), 'invalid_input', /^voice: must be one of alloy, echo, fable, onyx, nova, shimmer/)
+  refused(await post({ ...base, model: 'test/voices', voice: 'alloy' }), 'invalid_input', /^voice: must be one of Bella, Adam/)
+  refused(await post({ ...base, voice: 7 }), 'invalid_input', /^voice: must be a string/)
+  refused(await post({ ...base, response_format: 'ogg' }), 'invalid_response_format', /one of mp3, opus, aac, flac, wav, pcm, got 'ogg'/)
+  refused(await post({ ...base, response_format: { type: 'mp3' } }), 'invalid_response_format', /one of mp3/)
+  refused(await post({ ...base, model: 'test/voices', response_format: 'flac' }), 'invalid_response_format', /speaks mp3, wav, pcm, got 'flac'/)
+  for (const speed of [0.24, 4.01, '1', -1]) refused(await post({ ...base, speed }), 'invalid_input', /^speed: must be between 0.25 and 4/)
+  refused(await post({ ...base, stream: true }), 'streaming_not_supported', /Streaming is not supported by audio\/speech/)
+  refused(await post({ ...base, stream_format: 'sse' }), 'streaming_not_supported', /Streaming is not supported by audio\/speech/)
+  refused(await post({ ...base, model: 'test/none' }), 'model_not_found', /not found/)
+  refused(await post({ ...base, model: 'sandbox/chat' }), 'model_not_supported', /does not support audio\/speech. Supported: chat\/completions/)
+  refused(await post({ model: 'test/one', messages: [{ role: 'user', content: 'x' }] }, '/v1/chat/completions'), 'model_not_supported', /Supported: audio\/speech/)
+  const form = await tollgate.request('POST', '/v1/audio/speech', { key, body: '--x--', headers: { 'content-type': 'multipart/form-data; boundary=x' } })
+  assert.equal(form.status, 415)
+  assert.equal(first.received.length, before)
+  assert.equal((await tollgate.request('GET', '/v1/generation', { key })).body.total, 0)
+  assert.equal((await tollgate.request('GET', '/v1/user/balance', { key })).body.reserved, 0)
+})
+
+test('5,000 characters are allowed, of whatever length in bytes, and charged as characters', async () => {
+  first.answer((response) => sound(response, 'a'))
+  const { status } = await speak({ input: '🙂'.repeat(5_000) })
+  assert.equal(status, 200)
+  assert.equal((await lastLog())['total_cost'], 5)
+})
+
+test('402: nothing is sent where the balance does not cover the characters', async () => {
+  const poor = await tollgate.createAccount({ balance: 0.01 })
+  const before = first.received.length
+  const answer = await tollgate.request('POST', '/v1/audio/speech', { key: poor.key, body: { model: 'test/one', input: 'Hello there' } })
+  assert.equal(answer.status, 402)
+  assert.equal(answer.body.error.metadata.required, 0.011)
+  assert.doesNotMatch(answer.body.error.message, /max_tokens/)
+  assert.equal(first.received.length, before)
+})
+
+test('what goes upstream is built value by value, with the first voice, and nothing of the client besides', async () => {
+  first.answer((response) => sound(response, 'a'))
+  await speak({ speed: 2, instructions: 'whisper', user: 'u', extra: 1, response_format: 'opus' })
+  assert.deepEqual(first.requests.at(-1), { model: 'tts-1', input: 'Hello there', voice: 'alloy', response_format: 'opus', speed: 2, instructions: 'whisper' })
+  assert.equal(first.received.at(-1)?.path, '/v1/audio/speech')
+  assert.equal(first.received.at(-1)?.headers.authorization, 'Bearer canary-first')
+})
+
+test('each format has its content type', async () => {
+  first.answer((response) => sound(response, 'a'))
+  for (const [format, type] of Object.entries({ mp3: 'audio/mpeg', opus: 'audio/ogg', aac: 'audio/aac', flac: 'audio/flac', wav: 'audio/wav', pcm: 'audio/pcm' })) {
+    assert.equal((await speak({ response_format: format })).headers['content-type'], type)
+  }
+})
+
+test('bytes are sent as they arrive: the first is with the client before the provider has the second', async () => {
+  const open = Promise.withResolvers<ServerResponse>()
+  first.answer((response) => {
+    response.writeHead(200, { 'content-type': 'audio/mpeg' })
+    response.write('one')
+    open.resolve(response)
+  })
+  const response = await undiciRequest(`${tollgate.url}/v1/audio/speech`, { method: 'POST', headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' }, body: JSON.stringify({ model: 'test/one', input: 'Hello there' }) })
+  const [chunk] = await once(response.body, 'data')
+  assert.equal(String(chunk), 'one')
+  assert.match(String(response.headers['x-generation-id']), /^gen-/)
+  const upstream = await open.promise
+  upstream.end('two')
+  const rest: Buffer[] = []
+  for await (const part of response.body) rest.push(part)
+  assert.equal(Buffer.concat(rest).toString(), 'two')
+  const log = await lastLog()
+  assert.deepEqual([log['type'], log['status'], log['total_cost'], log['provider_name']], ['tts', 'completed', 0.011, 'First'])
+})
+
+test('a client that does not read stops the provider, and gets every byte when it does', async () => {
+  const chunk = Buffer.alloc(65_536, 1)
+  const total = 48 * 1_048_576
+  let sent = 0
+  first.answer((response) => {
+    response.writeHead(200, { 'content-type': 'audio/mpeg' })
+    sent = 0
+    const more = (): void => {
+      while (sent < total) {
+        sent += chunk.length
+        if (!response.write(chunk)) return void response.once('drain', more)
+      }
+      response.end()
+    }
+    more()
+  })
+  const response = await undiciRequest(`${tollgate.url}/v1/audio/speech`, { method: 'POST', headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' }, body: JSON.stringify({ model: 'test/one', input: 'Hello there' }), highWaterMark: 1_024 })
+  let still = -1
+  while (still !== sent) {
+    still = sent
+    await new Promise((resolve) => {
+      setTimeout(resolve, 200)
+    })
+  }
+  assert.ok(sent < total / 2, `${sent} bytes were taken of a provider whose client reads none`)
+  let read = 0
+  for await (const part of response.body) read += part.length
+  assert.equal(read, total)
+})
+
+test('no audio: the next provider is asked, and then it is 502 empty_response and free', async () => {
+  first.answer((response) => sound(response))
+  second.answer((response) => sound(response, 'from the second'))
+  const answered = await speak({ model: 'test/two' })
+  assert.equal(answered.bytes.toString(), 'from the second')
+  assert.equal((await lastLog())['total_cost'], 0.022)
+  second.answer((response) => sound(response))
+  const empty = await post({ model: 'test/two', input: 'Hello there' })
+  assert.equal(empty.status, 502)
+  assert.equal(empty.body.error.metadata.error_type, 'empty_response')
+  assert.deepEqual([(await lastLog())['status'], (await lastLog())['total_cost']], ['error', 0])
+})
+
+test('what is no sound is none: JSON, a page, an error inside a 200, a body whose end cannot be told', async () => {
+  second.answer((response) => sound(response, 'good'))
+  const wrong: readonly ((response: ServerResponse) => void)[] = [
+    (response) => void response.writeHead(200, { 'content-type': 'application/json' }).end('{"error":{"message":"no","code":"x"}}'),
+    (response) => void response.writeHead(200, { 'content-type': 'application/json' }).end('{"audio":""}'),
+    (response) => void response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end('<html>busy</html>'),
+    (response) => void response.writeHead(500, { 'content-type': 'application/json' }).end('{"error":{"message":"https://secret.internal"}}'),
+    (response) => {
+      response.socket?.end('HTTP/1.1 200 OK\r\ncontent-type: audio/mpeg\r\nconnection: close\r\n\r\nbytes')
+    },
+  ]
+  for (const script of wrong) {
+    first.answer(script)
+    assert.equal((await speak({ model: 'test/two' })).bytes.toString(), 'good')
+  }
+})
+
+test('a failure after the first byte breaks the connection and costs nothing', async () => {
+  for (const fault of ['cut', 'stall'] as const) {
+    first.answer((response) => {
+      response.writeHead(200, { 'content-type': 'audio/mpeg' })
+      response.write('beginning')
+      if (fault === 'cut') setTimeout(() => response.socket?.resetAndDestroy(), 20)
+    })
+    const response = await undiciRequest(`${tollgate.url}/v1/audio/speech`, { method: 'POST', headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' }, body: JSON.stringify({ model: 'test/one', input: 'Hello there' }) })
+    assert.equal(response.statusCode, 200)
+    await assert.rejects(response.body.arrayBuffer(), fault)
+    const log = await logOf(String(response.headers['x-generation-id']))
+    assert.deepEqual([log['status'], log['total_cost']], ['error', 0], fault)
+  }
+})
+
+test('the broken connection is a reset, which no client takes for an end', async () => {
+  first.answer((response) => {
+    response.writeHead(200, { 'content-type': 'audio/mpeg' })
+    response.write('beginning')
+    setTimeout(() => response.socket?.resetAndDestroy(), 20)
+  })
+  const body = JSON.stringify({ model: 'test/one', input: 'Hello there' })
+  const socket = connect(Number(new URL(tollgate.url).port), '127.0.0.1')
+  let text = ''
+  socket.on('data', (chunk) => {
+    text += chunk.toString('latin1')
+  })
+  socket.write(`POST /v1/audio/speech HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)
+  const [error] = await once(socket, 'error')
+  assert.equal(error.code, 'ECONNRESET')
+  assert.match(text, /beginning/)
+  assert.doesNotMatch(text, /\r\n0\r\n\r\n$/)
+})
+
+/** Leaves after the first byte; answers the generation's id and how the provider saw it. */
+async function leaveAfterFirst(model: string, rest: (response: ServerResponse) => void): Promise<{ id: string; upstreamClosed: Promise<unknown> }> {
+  const closed = Promise.withResolvers<unknown>()
+  first.answer((response) => {
+    response.on('close', () => closed.resolve(response.writableFinished))
+    response.writeHead(200, { 'content-type': 'audio/mpeg' })
+    response.write('beginning')
+    rest(response)
+  })
+  const response = await undiciRequest(`${tollgate.url}/v1/audio/speech`, { method: 'POST', headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' }, body: JSON.stringify({ model, input: 'Hello there' }) })
+  await once(response.body, 'data')
+  response.body.on('error', () => undefined)
+  response.body.destroy()
+  return { id: String(response.headers['x-generation-id']), upstreamClosed: closed.promise }
+}
+
+test('a client that leaves: a provider that stops billing is cancelled, another is heard to its end; both are charged', async () => {
+  const cancelled = await leaveAfterFirst('test/one', () => undefined)
+  assert.equal(await cancelled.upstreamClosed, false)
+  const cut = await logOf(cancelled.id)
+  assert.deepEqual([cut['status'], cut['total_cost'], cut['billing_basis']], ['cancelled', 0.011, 'counted'])
+  const drained = await leaveAfterFirst('test/keeps', (response) => void setTimeout(() => response.end('end'), 100))
+  assert.equal(await drained.upstreamClosed, true)
+  const whole = await logOf(drained.id)
+  assert.deepEqual([whole['status'], whole['total_cost']], ['cancelled', 0.011])
+})
+
+test('a client that leaves before the first sound pays nothing', async () => {
+  const asked = Promise.withResolvers<ServerResponse>()
+  first.answer((response) => asked.resolve(response))
+  const stop = new AbortController()
+  const pending = undiciRequest(`${tollgate.url}/v1/audio/speech`, { method: 'POST', signal: stop.signal, headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'x-request-id': 'left-early' }, body: JSON.stringify({ model: 'test/one', input: 'Hello there' }) })
+  const upstream = await asked.promise
+  stop.abort()
+  await assert.rejects(pending)
+  await once(upstream, 'close')
+  for (;;) {
+    const { body } = await tollgate.request('GET', '/v1/generation?request_id=left-early', { key })
+    if (body.total === 0) continue
+    assert.deepEqual([body.logs[0].status, body.logs[0].total_cost], ['cancelled', 0])
+    return
+  }
+})
+
+test('wav is made of pcm where the provider has none, and its head fits', async () => {
+  second.answer((response) => {
+    response.writeHead(200, { 'content-type': 'audio/pcm', 'request-id': 'eleven-1' })
+    response.end(Buffer.alloc(48_000, 1))
+  })
+  const { bytes, headers } = await speak({ model: 'test/voices', response_format: 'wav', speed: 1.1 })
+  assert.equal(headers['content-type'], 'audio/wav')
+  assert.equal(audioContainer(bytes), 'wav')
+  assert.equal(audioSeconds(bytes), 1)
+  const { path, headers: sent } = second.received.at(-1) ?? assert.fail()
+  assert.equal(path, '/v1/text-to-speech/Bella/stream?output_format=pcm_24000')
+  assert.equal(sent['xi-api-key'], 'canary-second')
+  assert.deepEqual(second.requests.at(-1), { text: 'Hello there', model_id: 'eleven_turbo_v2_5', voice_settings: { speed: 1.1 } })
+  const fast = await post({ model: 'test/voices', input: 'x', speed: 3 })
+  refused(fast, 'invalid_input', /^speed: this provider speaks at 0.7 to 1.2/)
+})
+
+test('Deepgram: the voice is a part of the model, the format a part of the address; longer texts go elsewhere', async () => {
+  second.answer((response) => sound(response, 'aura'))
+  assert.equal((await speak({ model: 'test/deepgram', response_format: 'wav' })).bytes.toString(), 'aura')
+  assert.equal(second.received.at(-1)?.path, '/v1/speak?model=aura-2-thalia-en&encoding=linear16&container=wav&sample_rate=24000')
+  assert.equal(second.received.at(-1)?.headers.authorization, 'Token canary-second')
+  assert.deepEqual(second.requests.at(-1), { text: 'Hello there' })
+  await speak({ model: 'test/deepgram', voice: 'aura-asteria-en' })
+  assert.equal(second.received.at(-1)?.path, '/v1/speak?model=aura-asteria-en&encoding=mp3')
+  refused(await post({ model: 'test/deepgram', input: 'x'.repeat(2_001) }), 'invalid_input', /at most 2000 characters/)
+  second.answer((response) => void response.writeHead(400, { 'content-type': 'application/json' }).end('{"err_code":"INVALID_QUERY","err_msg":"No such model","request_id":"r"}'))
+  refused(await post({ model: 'test/deepgram', input: 'x' }), 'invalid_input', /^No such model$/)
+})
+
+test('Gemini: speech comes as samples, charged by the tokens it tells', async () => {
+  const samples = Buffer.alloc(96_000, 3)
+  second.answer((response) =>
+    void response.writeHead(200, { 'content-type': 'application/json' }).end(
+      JSON.stringify({
+        candidates: [{ content: { parts: [{ inlineData: { mimeType: 'audio/L16;codec=pcm;rate=24000', data: samples.toString('base64') } }] }, finishReason: 'STOP' }],
+        usageMetadata: { promptTokenCount: 7, candidatesTokenCount: 50, totalTokenCount: 57, candidatesTokensDetails: [{ modality: 'AUDIO', tokenCount: 50 }] },
+      }),
+    ),
+  )
+  const { bytes } = await speak({ model: 'test/gemini', response_format: 'wav', instructions: 'Say cheerfully', voice: 'Puck' })
+  assert.equal(audioSeconds(bytes), 2)
+  assert.ok(bytes.subarray(44).equals(samples))
+  assert.equal(second.received.at(-1)?.path, '/v1beta/models/gemini-2.5-flash-preview-tts:generateContent')
+  assert.deepEqual(second.requests.at(-1), {
+    contents: [{ role: 'user', parts: [{ text: 'Say cheerfully:\nHello there' }] }],
+    generationConfig: { responseModalities: ['AUDIO'], speechConfig: { voiceConfig: { prebuiltVoiceConfig: { voiceName: 'Puck' } } } },
+  })
+  const log = await lastLog()
+  assert.deepEqual([log['input_tokens'], log['output_tokens'], log['total_cost'], log['billing_basis']], [7, 50, 0.005007, 'provider_usage'])
+  refused(await post({ model: 'test/gemini', input: 'x' }), 'invalid_response_format', /speaks wav, pcm, got 'mp3'/)
+})
+
+test('a model sold by tokens is asked in events, for their usage; without one the tokens are counted', async () => {
+  const event = (fields: unknown): string => `data: ${JSON.stringify(fields)}\n\n`
+  first.answer((response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write(event({ type: 'speech.audio.delta', audio: Buffer.from('one ').toString('base64') }))
+    response.write(event({ type: 'speech.audio.delta', audio: Buffer.from('two').toString('base64') }))
+    response.end(event({ type: 'speech.audio.done', usage: { input_tokens: 5, output_tokens: 40, total_tokens: 45 } }))
+  })
+  const told = await speak({ model: 'test/tokens' })
+  assert.equal(told.bytes.toString(), 'one two')
+  assert.equal(first.requests.at(-1)?.['stream_format'], 'sse')
+  const log = await lastLog()
+  assert.deepEqual([log['input_tokens'], log['output_tokens'], log['total_cost'], log['billing_basis']], [5, 40, 0.004005, 'provider_usage'])
+  first.answer((response) => sound(response, 'bare bytes'))
+  assert.equal((await speak({ model: 'test/tokens' })).bytes.toString(), 'bare bytes')
+  const counted = await lastLog()
+  // "Hello there" is two tokens, and 11 characters are about 19 tokens of sound.
+  assert.deepEqual([counted['input_tokens'], counted['output_tokens'], counted['total_cost'], counted['billing_basis']], [2, 19, 0.001902, 'counted'])
+  first.answer((response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.end(event({ type: 'speech.audio.delta', audio: Buffer.from('cut').toString('base64') }))
+  })
+  await assert.rejects(speak({ model: 'test/tokens' }))
+})
+
+test('the sandbox speaks on a fresh machine: wav and pcm in tones, mp3 in silence, each of its text alone', async () => {
+  const wav = await speak({ model: 'sandbox/tts', response_format: 'wav' })
+  assert.equal(audioSeconds(wav.bytes), 11 * 0.024)
+  const pcm = await speak({ model: 'sandbox/tts', response_format: 'pcm' })
+  assert.ok(wav.bytes.subarray(44).equals(pcm.bytes))
+  assert.ok(pcm.bytes.some((byte) => byte !== 0))
+  assert.ok((await speak({ model: 'sandbox/tts', response_format: 'pcm' })).bytes.equals(pcm.bytes))
+  assert.ok(!(await speak({ model: 'sandbox/tts', response_format: 'pcm', voice: 'nova' })).bytes.equals(pcm.bytes))
+  assert.equal((await speak({ model: 'sandbox/tts', response_format: 'pcm', speed: 2 })).bytes.length, pcm.bytes.length / 2)
+  const mp3 = await speak({ model: 'sandbox/tts' })
+  assert.equal(audioContainer(mp3.bytes), 'mp3')
+  assert.equal(audioSeconds(mp3.bytes), 11 * 0.024)
+  assert.equal((await lastLog())['total_cost'], 0.0165)
+  refused(await post({ model: 'sandbox/tts', input: 'x', response_format: 'flac' }), 'invalid_response_format', /speaks mp3, wav, pcm/)
+  assert.equal((await post({ model: 'sandbox/tts', input: 'x\nsandbox: status=503' })).status, 503)
+  assert.equal((await post({ model: 'sandbox/tts', input: 'x\nsandbox: empty=1' })).status, 502)
+  await assert.rejects(speak({ model: 'sandbox/tts', input: 'x y z\nsandbox: cut=2' }))
+})
+
+test('the list of models tells voices, formats, price and endpoint', async () => {
+  const { body } = await tollgate.request('GET', '/v1/tts/models', { key })
+  const record = body.data.find(({ id }: { id: string }) => id === 'test/voices')
+  assert.deepEqual([record.supported_voices, record.supported_formats, record.supported_endpoints, record.pricing.per_character], [['Bella', 'Adam'], ['mp3', 'wav', 'pcm'], ['audio/speech'], '0.001'])
+  const plain = body.data.find(({ id }: { id: string }) => id === 'test/one')
+  assert.deepEqual([plain.supported_voices.length, plain.supported_formats.length], [6, 6])
+  assert.deepEqual(body.data.find(({ id }: { id: string }) => id === 'test/gemini').supported_formats, ['wav', 'pcm'])
+  assert.ok(body.data.every(({ type }: { type: string }) => type === 'tts'))
+  assert.ok((await tollgate.request('GET', '/v1/health')).body.endpoints.includes('audio/speech'))
+})
+
+test('after all of it the books are right, and no key has been told', async () => {
+  const audit = await tollgate.admin('GET', '/admin/v1/audit')
+  assert.equal(audit.body.violations, 0, audit.text)
+  assert.doesNotMatch(tollgate.logs().join('\n') + tollgate.errors(), /canary-/)
+  assert.equal((await tollgate.request('GET', '/v1/user/balance', { key })).body.reserved, 0)
+})

@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { startTollgate, type Tollgate } from '../harness/server.ts'
+import { startVideoProvider, type VideoProvider } from '../harness/video-provider.ts'
+import { assertAuditClean, balanceOf, createVideo, videoUntil } from '../harness/video-jobs.ts'
+
+let provider: VideoProvider
+let tollgate: Tollgate
+let key: string
+const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-video-admin-'))
+const [oldKek, newKek] = [randomBytes(32).toString('base64'), randomBytes(32).toString('base64')]
+
+function start(kek: string): Promise<Tollgate> {
+  return startTollgate({
+    dataDir,
+    env: { TOLLGATE_KEK: kek },
+    catalog: `
+providers: { film: { adapter: openai, base_url: '${provider.url}/v1' } }
+models: [{ id: test/film, type: video, supported_durations: [4], endpoints: [{ provider: film, model: sora, price: { currency: RUB, video_second: 1 } }] }]
+`,
+  })
+}
+
+before(async () => {
+  provider = await startVideoProvider()
+  tollgate = await start(oldKek)
+  key = (await tollgate.createAccount({ balance: 100 })).key
+})
+
+after(async () => {
+  await tollgate.stop()
+  await provider.close()
+  rmSync(dataDir, { recursive: true, force: true })
+})
+
+async function parkedJob(prompt: string): Promise<string> {
+  provider.script((seen, response) => {
+    if (seen.method !== 'POST') return false
+    response.socket?.resetAndDestroy()
+    return true
+  })
+  const { id } = await createVideo(tollgate, key, { model: 'test/film', prompt })
+  for (;;) {
+    const { body } = await tollgate.admin('GET', '/admin/v1/videos/parked')
+    if (body.data.some((job: { id: string }) => job.id === id)) break
+    await delay(20)
+  }
+  provider.script(null)
+  return id
+}
+
+test('a parked job is listed for the operator, who says what became of it', async () => {
+  const arrived = await parkedJob('it arrived')
+  const lost = await parkedJob('it never did')
+  const { body } = await tollgate.admin('GET', '/admin/v1/videos/parked')
+  assert.equal(body.total, 2)
+  assert.deepEqual([body.data[0].id, body.data[0].provider, body.data[0].held], [arrived, 'film', 4])
+  const attached = await tollgate.admin('POST', `/admin/v1/videos/${arrived}/resolve`, { upstream_id: 'video_77' })
+  assert.deepEqual([attached.status, attached.body], [200, { id: arrived, status: 'in_progress' }])
+  const done = await videoUntil(tollgate, key, arrived, 'completed')
+  assert.equal(done.usage.cost, 4)
+  assert.ok(provider.polls.every(({ path }) => path === '/v1/videos/video_77'))
+  const failed = await tollgate.admin('POST', `/admin/v1/videos/${lost}/resolve`, { upstream_id: null })
+  assert.deepEqual(failed.body, { id: lost, status: 'failed' })
+  assert.deepEqual([(await videoUntil(tollgate, key, lost, 'failed')).error_type, await balanceOf(tollgate, key)], ['provider_timeout', { balance: 96, reserved: 0 }])
+  for (const [id, body, status] of [[lost, { upstream_id: 'x' }, 409], ['gen-vid-1', { upstream_id: 'x' }, 404], [lost, {}, 400], [lost, { upstream_id: 'x', other: 1 }, 400]] as const) {
+    assert.equal((await tollgate.admin('POST', `/admin/v1/videos/${id}/resolve`, body)).status, status, JSON.stringify(body))
+  }
+  assert.equal((await tollgate.request('GET', '/admin/v1/videos/parked', { key })).status, 403)
+  const { body: events } = await tollgate.admin('GET', '/admin/v1/events')
+  assert.equal(events.data.filter(({ action }: { action: string }) => action === 'video.resolve').length, 2)
+  await assertAuditClean(tollgate)
+})
+
+test('a rotated KEK seals the prompts anew: they are read without the old one', async () => {
+  const { id } = await createVideo(tollgate, key, { model: 'test/film', prompt: 'written before' })
+  await videoUntil(tollgate, key, id, 'completed')
+  await tollgate.stop()
+  tollgate = await start(`${newKek},${oldKek}`)
+  assert.equal((await tollgate.admin('POST', '/admin/v1/kek/rotate')).status, 200)
+  await tollgate.stop()
+  tollgate = await start(newKek)
+  assert.equal((await tollgate.request('GET', `/v1/videos/${id}`, { key })).body.prompt, 'written before')
+})
+
+test('SIGTERM with a job at its provider: the same job goes on after the restart', async () => {
+  let held = true
+  provider.script((seen, response) => {
+    if (seen.method !== 'GET' || !held) return false
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ id: 'x', status: 'in_progress' }))
+    return true
+  })
+  const submitted = provider.submissions.length
+  const { id } = await createVideo(tollgate, key, { model: 'test/film', prompt: 'over a restart' })
+  await videoUntil(tollgate, key, id, 'in_progress')
+  await tollgate.stop()
+  held = false
+  tollgate = await start(newKek)
+  await videoUntil(tollgate, key, id, 'completed')
+  assert.equal(provider.submissions.length, submitted + 1)
+  await assertAuditClean(tollgate)
+})

@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { promisify } from 'node:util'
+import { request } from 'undici'
+import { startTollgate, type Tollgate } from '../harness/server.ts'
+import { isDownload, startVideoProvider, type VideoProvider, type VideoProviderRequest } from '../harness/video-provider.ts'
+import { assertAuditClean, balanceOf, createVideo, videoUntil } from '../harness/video-jobs.ts'
+
+const COMMAND = join(import.meta.dirname, '../../bin/tollgate.js')
+const COST = 6
+
+let provider: VideoProvider
+
+before(async () => {
+  provider = await startVideoProvider()
+})
+
+after(() => provider.close())
+
+function catalog(): string {
+  return `
+rate_limit: { requests: 100000, window: 60 }
+providers: { film: { adapter: openai, base_url: '${provider.url}/v1', api_key: k } }
+models: [{ id: test/film, type: video, supported_durations: [4], endpoints: [{ provider: film, model: sora, price: { currency: RUB, video_second: 1.5 } }] }]
+`
+}
+
+const isPoll = (seen: VideoProviderRequest): boolean => seen.method === 'GET' && !isDownload(seen)
+
+/** The step that the provider holds while the server is killed. */
+interface Step {
+  readonly name: string
+  readonly holds: (seen: VideoProviderRequest) => boolean
+  /** What the provider says before it falls silent. */
+  readonly says?: (provider: VideoProvider, response: Parameters<Parameters<VideoProvider['script']>[0] & object>[1]) => void
+  readonly end: 'completed' | 'parked'
+}
+
+const STEPS: readonly Step[] = [
+  { name: 'the submission is under way', holds: ({ method }) => method === 'POST', end: 'parked' },
+  { name: 'the submission is half answered', holds: ({ method }) => method === 'POST', says: (_provider, response) => void response.writeHead(200, { 'content-type': 'application/json', 'content-length': 40 }).write('{"id":"video_'), end: 'parked' },
+  { name: 'it is polled', holds: isPoll, end: 'completed' },
+  { name: 'its video is asked for', holds: isDownload, end: 'completed' },
+  { name: 'its video is half stored', holds: isDownload, says: ({ video }, response) => void response.writeHead(200, { 'content-type': 'video/mp4', 'content-length': video.length }).write(video.subarray(0, 400)), end: 'completed' },
+]
+
+async function withServer(dataDir: string, body: (tollgate: Tollgate) => Promise<void>): Promise<void> {
+  const tollgate = await startTollgate({ dataDir, catalog: catalog() })
+  try {
+    await body(tollgate)
+  } finally {
+    await tollgate.kill('SIGKILL')
+  }
+}
+
+for (const { name, holds, says, end } of STEPS) {
+  test(`kill -9 while ${name}: the same job goes on after the restart, submitted once`, async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-video-crash-'))
+    try {
+      const before = provider.submissions.length
+      const job = { key: '', id: '' }
+      await withServer(dataDir, async (tollgate) => {
+        job.key = (await tollgate.createAccount({ balance: 100 })).key
+        provider.script((seen, response) => {
+          if (!holds(seen)) return false
+          says?.(provider, response)
+          return true
+        })
+        const arrived = provider.arrival(holds)
+        job.id = (await createVideo(tollgate, job.key, { model: 'test/film', prompt: 'x' })).id
+        await arrived
+      })
+      provider.script(null)
+      await auditStore(dataDir)
+      await withServer(dataDir, async (tollgate) => {
+        if (end === 'completed') {
+          const done = await videoUntil(tollgate, job.key, job.id, 'completed', 30_000)
+          assert.equal(done.usage.cost, COST)
+          const answer = await request(`${tollgate.url}/v1/videos/${job.id}/content`, { headers: { authorization: `Bearer ${job.key}` } })
+          assert.ok(Buffer.from(await answer.body.arrayBuffer()).equals(provider.video))
+          assert.deepEqual(await balanceOf(tollgate, job.key), { balance: 100 - COST, reserved: 0 })
+        } else {
+          // Time for a second submission, if there were one.
+          await videoUntil(tollgate, job.key, (await createVideo(tollgate, job.key, { model: 'test/film', prompt: 'another' })).id, 'completed')
+          assert.equal((await tollgate.request('GET', `/v1/videos/${job.id}`, { key: job.key })).body.status, 'pending')
+          assert.deepEqual(await balanceOf(tollgate, job.key), { balance: 100 - COST, reserved: COST })
+        }
+        await assertAuditClean(tollgate)
+      })
+      assert.equal(provider.submissions.length - before, end === 'completed' ? 1 : 2)
+      await auditStore(dataDir)
+    } finally {
+      rmSync(dataDir, { recursive: true, force: true })
+    }
+  })
+}
+
+test('kill -9 again and again, at any moment: every job ends once, is submitted at most once, and is charged exactly if it is completed', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-video-crash-'))
+  try {
+    provider.script(null)
+    const before = provider.submissions.length
+    const ids: string[] = []
+    const account = { key: '' }
+    for (let round = 0; round < 10; round += 1) {
+      await withServer(dataDir, async (tollgate) => {
+        account.key ||= (await tollgate.createAccount({ balance: 1_000 })).key
+        for (let index = 0; index < 3; index += 1) {
+          const answer = await tollgate.request('POST', '/v1/videos', { key: account.key, body: { model: 'test/film', prompt: `${round}-${index}` } })
+          if (answer.status === 202) ids.push(answer.body.id)
+        }
+        // The steps of a job take some milliseconds at its start, and again a second later.
+        await new Promise((resolve) => setTimeout(resolve, round % 2 === 0 ? round * 4 : 900 + round * 30))
+      })
+    }
+    await withServer(dataDir, async (tollgate) => {
+      const ends = await ended(tollgate, account.key, ids)
+      const completed = ends.filter((end) => end === 'completed').length
+      const open = ends.length - completed
+      assert.ok(completed > 0)
+      assert.deepEqual(await balanceOf(tollgate, account.key), { balance: 1_000 - COST * completed, reserved: COST * open })
+      const { total } = (await tollgate.request('GET', '/v1/generation', { key: account.key })).body
+      assert.equal(total, completed, 'one log row for each that ended')
+      await assertAuditClean(tollgate)
+      const prompts = provider.submissions.slice(before).map(({ body }) => body?.['prompt'])
+      assert.equal(new Set(prompts).size, prompts.length, 'no job was submitted twice')
+    })
+    await auditStore(dataDir)
+  } finally {
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+})
+
+const QUIET_MS = 4_000
+
+/** The states of the jobs once none moves any more: those that are parked stay pending. */
+async function ended(tollgate: Tollgate, key: string, ids: readonly string[]): Promise<readonly string[]> {
+  const deadline = performance.now() + 60_000
+  let last = ''
+  let sinceMs = performance.now()
+  for (;;) {
+    const states: string[] = []
+    for (const id of ids) states.push((await tollgate.request('GET', `/v1/videos/${id}`, { key })).body.status)
+    if (states.join() !== last) sinceMs = performance.now()
+    last = states.join()
+    if (!states.includes('in_progress') && performance.now() - sinceMs > QUIET_MS) return states
+    assert.ok(performance.now() < deadline, last)
+    await new Promise((resolve) => setTimeout(resolve, 200))
+  }
+}
+
+/** `tollgate audit` on the store as the dead process left it. */
+async function auditStore(dataDir: string): Promise<void> {
+  const { stdout } = await promisify(execFile)(process.execPath, [COMMAND, 'audit', '--json'], { cwd: dataDir, env: { PATH: process.env['PATH'], TOLLGATE_DATA: dataDir } })
+  assert.equal(JSON.parse(stdout).violations, 0, stdout)
+}

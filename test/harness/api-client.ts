@@ -1,0 +1,62 @@
+import { request as undiciRequest } from 'undici'
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Record<string, string>
+  // A test reads whatever the server sent; its assertions are the type check.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  readonly body: any
+  readonly text: string
+}
+
+export interface RequestOptions {
+  readonly key?: string
+  readonly body?: unknown
+  readonly headers?: Record<string, string>
+}
+
+/** Talks to a running server, as an administrator and as a customer. */
+export class ApiClient {
+  readonly url: string
+  readonly adminToken: string
+
+  constructor(url: string, adminToken: string) {
+    this.url = url
+    this.adminToken = adminToken
+  }
+
+  admin(method: string, path: string, body?: unknown): Promise<Answer> {
+    return this.request(method, path, { key: this.adminToken, ...(body === undefined ? {} : { body }) })
+  }
+
+  async createAccount(options: { balance?: number; key?: Record<string, unknown>; account?: Record<string, unknown> } = {}): Promise<{ id: string; key: string; keyId: string }> {
+    const account = await this.#created('/admin/v1/accounts', { name: 'test', ...options.account })
+    const balance = options.balance ?? 100
+    if (balance > 0) await this.#created(`/admin/v1/accounts/${account['id']}/ledger`, { kind: 'topup', amount: balance, reason: 'test', reference: `test-${account['id']}` })
+    const key = await this.#created(`/admin/v1/accounts/${account['id']}/keys`, { name: 'test', ...options.key })
+    return { id: String(account['id']), key: String(key['key']), keyId: String(key['id']) }
+  }
+
+  async #created(path: string, body: unknown): Promise<Record<string, unknown>> {
+    const answer = await this.admin('POST', path, body)
+    if (answer.status !== 201) throw new Error(`POST ${path} answered ${answer.status}: ${answer.text}`)
+    return answer.body
+  }
+
+  async request(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
+    const raw = typeof options.body === 'string' || Buffer.isBuffer(options.body)
+    const body = options.body === undefined ? null : raw ? (options.body as string | Buffer) : JSON.stringify(options.body)
+    const response = await undiciRequest(`${this.url}${path}`, {
+      method: method as 'GET',
+      body,
+      headers: {
+        ...(options.key === undefined ? {} : { authorization: `Bearer ${options.key}` }),
+        ...(body === null ? {} : { 'content-type': 'application/json' }),
+        ...options.headers,
+      },
+    })
+    const text = await response.body.text()
+    const headers = Object.fromEntries(Object.entries(response.headers).map(([name, value]) => [name, String(value)]))
+    return { status: response.statusCode, headers, text, body: (headers['content-type'] ?? '').includes('json') && text !== '' ? JSON.parse(text) : null }
+  }
+}

@@ -1,0 +1,146 @@
+/** Small audio files, built byte by byte: containers as encoders write them, filled with silence. */
+
+function u32(value: number): Buffer {
+  const bytes = Buffer.alloc(4)
+  bytes.writeUInt32BE(value)
+  return bytes
+}
+
+/** 16-bit mono PCM; `declared` is what the header says of the size of the sound. */
+export function wavFile(seconds: number, { rate = 16_000, declared }: { rate?: number; declared?: number } = {}): Buffer {
+  const data = Buffer.alloc(Math.round(seconds * rate) * 2)
+  const head = Buffer.alloc(44)
+  head.write('RIFF', 0, 'latin1')
+  head.writeUInt32LE(36 + data.length, 4)
+  head.write('WAVEfmt ', 8, 'latin1')
+  head.writeUInt32LE(16, 16)
+  head.writeUInt16LE(1, 20)
+  head.writeUInt16LE(1, 22)
+  head.writeUInt32LE(rate, 24)
+  head.writeUInt32LE(rate * 2, 28)
+  head.writeUInt16LE(2, 32)
+  head.writeUInt16LE(16, 34)
+  head.write('data', 36, 'latin1')
+  head.writeUInt32LE(declared ?? data.length, 40)
+  return Buffer.concat([head, data])
+}
+
+/** Frames of MPEG-1 layer 3, 44.1 kHz: 1,152 samples each, of the bit rates in turn. */
+export function mp3Frames(count: number, bitRates: readonly (64 | 128 | 320)[] = [128]): Buffer {
+  return Buffer.concat(
+    Array.from({ length: count }, (_value, index) => {
+      const kbits = bitRates[index % bitRates.length] ?? 128
+      const frame = Buffer.alloc(Math.floor((144_000 * kbits) / 44_100))
+      frame.writeUInt32BE((0xfffb_0000 | ({ 64: 5, 128: 9, 320: 14 }[kbits] << 12)) >>> 0)
+      return frame
+    }),
+  )
+}
+
+/** The first frame of a file of changing bit rate: a table, no sound. */
+export function xingFrame(): Buffer {
+  const frame = mp3Frames(1)
+  frame.write('Xing', 36, 'latin1')
+  return frame
+}
+
+/** A tag of `size` bytes in front of the sound. */
+export function id3Tag(size: number): Buffer {
+  return Buffer.concat([Buffer.from('ID3\u0004\u0000\u0000', 'latin1'), Buffer.from([(size >> 21) & 127, (size >> 14) & 127, (size >> 7) & 127, size & 127]), Buffer.alloc(size, 0xff)])
+}
+
+export function oggPage(serial: number, granule: bigint, body: Buffer): Buffer {
+  const head = Buffer.alloc(27)
+  head.write('OggS', 0, 'latin1')
+  head.writeBigInt64LE(granule, 6)
+  head.writeUInt32LE(serial, 14)
+  const lacing = [...Array.from({ length: Math.floor(body.length / 255) }, () => 255), body.length % 255]
+  head[26] = lacing.length
+  return Buffer.concat([head, Buffer.from(lacing), body])
+}
+
+export function opusHead(preSkip: number): Buffer {
+  const head = Buffer.alloc(19)
+  head.write('OpusHead', 0, 'latin1')
+  head.writeUInt16LE(preSkip, 10)
+  return head
+}
+
+export function vorbisHead(rate: number): Buffer {
+  const head = Buffer.alloc(40)
+  head.write('\u0001vorbis', 0, 'latin1')
+  head.writeUInt32LE(rate, 12)
+  return head
+}
+
+/** Mark and STREAMINFO of FLAC; no frames follow. */
+export function flacFile(rate: number, samples: number): Buffer {
+  const info = Buffer.alloc(34)
+  info.writeUIntBE(rate << 4, 10, 3)
+  info[13] = Math.floor(samples / 2 ** 32)
+  info.writeUInt32BE(samples % 2 ** 32, 14)
+  return Buffer.concat([Buffer.from('fLaC'), Buffer.from([0x80, 0, 0, 34]), info])
+}
+
+/** ADTS frames of 1,024 samples at 24 kHz. */
+export function adtsFrames(count: number): Buffer {
+  const frame = Buffer.alloc(16)
+  frame.set([0xff, 0xf1, 0x40 | (6 << 2), 0x40, 16 >> 3, (16 & 7) << 5, 0])
+  return Buffer.concat(Array.from({ length: count }, () => frame))
+}
+
+export function box(name: string, ...content: readonly Buffer[]): Buffer {
+  const body = Buffer.concat(content)
+  return Buffer.concat([u32(body.length + 8), Buffer.from(name, 'latin1'), body])
+}
+
+function words(...values: readonly number[]): Buffer {
+  return Buffer.concat(values.map(u32))
+}
+
+function track(id: number, handler: string, timescale: number, duration: number): Buffer {
+  return box('trak', box('tkhd', words(0, 0, 0, id, 0, duration)), box('mdia', box('mdhd', words(0, 0, 0, timescale, duration, 0)), box('hdlr', words(0, 0), Buffer.from(handler), words(0, 0, 0))))
+}
+
+/** A video track of an hour beside the sound; the index is behind the data, as cameras write it. */
+export function m4aFile(timescale: number, duration: number): Buffer {
+  const movie = box('moov', box('mvhd', words(0, 0, 0, 600, 600 * 3_600, 0)), track(1, 'vide', 600, 600 * 3_600), track(2, 'soun', timescale, duration))
+  return Buffer.concat([box('ftyp', Buffer.from('M4A '), words(0)), box('mdat', Buffer.alloc(100, 0xff)), movie])
+}
+
+/** Fragments of 50 samples of 1,024 units each at 48 kHz: by a default, by the fragment, and sample by sample. */
+export function fragmentedM4a(): Buffer {
+  const movie = box('moov', box('mvhd', words(0, 0, 0, 1_000, 0, 0)), track(1, 'soun', 48_000, 0), box('mvex', box('trex', words(0, 1, 1, 1_024, 0, 0))))
+  const fragment = (header: Buffer, run: Buffer): Buffer => box('moof', box('mfhd', words(0, 1)), box('traf', box('tfhd', header), box('trun', run)))
+  const each = Buffer.concat(Array.from({ length: 50 }, () => words(1_024, 77)))
+  return Buffer.concat([
+    box('ftyp', Buffer.from('iso5'), words(0)),
+    movie,
+    fragment(words(0, 1), words(0x1, 50, 8)),
+    fragment(words(0x2_0008, 1, 1_024), words(0, 50)),
+    fragment(words(0x2_0000, 1), Buffer.concat([words(0x301, 50, 8), each])),
+    box('mdat', Buffer.alloc(10)),
+  ])
+}
+
+export function element(id: string, content: Buffer, size: 'known' | 'unknown' = 'known'): Buffer {
+  const length = Buffer.alloc(8)
+  if (size === 'known') length.writeBigUInt64BE((1n << 56n) | BigInt(content.length))
+  else length.fill(0xff).writeUInt8(0x01)
+  return Buffer.concat([Buffer.from(id, 'hex'), length, content])
+}
+
+/** `duration` in milliseconds; null leaves it out and writes sizes as unknown, as a browser's recorder does. Blocks of 20 ms follow for `recordedMs`. */
+export function webmFile(duration: number | null, recordedMs: number): Buffer {
+  const float = Buffer.alloc(8)
+  float.writeDoubleBE(duration ?? 0)
+  const scale = element('2ad7b1', Buffer.from([0x0f, 0x42, 0x40]))
+  const info = element('1549a966', duration === null ? scale : Buffer.concat([scale, element('4489', float)]))
+  const clusters: Buffer[] = []
+  for (let start = 0; start < recordedMs; start += 1_000) {
+    const blocks: Buffer[] = [element('e7', Buffer.from([start >> 16, (start >> 8) & 255, start & 255]))]
+    for (let at = 0; at < 1_000 && start + at < recordedMs; at += 20) blocks.push(element('a3', Buffer.from([0x81, at >> 8, at & 255, 0x80, 1, 2, 3])))
+    clusters.push(element('1f43b675', Buffer.concat(blocks), duration === null ? 'unknown' : 'known'))
+  }
+  return Buffer.concat([element('1a45dfa3', element('4282', Buffer.from('webm'))), element('18538067', Buffer.concat([info, ...clusters]), duration === null ? 'unknown' : 'known')])
+}

@@ -1,0 +1,58 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createApp, type App } from '../../src/app.ts'
+import { readConfig } from '../../src/config.ts'
+import { ApiClient } from './api-client.ts'
+import { movingClock, type MovingClock } from './moving-clock.ts'
+
+/** The clock goes on by itself, so that what the server only puts off for a moment happens. */
+const STEP_MS = 5
+
+/** The whole server in this process, on a free port and with a fresh embedded store, with a clock that the test can move ahead. */
+export class MovingServer extends ApiClient {
+  /** Every time limit of the server follows it; sockets and the store are real. */
+  readonly clock: MovingClock
+  /** What the operator was told, bugs included. */
+  readonly notices: readonly string[]
+  readonly #app: App
+  readonly #dataDir: string
+  readonly #ticking: NodeJS.Timeout
+
+  constructor(app: App, address: { readonly address: string; readonly port: number }, adminToken: string, clock: MovingClock, notices: readonly string[], dataDir: string) {
+    super(`http://${address.address}:${address.port}`, adminToken)
+    this.#app = app
+    this.clock = clock
+    this.notices = notices
+    this.#dataDir = dataDir
+    this.#ticking = setInterval(() => clock.advance(STEP_MS), STEP_MS)
+  }
+
+  async stop(): Promise<void> {
+    await this.#app.stop()
+    clearInterval(this.#ticking)
+    rmSync(this.#dataDir, { recursive: true, force: true })
+  }
+}
+
+export async function startMovingServer(catalog: string): Promise<MovingServer> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-test-'))
+  const adminToken = randomBytes(24).toString('hex')
+  const env = { TOLLGATE_DATA: dataDir, TOLLGATE_ADMIN_TOKEN: adminToken }
+  const { config, problems } = readConfig(env)
+  if (problems.length > 0) throw new Error(problems.join('\n'))
+  const clock = movingClock()
+  const notices: string[] = []
+  const log = {
+    line: () => undefined,
+    // What a provider said comes here as well, as text.
+    bug: (thrown: unknown) => {
+      if (thrown instanceof Error) notices.push(`bug: ${thrown.stack ?? thrown.message}`)
+    },
+    notice: (message: string) => notices.push(message),
+  }
+  const app = await createApp({ config, version: '0.0.0', wrappingKeys: [randomBytes(32)], env, log, clock })
+  await app.catalog.applyText(catalog, { dryRun: false, onlyNew: true, file: 'test' })
+  return new MovingServer(app, await app.edge.listen('127.0.0.1', 0), adminToken, clock, notices, dataDir)
+}

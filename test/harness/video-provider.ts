@@ -1,0 +1,111 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { plainMp4 } from '../../src/providers/sandbox-mp4.ts'
+
+export interface VideoProviderRequest {
+  readonly method: string
+  /** With its query. */
+  readonly path: string
+  readonly headers: IncomingMessage['headers']
+  /** Parsed JSON; null without a body. */
+  readonly body: Record<string, unknown> | null
+}
+
+/** Answers the request itself and says so by true; else the usual answer is given. */
+export type VideoScript = (request: VideoProviderRequest, response: ServerResponse) => boolean
+
+export interface VideoProvider {
+  /** What stands before an operation's path. */
+  readonly url: string
+  readonly requests: readonly VideoProviderRequest[]
+  /** Requests that create a job. */
+  readonly submissions: readonly VideoProviderRequest[]
+  readonly polls: readonly VideoProviderRequest[]
+  readonly downloads: readonly VideoProviderRequest[]
+  readonly video: Buffer
+  /** Looks at each request before the usual answers. */
+  script(script: VideoScript | null): void
+  /** Resolves when a request has come that `matches`. */
+  arrival(matches: (request: VideoProviderRequest) => boolean): Promise<VideoProviderRequest>
+  close(): Promise<void>
+}
+
+export function json(response: ServerResponse, status: number, body: unknown): true {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+  return true
+}
+
+/** A provider in OpenAI's words: a job is queued, then half done, then completed; its content is a small MP4. */
+export async function startVideoProvider(): Promise<VideoProvider> {
+  const requests: VideoProviderRequest[] = []
+  const waiting = new Set<{ readonly matches: (request: VideoProviderRequest) => boolean; readonly resolve: (request: VideoProviderRequest) => void }>()
+  const polled = new Map<string, number>()
+  const video = plainMp4({ width: 320, height: 240, seconds: 4, colour: [90, 180, 60] })
+  let script: VideoScript | null = null
+  let jobs = 0
+  const server = createServer((incoming, response) => {
+    const parts: Buffer[] = []
+    incoming.on('data', (part: Buffer) => parts.push(part))
+    incoming.on('end', () => {
+      const bytes = Buffer.concat(parts)
+      // Written by the server under test.
+      const body = bytes.length === 0 ? null : (JSON.parse(bytes.toString('utf8')) as Record<string, unknown>)
+      const request = { method: incoming.method ?? '', path: incoming.url ?? '', headers: incoming.headers, body }
+      requests.push(request)
+      for (const waiter of waiting) {
+        if (!waiter.matches(request)) continue
+        waiting.delete(waiter)
+        waiter.resolve(request)
+      }
+      if (script?.(request, response) === true) return
+      usual(request, response)
+    })
+  })
+  const usual = (request: VideoProviderRequest, response: ServerResponse): void => {
+    if (request.method === 'POST') {
+      jobs += 1
+      json(response, 200, { id: `video_${jobs}`, object: 'video', status: 'queued', progress: 0 })
+      return
+    }
+    const id = /\/videos\/([^/?]+)/.exec(request.path)?.[1] ?? ''
+    if (isDownload(request)) {
+      response.writeHead(200, { 'content-type': 'video/mp4', 'content-length': video.length }).end(video)
+      return
+    }
+    const count = (polled.get(id) ?? 0) + 1
+    polled.set(id, count)
+    json(response, 200, count === 1 ? { id, status: 'in_progress', progress: 50 } : { id, status: 'completed', progress: 100 })
+  }
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  // A TCP server's address is an object.
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    requests,
+    get submissions() {
+      return requests.filter(({ method }) => method === 'POST')
+    },
+    get polls() {
+      return requests.filter((request) => request.method === 'GET' && !isDownload(request))
+    },
+    get downloads() {
+      return requests.filter(isDownload)
+    },
+    video,
+    script: (next) => {
+      script = next
+    },
+    arrival: (matches) => new Promise((resolve) => waiting.add({ matches, resolve })),
+    close: async () => {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+export function isDownload({ method, path }: Pick<VideoProviderRequest, 'method' | 'path'>): boolean {
+  return method === 'GET' && /\/content(\?|$)|\.mp4$/.test(path)
+}

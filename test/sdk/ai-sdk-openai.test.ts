@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { createOpenAI, type OpenAIProvider } from '@ai-sdk/openai'
+import { APICallError, generateText, jsonSchema, streamText, tool } from 'ai'
+import { startTollgate, type Tollgate } from '../harness/server.ts'
+
+/** The AI SDK's provider of OpenAI's own protocols, against the product: `openai(model)` speaks Responses. */
+
+let tollgate: Tollgate
+let openai: OpenAIProvider
+
+before(async () => {
+  tollgate = await startTollgate()
+  const { key } = await tollgate.createAccount()
+  openai = createOpenAI({ baseURL: `${tollgate.url}/v1`, apiKey: key })
+})
+
+after(() => tollgate.stop())
+
+const weather = tool({ inputSchema: jsonSchema<{ input: string }>({ type: 'object', properties: { input: { type: 'string' } } }), execute: ({ input }) => Promise.resolve(input) })
+
+test('responses: text, usage and id', async () => {
+  const { text, usage, response } = await generateText({ model: openai.responses('sandbox/chat'), prompt: 'Hello' })
+  assert.equal(text, 'Hello from the sandbox. You said: Hello')
+  assert.equal(usage.outputTokens, 7)
+  assert.match(response.id, /^resp-/)
+})
+
+test('responses: a stream with reasoning, and its finish', async () => {
+  const result = streamText({ model: openai.responses('sandbox/chat'), prompt: 'Hello', providerOptions: { openai: { reasoningEffort: 'high', reasoningSummary: 'auto', forceReasoning: true } } })
+  assert.equal(await result.text, 'Hello from the sandbox. You said: Hello')
+  assert.match((await result.reasoningText) ?? '', /sandbox thinks/)
+  assert.equal(await result.finishReason, 'stop')
+})
+
+test('responses: a forced tool call comes back parsed', async () => {
+  const { toolCalls, finishReason } = await generateText({ model: openai.responses('sandbox/chat'), prompt: 'Moscow', tools: { weather }, toolChoice: 'required' })
+  assert.deepEqual(toolCalls[0]?.input, { input: 'Moscow' })
+  assert.equal(finishReason, 'tool-calls')
+})
+
+test('responses: an answer cut by its limit says so', async () => {
+  const { finishReason } = await generateText({ model: openai.responses('sandbox/chat'), prompt: 'Hello\nsandbox: words=50', maxOutputTokens: 16 })
+  assert.equal(finishReason, 'length')
+})
+
+test('responses: a failure before and after the first byte is an error', async () => {
+  await assert.rejects(generateText({ model: openai.responses('sandbox/chat'), prompt: 'Hello\nsandbox: status=500', maxRetries: 0 }), (error: unknown) => APICallError.isInstance(error) && error.statusCode === 502)
+  const errors: unknown[] = []
+  const result = streamText({ model: openai.responses('sandbox/chat'), prompt: 'Hello\nsandbox: error=2 words=5', maxRetries: 0, onError: ({ error }) => void errors.push(error) })
+  await Array.fromAsync(result.textStream).catch(() => undefined)
+  assert.ok(errors.length > 0)
+})
+
+test('chat: text, a stream, and the two-event error', async () => {
+  assert.equal((await generateText({ model: openai.chat('sandbox/chat'), prompt: 'Hello' })).text, 'Hello from the sandbox. You said: Hello')
+  const errors: unknown[] = []
+  const result = streamText({ model: openai.chat('sandbox/chat'), prompt: 'Hello\nsandbox: error=2 words=5', maxRetries: 0, onError: ({ error }) => void errors.push(error) })
+  await Array.fromAsync(result.textStream).catch(() => undefined)
+  assert.ok(errors.length > 0)
+})
+
+test('completions: text', async () => {
+  assert.equal((await generateText({ model: openai.completion('sandbox/chat'), prompt: 'Hello' })).text.includes('sandbox'), true)
+})

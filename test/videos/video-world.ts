@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Snapshot } from '../../src/catalog/catalog.ts'
+import type { VideoOrder } from '../../src/kinds/video-request.ts'
+import { endpoint, model } from '../../src/plan/plan-fixture.ts'
+import type { Adapter } from '../../src/providers/adapter.ts'
+import { plainMp4 } from '../../src/providers/sandbox-mp4.ts'
+import type { VideoUpstream } from '../../src/providers/videos.ts'
+import { EndpointHealthBook } from '../../src/relay/endpoint-health.ts'
+import { KeyPools } from '../../src/relay/key-pools.ts'
+import { RetryBudget } from '../../src/relay/retry-budget.ts'
+import type { JobRow } from '../../src/store/job-store.ts'
+import { openStore } from '../../src/store/open.ts'
+import { VideoRunner, type RunnerPorts } from '../../src/videos/video-runner.ts'
+import { JOB_TTL_MS } from '../../src/videos/video-job.ts'
+import { Bench, newId, NOON_MS, TestClock, type Customer } from '../store/ledger-fixture.ts'
+
+export const COST = 300n
+const ORDER: VideoOrder = { prompt: 'A lake', size: '64x48', duration: 4, resolution: null, aspectRatio: null, frameImages: [], inputReferences: [], generateAudio: null, seed: null, user: null }
+export const VIDEO = plainMp4({ width: 64, height: 48, seconds: 4, colour: [90, 180, 60] })
+const PLAIN_SEAL = { seal: (plain: Buffer) => plain, open: (sealed: Buffer) => sealed }
+
+/** A provider that outlives us: what it has accepted it makes, and it counts what it was asked for. */
+export class Provider implements VideoUpstream {
+  readonly supportedParameters: readonly string[] = []
+  submissions = 0
+  polls = 0
+
+  async submit(): ReturnType<VideoUpstream['submit']> {
+    this.submissions += 1
+    return { status: 'accepted', reference: `job-${this.submissions}`, upstreamId: `job-${this.submissions}` }
+  }
+
+  async poll(): ReturnType<VideoUpstream['poll']> {
+    this.polls += 1
+    return this.polls < 2 ? { status: 'running', progress: 40 } : { status: 'done', videos: [{ bytes: VIDEO, mediaType: 'video/mp4' }] }
+  }
+
+  async open(): ReturnType<VideoUpstream['open']> {
+    return { mediaType: 'video/mp4', bytes: (async function* () { yield VIDEO })() }
+  }
+}
+
+export interface World {
+  readonly bench: Bench
+  readonly provider: Provider
+  readonly customer: Customer
+  readonly id: string
+}
+
+export async function newWorld(dataDir: string): Promise<World> {
+  const bench = new Bench(await openStore({ dataDir, databaseUrl: null }), new TestClock(NOON_MS))
+  const customer = await bench.customer(1_000n)
+  const id = newId('gen-vid-')
+  const held = await bench.ledger.hold({
+    generationId: id, accountId: customer.accountId, keyId: customer.keyId, amountMicro: COST, priceVersion: 1,
+    subject: { type: 'video', model: 'v/video', requestId: 'r', streamed: false },
+    job: {
+      id, accountId: customer.accountId, keyId: customer.keyId, requestId: 'r', model: 'v/video', request: Buffer.from(JSON.stringify(ORDER)), priceVersion: 1, holdMicro: COST,
+      createdAtMs: NOON_MS, deadlineMs: NOON_MS + JOB_TTL_MS, status: 'pending', phase: 'ready', progress: 0, dueAtMs: NOON_MS, completedAtMs: null, expiresAtMs: null,
+      details: {
+        candidates: [{ endpointId: 'p/m', providerSlug: 'p', providerName: 'P', upstreamModel: 'm', variant: null, costMicro: String(COST), buyMicro: '200' }],
+        current: 0, refused: [], attempts: 0, keyPrint: null, reference: null, upstreamId: null, polls: 0, misses: 0, acceptedAtMs: null, files: 0, costMicro: '0', error: null, errorType: null,
+        appUrl: null, appTitle: null, sessionId: null,
+      },
+    },
+  })
+  assert.equal(held.status, 'held')
+  return { bench, provider: new Provider(), customer, id }
+}
+
+export type Wrap = <T extends object>(target: T, name: string) => T
+
+/** A process that works on the world's jobs; `wrap` stands between it and what it does. */
+export function runnerOf({ bench, provider }: World, clock: TestClock, wrap: Wrap = (target) => target, node = 'node-1'): VideoRunner {
+  const way = endpoint('p', { id: 'p/m' })
+  const snapshot = {
+    priceVersion: 1, providers: new Map([['p', way.provider]]), models: new Map([['v/video', model('v/video', { type: 'video', endpoints: [way] })]]), aliases: new Map(),
+    // Jobs look at no setting.
+    settings: {} as Snapshot['settings'],
+  }
+  const adapter: Adapter = { name: 'openai', supportedParameters: [], videos: wrap<VideoUpstream>(provider, 'provider') }
+  const ports: RunnerPorts = {
+    clock, jobs: wrap(bench.store.jobs, 'jobs'), files: wrap(bench.store.files, 'files'), ledger: wrap(bench.ledger, 'ledger'), catalog: { current: () => snapshot },
+    adapters: new Map([['openai', adapter]]), seal: PLAIN_SEAL, notice: () => undefined, health: new EndpointHealthBook(clock), keyPools: new KeyPools(clock, () => undefined),
+    retries: new RetryBudget(clock, () => 0), node, singleProcess: node === 'node-1',
+  }
+  return new VideoRunner(ports)
+}
+
+/** Lets the work of the moment be done, then moves the clock, until `over`. */
+export async function drive(clock: TestClock, over: () => Promise<boolean>, stepMs = 500, stepsMax = 400): Promise<void> {
+  for (let step = 0; step < stepsMax; step += 1) {
+    for (let turn = 0; turn < 4; turn += 1) {
+      if (await over()) return
+      await delay(1)
+    }
+    clock.advance(stepMs)
+  }
+  assert.fail('the job moved no further')
+}
+
+export async function job({ bench, id }: World): Promise<JobRow> {
+  const row = await bench.store.jobs.find(id)
+  assert.ok(row)
+  return row
+}
+
