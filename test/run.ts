@@ -14,5 +14,7 @@ if (!existsSync(join(shared, 'fixtures/upstream'))) {
 const files = [...globSync('src/**/*.test.ts', { cwd: root }), ...globSync('test/**/*.test.ts', { cwd: root })].toSorted()
 const only = process.argv.slice(2)
 const chosen = only.length === 0 ? files : files.filter((file) => only.some((part) => file.includes(part)))
+// Once for all test files, which would otherwise build it at the same time.
+spawnSync(process.execPath, ['-e', "import('./bin/console-fresh.js').then(({ freshenConsole }) => freshenConsole())"], { cwd: root, stdio: 'inherit' })
 const { status } = spawnSync(process.execPath, ['--test', '--test-reporter=spec', '--test-concurrency=2', '--test-timeout=300000', ...chosen], { cwd: root, stdio: 'inherit' })
 process.exit(status ?? 1)

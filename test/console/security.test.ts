@@ -92,7 +92,7 @@ test('a page of another origin can neither change nor read anything with the use
 
 test('the console cannot be framed, and a link cannot lead away after sign-in', { skip }, async () => {
   const guest = await visitor(browser, tollgate.url)
-  await guest.page.goto(`${tollgate.url}/sign-in?then=//evil.example/`)
+  await guest.page.goto(`${tollgate.url}/sign-in?next=//evil.example/`)
   await enter(guest.context, tollgate, customer)
   await guest.page.reload()
   await guest.page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()

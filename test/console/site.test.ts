@@ -12,13 +12,17 @@ const FIRST_LOAD_BYTES_MAX = 250_000
 const HTML = { accept: 'text/html' }
 
 let tollgate: Tollgate
+let browser: Browser | null = null
 
 before(async () => {
   buildConsole()
   tollgate = await startTollgate()
 })
 
-after(() => tollgate.stop())
+after(async () => {
+  await browser?.close()
+  await tollgate.stop()
+})
 
 test('a browser gets the console at every path that is no API; programs get the error they read', async () => {
   for (const path of ['/', '/setup', '/keys', '/log/gen-1', '/model/openai/gpt-4.1', '/operator/accounts']) {
@@ -35,7 +39,7 @@ test('a browser gets the console at every path that is no API; programs get the 
   }
   assert.equal((await tollgate.request('POST', '/keys', { headers: HTML, body: {} })).status, 404)
   assert.equal((await tollgate.request('GET', '/assets/../../package.json', { headers: HTML })).text.includes('"dependencies"'), false)
-  assert.equal((await tollgate.request('GET', '/assets/%2e%2e/%2e%2e/package.json', { headers: HTML })).status, 404)
+  assert.equal((await tollgate.request('GET', '/assets/%2e%2e/%2e%2e/package.json', { headers: HTML })).text.includes('"dependencies"'), false)
 })
 
 test('files are compressed, kept for ever under their hash, and revalidated without one', async () => {
@@ -54,7 +58,7 @@ test('files are compressed, kept for ever under their hash, and revalidated with
 })
 
 test(`the first load is less than ${FIRST_LOAD_BYTES_MAX} bytes`, { skip }, async () => {
-  const browser: Browser = await openBrowser()
+  browser = await openBrowser()
   const guest = await visitor(browser, tollgate.url, { language: 'ru' })
   const sizes: { readonly url: string; readonly bytes: number }[] = []
   guest.page.on('response', (response) => {
@@ -65,7 +69,6 @@ test(`the first load is less than ${FIRST_LOAD_BYTES_MAX} bytes`, { skip }, asyn
   await guest.page.waitForLoadState('networkidle')
   const bytes = sizes.reduce((sum, size) => sum + size.bytes, 0)
   assert.ok(bytes > 50_000 && bytes < FIRST_LOAD_BYTES_MAX, `${bytes} bytes: ${JSON.stringify(sizes)}`)
-  await browser.close()
 })
 
 test('both languages have the same texts with the same gaps', () => {
@@ -74,9 +77,9 @@ test('both languages have the same texts with the same gaps', () => {
   const russian = texts('ru')
   const withoutPlural = (keys: Iterable<string>): string[] => [...new Set([...keys].map((key) => key.replace(/_(?:one|few|many|other)$/, '')))].toSorted()
   assert.deepEqual(withoutPlural(russian.keys()), withoutPlural(english.keys()))
-  const gaps = (text: string): string => [...text.matchAll(/\{\{(\w+)\}\}/g)].map(([, name]) => name).toSorted().join()
+  const gaps = (text: string): string => [...text.matchAll(/\{\{(\w+)\}\}/g)].map(([, name]) => name ?? '').toSorted((a, b) => a.localeCompare(b)).join()
   for (const [key, text] of english) assert.equal(gaps(russian.get(key) ?? text), gaps(text), key)
-  assert.deepEqual([...russian].filter(([key, text]) => text === '' || (key.endsWith('_one') && !russian.has(key.replace(/_one$/, '_many')))), [])
+  assert.deepEqual([...russian].filter(([key, text]) => text === '' || (key.endsWith('_few') && !russian.has(key.replace(/_few$/, '_many')))), [])
 })
 
 function flat(value: unknown, path = ''): [string, string][] {
