@@ -7,6 +7,7 @@ import { allRoutes } from './app/routes.ts'
 import { createServices } from './app/services.ts'
 import type { RateFeed } from './catalog/rate-feed.ts'
 import type { Config } from './config.ts'
+import type { Route } from './http/edge.ts'
 import type { LogFields } from './http/request-log.ts'
 import { createEdge, type Edge } from './http/server.ts'
 import { systemClock, type Clock } from './lib/clock.ts'
@@ -38,6 +39,8 @@ export interface App extends Core {
   readonly access: Access
   readonly links: SetupLinks
   readonly rateFeed: RateFeed
+  /** Every route there is. */
+  readonly routes: readonly Route<Principal>[]
   /** Holds of a dead process that were given back at the start. */
   readonly recovered: number
   /** Lets running answers end, then stops everything. */
@@ -57,9 +60,9 @@ export async function createApp(options: AppOptions): Promise<App> {
   const { access, links, rateFeed, recovered, ids } = services
   const closing = { now: false }
   const web = createConsole(services, options, (message) => log.notice(message))
+  const routes = allRoutes(services, web.routes, config, version, () => !closing.now)
   const edge = createEdge<Principal>({
-    routes: allRoutes(services, web.routes, config, version, () => !closing.now),
-    access, clock, ids, log,
+    routes, access, clock, ids, log,
     maintenance: () => core.catalog.current().settings.maintenance,
     trustedProxies: config.trustedProxies,
     unmatched: (request, path) => web.unmatched(request, path),
@@ -72,7 +75,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     web.stop()
     await services.stop(DRAIN_MS, edge.close(DRAIN_MS))
   }
-  return { ...core, edge, access, links, rateFeed, recovered, stop }
+  return { ...core, edge, access, links, rateFeed, routes, recovered, stop }
 }
 
 function pause(clock: Clock, ms: number): Promise<void> {

@@ -6,19 +6,21 @@ import { HIJACKED, type Call, type Reply, type Route } from './http/edge.ts'
 import { parseMultipart } from './http/multipart.ts'
 import { publicAddress } from './http/public-address.ts'
 import type { SseStreams } from './http/sse.ts'
+import type { IdempotentCalls } from './idempotency/idempotent-calls.ts'
 import { keptResponse } from './kinds/responses/kept-response.ts'
 import { rubles } from './money.ts'
 import type { RemoteStreams } from './nodes/remote-streams.ts'
 import type { PaidKind } from './orders/paid-kind.ts'
 import { isResponsesOrder } from './orders/responses-order.ts'
 import type { Generation, GenerationResult } from './relay/generation.ts'
-import type { Order } from './relay/order.ts'
+import type { CallClaim, Order } from './relay/order.ts'
 import type { Reader } from './relay/reader.ts'
 import type { Relay } from './relay/relay.ts'
 
 export interface PaidRoutePorts {
   readonly relay: Relay
   readonly sse: SseStreams
+  readonly idempotency: IdempotentCalls
   /** null = from the request's Host. */
   readonly publicUrl: string | null
 }
@@ -33,7 +35,12 @@ export interface FoundResponse {
 
 /** The routes of every paid kind: the edge's call in, the relay's generation out. */
 export function paidRoutes(ports: PaidRoutePorts, kinds: readonly PaidKind[]): readonly Route<Principal>[] {
-  return kinds.flatMap((kind) => kind.paths.map((path): Route<Principal> => ({ method: 'POST', path, plane: 'key', body: kind.body, handle: (call) => answer(ports, call, orderOf(ports, kind, call)) })))
+  return kinds.flatMap((kind) => kind.paths.map((path): Route<Principal> => ({ method: 'POST', path, plane: 'key', body: kind.body, handle: (call) => paid(ports, kind, call) })))
+}
+
+function paid(ports: PaidRoutePorts, kind: PaidKind, call: Call<Principal>): Promise<Reply | typeof HIJACKED> {
+  const order = orderOf(ports, kind, call)
+  return ports.idempotency.once(call, (claim) => answer(ports, call, order, claim))
 }
 
 /** The same routes for a console session that acts for one of its keys: no second way to spend money, only another way to say who does. */
@@ -95,7 +102,7 @@ export async function attachRemote({ sse }: Pick<PaidRoutePorts, 'sse'>, remote:
   return true
 }
 
-async function answer(ports: PaidRoutePorts, call: Call<Principal>, order: Order): Promise<Reply | typeof HIJACKED> {
+async function answer(ports: PaidRoutePorts, call: Call<Principal>, order: Order, claim: CallClaim | null): Promise<Reply | typeof HIJACKED> {
   const { principal, response } = call
   if (principal === null) throw new Error('A paid route has a principal.')
   const { appUrl, appTitle } = appIdentity(call.request.headers)
@@ -110,6 +117,7 @@ async function answer(ports: PaidRoutePorts, call: Call<Principal>, order: Order
     arrivedAtMs: call.arrivedAtMs,
     appUrl,
     appTitle,
+    claim,
     open: () => {
       reader.current = slot.generation === null ? null : openReader(ports, call, slot.generation)
       return reader.current

@@ -25,15 +25,16 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   providers: [...BASE, 'catalog', 'kinds'],
   relay: [...BASE, 'catalog', 'kinds', 'ledger', 'usage', 'access', 'plan', 'providers'],
   orders: [...BASE, 'catalog', 'kinds', 'plan', 'providers', 'relay'],
+  idempotency: [...BASE, 'http', 'store', 'ledger', 'access', 'relay'],
   videos: [...BASE, 'store', 'catalog', 'kinds', 'ledger', 'access', 'plan', 'providers', 'relay'],
   nodes: ['lib', 'store', 'access', 'relay'],
   endpoints: FREE_OF_RELAY,
   cabinet: FREE_OF_RELAY,
   admin: [...FREE_OF_RELAY, 'endpoints'],
-  'paid-routes': [...FREE_OF_RELAY, 'relay', 'orders', 'nodes'],
+  'paid-routes': [...FREE_OF_RELAY, 'relay', 'orders', 'idempotency', 'nodes'],
   config: ['lib', 'http', 'ledger'],
   cli: [...BASE, 'config', 'store', 'catalog', 'ledger', 'kinds', 'admin'],
-  app: [...FREE_OF_RELAY, 'config', 'providers', 'relay', 'orders', 'videos', 'endpoints', 'cabinet', 'admin', 'nodes', 'paid-routes'],
+  app: [...FREE_OF_RELAY, 'config', 'providers', 'relay', 'orders', 'videos', 'idempotency', 'endpoints', 'cabinet', 'admin', 'nodes', 'paid-routes'],
   main: [...BASE, 'config', 'store', 'catalog', 'ledger', 'access', 'providers', 'nodes', 'cli', 'app'],
 }
 

@@ -3,6 +3,7 @@ import { readBundledRelease, type BundledRelease } from '../catalog/bundled-rele
 import { CatalogService } from '../catalog/catalog-service.ts'
 import type { Config } from '../config.ts'
 import { rewrapSeeds } from '../access/totp-seeds.ts'
+import { resealAnswers } from '../ledger/reseal-answers.ts'
 import { resealJobs } from '../ledger/reseal-jobs.ts'
 import { KeyWrap } from '../ledger/seal.ts'
 import { systemClock, type Clock } from '../lib/clock.ts'
@@ -27,7 +28,7 @@ export interface Core {
   readonly catalog: CatalogService
   readonly keyWrap: KeyWrap
   audit(sinceMs: number): ReturnType<Store['audit']['run']>
-  /** Seals anew with the first wrapping key: credentials, seeds of two-step sign-in, prompts of jobs; answers how many of the first two. */
+  /** Seals anew with the first wrapping key: credentials, seeds of two-step sign-in, prompts of jobs, kept answers; answers how many of the first two. */
   rewrap(): Promise<number>
   close(): Promise<void>
 }
@@ -48,6 +49,7 @@ export async function openCore(options: CoreOptions, clock: Clock = systemClock)
     rewrap: async () => {
       await catalog.rewrap()
       await resealJobs(store.jobs, keyWrap)
+      await resealAnswers(store.idempotency, keyWrap)
       return catalog.credentialCount() + (await rewrapSeeds(store.users, keyWrap))
     },
     close: async () => {

@@ -16,13 +16,13 @@ import { streamAccessRoutes } from './stream-access.ts'
 
 /** Every route there is; `web` = those of people. `ready` is false while the process drains. */
 export function allRoutes(services: Services, web: readonly Route<Principal>[], config: Config, version: string, ready: () => boolean): readonly Route<Principal>[] {
-  const { core, clock, adapters, nodes, ledger, health, relay, videos, pictures, sse } = services
+  const { core, clock, adapters, nodes, ledger, health, relay, videos, pictures, sse, idempotency } = services
   const { store, catalog } = core
   const { publicUrl } = config
   const periods = (): ReturnType<Ledger['periods']> => ledger.periods(clock.now())
   const kinds = paidKinds(adapters, { pictures })
-  const paid = { relay, sse, publicUrl }
-  const calls = [...paidRoutes(paid, kinds), ...videoRoutes({ videos: videos.desk, clock, publicUrl }), ...streamAccessRoutes(paid, nodes, config.valkeyUrl !== null)]
+  const paid = { relay, sse, idempotency, publicUrl }
+  const calls = [...paidRoutes(paid, kinds), ...videoRoutes({ videos: videos.desk, idempotency, clock, publicUrl }), ...streamAccessRoutes(paid, nodes, config.valkeyUrl !== null)]
   const routes: Route<Principal>[] = [
     ...calls,
     ...playgroundRoutes(calls),

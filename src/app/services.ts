@@ -7,6 +7,7 @@ import { RateFeed } from '../catalog/rate-feed.ts'
 import type { Config } from '../config.ts'
 import { StoredPictures } from '../endpoints/stored-pictures.ts'
 import { SseStreams } from '../http/sse.ts'
+import { IdempotentCalls } from '../idempotency/idempotent-calls.ts'
 import { Ledger } from '../ledger/ledger.ts'
 import { periodEndMs } from '../ledger/period.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -21,7 +22,7 @@ import { EndpointHealthBook } from '../relay/endpoint-health.ts'
 import { KeyPools } from '../relay/key-pools.ts'
 import { Relay } from '../relay/relay.ts'
 import { RetryBudget } from '../relay/retry-budget.ts'
-import { FileSweep } from '../store/file-sweep.ts'
+import { ExpirySweep } from '../store/expiry-sweep.ts'
 import { createVideos } from '../videos/videos.ts'
 import type { Core } from './core.ts'
 import { ownStream } from './stream-access.ts'
@@ -42,6 +43,7 @@ export interface Services {
   readonly relay: Relay
   readonly videos: ReturnType<typeof createVideos>
   readonly pictures: StoredPictures
+  readonly idempotency: IdempotentCalls
   readonly rateFeed: RateFeed
   readonly sessions: ConsoleSessions
   readonly links: SetupLinks
@@ -65,6 +67,7 @@ export async function createServices(core: Core, config: Config, clock: SyncedCl
   const own = { node: nodes.id, singleProcess: store.kind === 'embedded' }
   const ledger = new Ledger({ ...own, store: store.ledger, clock, timezone, gather: nextTurn, commitSpacingMs: COMMIT_SPACING_MS })
   const recovered = await ledger.start()
+  if (own.singleProcess) await store.idempotency.releaseLost()
   const health = new EndpointHealthBook(clock)
   const tokens = createTokenCounter()
   tokens.warm()
@@ -78,7 +81,7 @@ export async function createServices(core: Core, config: Config, clock: SyncedCl
   })
   const videos = createVideos({ ...attempts, ...own, relay, jobs: store.jobs, files: store.files, ledger, catalog, adapters, seal: keyWrap, notice })
   const rateFeed = new RateFeed({ catalog, clock, url: config.cbrUrl, log: notice, leads: () => nodes.leads })
-  const sweep = new FileSweep(store.files, clock, notice)
+  const sweep = new ExpirySweep({ 'Stored files': store.files, 'Idempotency keys': store.idempotency }, clock, notice)
   const sessions = new ConsoleSessions({ store: store.sessions, clock, ids, secure: config.publicUrl?.startsWith('https:') === true })
   const access = createAccess({
     keys: store.keys,
@@ -92,6 +95,7 @@ export async function createServices(core: Core, config: Config, clock: SyncedCl
   const pictures = new StoredPictures({ files: store.files, clock, ids })
   return {
     core, clock, ids, adapters, nodes, ledger, health, relay, videos, pictures, rateFeed, sessions, access, recovered,
+    idempotency: new IdempotentCalls({ store: store.idempotency, keyWrap, clock, ids }),
     links: new SetupLinks({ users: store.users, clock, ids }),
     sse: new SseStreams(clock),
     start: async () => {

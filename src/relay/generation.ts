@@ -1,4 +1,4 @@
-import { asApiError, type ApiError } from '../errors.ts'
+import { ApiError, asApiError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { GenerationRecord, GenerationStatus } from '../ledger/generation-record.ts'
@@ -14,7 +14,7 @@ import { errorOfAttempts, failureNotes, failuresText, midStreamError, type Faile
 import { AttemptQueue, type AttemptQueuePorts } from './attempt-queue.ts'
 import type { DrainSlots } from './drain-slots.ts'
 import type { EventBuffer } from './event-buffer.ts'
-import type { AnswerBody, Attempt, AttemptSink, Order } from './order.ts'
+import type { AnswerBody, Attempt, AttemptSink, CallClaim, Order } from './order.ts'
 import type { Reader } from './reader.ts'
 import { recordOf, type Verdict } from './verdict.ts'
 
@@ -49,6 +49,8 @@ export interface GenerationInput {
   readonly arrivedAtMs: number
   readonly appUrl: string | null
   readonly appTitle: string | null
+  /** Ended with the charge. */
+  readonly claim: CallClaim | null
   /** Present for a stream whose client sent X-Request-Id. */
   readonly buffer: EventBuffer | null
   /** Commits the response headers and answers the client's end; called at most once, for streams only. null = the client has left. */
@@ -382,14 +384,24 @@ export class Generation {
     const { endpoint } = this.#candidate
     const { usage } = verdict.report
     const record = this.#record(verdict)
+    const { generationId, claim, order } = this.input
+    const providerCostMicro = chargeMicro(usage, endpoint.buy)
+    // A whole body is only made by `show`, so that it may be made for the store first.
+    const kept = (chargedMicro: Micro): AnswerBody | null => (order.delivery === 'whole' ? (show({ report: verdict.report, chargedMicro }) ?? null) : null)
+    const answer = (chargedMicro: Micro): Buffer | null => {
+      const body = kept(chargedMicro)
+      return body === null ? null : (claim?.seal(body) ?? null)
+    }
     try {
       const outcome = await this.#ports.ledger.settle({
-        generationId: this.input.generationId,
+        generationId,
         costMicro: chargeMicro(usage, endpoint.sell),
-        providerCostMicro: chargeMicro(usage, endpoint.buy),
+        providerCostMicro,
         insuredMicro: this.#insuredMicro,
         record,
+        ...(claim === null ? {} : { claim: { id: claim.id, answer } }),
       })
+      if (outcome.status === 'not_open' && outcome.state === 'claim_lost') return await this.#lostClaim(providerCostMicro)
       if (outcome.status === 'not_open') throw new Error(`Settle of ${this.input.generationId} met a hold that is ${outcome.state}.`)
       const body = show({ report: verdict.report, chargedMicro: outcome.chargedMicro }) ?? null
       this.#finish({ record, chargedMicro: outcome.chargedMicro, error: verdict.error, body })
@@ -405,8 +417,18 @@ export class Generation {
   }
 
   /** Ends the hold without a charge. What the provider bills us for it all the same is booked as insured. */
-  async #finishFree(error: ApiError | null): Promise<void> {
+  #finishFree(error: ApiError | null): Promise<void> {
     this.#leaveRunning()
+    return this.#giveBack(error)
+  }
+
+  /** This process was taken for dead, and another request has been let in under the same key: only that one is charged. */
+  #lostClaim(providerCostMicro: Micro): Promise<void> {
+    if (!this.#contentSent) this.#insuredMicro += providerCostMicro
+    return this.#giveBack(new ApiError('idempotency_conflict', 'A request with this Idempotency-Key is still running'))
+  }
+
+  async #giveBack(error: ApiError | null): Promise<void> {
     const delivered = this.#contentSent ? this.#countedVerdict('error') : null
     const report = delivered?.report ?? countedReport(0, 0)
     const free = countedReport(0, 0)

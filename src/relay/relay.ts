@@ -11,7 +11,7 @@ import type { Plan } from '../plan/plan.ts'
 import { BufferBudget, EventBuffer } from './event-buffer.ts'
 import { Generation, type GenerationInput, type GenerationPorts } from './generation.ts'
 import { InFlight } from './in-flight.ts'
-import type { Order } from './order.ts'
+import type { CallClaim, Order } from './order.ts'
 import type { SharedStreams, StreamCopy } from './shared-streams.ts'
 import { Streams } from './streams.ts'
 
@@ -29,11 +29,15 @@ export interface PaidCall {
   readonly arrivedAtMs: number
   readonly appUrl: string | null
   readonly appTitle: string | null
+  /** null = it may be repeated as often as one likes, and is charged each time. */
+  readonly claim: CallClaim | null
   readonly open: GenerationInput['open']
 }
 
 /** A request whose work outlives it: what its hold is made from. */
 export interface JobCall {
+  /** Absent = it gets a new one. */
+  readonly id?: string
   readonly principal: Principal
   readonly order: Pick<Order, 'type' | 'delivery' | 'fitsFunds' | 'plan' | 'recounted'>
   readonly requestId: string
@@ -97,7 +101,7 @@ export class Relay {
     const { accountId, keyId } = call.principal
     this.#inFlight.enter(accountId, keyId)
     try {
-      const generationId = timedId('gen', call.arrivedAtMs, this.#ports.ids)
+      const generationId = call.claim?.generationId ?? timedId('gen', call.arrivedAtMs, this.#ports.ids)
       const plan = await this.#hold(call, generationId)
       const generation = new Generation(this.#ports, {
         generationId,
@@ -110,6 +114,7 @@ export class Relay {
         arrivedAtMs: call.arrivedAtMs,
         appUrl: call.appUrl,
         appTitle: call.appTitle,
+        claim: call.claim,
         buffer: call.order.delivery === 'events' && call.requestIdGiven ? new EventBuffer(this.#budget, this.#copyOf(call, generationId)) : null,
         open: call.open,
       })
@@ -127,7 +132,7 @@ export class Relay {
     const { accountId, keyId } = call.principal
     this.#inFlight.enter(accountId, keyId)
     try {
-      const id = timedId('gen-vid', call.arrivedAtMs, this.#ports.ids)
+      const id = call.id ?? timedId('gen-vid', call.arrivedAtMs, this.#ports.ids)
       await this.#hold(call, id, call.job)
       return id
     } finally {

@@ -137,6 +137,20 @@ const MIGRATIONS: readonly Migration[] = [
     ]),
   },
   { version: 5, name: 'console', statements: (dialect) => consoleStatements(dialect, words(dialect)) },
+  {
+    version: 6,
+    name: 'idempotency keys',
+    least: 5,
+    statements: (dialect) => {
+      const { blob, clustered } = words(dialect)
+      return [
+        `CREATE TABLE idempotency_key (
+          id TEXT PRIMARY KEY, account_id TEXT NOT NULL REFERENCES account(id), request_digest TEXT NOT NULL, generation_id TEXT NOT NULL,
+          state TEXT NOT NULL CHECK (state IN ('running','ended')), answer ${blob}, claimed_at BIGINT NOT NULL, expires_at BIGINT NOT NULL)${clustered}`,
+        'CREATE INDEX idempotency_key_expiry ON idempotency_key (expires_at)',
+      ]
+    },
+  },
 ]
 
 /** Only nodes that share a database keep bytes in it. Pictures and videos are compressed already: trying it again would cost CPU for nothing. */

@@ -11,6 +11,7 @@ import { SqlEntries } from './entry-store.ts'
 import { SqlEvents } from './event-store.ts'
 import type { FileStore } from './file-store.ts'
 import { SqlGenerations } from './generation-store.ts'
+import { SqlIdempotency } from './idempotency-store.ts'
 import { SqlJobs } from './job-store.ts'
 import { SqlKeys } from './key-store.ts'
 import { SqlLog } from './log-store.ts'
@@ -70,6 +71,7 @@ async function opened(kind: Store['kind'], database: Database, ledger: LedgerSto
     log: new SqlLog(database),
     files,
     jobs: new SqlJobs(database),
+    idempotency: new SqlIdempotency(database),
     audit: new SqlAudit(database),
     nodes: kind === 'postgres' ? new SqlNodes(database) : null,
     close: () => database.close(),

@@ -1,9 +1,10 @@
 import { limitPeriod } from '../ledger/ledger-core.ts'
 import {
-  movedJobOf, spendKeyText, type AccountRow, type HoldRow, type KeyRow, type LedgerChanges, type LedgerOperation, type LedgerRows, type LedgerStore, type SpendKey,
+  claimOf, movedJobOf, spendKeyText, type AccountRow, type HoldRow, type KeyRow, type LedgerChanges, type LedgerOperation, type LedgerRows, type LedgerStore, type SpendKey,
 } from '../ledger/ledger-store.ts'
 import type { Micro } from '../money.ts'
 import { big, integer, text, type Row, type Sql, type SqlValue } from './database.ts'
+import { END_CLAIM } from './idempotency-store.ts'
 import { INSERT_JOB, jobMoveValues, MOVE_JOB, NO_LIVE_JOB, newJobValues } from './job-store.ts'
 import { ACCOUNT_SELECT, HOLD_SELECT, KEY_SELECT, readAccountRow, readHoldRow, readKeyRow } from './ledger-rows.ts'
 import type { PostgresDatabase } from './postgres-database.ts'
@@ -114,7 +115,7 @@ async function load(sql: Sql, operations: readonly LedgerOperation[]): Promise<L
   const keys = await locked(sql, KEY_SELECT, [...keyIds], readKeyRow)
   const holds = await locked(sql, HOLD_SELECT, ids, readHoldRow)
   await lockLateOwners(sql, holds, accounts, keys)
-  return { accounts, keys, holds, spends: await loadSpends(sql, operations, keys, holds), jobs: await loadJobs(sql, operations) }
+  return { accounts, keys, holds, spends: await loadSpends(sql, operations, keys, holds), jobs: await loadJobs(sql, operations), claims: await loadClaims(sql, operations) }
 }
 
 /** Locked after the holds, as everywhere. */
@@ -123,6 +124,14 @@ async function loadJobs(sql: Sql, operations: readonly LedgerOperation[]): Promi
   if (ids.length === 0) return new Map()
   const rows = await sql.all('SELECT id, version FROM job WHERE id = ANY(?::text[]) ORDER BY id FOR UPDATE', [arrayText(ids)])
   return new Map(rows.map((row) => [text(row, 'id'), integer(row, 'version')]))
+}
+
+/** Locked last of all. */
+async function loadClaims(sql: Sql, operations: readonly LedgerOperation[]): Promise<Map<string, string>> {
+  const ids = operations.flatMap((operation) => claimOf(operation)?.id ?? [])
+  if (ids.length === 0) return new Map()
+  const rows = await sql.all(`SELECT id, generation_id FROM idempotency_key WHERE id = ANY(?::text[]) AND state = 'running' ORDER BY id FOR UPDATE`, [arrayText(ids)])
+  return new Map(rows.map((row) => [text(row, 'id'), text(row, 'generation_id')]))
 }
 
 /**
@@ -174,5 +183,6 @@ async function write(sql: Sql, changes: LedgerChanges): Promise<void> {
   await put(ADD_USAGE_DAYS, usageDays(changes.log).map(usageDayValues))
   for (const job of changes.newJobs) await sql.run(INSERT_JOB, newJobValues(job))
   for (const move of changes.movedJobs) await sql.run(MOVE_JOB, jobMoveValues(move))
+  for (const { id, answer } of changes.endedClaims) await sql.run(END_CLAIM, [answer, id])
   await put(ADD_APP_DAYS, appDays(changes.log).map(appDayValues))
 }

@@ -1,9 +1,10 @@
 import type { HoldRow, LedgerChanges, LedgerOperation, LedgerRows, LedgerStore, KeyRow, AccountRow } from '../ledger/ledger-store.ts'
 import { limitPeriod } from '../ledger/ledger-core.ts'
 import { assert } from '../lib/assert.ts'
-import { movedJobOf, spendKeyText, type SpendKey } from '../ledger/ledger-store.ts'
+import { claimOf, movedJobOf, spendKeyText, type SpendKey } from '../ledger/ledger-store.ts'
 import type { Micro } from '../money.ts'
-import { big, integer, type SqlValue } from './database.ts'
+import { big, integer, text, type SqlValue } from './database.ts'
+import { END_CLAIM, RUNNING_CLAIM } from './idempotency-store.ts'
 import { INSERT_JOB, jobMoveValues, MOVE_JOB, NO_LIVE_JOB, newJobValues } from './job-store.ts'
 import { ACCOUNT_SELECT, HOLD_SELECT, KEY_SELECT, readAccountRow, readHoldRow, readKeyRow } from './ledger-rows.ts'
 import {
@@ -22,7 +23,7 @@ const KEPT_MAX = 20_000
 const ROLL_UP_ROWS = 256
 /** Ids of written holds that are remembered, so that a repeat is known for one without a look into the database. */
 const WRITTEN_MAX = 10_000
-const NOTHING: LedgerChanges = { accounts: new Set(), keys: new Set(), newHolds: new Set(), endedHolds: new Set(), spends: [], entries: [], log: [], newJobs: [], movedJobs: [] }
+const NOTHING: LedgerChanges = { accounts: new Set(), keys: new Set(), newHolds: new Set(), endedHolds: new Set(), spends: [], entries: [], log: [], newJobs: [], movedJobs: [], endedClaims: [] }
 
 /** What holds have changed in memory and no write has followed yet. */
 interface Unwritten {
@@ -183,6 +184,7 @@ export class SqliteLedger implements LedgerStore {
 
   #load(operations: readonly LedgerOperation[]): LedgerRows {
     const jobs = new Map<string, number>()
+    const claims = new Map<string, string>()
     for (const operation of operations) {
       const hold = this.#holds.get(operation.generationId) ?? this.#loadHold(operation)
       const owner = hold ?? (operation.op === 'hold' ? operation : null)
@@ -194,8 +196,11 @@ export class SqliteLedger implements LedgerStore {
       const job = movedJobOf(operation)
       const row = job === null ? undefined : this.#database.prepare(JOB_VERSION).get(job.id)
       if (job !== null && row !== undefined) jobs.set(job.id, integer(row, 'version'))
+      const claim = claimOf(operation)
+      const claimed = claim === null ? undefined : this.#database.prepare(RUNNING_CLAIM).get(claim.id)
+      if (claim !== null && claimed !== undefined) claims.set(claim.id, text(claimed, 'generation_id'))
     }
-    return { accounts: this.#accounts, keys: this.#keys, holds: this.#holds, spends: this.#spends, jobs }
+    return { accounts: this.#accounts, keys: this.#keys, holds: this.#holds, spends: this.#spends, jobs, claims }
   }
 
   #loadHold({ op, generationId }: LedgerOperation): HoldRow | undefined {
@@ -246,6 +251,7 @@ export class SqliteLedger implements LedgerStore {
     for (const log of changes.log) this.#run(INSERT_LOG, ...logValues(log))
     for (const job of changes.newJobs) this.#run(INSERT_JOB, ...newJobValues(job))
     for (const move of changes.movedJobs) this.#run(MOVE_JOB, ...jobMoveValues(move))
+    for (const { id, answer } of changes.endedClaims) this.#run(END_CLAIM, answer, id)
     this.#rollup.added(changes.log.length)
     if (this.#rollup.behind >= ROLL_UP_ROWS) this.#rollup.catchUp()
   }

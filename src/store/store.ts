@@ -3,6 +3,7 @@ import type { LedgerStore, LimitReset, PeriodStarts } from '../ledger/ledger-sto
 import type { RateLimit } from '../catalog/catalog.ts'
 import type { Micro } from '../money.ts'
 import type { FileStore } from './file-store.ts'
+import type { IdempotencyStore } from './idempotency-store.ts'
 import type { JobStore } from './job-store.ts'
 import type { CodeStore, LogStore, PaymentStore, SessionStore, SignInStore, UserStore } from './console-records.ts'
 
@@ -278,6 +279,7 @@ export interface Store {
   readonly log: LogStore
   readonly files: FileStore
   readonly jobs: JobStore
+  readonly idempotency: IdempotencyStore
   readonly audit: AuditStore
   /** null = the store has one process. */
   readonly nodes: NodeStore | null

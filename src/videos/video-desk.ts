@@ -28,6 +28,8 @@ export interface DeskPorts extends Pick<JobPorts, 'jobs' | 'files' | 'ledger' | 
 
 /** A request for a video with what the edge knows of it. */
 export interface VideoCall {
+  /** Absent = it gets a new one. */
+  readonly id?: string
   readonly principal: Principal
   readonly request: VideoRequest
   readonly requestId: string
@@ -51,6 +53,7 @@ export class VideoDesk {
     const slot: { plan: VideoPlan | null; job: NewJob | null } = { plan: null, job: null }
     const able = (endpoint: Endpoint): boolean => this.#ports.adapters.get(endpoint.provider.adapter)?.videos !== undefined
     await this.#ports.relay.admitJob({
+      ...(call.id === undefined ? {} : { id: call.id }),
       principal: call.principal,
       requestId: call.requestId,
       arrivedAtMs: call.arrivedAtMs,

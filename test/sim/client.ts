@@ -76,6 +76,7 @@ export class Client {
         arrivedAtMs: Math.floor(beginMs + scheduler.nowMs + this.#node.skewMs),
         appUrl: null,
         appTitle: null,
+        claim: null,
         open: () => this.#open(),
       })
       await this.#serve(generation)

@@ -99,8 +99,8 @@ export class SharedLedger implements LedgerStore {
       const [spend] = period === null ? [] : this.#disk.all(SELECT_SPEND, [period.keyId, period.period, period.start])
       if (period !== null) spends.set(spendKeyText(period), spend === undefined ? 0n : big(spend, 'spent'))
     }
-    // The simulation has no jobs.
-    return { accounts, keys, holds, spends, jobs: new Map() }
+    // The simulation has neither jobs nor Idempotency-Keys.
+    return { accounts, keys, holds, spends, jobs: new Map(), claims: new Map() }
   }
 
   #read<T>(select: string, id: string, read: (row: Row) => T, into: Map<string, T>): void {

@@ -1,19 +1,23 @@
 import type { Clock } from '../lib/clock.ts'
-import type { FileStore } from './file-store.ts'
 
 const EVERY_MS = 10 * 60_000
 
-/** Removes stored files whose time is over, now and again. */
-export class FileSweep {
-  readonly #files: FileStore
+interface Expiring {
+  removeExpired(nowMs: number): Promise<unknown>
+}
+
+/** Removes what is kept for a time only, now and again, once its time is over. */
+export class ExpirySweep {
+  /** By what the operator calls it. */
+  readonly #kept: Readonly<Record<string, Expiring>>
   readonly #clock: Clock
   readonly #log: (message: string) => void
   #cancel: () => void = () => undefined
   #running: Promise<void> | null = null
   #stopped = false
 
-  constructor(files: FileStore, clock: Clock, log: (message: string) => void) {
-    this.#files = files
+  constructor(kept: Readonly<Record<string, Expiring>>, clock: Clock, log: (message: string) => void) {
+    this.#kept = kept
     this.#clock = clock
     this.#log = log
   }
@@ -35,10 +39,12 @@ export class FileSweep {
 
   /** A store that does not answer now is asked again the next time. */
   async #sweep(): Promise<void> {
-    try {
-      await this.#files.removeExpired(this.#clock.now())
-    } catch (thrown) {
-      this.#log(`Stored files: what has expired could not be removed: ${thrown instanceof Error ? thrown.message : String(thrown)}`)
+    for (const [what, kept] of Object.entries(this.#kept)) {
+      try {
+        await kept.removeExpired(this.#clock.now())
+      } catch (thrown) {
+        this.#log(`${what}: what has expired could not be removed: ${thrown instanceof Error ? thrown.message : String(thrown)}`)
+      }
     }
   }
 }
