@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Page } from 'playwright-core'
 import { openBrowser, visitor, type VisitorOptions } from '../test/harness/browser.ts'
 import { buildConsole, chat, CONSOLE_DIR, enter, makeKey, promote, signUp, type Customer } from '../test/harness/console-world.ts'
 import { startMovingServer, type MovingServer } from '../test/harness/moving-server.ts'
@@ -12,6 +13,7 @@ const APPS = [{ 'http-referer': 'https://notes.example', 'x-title': 'Notes' }, {
 const CATALOGUE = `
 bundled: true
 rates: { USD: 92.50, EUR: 101.20 }
+markup: 1.25
 models:
 ${[['aurora/large', 'Aurora Large', 240, 960], ['aurora/mini', 'Aurora Mini', 18, 72], ['borealis/coder', 'Borealis Coder', 120, 480]]
   .map(([id, name, prompt, completion]) => `  - { id: ${id}, name: ${name}, type: chat, context_length: 200000, endpoints: [{ provider: sandbox, model: chat, price: { currency: RUB, prompt: ${prompt}, completion: ${completion} } }] }`)
@@ -118,9 +120,17 @@ async function photograph(tollgate: MovingServer, { customer, operator, generati
     await guest.page.goto(`${tollgate.url}${path}`)
     await guest.page.locator(until ?? 'h1').first().waitFor()
     await guest.page.waitForLoadState('networkidle')
+    if (name === 'playground') await talk(guest.page)
     await guest.page.screenshot({ path: join(OUT, `${name}.png`) })
     if (guest.troubles.length > 0) process.stdout.write(`${name}: ${guest.troubles.join('\n')}\n`)
     await guest.close()
   }
   await browser.close()
+}
+
+/** A short conversation, so that the picture of the playground shows one. */
+async function talk(page: Page): Promise<void> {
+  await page.getByRole('textbox', { name: 'Message', exact: true }).fill('What is a toll gate?\nsandbox: words=60')
+  await page.getByRole('button', { name: 'Send' }).click()
+  await page.getByText(/^Cost of this talk ₽0\.\d*[1-9]/).waitFor()
 }

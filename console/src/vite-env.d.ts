@@ -1,6 +1,8 @@
 declare module 'virtual:theme.css'
 
 declare module '@tabler/icons-react/dist/esm/icons/*.mjs' {
-  const icon: import('@tabler/icons-react').Icon
+  import type { Icon } from '@tabler/icons-react'
+
+  const icon: Icon
   export default icon
 }

@@ -52,7 +52,7 @@ export const MUTANTS: readonly Mutant[] = [
   { name: 'a failed end is given up at once', file: WRITER, find: 'const OUTLAST_MS = 2_000', replace: 'const OUTLAST_MS = 0' },
   { name: 'a batch that is split loses its second half', file: WRITER, find: '      await this.#write(batch.slice(middle))\n', replace: '' },
   { name: 'a failed batch is forgotten', file: WRITER, find: '    this.#queue.unshift(...waiting)\n', replace: '' },
-  { name: 'ends are not written durably', file: WRITER, find: "batch.some(({ operation }) => operation.op !== 'hold')", replace: 'batch.length > BATCH_MAX' },
+  { name: 'ends are not written durably', file: WRITER, find: "batch.some(({ operation }) => operation.op !== 'hold' || operation.job !== undefined)", replace: 'batch.length > BATCH_MAX' },
   { name: 'a charge is not counted in its week', file: CORE, find: "['day', day], ['week', week]", replace: "['day', day], ['week', day]" },
   { name: 'a charge counts in the period it was settled in', file: CORE, find: 'const { day, week, month } = hold.periods', replace: "const day = new Date(hold.endedAtMs ?? 0).toISOString().slice(0, 10)\n    const { week, month } = hold.periods" },
   { name: 'a charge does not count for the holds of its own commit', file: CORE, find: 'if (spentMicro !== undefined) this.#rows.spends.set(name, spentMicro + chargedMicro)', replace: 'if (spentMicro === -1n) this.#rows.spends.set(name, spentMicro + chargedMicro)' },

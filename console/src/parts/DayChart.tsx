@@ -1,3 +1,4 @@
+import { ColorSwatch, Group, Text } from '@mantine/core'
 import { AreaChart, BarChart } from '@mantine/charts'
 import '@mantine/charts/styles.css'
 import type { ReactNode } from 'react'
@@ -31,17 +32,28 @@ export function DayChart({ kind, days, series, unit, label, height = 240 }: DayC
     valueFormatter: (value: number) => (unit === 'money' ? format.money(value) : format.number(value)),
     yAxisProps: { width: 64, tickFormatter: (value: number) => (unit === 'money' ? format.compactMoney(value) : format.compact(value)) },
     xAxisProps: { minTickGap: 24 },
-    withLegend: series.length > 1,
+    withLegend: false,
     tickLine: 'none' as const,
     gridAxis: 'x' as const,
   }
   return (
-    <div role="img" aria-label={label}>
+    <>
+      {series.length > 1 && <Legend series={series} />}
+      <div role="img" aria-label={label}>
       {kind === 'area' ? (
         <AreaChart {...shared} curveType="monotone" withDots={false} fillOpacity={0.25} strokeWidth={2} areaProps={{ isAnimationActive: false }} />
       ) : (
         <BarChart {...shared} type="stacked" maxBarWidth={28} barProps={{ isAnimationActive: false }} />
       )}
-    </div>
+      </div>
+    </>
+  )
+}
+
+function Legend({ series }: { readonly series: readonly ChartSeries[] }): ReactNode {
+  return (
+    <Group gap="md" justify="flex-end" mb="sm">
+      {series.map(({ name, label }, index) => <Group key={name} gap={6}><ColorSwatch size={11} withShadow={false} color={`var(--mantine-color-${(COLOURS[index % COLOURS.length] ?? 'gray.5').replace('.', '-')})`} /><Text size="sm">{label}</Text></Group>)}
+    </Group>
   )
 }

@@ -1,14 +1,15 @@
 import { Center, Loader, useMantineColorScheme } from '@mantine/core'
 import { Navigate, Outlet, useLocation } from '@tanstack/react-router'
-import { useEffect, type ReactNode } from 'react'
+import { lazy, Suspense, useEffect, type ReactNode } from 'react'
 import type { SessionState } from '../../../src/cabinet/contract.ts'
 import { useRead } from '../api/hooks.ts'
 import { currentLanguage, speak } from '../i18n.ts'
 import { Failed } from '../parts/Loaded.tsx'
 import { SessionProvider } from '../session.tsx'
 import { EntryFrame } from './EntryFrame.tsx'
-import { Shell } from './Shell.tsx'
 
+/** A stranger loads nothing of it. */
+const Shell = lazy(async () => ({ default: (await import('./Shell.tsx')).Shell }))
 const ENTRY_PATHS: readonly string[] = ['/sign-in', '/sign-up', '/setup']
 
 /** Who is here decides what is shown: the entry pages to strangers, the console to users. */
@@ -29,12 +30,12 @@ function Entered({ state }: { readonly state: SessionState }): ReactNode {
   useWishes(state)
   const isEntry = ENTRY_PATHS.includes(pathname)
   if (state.profile === null) {
-    if (!isEntry) return <Navigate to="/sign-in" search={pathname === '/' ? {} : { then: `${pathname}${searchStr}` }} replace />
+    if (!isEntry) return <Navigate to="/sign-in" search={pathname === '/' ? {} : { next: `${pathname}${searchStr}` }} replace />
     return <EntryFrame><Outlet /></EntryFrame>
   }
   if (pathname === '/setup') return <EntryFrame><Outlet /></EntryFrame>
-  if (isEntry) return <Navigate to={ownPath(new URLSearchParams(searchStr).get('then'))} replace />
-  return <Shell><Outlet /></Shell>
+  if (isEntry) return <Navigate to={ownPath(new URLSearchParams(searchStr).get('next'))} replace />
+  return <Suspense fallback={null}><Shell><Outlet /></Shell></Suspense>
 }
 
 /** Only a path of this console: what stands in a link must not lead elsewhere. */

@@ -1,4 +1,4 @@
-import { ActionIcon, Alert, Anchor, Drawer, Group, Menu, SegmentedControl, UnstyledButton } from '@mantine/core'
+import { ActionIcon, Alert, Drawer, Group, Menu, SegmentedControl, UnstyledButton } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useQueryClient } from '@tanstack/react-query'
 import { Link, useLocation, useNavigate } from '@tanstack/react-router'
@@ -140,7 +140,7 @@ function Notices(): ReactNode {
     <div className={css.notices}>
       {service.maintenance !== null && <Alert color="yellow" icon={<WarningIcon />} title={t('shell.maintenance')}>{service.maintenance.message}</Alert>}
       {profile.account_status !== 'active' && <Alert color="red" icon={<WarningIcon />} title={t(`shell.account_${profile.account_status}`)} />}
-      {profile.must_enrol_totp && <Alert color="yellow" icon={<WarningIcon />} title={t('shell.enrol')}><Anchor component={Link} to="/security">{t('shell.enrol_link')}</Anchor></Alert>}
+      {profile.must_enrol_totp && <Alert color="yellow" icon={<WarningIcon />} title={t('shell.enrol')}><Link to="/security">{t('shell.enrol_link')}</Link></Alert>}
     </div>
   )
 }

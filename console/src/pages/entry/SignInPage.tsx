@@ -1,4 +1,4 @@
-import { Alert, Anchor, Button, Divider, PasswordInput, Stack, Text, TextInput, Title } from '@mantine/core'
+import { Alert, Button, Divider, PasswordInput, Stack, Text, TextInput, Title } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useQueryClient } from '@tanstack/react-query'
 import { Link, useLocation } from '@tanstack/react-router'
@@ -38,7 +38,7 @@ export function SignInPage(): ReactNode {
           <Button component="a" href={service.oidc.start} variant="default" fullWidth>{t('entry.oidc', { name: service.oidc.name })}</Button>
         </>
       )}
-      {service.signup === 'open' && <Text size="sm" ta="center">{t('entry.no_account')} <Anchor component={Link} to="/sign-up" underline="always">{t('entry.sign_up')}</Anchor></Text>}
+      {service.signup === 'open' && <Text size="sm" ta="center">{t('entry.no_account')} <Link to="/sign-up">{t('entry.sign_up')}</Link></Text>}
     </Stack>
   )
 }

@@ -1,4 +1,4 @@
-import { Alert, Anchor, Button, PasswordInput, Stack, Text, TextInput, Title } from '@mantine/core'
+import { Alert, Button, PasswordInput, Stack, Text, TextInput, Title } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
@@ -49,7 +49,7 @@ export function SignUpPage(): ReactNode {
           </Stack>
         </form>
       )}
-      <Text size="sm" ta="center">{t('entry.have_account')} <Anchor component={Link} to="/sign-in" underline="always">{t('entry.sign_in')}</Anchor></Text>
+      <Text size="sm" ta="center">{t('entry.have_account')} <Link to="/sign-in">{t('entry.sign_in')}</Link></Text>
     </Stack>
   )
 }

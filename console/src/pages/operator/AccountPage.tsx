@@ -24,7 +24,6 @@ const RENEWS = ['GET /admin/v1/accounts', 'GET /admin/v1/accounts/:id'] as const
 
 /** One account: its money, its state and limits, its keys, its users. */
 export function AccountPage(): ReactNode {
-  const { t } = useTranslation()
   const { id } = useParams({ from: '/operator/accounts/$id' })
   const account = useRead('GET /admin/v1/accounts/:id', { params: { id } })
   const title = account.data === undefined || account.data.name === '' ? id : account.data.name

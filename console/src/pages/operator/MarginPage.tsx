@@ -66,7 +66,7 @@ function Groups({ report }: { readonly report: MarginReport }): ReactNode {
   const rows: readonly (UsageSums & { readonly id: string; readonly name?: string; readonly margin_percent: number | null })[] = report[group]
   return (
     <>
-      <div><SegmentedControl value={group} onChange={setGroup} data={GROUPS.map((value) => ({ value, label: t(`nav.${value}`) }))} aria-label={t('usage.group')} /></div>
+      <div className={css.scrolled}><SegmentedControl value={group} onChange={setGroup} data={GROUPS.map((value) => ({ value, label: t(`nav.${value}`) }))} aria-label={t('usage.group')} /></div>
       <List
         label={t('usage.groups')}
         rows={rows}

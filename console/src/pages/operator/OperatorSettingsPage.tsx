@@ -65,7 +65,7 @@ function SettingsForm({ settings }: { readonly settings: Settings }): ReactNode 
     initialValues: { ...settings, markup: settings.markup as number | string, rates: ratesText(settings.rates) },
     validate: { rates: (rates) => (ratesOf(rates) === null ? t('service.bad_rates') : null) },
   })
-  const submit = ({ maintenance: _, rates, markup, ...rest }: typeof form.values): void => {
+  const submit = ({ maintenance: _maintenance, rates, markup, ...rest }: typeof form.values): void => {
     const parsedRates = ratesOf(rates)
     if (parsedRates !== null) save.mutate({ body: { ...rest, markup: Number(markup), rates: parsedRates } })
   }

@@ -20,7 +20,7 @@ const PAGE_ROWS = 30
 export function PricesPage(): ReactNode {
   const { t } = useTranslation()
   const models = useRead('GET /admin/v1/models', {})
-  const [edited, setEdited] = useState<string | 'new' | null>(null)
+  const [edited, setEdited] = useState<string | null>(null)
   const close = (): void => setEdited(null)
   return (
     <OperatorPage title={t('nav.prices')} lead={t('prices.lead')} actions={<Button leftSection={<PlusIcon size={17} />} onClick={() => setEdited('new')}>{t('prices.add')}</Button>}>

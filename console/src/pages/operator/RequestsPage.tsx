@@ -5,6 +5,7 @@ import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Generation, GenerationQuery } from '../../../../src/admin/contract.ts'
 import { useRead } from '../../api/hooks.ts'
+import { FilterPanel } from '../../parts/FilterPanel.tsx'
 import { List } from '../../parts/List.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { Pager } from '../../parts/Pager.tsx'
@@ -53,11 +54,11 @@ function Filters({ search, go }: { readonly search: Readonly<Partial<Record<Filt
   })
   return (
     <form onSubmit={form.onSubmit(go)}>
-      <div className={css.fields}>
+      <FilterPanel>
         {FIELDS.map((name) => <TextInput key={name} label={t(`requests.${name}`)} {...form.getInputProps(name)} />)}
         <Select label={t('log.status')} placeholder={t('log.any')} clearable clearButtonProps={{ 'aria-label': t('common.clear') }} data={STATUSES.map((value) => ({ value, label: t(`status.${value}`) }))} value={form.values.status === '' ? null : form.values.status} onChange={(value) => form.setFieldValue('status', value ?? '')} />
         <Button type="submit">{t('common.search')}</Button>
-      </div>
+      </FilterPanel>
     </form>
   )
 }

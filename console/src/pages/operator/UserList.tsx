@@ -23,7 +23,6 @@ export interface UserListProps {
 
 /** Who may sign in to the console. */
 export function UserList(filter: UserListProps): ReactNode {
-  const { t } = useTranslation()
   const [offset, setOffset] = useState(0)
   const [link, setLink] = useState<{ readonly email: string; readonly link: string } | null>(null)
   const users = useRead('GET /admin/v1/users', { query: { ...filter, limit: PAGE_ROWS, offset } }, { keep: true })

@@ -1,4 +1,4 @@
-import { Alert, Anchor, Button, Group, PasswordInput, Stack, Text, TextInput } from '@mantine/core'
+import { Alert, Button, Group, PasswordInput, Stack, Text, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
@@ -51,7 +51,7 @@ function Enrol({ done }: { readonly done: (codes: readonly string[]) => void }):
         {confirm.isError && <Failed failure={confirm.error} />}
         <Text size="sm">{t('security.seed')}</Text>
         <CopyBlock text={seed.secret.replaceAll(/(.{4})(?=.)/g, '$1 ')} label={t('security.secret')} />
-        {seed.uri.startsWith('otpauth://') && <Anchor href={seed.uri} size="sm" underline="always">{t('security.open_app')}</Anchor>}
+        {seed.uri.startsWith('otpauth://') && <a href={seed.uri}>{t('security.open_app')}</a>}
         <TextInput label={t('entry.code')} inputMode="numeric" autoComplete="one-time-code" required {...form.getInputProps('code')} />
         <div><Button type="submit" loading={confirm.isPending}>{t('security.confirm')}</Button></div>
       </Stack>

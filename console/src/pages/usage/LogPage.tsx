@@ -6,9 +6,9 @@ import { useTranslation } from 'react-i18next'
 import type { LogFilters } from '../../../../src/cabinet/contract.ts'
 import { queryText } from '../../api/endpoint.ts'
 import { useRead } from '../../api/hooks.ts'
+import { FilterPanel } from '../../parts/FilterPanel.tsx'
 import { DownloadIcon } from '../../parts/icons.ts'
 import { Page } from '../../parts/Page.tsx'
-import css from '../../style/layout.module.css'
 import { FILTERS, logQuery, STATUSES, TYPES, type FilterName, type LogSearch } from './log-search.ts'
 import { LogRows } from './LogRows.tsx'
 
@@ -59,7 +59,7 @@ function Filters({ search, change }: FiltersProps): ReactNode {
     />
   )
   return (
-    <div className={css.fields}>
+    <FilterPanel>
       {pick('model', plain(known?.models))}
       {pick('key', keysOf(known, t('log.deleted')))}
       {pick('status', STATUSES.map((value) => ({ value, label: t(`status.${value}`) })))}
@@ -69,7 +69,7 @@ function Filters({ search, change }: FiltersProps): ReactNode {
       <TextInput type="date" label={t('range.from')} value={search.from ?? ''} onChange={({ currentTarget: { value } }) => change('from', value === '' ? null : value)} />
       <TextInput type="date" label={t('range.to')} value={search.to ?? ''} onChange={({ currentTarget: { value } }) => change('to', value === '' ? null : value)} />
       <IdField key={search.id ?? ''} id={search.id ?? ''} change={(value) => change('id', value)} />
-    </div>
+    </FilterPanel>
   )
 }
 
