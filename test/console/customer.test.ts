@@ -144,7 +144,7 @@ for (const [language, words] of [['en', EN], ['ru', RU]] as const) {
   test(`6 (${language}): the playground streams a chat and says what it cost`, { skip }, async () => {
     await asCustomer(at('play'), language, async (page) => {
       await page.goto(`${tollgate.url}/playground?model=sandbox/chat`)
-      await page.getByLabel(words.message).fill('Hello\nsandbox: words=30')
+      await page.getByLabel(words.message, { exact: true }).fill('Hello\nsandbox: words=30')
       await page.getByRole('button', { name: words.send }).click()
       await page.getByText(words.talk).waitFor()
       assert.ok((await page.getByRole('log').innerText()).split(/\s+/).length > 30)
