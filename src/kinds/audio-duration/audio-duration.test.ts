@@ -98,6 +98,6 @@ test('damage never throws, and 10 MB of whatever costs most to read takes a mome
       audioSeconds(bytes)
       return performance.now() - startedMs
     }))
-    assert.ok(tookMs < 400, `${bytes.toString('latin1', 0, 4)} ${tookMs}`)
+    assert.ok(tookMs < 1_500, `${bytes.toString('latin1', 0, 4)} ${tookMs}`)
   }
 })
