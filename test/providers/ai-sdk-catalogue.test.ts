@@ -77,9 +77,10 @@ test('check: package and factory belong to this adapter alone', () => {
 test('check: the catalogues of docs/providers.md have no fault', () => {
   const page = readFileSync(join(import.meta.dirname, '../../docs/providers.md'), 'utf8')
   const blocks = [...page.matchAll(/^```yaml\n([\s\S]*?)^```/gm)].map(([, text = '']) => text)
-  assert.equal(blocks.length, 3)
+  assert.equal(blocks.length, 4)
   for (const text of blocks) {
-    const { problems } = parseDocumentText(text, { adapters: new Set(['openai', 'ai-sdk']), env: { AZURE_API_KEY: 'k', FIREWORKS_API_KEY: 'k', MISTRAL_API_KEY: 'k' } })
+    const env = Object.fromEntries([...text.matchAll(/\$\{(\w+)\}/g)].map(([, name = '']) => [name, 'k']))
+    const { problems } = parseDocumentText(text, { adapters: new Set(['openai', 'ai-sdk', 'elevenlabs']), env })
     assert.deepEqual(problems, [])
   }
 })
