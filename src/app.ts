@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import { join } from 'node:path'
 import { createAccess, type Access } from './access/access.ts'
 import type { Principal } from './access/principal.ts'
 import { adminRoutes } from './admin/index.ts'
@@ -7,12 +8,13 @@ import { AdminSessions } from './admin/sessions.ts'
 import { providerKeys } from './catalog/bundled-base.ts'
 import { readBundledRelease, type BundledRelease } from './catalog/bundled-release.ts'
 import { CatalogService } from './catalog/catalog-service.ts'
+import type { Settings } from './catalog/catalog.ts'
 import { RateFeed } from './catalog/rate-feed.ts'
 import type { Config } from './config.ts'
 import { accountRoutes } from './endpoints/account.ts'
 import { generationRoutes } from './endpoints/generation.ts'
 import { healthRoutes } from './endpoints/health.ts'
-import { modelRoutes } from './endpoints/models.ts'
+import { modelRoutes, type ModelRoutePorts } from './endpoints/models.ts'
 import { responseRoutes } from './endpoints/responses.ts'
 import { StoredPictures } from './endpoints/stored-pictures.ts'
 import { startPageRoutes } from './endpoints/start-page.ts'
@@ -22,6 +24,7 @@ import type { Route } from './http/edge.ts'
 import type { LogFields } from './http/request-log.ts'
 import { createEdge, type Edge, type EdgeOptions } from './http/server.ts'
 import { SseStreams } from './http/sse.ts'
+import { EndJournal } from './ledger/end-journal.ts'
 import { Ledger } from './ledger/ledger.ts'
 import { periodEndMs } from './ledger/period.ts'
 import { KeyWrap } from './ledger/seal.ts'
@@ -29,10 +32,11 @@ import { systemClock, type Clock } from './lib/clock.ts'
 import { randomIds } from './lib/ids.ts'
 import { chargeMicro } from './meters.ts'
 import { paidKinds } from './orders/index.ts'
+import type { PaidKind } from './orders/paid-kind.ts'
 import { speechFormats } from './orders/speech-order.ts'
 import { attachStream, findResponse, paidRoutes } from './paid-routes.ts'
 import { createTokenCounter } from './plan/token-count.ts'
-import { parametersOf } from './providers/adapter.ts'
+import { parametersOf, type AdapterTable } from './providers/adapter.ts'
 import { createAdapters } from './providers/index.ts'
 import { DrainSlots } from './relay/drain-slots.ts'
 import { EndpointHealthBook } from './relay/endpoint-health.ts'
@@ -40,6 +44,7 @@ import { RetryBudget } from './relay/retry-budget.ts'
 import { KeyPools } from './relay/key-pools.ts'
 import { Relay } from './relay/relay.ts'
 import { FileSweep } from './store/file-sweep.ts'
+import { openJournal, type Journal } from './store/journal-file.ts'
 import { openStore } from './store/open.ts'
 import type { Store } from './store/store.ts'
 import { createVideos } from './videos/videos.ts'
@@ -140,6 +145,25 @@ function edgeOf({ config, log }: AppOptions, parts: Pick<EdgeOptions<Principal>,
   return createEdge({ ...parts, log, trustedProxies: config.trustedProxies, describe: ({ accountId, keyId }) => ({ account_id: accountId, key_id: keyId }) })
 }
 
+function accessOf({ adminToken }: Config, { store, catalog }: Core, sessions: AdminSessions, clock: Clock): Access {
+  const settings = (): Settings => catalog.current().settings
+  return createAccess({ keys: store.keys, clock, settings, adminToken, session: (request: IncomingMessage) => sessions.nameOf(request) })
+}
+
+/** What the list of models tells of each. */
+function offered(kinds: readonly PaidKind[], adapters: AdapterTable): Pick<ModelRoutePorts, 'supportedEndpoints' | 'parametersOf' | 'speechFormatsOf'> {
+  return {
+    supportedEndpoints: [...kinds, { endpointName: 'videos', modelType: 'video' }],
+    parametersOf: (name, type) => parametersOf(adapters, name, type),
+    speechFormatsOf: (model) => speechFormats(model, adapters),
+  }
+}
+
+/** A database over the network may go away while answers end; the embedded store is on the disk that the journal would be on. */
+function journalOf({ databaseUrl, dataDir }: Config): Promise<Journal | null> {
+  return databaseUrl === null ? Promise.resolve(null) : openJournal(join(dataDir, 'journal'))
+}
+
 /** Wires the whole service; it listens when `edge.listen` is called. */
 export async function createApp(options: AppOptions): Promise<App> {
   const { config, clock = systemClock } = options
@@ -150,7 +174,8 @@ export async function createApp(options: AppOptions): Promise<App> {
   const timezone = (): string => catalog.current().settings.timezone
   const own = { node: ids.letters(12), singleProcess: store.kind === 'embedded' }
   const notice = (message: string): void => options.log.notice(message)
-  const ledger = new Ledger({ ...own, store: store.ledger, clock, timezone, gather: nextTurn, commitSpacingMs: COMMIT_SPACING_MS })
+  const journal = await journalOf(config)
+  const ledger = new Ledger({ ...own, store: store.ledger, clock, timezone, gather: nextTurn, commitSpacingMs: COMMIT_SPACING_MS, notice, ...(journal === null ? {} : { journal: new EndJournal(journal) }) })
   const recovered = await ledger.start()
   const health = new EndpointHealthBook(clock)
   const tokens = createTokenCounter()
@@ -168,13 +193,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   const sweep = new FileSweep(store.files, clock, notice)
   sweep.start()
   const sessions = new AdminSessions({ store: store.administrators, events: store.events, clock, ids })
-  const access = createAccess({
-    keys: store.keys,
-    clock,
-    settings: () => catalog.current().settings,
-    adminToken: config.adminToken,
-    session: (request: IncomingMessage) => sessions.nameOf(request),
-  })
+  const access = accessOf(config, core, sessions, clock)
   const sse = new SseStreams(clock)
   const periods = (): ReturnType<Ledger['periods']> => ledger.periods(clock.now())
   const pictures = new StoredPictures({ files: store.files, clock, ids })
@@ -184,13 +203,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     ...paidRoutes(paid, kinds),
     ...pictures.routes(),
     ...videoRoutes({ videos: videos.desk, clock, publicUrl: config.publicUrl }),
-    ...modelRoutes({
-      catalog,
-      health,
-      supportedEndpoints: [...kinds, { endpointName: 'videos', modelType: 'video' }],
-      parametersOf: (name, type) => parametersOf(adapters, name, type),
-      speechFormatsOf: (model) => speechFormats(model, adapters),
-    }),
+    ...modelRoutes({ catalog, health, ...offered(kinds, adapters) }),
     ...accountRoutes({ store, catalog, clock, periods }),
     ...generationRoutes({ store }),
     ...streamRoutes({ attach: (call, id, after) => attachStream(paid, call, id, after), find: (accountId, id) => relay.streams.find(accountId, id) }),
@@ -210,6 +223,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     await closed
     await videos.runner.stop()
     await ledger.stop()
+    await journal?.close()
     await access.close()
     await closeAdapters()
     await core.close()

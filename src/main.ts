@@ -13,6 +13,7 @@ import { systemClock } from './lib/clock.ts'
 import { randomIds } from './lib/ids.ts'
 import { MICRO_PER_RUB } from './money.ts'
 import { createAdapters } from './providers/index.ts'
+import { JournalError } from './store/journal-file.ts'
 import { StoreBusyError } from './store/sqlite-database.ts'
 
 const DEMO_BALANCE_RUB = 100n
@@ -32,11 +33,33 @@ function version(): string {
   return manifest !== null && typeof manifest === 'object' && 'version' in manifest ? String(manifest.version) : '0.0.0'
 }
 
+/** Lines wait in so many bytes for a slow reader or a full disk, and are dropped beyond. */
+const LOG_BYTES_MAX = 4 * 1_048_576
+
+interface ProcessLog extends AppLog {
+  /** Lines that nobody will read. */
+  dropped(): number
+}
+
 /** One JSON line per request on stdout; a terminal gets readable lines. */
-function createLog(config: Config): AppLog {
-  const logger = pino({ level: config.logLevel, base: null, messageKey: 'message' }, pino.destination({ dest: 1, sync: false, minLength: 0 }))
+function createLog(config: Config): ProcessLog {
+  const destination = pino.destination({ dest: 1, sync: false, minLength: 0, maxLength: LOG_BYTES_MAX })
+  const logger = pino({ level: config.logLevel, base: null, messageKey: 'message' }, destination)
   const readable = process.stdout.isTTY
+  let dropped = 0
+  let told = 0
+  destination.on('drop', () => {
+    dropped += 1
+  })
+  // A full disk must not end the process: the line is written again with the next one.
+  destination.on('error', () => undefined)
+  destination.on('drain', () => {
+    if (dropped === told) return
+    logger.warn(`${dropped - told} log lines were dropped, the log took no more`)
+    told = dropped
+  })
   return {
+    dropped: () => dropped,
     line: (fields, failed) => {
       if (readable) process.stdout.write(`${Object.entries(fields).map(([name, value]) => `${name}=${value}`).join(' ')}\n`)
       else if (failed) logger.error(fields)
@@ -153,13 +176,16 @@ function untilStopped(app: App, path: string | null, log: AppLog): Promise<numbe
 
 /** What stops a start is one clear line, without a stack. */
 function report(thrown: unknown): never {
-  const known = thrown instanceof StartError || thrown instanceof CatalogError || thrown instanceof StoreBusyError
+  const known = thrown instanceof StartError || thrown instanceof CatalogError || thrown instanceof StoreBusyError || thrown instanceof JournalError
   const message = thrown instanceof Error ? (known ? thrown.message : (thrown.stack ?? thrown.message)) : String(thrown)
   process.stderr.write(`${message}\n`)
   process.exit(known ? EXIT_BAD_INPUT : 1)
 }
 
 async function main(): Promise<void> {
+  // Nobody reads, or the disk is full: no reason to end.
+  process.stdout.on('error', () => undefined)
+  process.stderr.on('error', () => undefined)
   const env = environment()
   const { adapters, close } = createAdapters({ clock: systemClock })
   await close()
