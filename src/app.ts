@@ -1,9 +1,9 @@
-import { randomInt } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { createAccess, type Access } from './access/access.ts'
 import type { Principal } from './access/principal.ts'
 import { adminRoutes } from './admin/index.ts'
+import { nodeMetrics } from './admin/node-metrics.ts'
 import { AdminSessions } from './admin/sessions.ts'
 import { providerKeys } from './catalog/bundled-base.ts'
 import { readBundledRelease, type BundledRelease } from './catalog/bundled-release.ts'
@@ -11,9 +11,11 @@ import { CatalogService } from './catalog/catalog-service.ts'
 import type { Settings } from './catalog/catalog.ts'
 import { RateFeed } from './catalog/rate-feed.ts'
 import type { Config } from './config.ts'
+import type { ApiError } from './errors.ts'
 import { accountRoutes } from './endpoints/account.ts'
 import { generationRoutes } from './endpoints/generation.ts'
 import { healthRoutes } from './endpoints/health.ts'
+import { metricsRoute } from './endpoints/metrics.ts'
 import { modelRoutes, type ModelRoutePorts } from './endpoints/models.ts'
 import { responseRoutes } from './endpoints/responses.ts'
 import { StoredPictures } from './endpoints/stored-pictures.ts'
@@ -22,6 +24,7 @@ import { streamRoutes } from './endpoints/streams.ts'
 import { videoRoutes } from './endpoints/videos.ts'
 import type { Route } from './http/edge.ts'
 import type { LogFields } from './http/request-log.ts'
+import { RequestMetrics } from './http/request-metrics.ts'
 import { createEdge, type Edge, type EdgeOptions } from './http/server.ts'
 import { SseStreams } from './http/sse.ts'
 import { EndJournal } from './ledger/end-journal.ts'
@@ -30,6 +33,8 @@ import { periodEndMs } from './ledger/period.ts'
 import { KeyWrap } from './ledger/seal.ts'
 import { systemClock, type Clock } from './lib/clock.ts'
 import { randomIds } from './lib/ids.ts'
+import type { Metric } from './lib/prometheus.ts'
+import { uniform } from './lib/uniform.ts'
 import { chargeMicro } from './meters.ts'
 import { paidKinds } from './orders/index.ts'
 import type { PaidKind } from './orders/paid-kind.ts'
@@ -40,7 +45,9 @@ import { parametersOf, type AdapterTable } from './providers/adapter.ts'
 import { createAdapters } from './providers/index.ts'
 import { DrainSlots } from './relay/drain-slots.ts'
 import { EndpointHealthBook } from './relay/endpoint-health.ts'
+import { ProviderSlots } from './relay/provider-slots.ts'
 import { RetryBudget } from './relay/retry-budget.ts'
+import { Shedding, type LoadReading } from './relay/shedding.ts'
 import { KeyPools } from './relay/key-pools.ts'
 import { Relay } from './relay/relay.ts'
 import { FileSweep } from './store/file-sweep.ts'
@@ -75,6 +82,14 @@ export interface AppOptions {
   readonly log: AppLog
   /** Time, where a test moves it. */
   readonly clock?: Clock
+  /** What only the process knows of itself; absent = the node never sheds load. */
+  readonly machine?: Machine
+}
+
+export interface Machine {
+  /** How it has fared since it was asked last. */
+  read(): LoadReading
+  readonly metrics: readonly Metric[]
 }
 
 /** What every command needs of the store: the catalogue over it. */
@@ -99,9 +114,10 @@ export interface App extends Core {
 }
 
 const DRAIN_MS = 120_000
+/** How long what was cut has to send its error and its hold to end. */
+const CUT_MS = 3_000
 /** Adds at most this to the end of an answer, and only where another ended just before; a tenth of the commits under load. */
 const COMMIT_SPACING_MS = 5
-const RANDOM_STEPS = 2 ** 47
 
 /** Opens the store and the catalogue alone, for commands that need no server. */
 export async function openCore(options: CoreOptions, clock: Clock = systemClock): Promise<Core> {
@@ -141,8 +157,8 @@ function audit(store: Store, catalog: CatalogService, clock: Clock, sinceMs: num
   })
 }
 
-function edgeOf({ config, log }: AppOptions, parts: Pick<EdgeOptions<Principal>, 'routes' | 'access' | 'clock' | 'ids' | 'maintenance'>): Edge {
-  return createEdge({ ...parts, log, trustedProxies: config.trustedProxies, describe: ({ accountId, keyId }) => ({ account_id: accountId, key_id: keyId }) })
+function edgeOf({ config }: AppOptions, parts: Pick<EdgeOptions<Principal>, 'routes' | 'access' | 'clock' | 'ids' | 'log' | 'maintenance' | 'refuse'>): Edge {
+  return createEdge({ ...parts, trustedProxies: config.trustedProxies, describe: ({ accountId, keyId }) => ({ account_id: accountId, key_id: keyId }) })
 }
 
 function accessOf({ adminToken }: Config, { store, catalog }: Core, sessions: AdminSessions, clock: Clock): Access {
@@ -157,6 +173,45 @@ function offered(kinds: readonly PaidKind[], adapters: AdapterTable): Pick<Model
     parametersOf: (name, type) => parametersOf(adapters, name, type),
     speechFormatsOf: (model) => speechFormats(model, adapters),
   }
+}
+
+const IDLE: LoadReading = { utilisation: 0, delayMs: 0, memory: 0 }
+
+/** Caps first, then what the node sheds (reliability.md 5); both before the body is read. */
+function refusalOf({ priority }: Route<Principal>, { accountId, keyId }: Principal, relay: Relay, shedding: Shedding): ApiError | null {
+  if (priority === undefined) return null
+  const capped = priority === 'paid' ? relay.inFlight.refusal(accountId, keyId) : null
+  return capped ?? shedding.refusal(priority, accountId)
+}
+
+interface MetricParts {
+  readonly version: string
+  readonly ready: () => boolean
+  readonly relay: Relay
+  readonly slots: ProviderSlots
+  readonly drains: DrainSlots
+  readonly sse: SseStreams
+  readonly shedding: Shedding
+  readonly ledger: Ledger
+  readonly catalog: CatalogService
+  readonly health: EndpointHealthBook
+  readonly edge: () => Edge
+}
+
+function metricsOf({ version, ready, relay, slots, drains, sse, shedding, ledger, catalog, health, edge }: MetricParts): readonly Metric[] {
+  return nodeMetrics({
+    version, ready,
+    inFlight: () => relay.inFlight.count,
+    providers: () => slots.report(),
+    drains: () => drains.used,
+    openStreams: () => sse.size,
+    bodyBytes: () => edge().bodyBytes,
+    connections: () => edge().connections,
+    shedding: () => shedding.levels,
+    ledger: () => ledger.load,
+    priceVersion: () => catalog.current().priceVersion,
+    unhealthyEndpoints: () => [...catalog.current().models.values()].reduce((sum, { endpoints }) => sum + endpoints.filter(({ id }) => health.unhealthy(id)).length, 0),
+  })
 }
 
 /** A database over the network may go away while answers end; the embedded store is on the disk that the journal would be on. */
@@ -181,10 +236,12 @@ export async function createApp(options: AppOptions): Promise<App> {
   const tokens = createTokenCounter()
   tokens.warm()
   const attempts = { clock, health, keyPools: new KeyPools(clock, notice), retries: new RetryBudget(clock, () => relay.running) }
+  const drains = new DrainSlots()
+  const slots = new ProviderSlots(clock)
   const relay: Relay = new Relay({
     ...attempts, ledger, adapters, ids, tokens, catalog,
-    drains: new DrainSlots(),
-    random: () => randomInt(RANDOM_STEPS) / RANDOM_STEPS,
+    drains, slots,
+    random: uniform,
     limitResetsAtMs: (reset) => (reset === null ? null : periodEndMs(clock.now(), reset, timezone())),
   })
   const videos = createVideos({ ...attempts, ...own, relay, jobs: store.jobs, files: store.files, ledger, catalog, adapters, seal: keyWrap, notice })
@@ -211,22 +268,48 @@ export async function createApp(options: AppOptions): Promise<App> {
     ...startPageRoutes({ sessions, publicUrl: config.publicUrl }),
     ...adminRoutes({ store, catalog, access, sessions, health, videos: videos.desk, ids, clock, periods, keyWrap, allowPrivateUpstreams: config.allowPrivateUpstreams, publicUrl: config.publicUrl, audit: core.audit }, new Set(adapters.keys())),
   ]
-  routes.push(...healthRoutes({ version: options.version, routes, catalog, ready: () => !closing.now }))
+  const ready = (): boolean => !closing.now
+  routes.push(...healthRoutes({ version: options.version, routes, catalog, ready }))
   const closing = { now: false }
-  const edge = edgeOf(options, { routes, access, clock, ids, maintenance: () => catalog.current().settings.maintenance })
-  const stop = async (): Promise<void> => {
-    closing.now = true
-    const closed = edge.close(DRAIN_MS)
-    await rateFeed.stop()
-    await sweep.stop()
-    await relay.close(DRAIN_MS)
-    await closed
-    await videos.runner.stop()
-    await ledger.stop()
-    await journal?.close()
-    await access.close()
-    await closeAdapters()
-    await core.close()
-  }
+  const { machine } = options
+  const shedding = new Shedding({ clock, random: uniform, inFlight: relay.inFlight, read: () => machine?.read() ?? IDLE })
+  if (machine !== undefined) shedding.start()
+  const log = new RequestMetrics(options.log)
+  const state = { version: options.version, ready, relay, slots, drains, sse, shedding, ledger, catalog, health, edge: () => edge }
+  routes.push(metricsRoute(access, () => [...log.metrics, ...metricsOf(state), ...(machine?.metrics ?? [])]))
+  const edge: Edge = edgeOf(options, { routes, access, clock, ids, log, maintenance: () => catalog.current().settings.maintenance, refuse: (route, principal) => refusalOf(route, principal, relay, shedding) })
+  const stop = (): Promise<void> => stopAll({ edge, rateFeed, sweep, relay, videos, ledger, journal, access, closeAdapters, core, shedding, closing })
   return { ...core, edge, access, sessions, rateFeed, recovered, stop }
+}
+
+interface Running {
+  readonly closing: { now: boolean }
+  readonly shedding: Shedding
+  readonly edge: Edge
+  readonly rateFeed: RateFeed
+  readonly sweep: FileSweep
+  readonly relay: Relay
+  readonly videos: ReturnType<typeof createVideos>
+  readonly ledger: Ledger
+  readonly journal: Journal | null
+  readonly access: Access
+  readonly closeAdapters: () => Promise<void>
+  readonly core: Core
+}
+
+/** What takes requests first, what money goes through last. */
+async function stopAll({ closing, shedding, edge, rateFeed, sweep, relay, videos, ledger, journal, access, closeAdapters, core }: Running): Promise<void> {
+  closing.now = true
+  shedding.stop()
+  const closed = edge.close(DRAIN_MS + CUT_MS)
+  await rateFeed.stop()
+  await sweep.stop()
+  await relay.close(DRAIN_MS)
+  await closed
+  await videos.runner.stop()
+  await ledger.stop()
+  await journal?.close()
+  await access.close()
+  await closeAdapters()
+  await core.close()
 }

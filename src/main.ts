@@ -1,9 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { totalmem } from 'node:os'
 import { join } from 'node:path'
+import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
+import { getHeapStatistics } from 'node:v8'
 import { pino } from 'pino'
 import { digestOf, generateKey, labelOf } from './access/api-key.ts'
-import { createApp, openCore, type App, type AppLog } from './app.ts'
+import { createApp, openCore, type App, type AppLog, type Machine } from './app.ts'
 import { CatalogError } from './catalog/catalog-check.ts'
 import { missingSdkPackages } from './catalog/sdk-package.ts'
 import { runCommand } from './cli/run-command.ts'
@@ -11,11 +14,13 @@ import { readConfig, withEnvFile, type Config } from './config.ts'
 import { newWrappingKey, parseWrappingKeys } from './ledger/seal.ts'
 import { systemClock } from './lib/clock.ts'
 import { randomIds } from './lib/ids.ts'
+import { gauge } from './lib/prometheus.ts'
 import { MICRO_PER_RUB } from './money.ts'
 import { createAdapters } from './providers/index.ts'
 import { JournalError } from './store/journal-file.ts'
 import { StoreBusyError } from './store/sqlite-database.ts'
 
+const DELAY_RESOLUTION_MS = 20
 const DEMO_BALANCE_RUB = 100n
 const DEFAULT_CATALOGUE = './tollgate.yaml'
 const EXIT_BAD_INPUT = 2
@@ -70,6 +75,31 @@ function createLog(config: Config): ProcessLog {
       else logger.warn(message)
     },
     bug: (thrown, requestId) => logger.error({ request_id: requestId, bug: thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown) }),
+  }
+}
+
+/** The first reading after the start knows nothing. */
+function machineOf(log: ProcessLog): Machine {
+  const delay = monitorEventLoopDelay({ resolution: DELAY_RESOLUTION_MS })
+  delay.enable()
+  const memoryBytesMax = Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem())
+  let last = performance.eventLoopUtilization()
+  return {
+    read: () => {
+      const now = performance.eventLoopUtilization()
+      const { utilization: utilisation } = performance.eventLoopUtilization(now, last)
+      last = now
+      const delayMs = Math.max(0, delay.percentile(99) / 1e6 - DELAY_RESOLUTION_MS)
+      delay.reset()
+      const { used_heap_size: heap, heap_size_limit: heapMax } = getHeapStatistics()
+      return { utilisation, delayMs, memory: Math.max(process.memoryUsage.rss() / memoryBytesMax, heap / heapMax) }
+    },
+    metrics: [
+      gauge('tollgate_log_lines_dropped', 'Log lines that the log did not take, since the start.', log.dropped),
+      gauge('process_resident_memory_bytes', 'Memory of the process.', () => process.memoryUsage.rss()),
+      { name: 'process_cpu_seconds_total', help: 'CPU time of the process.', type: 'counter', samples: () => [{ value: (process.cpuUsage().user + process.cpuUsage().system) / 1e6 }] },
+      gauge('process_start_time_seconds', 'When the process began, Unix seconds.', () => Math.round(Date.now() / 1_000 - process.uptime())),
+    ],
   }
 }
 
@@ -135,7 +165,7 @@ async function start(env: ReturnType<typeof environment>): Promise<number> {
   if (problems.length > 0) throw new StartError(problems.join('\n'))
   const path = cataloguePath(config)
   const log = createLog(config)
-  const app = await createApp({ config, version: version(), wrappingKeys: await wrappingKeys(config), env, log })
+  const app = await createApp({ config, version: version(), wrappingKeys: await wrappingKeys(config), env, log, machine: machineOf(log) })
   const fresh = (await app.store.accounts.list({ query: null, limit: 1, offset: 0 })).total === 0
   if (path !== null) await applyFile(app, path)
   const missing = missingSdkPackages(app.catalog.current().providers.values())

@@ -32,7 +32,7 @@ export interface FoundResponse {
 
 /** The routes of every paid kind: the edge's call in, the relay's generation out. */
 export function paidRoutes(ports: PaidRoutePorts, kinds: readonly PaidKind[]): readonly Route<Principal>[] {
-  return kinds.flatMap((kind) => kind.paths.map((path): Route<Principal> => ({ method: 'POST', path, plane: 'key', body: kind.body, handle: (call) => answer(ports, call, orderOf(ports, kind, call)) })))
+  return kinds.flatMap((kind) => kind.paths.map((path): Route<Principal> => ({ method: 'POST', path, plane: 'key', body: kind.body, priority: 'paid', handle: (call) => answer(ports, call, orderOf(ports, kind, call)) })))
 }
 
 function orderOf({ publicUrl }: PaidRoutePorts, kind: PaidKind, { json, rawBody = Buffer.alloc(0), request }: Call<Principal>): Order {

@@ -20,7 +20,7 @@ export interface GenerationRoutePorts {
 
 /** The usage log (wire.md 6): the list of `api.md`, and OpenRouter's single record where `id` is given. */
 export function generationRoutes({ store }: GenerationRoutePorts): readonly Route<Principal>[] {
-  return [{ method: 'GET', path: '/v1/generation', plane: 'key', body: 'none', handle: (call) => (call.query.has('id') ? single(store, call) : list(store, call)) }]
+  return [{ method: 'GET', path: '/v1/generation', plane: 'key', body: 'none', priority: 'low', handle: (call) => (call.query.has('id') ? single(store, call) : list(store, call)) }]
 }
 
 /** Filters that the customer's and the operator's log share; a limit above 300 is clamped, not refused. */

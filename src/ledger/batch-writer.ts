@@ -71,6 +71,11 @@ export class BatchWriter {
     return this.#writing !== null
   }
 
+  /** Operations that wait for a write. */
+  get waiting(): number {
+    return this.#queue.length
+  }
+
   /** The last write found the store down. */
   get down(): boolean {
     return this.#down

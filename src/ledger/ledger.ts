@@ -53,6 +53,12 @@ export class Ledger {
     this.#holds = store.decidesHoldsInMemory ? new BatchWriter({ store, clock, spacingMs: 0, journal: null, notice }) : this.#ends
   }
 
+  /** What waits for the store, and whether it answers. */
+  get load(): { readonly waiting: number; readonly down: boolean; readonly journaled: number } {
+    const own = this.#holds === this.#ends ? 0 : this.#holds.waiting
+    return { waiting: this.#ends.waiting + own, down: this.#ends.down, journaled: this.#ports.journal?.open ?? 0 }
+  }
+
   /** Recovers the holds of a dead process and goes on with what its journal holds, then keeps leases alive and sweeps the ended ones. Answers how many were recovered. */
   async start(): Promise<number> {
     // Before anything else is asked of the store, and without waiting for it.

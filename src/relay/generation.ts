@@ -15,6 +15,7 @@ import { AttemptQueue, type AttemptQueuePorts } from './attempt-queue.ts'
 import type { DrainSlots } from './drain-slots.ts'
 import type { EventBuffer } from './event-buffer.ts'
 import type { AnswerBody, Attempt, AttemptSink, Order } from './order.ts'
+import { ProviderPlace, SATURATED, type ProviderSlots } from './provider-slots.ts'
 import type { Reader } from './reader.ts'
 import { recordOf, type Verdict } from './verdict.ts'
 
@@ -34,6 +35,7 @@ export interface GenerationPorts extends AttemptQueuePorts {
   /** Uniform in [0, 1). */
   readonly random: () => number
   readonly drains: DrainSlots
+  readonly slots: ProviderSlots
   readonly tokens: TokenCounter
 }
 
@@ -76,6 +78,7 @@ export class Generation {
   readonly done: Promise<GenerationResult>
   readonly #ports: GenerationPorts
   readonly #tries: AttemptQueue
+  readonly #place: ProviderPlace
   #resolve!: (result: GenerationResult) => void
   #state: 'running' | 'finishing' | 'done' = 'running'
   /** The one under way, or the last; null before the first. */
@@ -101,6 +104,7 @@ export class Generation {
     this.#ports = ports
     this.input = input
     this.#tries = new AttemptQueue(ports, input.plan.candidates)
+    this.#place = new ProviderPlace(ports.slots)
     this.#lastSentMs = ports.clock.monotonic()
     this.done = new Promise((resolve) => {
       this.#resolve = resolve
@@ -192,6 +196,13 @@ export class Generation {
 
   #begin(): void {
     const apiKey = this.#tries.begin()
+    this.#place.take(this.#candidate.endpoint.provider.slug, (granted) => {
+      if (granted) this.#ask(apiKey)
+      else this.#attemptFailed(SATURATED)
+    })
+  }
+
+  #ask(apiKey: string | null): void {
     const candidate = this.#candidate
     const name = candidate.endpoint.provider.adapter
     const adapter = this.#ports.adapters.get(name)
@@ -251,14 +262,15 @@ export class Generation {
   }
 
   #attemptFailed(failure: AttemptFailure | 'empty'): void {
-    this.#asking = false
+    this.#asked()
     const { endpoint } = this.#candidate
     const attempt = this.#tries.fail(failure)
     if (this.#contentSent) {
       void this.#brokeMidStream(attempt)
       return
     }
-    const billed = this.#billedFor(this.#attempt)
+    // Where nothing was sent, the attempt at hand is an earlier one.
+    const billed = failure === SATURATED ? null : this.#billedFor(this.#attempt)
     if (billed !== null) this.#insuredMicro += chargeMicro(billed.usage, endpoint.buy)
     const next = this.#clientGone ? null : this.#tries.next(attempt)
     if (next === null) {
@@ -292,7 +304,7 @@ export class Generation {
 
   async #answered(number: number): Promise<void> {
     const attempt = this.#running()
-    this.#asking = false
+    this.#asked()
     if (attempt.isEmpty()) return this.#attemptFailed('empty')
     if (attempt.prepare !== undefined && !(await this.#prepared(attempt, number))) return
     const verdict = this.#completeVerdict(attempt)
@@ -343,7 +355,7 @@ export class Generation {
     const { provider } = this.#candidate.endpoint
     const cancelStops = this.input.order.delivery !== 'whole' && provider.cancelStopsBilling
     // Nobody waits for an attempt that has not begun.
-    if (this.#stopWait !== null || cancelStops || !this.#ports.drains.claim(this.input.accountId)) {
+    if (this.#stopWait !== null || this.#place.waits || cancelStops || !this.#ports.drains.claim(this.input.accountId)) {
       this.#cutAndCharge()
       return
     }
@@ -363,7 +375,13 @@ export class Generation {
 
   #stopAsking(): void {
     if (this.#asking) this.#attempt?.cancel()
+    this.#asked()
+  }
+
+  /** The upstream's part is over. */
+  #asked(): void {
     this.#asking = false
+    this.#place.release()
   }
 
   /** Ends the hold with a charge, durably, and only then shows the end of the answer through `show`. */
@@ -421,6 +439,7 @@ export class Generation {
     this.#stopWait = null
     if (this.#draining) this.#ports.drains.release(this.input.accountId)
     this.#tries.release()
+    this.#asked()
   }
 
   /** A stream that has no words for an error is broken off, so that nobody takes it for a whole one. */

@@ -63,7 +63,7 @@ interface Funds {
 export class Relay {
   readonly streams: Streams
   readonly #ports: RelayPorts
-  readonly #inFlight = new InFlight()
+  readonly inFlight: InFlight
   readonly #running = new Set<Generation>()
   readonly #budget = new BufferBudget()
   #stopTick: (() => void) | null = null
@@ -71,6 +71,7 @@ export class Relay {
 
   constructor(ports: RelayPorts) {
     this.#ports = ports
+    this.inFlight = new InFlight(ports.random)
     this.streams = new Streams(ports.clock)
   }
 
@@ -82,7 +83,7 @@ export class Relay {
   async admit(call: PaidCall): Promise<Generation> {
     if (this.#closing) throw shuttingDown()
     const { accountId, keyId } = call.principal
-    this.#inFlight.enter(accountId, keyId)
+    this.inFlight.enter(accountId, keyId)
     try {
       const generationId = timedId('gen', call.arrivedAtMs, this.#ports.ids)
       const plan = await this.#hold(call, generationId)
@@ -103,7 +104,7 @@ export class Relay {
       this.#track(generation)
       return generation
     } catch (thrown) {
-      this.#inFlight.leave(accountId, keyId)
+      this.inFlight.leave(accountId, keyId)
       throw thrown
     }
   }
@@ -112,13 +113,13 @@ export class Relay {
   async admitJob(call: JobCall): Promise<string> {
     if (this.#closing) throw shuttingDown()
     const { accountId, keyId } = call.principal
-    this.#inFlight.enter(accountId, keyId)
+    this.inFlight.enter(accountId, keyId)
     try {
       const id = timedId('gen-vid', call.arrivedAtMs, this.#ports.ids)
       await this.#hold(call, id, call.job)
       return id
     } finally {
-      this.#inFlight.leave(accountId, keyId)
+      this.inFlight.leave(accountId, keyId)
     }
   }
 
@@ -144,7 +145,7 @@ export class Relay {
     if (this.#stopTick === null) this.#scheduleTick()
     void generation.done.then(() => {
       this.#running.delete(generation)
-      this.#inFlight.leave(accountId, keyId)
+      this.inFlight.leave(accountId, keyId)
     })
   }
 

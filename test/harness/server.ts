@@ -13,6 +13,8 @@ const READY_MS = 20_000
 export interface Tollgate extends ApiClient {
   readonly pid: number
   readonly dataDir: string
+  /** null while it runs, and where a signal ended it. */
+  readonly exitCode: number | null
   /** Lines of standard output so far. */
   logs(): string[]
   errors(): string
@@ -24,7 +26,7 @@ export interface Tollgate extends ApiClient {
 /** A real server in a process of its own, on a free port, with the embedded store in a fresh directory unless one is given; `command` stands before its own, such as `prlimit`. */
 export async function startTollgate(options: { catalog?: string; env?: Record<string, string>; dataDir?: string; command?: readonly string[] } = {}): Promise<Tollgate> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'tollgate-test-'))
-  const adminToken = randomBytes(24).toString('hex')
+  const adminToken = options.env?.['TOLLGATE_ADMIN_TOKEN'] ?? randomBytes(24).toString('hex')
   const config = join(dataDir, 'test-catalogue.yaml')
   if (options.catalog !== undefined) writeFileSync(config, options.catalog)
   const env: Record<string, string> = {
@@ -36,8 +38,7 @@ export async function startTollgate(options: { catalog?: string; env?: Record<st
     ...(options.catalog === undefined ? {} : { TOLLGATE_CONFIG: config }),
     ...options.env,
   }
-  const { command = [] } = options
-  const [program = process.execPath, ...words] = [...command, process.execPath, MAIN, 'start']
+  const [program, ...words] = [...(options.command ?? []), process.execPath, MAIN, 'start'] as const
   const child = spawn(program, words, { cwd: dataDir, env, stdio: ['ignore', 'pipe', 'pipe'] })
   const output = { text: '', errors: '' }
   child.stderr.on('data', (chunk: Buffer) => {
@@ -79,6 +80,10 @@ class ServerProcess extends ApiClient implements Tollgate {
     this.#output = output
     this.dataDir = dataDir
     this.#ownsData = ownsData
+  }
+
+  get exitCode(): number | null {
+    return this.#child.exitCode
   }
 
   get pid(): number {
