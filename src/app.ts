@@ -51,6 +51,7 @@ import { Shedding, type LoadReading } from './relay/shedding.ts'
 import { KeyPools } from './relay/key-pools.ts'
 import { Relay } from './relay/relay.ts'
 import { FileSweep } from './store/file-sweep.ts'
+import { LogKeeper } from './store/log-keeper.ts'
 import { openJournal, type Journal } from './store/journal-file.ts'
 import { openStore } from './store/open.ts'
 import type { Store } from './store/store.ts'
@@ -249,6 +250,8 @@ export async function createApp(options: AppOptions): Promise<App> {
   const rateFeed = new RateFeed({ catalog, clock, url: config.cbrUrl, log: notice })
   const sweep = new FileSweep(store.files, clock, notice)
   sweep.start()
+  const logKeeper = new LogKeeper({ upkeep: store.logUpkeep, clock, retentionDays: config.logRetentionDays, log: notice })
+  logKeeper.start()
   const sessions = new AdminSessions({ store: store.administrators, events: store.events, clock, ids })
   const access = accessOf(config, core, sessions, clock)
   const sse = new SseStreams(clock)
@@ -278,7 +281,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   const state = { version: options.version, ready, relay, slots, drains, sse, shedding, ledger, catalog, health, edge: () => edge }
   routes.push(metricsRoute(access, () => [...log.metrics, ...metricsOf(state), ...(machine?.metrics ?? [])]))
   const edge: Edge = edgeOf(options, { routes, access, clock, ids, log, maintenance: () => catalog.current().settings.maintenance, refuse: (route, principal) => refusalOf(route, principal, relay, shedding) })
-  const stop = (): Promise<void> => stopAll({ edge, rateFeed, sweep, relay, videos, ledger, journal, access, closeAdapters, core, shedding, closing })
+  const stop = (): Promise<void> => stopAll({ edge, rateFeed, sweep, logKeeper, relay, videos, ledger, journal, access, closeAdapters, core, shedding, closing })
   return { ...core, edge, access, sessions, rateFeed, recovered, stop }
 }
 
@@ -288,6 +291,7 @@ interface Running {
   readonly edge: Edge
   readonly rateFeed: RateFeed
   readonly sweep: FileSweep
+  readonly logKeeper: LogKeeper
   readonly relay: Relay
   readonly videos: ReturnType<typeof createVideos>
   readonly ledger: Ledger
@@ -298,12 +302,13 @@ interface Running {
 }
 
 /** What takes requests first, what money goes through last. */
-async function stopAll({ closing, shedding, edge, rateFeed, sweep, relay, videos, ledger, journal, access, closeAdapters, core }: Running): Promise<void> {
+async function stopAll({ closing, shedding, edge, rateFeed, sweep, logKeeper, relay, videos, ledger, journal, access, closeAdapters, core }: Running): Promise<void> {
   closing.now = true
   shedding.stop()
   const closed = edge.close(DRAIN_MS + CUT_MS)
   await rateFeed.stop()
   await sweep.stop()
+  await logKeeper.stop()
   await relay.close(DRAIN_MS)
   await closed
   await videos.runner.stop()

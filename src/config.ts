@@ -30,6 +30,8 @@ export interface Config {
   /** Where `rates: { source: cbr }` reads the daily rates. */
   readonly cbrUrl: string
   readonly logLevel: LogLevel
+  /** How long rows of the usage log are kept; null = for ever. */
+  readonly logRetentionDays: number | null
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -64,6 +66,7 @@ export function readConfig(environment: Environment): { readonly config: Config;
     allowPrivateUpstreams: reader.flag('ALLOW_PRIVATE_UPSTREAMS', false),
     cbrUrl: reader.url('TOLLGATE_CBR_URL', ['http:', 'https:'], CBR_URL) ?? CBR_URL,
     logLevel: reader.oneOf('TOLLGATE_LOG_LEVEL', LOG_LEVELS, 'info'),
+    logRetentionDays: reader.given('TOLLGATE_LOG_RETENTION_DAYS') ? reader.whole('TOLLGATE_LOG_RETENTION_DAYS', 1, 1, 36_500) : null,
   })
   if (reader.text('VALKEY_URL') !== null) reader.problem('VALKEY_URL', 'is not supported by this version: several nodes share what they need through PostgreSQL; leave it out')
   if (reader.whole('TOLLGATE_WORKERS', 1, 1, 1_024) > 1) reader.problem('TOLLGATE_WORKERS', 'must be 1: more processes on one machine are not supported by this version')

@@ -1,4 +1,5 @@
 import type { Database } from './database.ts'
+import { logStatements } from './log-migration.ts'
 
 interface Migration {
   readonly version: number
@@ -115,6 +116,7 @@ const MIGRATIONS: readonly Migration[] = [
       ]
     },
   },
+  { version: 4, name: 'a log of any length', statements: logStatements },
 ]
 
 /** Only nodes that share a database keep bytes in it. Pictures and videos are compressed already: trying it again would cost CPU for nothing. */

@@ -13,6 +13,7 @@ import type { FileStore } from './file-store.ts'
 import { SqlGenerations } from './generation-store.ts'
 import { SqlJobs } from './job-store.ts'
 import { SqlKeys } from './key-store.ts'
+import { SqlLogUpkeep } from './log-upkeep.ts'
 import { migrate } from './migrations.ts'
 import { PostgresDatabase } from './postgres-database.ts'
 import { PostgresFiles } from './postgres-files.ts'
@@ -54,6 +55,7 @@ async function opened(kind: Store['kind'], database: Database, ledger: LedgerSto
     keys: new SqlKeys(database),
     entries: new SqlEntries(database),
     generations: new SqlGenerations(database),
+    logUpkeep: new SqlLogUpkeep(database),
     catalogs: new SqlCatalogs(database),
     events: new SqlEvents(database),
     administrators: new SqlAdministrators(database),
