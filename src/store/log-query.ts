@@ -12,6 +12,8 @@ const NOTHING: LogPage = { data: [], total: 0 }
 interface Conditions {
   readonly texts: string[]
   readonly values: SqlValue[]
+  /** That leads to the rows; null = the one of their numbers. */
+  index: string | null
 }
 
 /** The rows in question: those of an account by their numbers in its log, or those of all by their numbers in the table. */
@@ -68,25 +70,34 @@ export class LogQuery {
   /** An index has the rows that match, in order. */
   async #led(range: Range, led: Conditions, { limit, offset, fromMs, toMs }: GenerationFilter): Promise<LogPage> {
     const { where, values } = within(range, led)
-    const rows = await this.#database.all(`${GENERATION_SELECT}${where} ORDER BY generation.${range.column} DESC LIMIT ? OFFSET ?`, [...values, BigInt(limit), BigInt(offset)])
+    const rows = await this.#database.all(`${this.#select(led)}${where} ORDER BY generation.${range.column} DESC LIMIT ? OFFSET ?`, [...values, BigInt(limit), BigInt(offset)])
     const data = rows.map(readGeneration)
     if (led.texts.length === 0 && fromMs === undefined && toMs === undefined) return { data, total: await this.#all() }
-    const total = await this.#counted(`SELECT 1 FROM generation${where} ORDER BY generation.${range.column} DESC LIMIT ${COUNT_MAX + 1}`, values)
+    const total = await this.#counted(`SELECT 1 FROM generation${this.#by(led)}${where} ORDER BY generation.${range.column} DESC LIMIT ${COUNT_MAX + 1}`, values)
     return total > COUNT_MAX ? { data, total: COUNT_MAX, atLeast: true } : { data, total }
   }
 
   /** The newest rows are looked at, and no more than a page may cost; it says how far it came. */
   async #searched(range: Range, led: Conditions, rest: Conditions, { limit, offset }: GenerationFilter): Promise<LogPage> {
     const { where, values } = within(range, led)
-    const looked = `SELECT ${range.column} AS number, ended_at FROM generation${where} ORDER BY generation.${range.column} DESC LIMIT ${LOOK_ROWS}`
+    const looked = `SELECT ${range.column} AS number, ended_at FROM generation${this.#by(led)}${where} ORDER BY generation.${range.column} DESC LIMIT ${LOOK_ROWS}`
     const [reach] = await this.#database.all(`SELECT COUNT(*) AS looked, MIN(number) AS least, MIN(ended_at) AS at FROM (${looked}) AS looked`, values)
     const least = reach === undefined ? null : integerOrNull(reach, 'least')
     if (reach === undefined || least === null) return NOTHING
-    const narrowed = within({ ...range, from: least }, { texts: [...led.texts, ...rest.texts], values: [...led.values, ...rest.values] })
-    const total = await this.#counted(`SELECT 1 FROM generation${narrowed.where}`, narrowed.values)
-    const rows = await this.#database.all(`${GENERATION_SELECT}${narrowed.where} ORDER BY generation.${range.column} DESC LIMIT ? OFFSET ?`, [...narrowed.values, BigInt(limit), BigInt(offset)])
+    const narrowed = within({ ...range, from: least }, { texts: [...led.texts, ...rest.texts], values: [...led.values, ...rest.values], index: led.index })
+    const total = await this.#counted(`SELECT 1 FROM generation${this.#by(led)}${narrowed.where}`, narrowed.values)
+    const rows = await this.#database.all(`${this.#select(led)}${narrowed.where} ORDER BY generation.${range.column} DESC LIMIT ? OFFSET ?`, [...narrowed.values, BigInt(limit), BigInt(offset)])
     const data = rows.map(readGeneration)
     return integer(reach, 'looked') < LOOK_ROWS ? { data, total } : { data, total, atLeast: true, searchedToMs: integer(reach, 'at') }
+  }
+
+  /** SQLite, which knows nothing of how rows are spread, prefers the unique index of their numbers, and would read all of them. */
+  #by({ index }: Conditions): string {
+    return index === null || this.#database.dialect === 'postgres' ? '' : ` INDEXED BY ${index}`
+  }
+
+  #select(led: Conditions): string {
+    return GENERATION_SELECT.replace('FROM generation ', `FROM generation${this.#by(led)} `)
   }
 
   async #counted(select: string, values: readonly SqlValue[]): Promise<number> {
@@ -133,25 +144,26 @@ async function narrowed(from: number, below: number, filter: GenerationFilter, a
 
 /** What an index answers, and what is left to look at in each row. */
 function split(filter: GenerationFilter, range: Range): readonly [Conditions, Conditions] {
-  const led: Conditions = { texts: [], values: [] }
-  const rest: Conditions = { texts: [], values: [] }
-  const add = (text: string, value: string | undefined, mayLead: boolean): void => {
+  const led: Conditions = { texts: [], values: [], index: null }
+  const rest: Conditions = { texts: [], values: [], index: null }
+  const add = (text: string, value: string | undefined, index: string | null): void => {
     if (value === undefined) return
-    const to = mayLead && led.texts.length === 0 ? led : rest
+    const to = index !== null && led.texts.length === 0 ? led : rest
+    if (to === led) led.index = index
     to.texts.push(text)
     to.values.push(value)
   }
   const own = range.column === 'seq'
-  add('generation.request_id = ?', filter.requestId, true)
-  if (!own) add('generation.account_id = ?', filter.accountId, false)
-  add('generation.key_id = ?', filter.keyId, own)
-  add('generation.model = ?', filter.model, own)
+  add('generation.request_id = ?', filter.requestId, 'generation_request')
+  if (!own) add('generation.account_id = ?', filter.accountId, null)
+  add('generation.key_id = ?', filter.keyId, own ? 'generation_key' : null)
+  add('generation.model = ?', filter.model, own ? 'generation_model' : null)
   // A partial index is taken only where the text says what it is of.
-  if (filter.status === undefined || filter.status === 'completed') add('generation.status = ?', filter.status, false)
-  else add(`generation.status <> 'completed' AND generation.status = ?`, filter.status, own)
-  if (filter.type === undefined || filter.type === 'chat') add('generation.type = ?', filter.type, false)
-  else add(`generation.type <> 'chat' AND generation.type = ?`, filter.type, own)
-  add('generation.provider = ?', filter.provider, false)
+  if (filter.status === undefined || filter.status === 'completed') add('generation.status = ?', filter.status, null)
+  else add(`generation.status <> 'completed' AND generation.status = ?`, filter.status, own ? 'generation_failed' : null)
+  if (filter.type === undefined || filter.type === 'chat') add('generation.type = ?', filter.type, null)
+  else add(`generation.type <> 'chat' AND generation.type = ?`, filter.type, own ? 'generation_kind' : null)
+  add('generation.provider = ?', filter.provider, null)
   return [led, rest]
 }
 
