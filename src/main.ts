@@ -84,6 +84,15 @@ function machineOf(log: ProcessLog): Machine {
   delay.enable()
   const memoryBytesMax = Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem())
   let last = performance.eventLoopUtilization()
+  let resident = 0
+  const residentBytes = (): number => {
+    try {
+      resident = process.memoryUsage.rss()
+    } catch {
+      // It is read from a file, and there may be no descriptor left: the last reading stands.
+    }
+    return resident
+  }
   return {
     read: () => {
       const now = performance.eventLoopUtilization()
@@ -92,11 +101,11 @@ function machineOf(log: ProcessLog): Machine {
       const delayMs = Math.max(0, delay.percentile(99) / 1e6 - DELAY_RESOLUTION_MS)
       delay.reset()
       const { used_heap_size: heap, heap_size_limit: heapMax } = getHeapStatistics()
-      return { utilisation, delayMs, memory: Math.max(process.memoryUsage.rss() / memoryBytesMax, heap / heapMax) }
+      return { utilisation, delayMs, memory: Math.max(residentBytes() / memoryBytesMax, heap / heapMax) }
     },
     metrics: [
       gauge('tollgate_log_lines_dropped', 'Log lines that the log did not take, since the start.', log.dropped),
-      gauge('process_resident_memory_bytes', 'Memory of the process.', () => process.memoryUsage.rss()),
+      gauge('process_resident_memory_bytes', 'Memory of the process.', residentBytes),
       { name: 'process_cpu_seconds_total', help: 'CPU time of the process.', type: 'counter', samples: () => [{ value: (process.cpuUsage().user + process.cpuUsage().system) / 1e6 }] },
       gauge('process_start_time_seconds', 'When the process began, Unix seconds.', () => Math.round(Date.now() / 1_000 - process.uptime())),
     ],

@@ -16,7 +16,7 @@ export function logStatements(dialect: Database['dialect']): readonly string[] {
     ...(dialect === 'postgres' ? [PARTITION] : []),
     'CREATE INDEX IF NOT EXISTS generation_model ON generation (account_id, model, seq)',
     'CREATE INDEX IF NOT EXISTS generation_key ON generation (account_id, key_id, seq)',
-    `CREATE INDEX IF NOT EXISTS generation_failed ON generation (account_id, seq) WHERE status <> 'completed'`,
+    `CREATE INDEX generation_status ON generation (account_id, status, seq) WHERE status <> 'completed'`,
     `CREATE INDEX generation_kind ON generation (account_id, type, seq) WHERE type <> 'chat'`,
   ]
 }

@@ -1,12 +1,14 @@
 import { ApiError } from '../errors.ts'
-import { integer, integerOrNull, type Database, type Row, type SqlValue } from './database.ts'
+import { big, integer, type Database, type Row, type SqlValue } from './database.ts'
 import { GENERATION_SELECT, readGeneration } from './generation-row.ts'
 import type { GenerationFilter, GenerationRow, LogPage } from './store.ts'
 
 /** Rows that are counted, and skipped, at most: more is told by arithmetic or not at all. */
 const COUNT_MAX = 10_000
-/** Rows that a search without an index of its own looks at: some 30 ms. */
+/** Rows that a search without an index of its own looks at, one after another: some 30 ms. */
 const LOOK_ROWS = 10_000
+/** The same where an index leads to rows that stand all over the table. */
+const LED_LOOK_ROWS = 2_000
 const NOTHING: LogPage = { data: [], total: 0 }
 
 interface Conditions {
@@ -77,18 +79,25 @@ export class LogQuery {
     return total > COUNT_MAX ? { data, total: COUNT_MAX, atLeast: true } : { data, total }
   }
 
-  /** The newest rows are looked at, and no more than a page may cost; it says how far it came. */
+  /** The newest rows are looked at once, and no more than a page may cost; it says how far it came. */
   async #searched(range: Range, led: Conditions, rest: Conditions, { limit, offset }: GenerationFilter): Promise<LogPage> {
     const { where, values } = within(range, led)
-    const looked = `SELECT ${range.column} AS number, ended_at FROM generation${this.#by(led)}${where} ORDER BY generation.${range.column} DESC LIMIT ${LOOK_ROWS}`
-    const [reach] = await this.#database.all(`SELECT COUNT(*) AS looked, MIN(number) AS least, MIN(ended_at) AS at FROM (${looked}) AS looked`, values)
-    const least = reach === undefined ? null : integerOrNull(reach, 'least')
-    if (reach === undefined || least === null) return NOTHING
-    const narrowed = within({ ...range, from: least }, { texts: [...led.texts, ...rest.texts], values: [...led.values, ...rest.values], index: led.index })
-    const total = await this.#counted(`SELECT 1 FROM generation${this.#by(led)}${narrowed.where}`, narrowed.values)
-    const rows = await this.#database.all(`${this.#select(led)}${narrowed.where} ORDER BY generation.${range.column} DESC LIMIT ? OFFSET ?`, [...narrowed.values, BigInt(limit), BigInt(offset)])
-    const data = rows.map(readGeneration)
-    return integer(reach, 'looked') < LOOK_ROWS ? { data, total } : { data, total, atLeast: true, searchedToMs: integer(reach, 'at') }
+    const looksMax = led.index === null ? LOOK_ROWS : LED_LOOK_ROWS
+    const fits = `CASE WHEN ${rest.texts.join(' AND ')} THEN 1 ELSE 0 END`
+    const looked = await this.#database.all(
+      `SELECT generation.id AS id, ended_at, CAST(${fits} AS BIGINT) AS fits FROM generation${this.#by(led)}${where} ORDER BY generation.${range.column} DESC LIMIT ${looksMax}`,
+      [...rest.values, ...values],
+    )
+    const found = looked.filter((row) => integer(row, 'fits') === 1).map((row) => big(row, 'id'))
+    const data = await this.#byIds(found.slice(offset, offset + limit))
+    const last = looked.at(-1)
+    return last === undefined || looked.length < looksMax ? { data, total: found.length } : { data, total: found.length, atLeast: true, searchedToMs: integer(last, 'ended_at') }
+  }
+
+  async #byIds(ids: readonly bigint[]): Promise<readonly GenerationRow[]> {
+    if (ids.length === 0) return []
+    const rows = await this.#database.all(`${GENERATION_SELECT} WHERE generation.id IN (${ids.map(() => '?').join(', ')}) ORDER BY generation.id DESC`, ids)
+    return rows.map(readGeneration)
   }
 
   /** SQLite, which knows nothing of how rows are spread, prefers the unique index of their numbers, and would read all of them. */
@@ -160,7 +169,7 @@ function split(filter: GenerationFilter, range: Range): readonly [Conditions, Co
   add('generation.model = ?', filter.model, own ? 'generation_model' : null)
   // A partial index is taken only where the text says what it is of.
   if (filter.status === undefined || filter.status === 'completed') add('generation.status = ?', filter.status, null)
-  else add(`generation.status <> 'completed' AND generation.status = ?`, filter.status, own ? 'generation_failed' : null)
+  else add(`generation.status <> 'completed' AND generation.status = ?`, filter.status, own ? 'generation_status' : null)
   if (filter.type === undefined || filter.type === 'chat') add('generation.type = ?', filter.type, null)
   else add(`generation.type <> 'chat' AND generation.type = ?`, filter.type, own ? 'generation_kind' : null)
   add('generation.provider = ?', filter.provider, null)
