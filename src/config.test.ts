@@ -18,32 +18,42 @@ function problems(environment: Environment): readonly string[] {
 
 test('an empty environment gives the documented defaults', () => {
   assert.deepEqual({ ...config({}) }, {
-    host: '127.0.0.1', port: 8_080, dataDir: './data', databaseUrl: null, configFile: null, adminToken: null, url: 'http://127.0.0.1:8080', kek: null,
+    host: '127.0.0.1', port: 8_080, dataDir: './data', databaseUrl: null, valkeyUrl: null, workers: 1, configFile: null, adminToken: null, url: 'http://127.0.0.1:8080', kek: null,
     publicUrl: null, trustedProxies: [], allowPrivateUpstreams: false, cbrUrl: 'https://www.cbr.ru/scripts/XML_daily.asp', logLevel: 'info', logRetentionDays: null,
+    adminTotpRequired: false, oidc: null, yookassa: null,
   })
 })
 
 test('every setting is read', () => {
   const all = config({
     HOST: '[::]', PORT: '0', TOLLGATE_DATA: '/var/lib/tollgate', DATABASE_URL: 'postgres://u:p@db/t', TOLLGATE_CONFIG: 'c.yaml',
-    TOLLGATE_ADMIN_TOKEN: TOKEN, TOLLGATE_URL: 'https://gate.test/', TOLLGATE_KEK: `${KEK}, ${OTHER_KEK}`, TOLLGATE_PUBLIC_URL: 'https://gate.test/ai/', TOLLGATE_WORKERS: '1',
+    TOLLGATE_ADMIN_TOKEN: TOKEN, TOLLGATE_URL: 'https://gate.test/', TOLLGATE_KEK: `${KEK}, ${OTHER_KEK}`, TOLLGATE_PUBLIC_URL: 'https://gate.test/ai/', TOLLGATE_WORKERS: '4', VALKEY_URL: 'rediss://:p@cache:6379/2',
     TRUSTED_PROXIES: '10.0.0.0/8, ::1', ALLOW_PRIVATE_UPSTREAMS: 'true', TOLLGATE_CBR_URL: 'http://127.0.0.1:9/daily?x=1', TOLLGATE_LOG_LEVEL: 'debug', TOLLGATE_LOG_RETENTION_DAYS: '90',
+    TOLLGATE_ADMIN_TOTP: 'optional', OIDC_ISSUER: 'https://id.test', OIDC_CLIENT_ID: 'c', OIDC_CLIENT_SECRET: 's', OIDC_NAME: 'Acme', YOOKASSA_SHOP_ID: '1', YOOKASSA_SECRET_KEY: 'k', YOOKASSA_API_URL: 'http://127.0.0.1:8/v3/',
+    YOOKASSA_NETWORKS: '10.1.0.0/16',
   })
   assert.deepEqual({ ...all, kek: all.kek?.map((key) => key.toString()) }, {
-    host: '::', port: 0, dataDir: '/var/lib/tollgate', databaseUrl: 'postgres://u:p@db/t', configFile: 'c.yaml',
+    host: '::', port: 0, dataDir: '/var/lib/tollgate', databaseUrl: 'postgres://u:p@db/t', valkeyUrl: 'rediss://:p@cache:6379/2', workers: 4, configFile: 'c.yaml',
     adminToken: TOKEN, url: 'https://gate.test', kek: ['k'.repeat(32), 'o'.repeat(32)], publicUrl: 'https://gate.test/ai',
     trustedProxies: ['10.0.0.0/8', '::1'], allowPrivateUpstreams: true, cbrUrl: 'http://127.0.0.1:9/daily?x=1', logLevel: 'debug', logRetentionDays: 90,
+    adminTotpRequired: false, oidc: { issuer: 'https://id.test', clientId: 'c', clientSecret: 's', name: 'Acme' }, yookassa: { shopId: '1', secretKey: 'k', apiUrl: 'http://127.0.0.1:8/v3', networks: ['10.1.0.0/16'] },
   })
 })
 
 const REFUSED: readonly (readonly [Environment, RegExp])[] = [
+  [{ OIDC_ISSUER: 'https://id.test', OIDC_CLIENT_SECRET: 's' }, /^OIDC_CLIENT_ID: is required with OIDC_ISSUER, OIDC_CLIENT_SECRET$/],
+  [{ OIDC_ISSUER: 'http://127.evil.test', OIDC_CLIENT_ID: 'c', OIDC_CLIENT_SECRET: 's' }, /^OIDC_ISSUER: must be https/],
+  [{ YOOKASSA_SECRET_KEY: 'k' }, /^YOOKASSA_SHOP_ID: is required/],
+  [{ YOOKASSA_SHOP_ID: '1', YOOKASSA_SECRET_KEY: 'k', YOOKASSA_API_URL: 'http://pay.test' }, /^YOOKASSA_API_URL: must be https/],
+  [{ YOOKASSA_SHOP_ID: '1', YOOKASSA_SECRET_KEY: 'k', YOOKASSA_NETWORKS: 'everywhere' }, /^YOOKASSA_NETWORKS: 'everywhere' is not an IP/],
+  [{ TOLLGATE_ADMIN_TOTP: 'no' }, /^TOLLGATE_ADMIN_TOTP: must be one of/],
   [{ PORT: '65536' }, /^PORT: must be a whole number from 0 to 65535, got '65536'$/],
   [{ PORT: '80a' }, /^PORT: must be a whole number/],
   [{ HOST: 'a b' }, /^HOST: must be an IP address or a host name/],
   [{ DATABASE_URL: '' }, /^DATABASE_URL: is empty/],
   [{ DATABASE_URL: 'mysql://root:secret@db', TOLLGATE_KEK: KEK }, /^DATABASE_URL: must be a URL such as postgres:/],
   [{ DATABASE_URL: 'postgres://u:p@db/t' }, /^TOLLGATE_KEK: is required with DATABASE_URL/],
-  [{ VALKEY_URL: 'redis://x' }, /^VALKEY_URL: is not supported/],
+  [{ VALKEY_URL: 'http://x' }, /^VALKEY_URL: must be a URL such as redis:/],
   [{ TOLLGATE_CONFIG: ' ' }, /^TOLLGATE_CONFIG: is empty/],
   [{ TOLLGATE_ADMIN_TOKEN: 'short' }, /^TOLLGATE_ADMIN_TOKEN: has 5 characters, at least 32/],
   [{ TOLLGATE_ADMIN_TOKEN: 'x'.repeat(257) }, /at most 256/],
@@ -55,7 +65,7 @@ const REFUSED: readonly (readonly [Environment, RegExp])[] = [
   [{ TOLLGATE_KEK: 'AAAA' }, /^TOLLGATE_KEK: must be base64 of 32 bytes/],
   [{ TOLLGATE_KEK: `${KEK},oops` }, /^TOLLGATE_KEK: must be base64 of 32 bytes/],
   [{ TOLLGATE_KEK: Buffer.alloc(32).toString('base64') }, /^TOLLGATE_KEK: is all zeros/],
-  [{ TOLLGATE_WORKERS: '2' }, /^TOLLGATE_WORKERS: must be 1/],
+  [{ TOLLGATE_WORKERS: '2' }, /^TOLLGATE_WORKERS: is 2, which needs DATABASE_URL/],
   [{ TOLLGATE_WORKERS: '0' }, /^TOLLGATE_WORKERS: must be a whole number from 1/],
   [{ TRUSTED_PROXIES: '10.0.0.0/33' }, /^TRUSTED_PROXIES: '10.0.0.0\/33' is not an IP address or a CIDR range/],
   [{ ALLOW_PRIVATE_UPSTREAMS: 'yes' }, /^ALLOW_PRIVATE_UPSTREAMS: must be true or false/],

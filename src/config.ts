@@ -14,6 +14,10 @@ export interface Config {
   readonly dataDir: string
   /** null = the embedded store. */
   readonly databaseUrl: string | null
+  /** null = what nodes share quickly stays in each process. */
+  readonly valkeyUrl: string | null
+  /** Processes of this server on this machine. */
+  readonly workers: number
   /** null = `./tollgate.yaml` if it is there. */
   readonly configFile: string | null
   /** null = console administrators only. */
@@ -32,6 +36,28 @@ export interface Config {
   readonly logLevel: LogLevel
   /** How long rows of the usage log are kept; null = for ever. */
   readonly logRetentionDays: number | null
+  /** Administrators must turn two-step sign-in on; by default wherever the console is not just this machine's. */
+  readonly adminTotpRequired: boolean
+  readonly oidc: OidcConfig | null
+  readonly yookassa: YookassaConfig | null
+}
+
+/** Single sign-on of the console. */
+export interface OidcConfig {
+  readonly issuer: string
+  readonly clientId: string
+  readonly clientSecret: string
+  /** What its button says. */
+  readonly name: string
+}
+
+/** Payments through YooKassa. */
+export interface YookassaConfig {
+  readonly shopId: string
+  readonly secretKey: string
+  readonly apiUrl: string
+  /** Where its notifications come from. */
+  readonly networks: readonly string[]
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -40,6 +66,10 @@ const TOKEN_CHARACTERS_MIN = 32
 const TOKEN_CHARACTERS_MAX = 256
 const CBR_URL = 'https://www.cbr.ru/scripts/XML_daily.asp'
 const PROXIES_MAX = 1_000
+const WORKERS_MAX = 1_024
+const YOOKASSA_API = 'https://api.yookassa.ru/v3'
+/** Published by YooKassa; its notifications carry no signature. */
+const YOOKASSA_NETWORKS = '185.71.76.0/27,185.71.77.0/27,77.75.153.0/25,77.75.156.11,77.75.156.35,77.75.154.128/25,2a02:5180::/32'
 /** Copied from a guide and never changed: as public as no token at all. */
 const PLACEHOLDER = /change[-_ ]?me|replace[-_ ]?me|your[-_]|placeholder/i
 
@@ -57,6 +87,8 @@ export function readConfig(environment: Environment): { readonly config: Config;
     port: reader.whole('PORT', 8_080, 0, 65_535),
     dataDir: reader.text('TOLLGATE_DATA') ?? './data',
     databaseUrl,
+    valkeyUrl: reader.url('VALKEY_URL', ['redis:', 'rediss:', 'valkey:', 'valkeys:'], 'redis://host:6379'),
+    workers: readWorkers(reader, databaseUrl !== null),
     configFile: reader.text('TOLLGATE_CONFIG'),
     adminToken: readAdminToken(reader),
     url: reader.address('TOLLGATE_URL', 'http://127.0.0.1:8080') ?? 'http://127.0.0.1:8080',
@@ -67,10 +99,17 @@ export function readConfig(environment: Environment): { readonly config: Config;
     cbrUrl: reader.url('TOLLGATE_CBR_URL', ['http:', 'https:'], CBR_URL) ?? CBR_URL,
     logLevel: reader.oneOf('TOLLGATE_LOG_LEVEL', LOG_LEVELS, 'info'),
     logRetentionDays: reader.given('TOLLGATE_LOG_RETENTION_DAYS') ? reader.whole('TOLLGATE_LOG_RETENTION_DAYS', 1, 1, 36_500) : null,
+    adminTotpRequired: readAdminTotp(reader, databaseUrl !== null),
+    oidc: readOidc(reader),
+    yookassa: readYookassa(reader),
   })
-  if (reader.text('VALKEY_URL') !== null) reader.problem('VALKEY_URL', 'is not supported by this version: several nodes share what they need through PostgreSQL; leave it out')
-  if (reader.whole('TOLLGATE_WORKERS', 1, 1, 1_024) > 1) reader.problem('TOLLGATE_WORKERS', 'must be 1: more processes on one machine are not supported by this version')
   return { config, problems: reader.problems }
+}
+
+function readWorkers(reader: SettingReader, shared: boolean): number {
+  const workers = reader.whole('TOLLGATE_WORKERS', 1, 1, WORKERS_MAX)
+  if (workers > 1 && !shared) reader.problem('TOLLGATE_WORKERS', `is ${workers}, which needs DATABASE_URL: the embedded store has one process`)
+  return workers
 }
 
 function readAdminToken(reader: SettingReader): string | null {
@@ -97,15 +136,49 @@ function readKek(reader: SettingReader, required: boolean): readonly Buffer[] | 
   return keys
 }
 
+function readAdminTotp(reader: SettingReader, several: boolean): boolean {
+  const publicUrl = reader.given('TOLLGATE_PUBLIC_URL')
+  return reader.oneOf('TOLLGATE_ADMIN_TOTP', ['required', 'optional'], several || publicUrl ? 'required' : 'optional') === 'required'
+}
+
+/** All of it or nothing: half a set-up is a mistake. */
+function together(reader: SettingReader, names: readonly string[]): boolean {
+  const given = names.filter((name) => reader.given(name))
+  if (given.length > 0) for (const name of names) if (!reader.given(name)) reader.problem(name, `is required with ${given.join(', ')}`)
+  return given.length === names.length
+}
+
+function readOidc(reader: SettingReader): OidcConfig | null {
+  if (!together(reader, ['OIDC_ISSUER', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET'])) return null
+  const issuer = reader.url('OIDC_ISSUER', ['http:', 'https:'], 'https://accounts.example.com') ?? ''
+  if (URL.canParse(issuer) && new URL(issuer).protocol === 'http:' && !isLoopback(new URL(issuer).hostname)) reader.problem('OIDC_ISSUER', 'must be https: on plain http anybody between could sign in as anyone')
+  return Object.freeze({ issuer, clientId: reader.text('OIDC_CLIENT_ID') ?? '', clientSecret: reader.text('OIDC_CLIENT_SECRET') ?? '', name: reader.text('OIDC_NAME') ?? 'Single sign-on' })
+}
+
+function readYookassa(reader: SettingReader): YookassaConfig | null {
+  if (!together(reader, ['YOOKASSA_SHOP_ID', 'YOOKASSA_SECRET_KEY'])) return null
+  const apiUrl = reader.address('YOOKASSA_API_URL', YOOKASSA_API) ?? YOOKASSA_API
+  if (URL.canParse(apiUrl) && new URL(apiUrl).protocol === 'http:' && !isLoopback(new URL(apiUrl).hostname)) reader.problem('YOOKASSA_API_URL', 'must be https: the secret key travels there')
+  return Object.freeze({ shopId: reader.text('YOOKASSA_SHOP_ID') ?? '', secretKey: reader.text('YOOKASSA_SECRET_KEY') ?? '', apiUrl, networks: readNetworks(reader, 'YOOKASSA_NETWORKS', YOOKASSA_NETWORKS) })
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || (isIP(hostname) === 4 && hostname.startsWith('127.'))
+}
+
 function readProxies(reader: SettingReader): readonly string[] {
-  const entries = (reader.text('TRUSTED_PROXIES') ?? '').split(',').map((entry) => entry.trim()).filter((entry) => entry !== '')
-  if (entries.length > PROXIES_MAX) reader.problem('TRUSTED_PROXIES', `lists ${entries.length} ranges, at most ${PROXIES_MAX} are allowed`)
+  return readNetworks(reader, 'TRUSTED_PROXIES', '')
+}
+
+function readNetworks(reader: SettingReader, name: string, fallback: string): readonly string[] {
+  const entries = (reader.text(name) ?? fallback).split(',').map((entry) => entry.trim()).filter((entry) => entry !== '')
+  if (entries.length > PROXIES_MAX) reader.problem(name, `lists ${entries.length} ranges, at most ${PROXIES_MAX} are allowed`)
   for (const entry of entries) {
     try {
       proxyList([entry])
     } catch {
       // The list says only that it is no range; the line below says so with the setting's name.
-      reader.problem('TRUSTED_PROXIES', `'${entry}' is not an IP address or a CIDR range such as 10.0.0.0/8`)
+      reader.problem(name, `'${entry}' is not an IP address or a CIDR range such as 10.0.0.0/8`)
     }
   }
   return Object.freeze(entries)

@@ -1,21 +1,25 @@
+import cluster from 'node:cluster'
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { totalmem } from 'node:os'
 import { join } from 'node:path'
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
-import { getHeapStatistics } from 'node:v8'
+import { fileURLToPath } from 'node:url'
 import { pino } from 'pino'
 import { digestOf, generateKey, labelOf } from './access/api-key.ts'
-import { createApp, openCore, type App, type AppLog, type Machine } from './app.ts'
+import { createApp, type App, type AppLog } from './app.ts'
+import { openCore } from './app/core.ts'
+import type { Machine } from './app/load.ts'
 import { CatalogError } from './catalog/catalog-check.ts'
 import { missingSdkPackages } from './catalog/sdk-package.ts'
 import { runCommand } from './cli/run-command.ts'
 import { readConfig, withEnvFile, type Config } from './config.ts'
-import { newWrappingKey, parseWrappingKeys } from './ledger/seal.ts'
+import { newWrappingKey, parseWrappingKeys, WrappingKeyError } from './ledger/seal.ts'
 import { systemClock } from './lib/clock.ts'
 import { randomIds } from './lib/ids.ts'
 import { gauge } from './lib/prometheus.ts'
 import { MICRO_PER_RUB } from './money.ts'
+import { WORKER_ROLE, WorkerGroup, type WorkerReady } from './nodes/workers.ts'
 import { createAdapters } from './providers/index.ts'
 import { JournalError } from './store/journal-file.ts'
 import { StoreBusyError } from './store/sqlite-database.ts'
@@ -100,8 +104,7 @@ function machineOf(log: ProcessLog): Machine {
       last = now
       const delayMs = Math.max(0, delay.percentile(99) / 1e6 - DELAY_RESOLUTION_MS)
       delay.reset()
-      const { used_heap_size: heap, heap_size_limit: heapMax } = getHeapStatistics()
-      return { utilisation, delayMs, memory: Math.max(residentBytes() / memoryBytesMax, heap / heapMax) }
+      return { utilisation, delayMs, memory: residentBytes() / memoryBytesMax }
     },
     metrics: [
       gauge('tollgate_log_lines_dropped', 'Log lines that the log did not take, since the start.', log.dropped),
@@ -161,7 +164,7 @@ async function createDemo(app: App): Promise<string> {
 }
 
 async function greet(app: App, url: string, demoKey: string | null): Promise<void> {
-  const token = await app.sessions.firstSetupToken()
+  const token = await app.links.firstToken()
   if (token !== null) process.stdout.write(`Console   ${url}/  (set-up link, valid for 60 minutes: ${url}/setup?token=${token})\n`)
   if (demoKey === null) return
   process.stdout.write(`API key   ${demoKey}  (demo account with ${DEMO_BALANCE_RUB} RUB; shown this once)\n`)
@@ -172,21 +175,40 @@ async function greet(app: App, url: string, demoKey: string | null): Promise<voi
 async function start(env: ReturnType<typeof environment>): Promise<number> {
   const { config, problems } = readConfig(env)
   if (problems.length > 0) throw new StartError(problems.join('\n'))
+  if (config.workers > 1 && cluster.isPrimary) return runWorkers(config)
   const path = cataloguePath(config)
   const log = createLog(config)
-  const app = await createApp({ config, version: version(), wrappingKeys: await wrappingKeys(config), env, log, machine: machineOf(log) })
+  const app = await createApp({ consoleDir: fileURLToPath(new URL('../console/dist', import.meta.url)), config, version: version(), wrappingKeys: await wrappingKeys(config), env, log, machine: machineOf(log) })
+  // What is said and done once is done by the first of several workers.
+  const others = cluster.isWorker && env[WORKER_ROLE] === 'other'
+  const demoKey = others ? null : await prepare(app, path)
+  if (others) void app.rateFeed.start()
+  const { address, port, family } = await app.edge.listen(config.host, config.port)
+  const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+  if (!others) await greet(app, config.publicUrl ?? url, demoKey)
+  if (cluster.isWorker) process.send?.({ ready: url } satisfies WorkerReady)
+  else process.stdout.write(`Tollgate ready on ${url}\n`)
+  return untilStopped(app, path, log)
+}
+
+/** The processes of this machine behind one port; each of them comes through `start` again. */
+function runWorkers({ workers: count }: Config): Promise<number> {
+  const group = new WorkerGroup({ count, clock: systemClock, say: (line) => process.stdout.write(`${line}\n`) })
+  process.on('SIGTERM', () => group.stop())
+  process.on('SIGINT', () => group.stop())
+  process.on('SIGHUP', () => group.reload())
+  return group.run()
+}
+
+/** Applies the catalogue file and says what of it cannot be sold; answers the key of a newcomer's demo account, if there is one. */
+async function prepare(app: App, path: string | null): Promise<string | null> {
   const fresh = (await app.store.accounts.list({ query: null, limit: 1, offset: 0 })).total === 0
   if (path !== null) await applyFile(app, path)
   const missing = missingSdkPackages(app.catalog.current().providers.values())
   if (missing.length > 0) throw new StartError(missing.join('\n'))
   await tellCatalogue(app)
-  const demoKey = fresh && path === null ? await createDemo(app) : null
   if (app.recovered > 0) process.stdout.write(`Gave back ${app.recovered} hold${app.recovered === 1 ? '' : 's'} of a process that had died\n`)
-  const { address, port, family } = await app.edge.listen(config.host, config.port)
-  const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
-  await greet(app, config.publicUrl ?? url, demoKey)
-  process.stdout.write(`Tollgate ready on ${url}\n`)
-  return untilStopped(app, path, log)
+  return fresh && path === null ? createDemo(app) : null
 }
 
 function untilStopped(app: App, path: string | null, log: AppLog): Promise<number> {
@@ -215,7 +237,7 @@ function untilStopped(app: App, path: string | null, log: AppLog): Promise<numbe
 
 /** What stops a start is one clear line, without a stack. */
 function report(thrown: unknown): never {
-  const known = thrown instanceof StartError || thrown instanceof CatalogError || thrown instanceof StoreBusyError || thrown instanceof JournalError
+  const known = thrown instanceof StartError || thrown instanceof CatalogError || thrown instanceof StoreBusyError || thrown instanceof WrappingKeyError || thrown instanceof JournalError
   const message = thrown instanceof Error ? (known ? thrown.message : (thrown.stack ?? thrown.message)) : String(thrown)
   process.stderr.write(`${message}\n`)
   process.exit(known ? EXIT_BAD_INPUT : 1)

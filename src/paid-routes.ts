@@ -6,18 +6,22 @@ import { HIJACKED, type Call, type Reply, type Route } from './http/edge.ts'
 import { parseMultipart } from './http/multipart.ts'
 import { publicAddress } from './http/public-address.ts'
 import type { SseStreams } from './http/sse.ts'
+import type { IdempotentCalls } from './idempotency/idempotent-calls.ts'
 import { keptResponse } from './kinds/responses/kept-response.ts'
 import { rubles } from './money.ts'
+import type { RemoteStreams } from './nodes/remote-streams.ts'
 import type { PaidKind } from './orders/paid-kind.ts'
 import { isResponsesOrder } from './orders/responses-order.ts'
-import type { Generation, GenerationResult } from './relay/generation.ts'
-import type { Order } from './relay/order.ts'
+import type { Generation } from './relay/generation.ts'
+import type { GenerationResult } from './relay/generation-input.ts'
+import type { CallClaim, Order } from './relay/order.ts'
 import type { Reader } from './relay/reader.ts'
 import type { Relay } from './relay/relay.ts'
 
 export interface PaidRoutePorts {
   readonly relay: Relay
   readonly sse: SseStreams
+  readonly idempotency: IdempotentCalls
   /** null = from the request's Host. */
   readonly publicUrl: string | null
 }
@@ -32,15 +36,25 @@ export interface FoundResponse {
 
 /** The routes of every paid kind: the edge's call in, the relay's generation out. */
 export function paidRoutes(ports: PaidRoutePorts, kinds: readonly PaidKind[]): readonly Route<Principal>[] {
-  return kinds.flatMap((kind) => kind.paths.map((path): Route<Principal> => ({ method: 'POST', path, plane: 'key', body: kind.body, priority: 'paid', handle: (call) => answer(ports, call, orderOf(ports, kind, call)) })))
+  return kinds.flatMap((kind) => kind.paths.map((path): Route<Principal> => ({ method: 'POST', path, plane: 'key', body: kind.body, priority: 'paid', handle: (call) => paid(ports, kind, call) })))
 }
 
-function orderOf({ publicUrl }: PaidRoutePorts, kind: PaidKind, { json, rawBody = Buffer.alloc(0), request }: Call<Principal>): Order {
+function paid(ports: PaidRoutePorts, kind: PaidKind, call: Call<Principal>): Promise<Reply | typeof HIJACKED> {
+  const order = orderOf(ports, kind, call)
+  return ports.idempotency.once(call, (claim) => answer(ports, call, order, claim))
+}
+
+/** The same routes for a console session that acts for one of its keys: no second way to spend money, only another way to say who does. */
+export function playgroundRoutes(routes: readonly Route<Principal>[]): readonly Route<Principal>[] {
+  return routes.filter(({ plane }) => plane === 'key').map((route) => ({ ...route, path: route.path.replace(/^\/v1\//, '/cabinet/v1/playground/'), plane: 'playground' }))
+}
+
+function orderOf({ publicUrl }: PaidRoutePorts, kind: PaidKind, { json, rawBody = Buffer.alloc(0), request, clientIp }: Call<Principal>): Order {
   const session = request.headers['x-session-id']
   const sessionId = typeof session === 'string' && /^[\x21-\x7e]{1,256}$/.test(session) ? session : null
   const contentType = request.headers['content-type'] ?? ''
   const form = json === undefined ? parseMultipart(contentType, rawBody) : null
-  return kind.read({ json, rawBody, contentType, form, sessionId, publicUrl: publicAddress(publicUrl, { request }) })
+  return kind.read({ json, rawBody, contentType, form, sessionId, publicUrl: publicAddress(publicUrl, { request, clientIp }) })
 }
 
 /** Resumes a stream for a second connection (wire.md D-7.8); answers false when it is not there. */
@@ -69,7 +83,27 @@ export function findResponse({ relay }: PaidRoutePorts, accountId: string, id: s
   }
 }
 
-async function answer(ports: PaidRoutePorts, call: Call<Principal>, order: Order): Promise<Reply | typeof HIJACKED> {
+/** As `attachStream`, for a stream that runs on another node; `after` is the number of the last event that the client has. */
+export async function attachRemote({ sse }: Pick<PaidRoutePorts, 'sse'>, remote: RemoteStreams, call: Call<Principal>, id: string, after: number): Promise<boolean> {
+  const accountId = call.principal?.accountId ?? ''
+  const generationId = await remote.find(accountId, id)
+  if (generationId === null || call.response.destroyed) return false
+  let left = (): void => undefined
+  let ready = (): void => undefined
+  const reader = sse.open(call.response, { ...call.baseHeaders, 'x-generation-id': generationId }, { onDrain: () => ready(), onClose: () => left() })
+  void remote.send(accountId, generationId, after, {
+    reader,
+    onClose: (run) => {
+      left = run
+    },
+    onDrain: (run) => {
+      ready = run
+    },
+  }).then(() => call.log.finish(200))
+  return true
+}
+
+async function answer(ports: PaidRoutePorts, call: Call<Principal>, order: Order, claim: CallClaim | null): Promise<Reply | typeof HIJACKED> {
   const { principal, response } = call
   if (principal === null) throw new Error('A paid route has a principal.')
   const { appUrl, appTitle } = appIdentity(call.request.headers)
@@ -84,6 +118,7 @@ async function answer(ports: PaidRoutePorts, call: Call<Principal>, order: Order
     arrivedAtMs: call.arrivedAtMs,
     appUrl,
     appTitle,
+    claim,
     open: () => {
       reader.current = slot.generation === null ? null : openReader(ports, call, slot.generation)
       return reader.current
@@ -95,7 +130,9 @@ async function answer(ports: PaidRoutePorts, call: Call<Principal>, order: Order
   response.once('close', () => {
     if (reader.current === null && !response.writableFinished) generation.detached(null, graceSeconds)
   })
-  generation.start()
+  // Who left before anything was sent pays nothing (reliability.md 3.5 rule 2), whatever the provider would bill.
+  if (response.destroyed && generation.input.buffer === null) generation.cancel()
+  else generation.start()
   if (response.destroyed) generation.detached(null, graceSeconds)
   const result = await generation.done
   logResult(call, result)

@@ -25,19 +25,21 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   providers: [...BASE, 'catalog', 'kinds'],
   relay: [...BASE, 'catalog', 'kinds', 'ledger', 'usage', 'access', 'plan', 'providers'],
   orders: [...BASE, 'catalog', 'kinds', 'plan', 'providers', 'relay'],
+  idempotency: [...BASE, 'http', 'store', 'ledger', 'access', 'relay'],
   videos: [...BASE, 'store', 'catalog', 'kinds', 'ledger', 'access', 'plan', 'providers', 'relay'],
+  nodes: ['lib', 'store', 'access', 'relay'],
   endpoints: FREE_OF_RELAY,
   cabinet: FREE_OF_RELAY,
   admin: [...FREE_OF_RELAY, 'endpoints'],
-  'paid-routes': [...FREE_OF_RELAY, 'relay', 'orders'],
+  'paid-routes': [...FREE_OF_RELAY, 'relay', 'orders', 'idempotency', 'nodes'],
   config: ['lib', 'http', 'ledger'],
   cli: [...BASE, 'config', 'store', 'catalog', 'ledger', 'kinds', 'admin'],
-  app: [...FREE_OF_RELAY, 'config', 'providers', 'relay', 'orders', 'videos', 'endpoints', 'cabinet', 'admin', 'paid-routes'],
-  main: [...BASE, 'config', 'store', 'catalog', 'ledger', 'access', 'providers', 'cli', 'app'],
+  app: [...FREE_OF_RELAY, 'config', 'providers', 'relay', 'orders', 'videos', 'idempotency', 'endpoints', 'cabinet', 'admin', 'nodes', 'paid-routes'],
+  main: [...BASE, 'config', 'store', 'catalog', 'ledger', 'access', 'providers', 'nodes', 'cli', 'app'],
 }
 
 /** Where only types may be named, so that running the one never loads the other. */
-const TYPES_ONLY: readonly (readonly [string, string])[] = [['store', 'catalog'], ['access', 'ledger'], ['access', 'catalog']]
+const TYPES_ONLY: readonly (readonly [string, string])[] = [['store', 'catalog'], ['access', 'ledger'], ['access', 'catalog'], ['nodes', 'store'], ['nodes', 'access'], ['nodes', 'relay']]
 
 const LINES_MAX = 500
 const FUNCTION_LINES_MAX = 70
@@ -55,6 +57,16 @@ interface BannedCall {
 const BANNED_CALLS: readonly BannedCall[] = [
   { what: 'eval', pattern: /(?<![\w.])eval\s*\(/, why: 'no text is ever run as code' },
   { what: 'new Function', pattern: /\bnew\s+Function\b/, why: 'no text is ever run as code' },
+  { what: 'a function made from text', pattern: /(?<![\w.]|new\s)(?:Function|AsyncFunction|GeneratorFunction)\s*\(/, why: 'no text is ever run as code' },
+  {
+    what: 'a module named by a value',
+    pattern: /\bimport\s*\(\s*[\w$`]|\bcreateRequire\b|(?<![\w.])require\s*\(/,
+    why: 'what is loaded is written down',
+    except: {
+      'src/providers/ai-sdk/sdk-packages.ts': 'a package that the catalogue names, of one namespace',
+      'src/plan/token-count.ts': 'tables of tokens, each written down, loaded when first needed and within a call',
+    },
+  },
   {
     what: 'global fetch',
     pattern: /(?<![\w.#])fetch\s*\(/,
@@ -78,6 +90,10 @@ const BANNED_MODULES: Readonly<Record<string, string>> = {
   vm: 'no text is ever run as code',
   'node:child_process': 'the server starts no commands',
   child_process: 'the server starts no commands',
+  'node:inspector': 'nobody looks into the process from outside',
+  'node:repl': 'no text is ever run as code',
+  'node:v8': 'a heap snapshot would hold prompts and keys',
+  'node:https': 'requests go through undici, with its limits',
 }
 
 const SQL = /\b(?:SELECT\s[\s\S]{1,200}?\sFROM|INSERT\s+INTO|UPDATE\s+\w+\s+SET|DELETE\s+FROM|CREATE\s+(?:TABLE|INDEX|TRIGGER)|ALTER\s+TABLE)\s/
@@ -187,11 +203,22 @@ test('SQL stands in the store alone, and no value is joined into its text', () =
   assert.deepEqual(outside, [])
   const joined = product.filter(({ text }) => JOINED_SQL.test(withoutComments(text))).map(({ path }) => path)
   assert.deepEqual(joined, [])
+  assert.deepEqual(product.filter(({ path }) => unitOf(path) === 'store').flatMap(strangeSqlParts), [])
 })
+
+/** Constants, and what the store itself builds of constants: conditions, lists of columns, words of a dialect. A value has a placeholder. */
+const SQL_PART = /^(?:[A-Z][A-Z0-9_]*(?:\[rule\.of\])?|where|sets\.join\(', '\)|parts\.join\(' AND '\)|sums(?:\.join\(', '\))?|lock|before|hint|scan|condition|column|columns|names|select|kind|period|start|app|into|table|first|beyond|marks|verb|refusal|blob|serial|clustered|query\.text|text|verb\.toLowerCase\(\)|conditionsText\(\w+\.conditions\)|(?:table|insert|field)\([^)]*\)|sqlite \? '[^']*' : ''|this\.#database\.dialect === 'postgres' \? '[^']*' : '')$/
+const SQL_WORD = /\b(?:SELECT|INSERT|UPDATE|DELETE|WHERE|FROM|JOIN|VALUES|ORDER BY|CREATE|ALTER)\b/
+
+/** What a template literal with SQL in it is filled with, and no rule covers. */
+function strangeSqlParts({ path, text }: SourceFile): string[] {
+  const literals = [...withoutComments(text).matchAll(/`(?:[^`\\]|\\.)*`/g)].map(([literal]) => literal).filter((literal) => SQL_WORD.test(literal))
+  return literals.flatMap((literal) => [...literal.matchAll(/\$\{([^{}]*)\}/g)].map(([, part = '']) => part)).filter((part) => !SQL_PART.test(part.trim())).map((part) => `${path}: ${part}`)
+}
 
 test('the rules above see what they are for', () => {
   const seen = (text: string): string[] => BANNED_CALLS.flatMap((ban) => offences(ban, [readSourceFile('src/lib/x.ts', text)]))
-  for (const text of ['eval(text)', 'new Function(a)', 'await fetch(url)', 'Math.random()', 'parseFloat(a)', 'console.log(a)', 'const o = { rejectUnauthorized: false }', 'const o = { ...JSON.parse(body) }']) {
+  for (const text of ['eval(text)', 'new Function (a)', 'Function(a)', 'import(name)', 'createRequire(here)', 'await fetch(url)', 'Math.random()', 'parseFloat(a)', 'console.log(a)', 'const o = { rejectUnauthorized: false }', 'const o = { ...JSON.parse(body) }']) {
     assert.equal(seen(text).length, 1, text)
   }
   assert.deepEqual(seen("// eval(x)\nconst said = 'fetch(x)' /* console.log */\nthis.#fetch(x)\n"), [])
@@ -199,6 +226,7 @@ test('the rules above see what they are for', () => {
   assert.deepEqual(forbiddenImports([readSourceFile('src/relay/x.ts', "import {\n  a,\n} from '../store/store.ts'\n")]), ['src/relay/x.ts imports src/store/store.ts'])
   assert.deepEqual(findCycle(new Map([['a', ['b']], ['b', ['c']], ['c', ['b']]])), ['b', 'c', 'b'])
   assert.ok(SQL.test('`SELECT a FROM b `'))
+  assert.deepEqual(strangeSqlParts(readSourceFile('src/store/x.ts', 'const a = `SELECT a FROM b WHERE c = ${name} AND ${WHERE} AND ${where}`')), ['src/store/x.ts: name'])
   const long = ['function f(): void {', ...Array.from({ length: FUNCTION_LINES_MAX }, () => '  g()'), '}', ''].join('\n')
   assert.deepEqual(longFunctions(readSourceFile('src/lib/x.ts', long)), [`src/lib/x.ts:1: f: ${FUNCTION_LINES_MAX + 2} lines`])
 })

@@ -7,6 +7,7 @@ import { randomIds } from '../lib/ids.ts'
 import type { AccountRecord, KeyOwner, KeyRecord } from '../store/store.ts'
 import { createAccess, type Access, type AccessOptions } from './access.ts'
 import { digestText, generateKey } from './api-key.ts'
+import type { ConsoleSession } from './console-sessions.ts'
 import type { Principal } from './principal.ts'
 
 const IP = '203.0.113.9'
@@ -18,6 +19,14 @@ const ACCOUNT: AccountRecord = {
 const KEY: KeyRecord = {
   id: 'key_1', accountId: 'acc_1', name: 'k', label: 'l', disabled: false, limitMicro: null, limitReset: null, expiresAtMs: null,
   allowedModels: ['b', 'c'], createdAtMs: 0, lastUsedAtMs: null,
+}
+
+const ADMINISTRATOR: ConsoleSession = {
+  user: {
+    id: 'usr_1', email: 'root@example.org', name: 'root', role: 'admin', accountId: 'acc_1', passwordHash: 'x', disabled: false, timezone: null, language: null, theme: 'auto', oidc: null,
+    totpSeed: null, totpEnabled: false, lastSignInAtMs: null, createdAtMs: 0,
+  },
+  session: { hash: 'h', id: 'ses_1', userId: 'usr_1', ip: '127.0.0.1', userAgent: '', createdAtMs: 0, lastSeenAtMs: 0, idleMs: 1, endsAtMs: 1 },
 }
 
 class Desk {
@@ -36,6 +45,7 @@ class Desk {
           this.lookups += 1
           return this.down ? Promise.reject(new Error('no store')) : Promise.resolve(this.owners.get(digest.toString('base64url')) ?? null)
         },
+        findOwner: () => Promise.resolve(null),
         touch: (ids) => {
           this.touched.push([...ids])
           return Promise.resolve()
@@ -44,7 +54,8 @@ class Desk {
       clock: this.clock,
       settings: () => ({ rateLimit: { requests: 300, window: 60 }, ipBlock: { failures: 20, window: 60, duration: 600 } }),
       adminToken: ADMIN_TOKEN,
-      session: (request) => Promise.resolve(request.headers.cookie === 'session=good' ? 'root@example.org' : null),
+      session: (request) => Promise.resolve(request.headers.cookie === 'session=good' ? ADMINISTRATOR : null),
+      adminTotpRequired: false,
       ...options,
     })
   }

@@ -2,38 +2,62 @@ import { timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Settings } from '../catalog/catalog.ts'
 import { ApiError } from '../errors.ts'
-import type { AccessResult, EdgeAccess } from '../http/edge.ts'
+import type { AccessPlane, AccessResult, EdgeAccess } from '../http/edge.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { KeyStore } from '../store/store.ts'
+import type { ConsoleSession } from './console-sessions.ts'
 import { digestOf, digestText, isWellFormed, KEY_PREFIX } from './api-key.ts'
 import { IpGuard } from './ip-guard.ts'
-import { KeyCache, refusalOf, type KnownKey } from './key-cache.ts'
+import { KeyCache, knownKey, refusalOf, type KnownKey } from './key-cache.ts'
 import type { Principal } from './principal.ts'
-import { rateHeaders, RateLimiter } from './rate-limit.ts'
+import { ipKey } from '../http/client-ip.ts'
+import { rateHeaders, RateLimiter, type NodeShare } from './rate-limit.ts'
+import type { SharedGuard } from './shared-access.ts'
+import type { RateDecision } from './sliding-window.ts'
+import { foreignOrigin, isSafeMethod, isSameOrigin } from './same-origin.ts'
 
 const ADMIN_TOKEN_LENGTH_MIN = 32
 /** How often a success refreshes the guard's memory of (address, key): far below the day it lasts. */
 const PROVE_EVERY_MS = 60_000
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({})
+const ALONE: NonNullable<AccessOptions['shared']> = Object.freeze({ nodes: () => 1, windows: null, guard: null, blocked: () => undefined })
 const ADMITTED: AccessResult<Principal> = Object.freeze({ principal: null, headers: NO_HEADERS })
 
 export interface AccessOptions {
-  readonly keys: Pick<KeyStore, 'findByDigest' | 'touch'>
+  readonly keys: Pick<KeyStore, 'findByDigest' | 'findOwner' | 'touch'>
   readonly clock: Clock
   /** Live: both limits may change between two requests. */
   readonly settings: () => Pick<Settings, 'rateLimit' | 'ipBlock'>
   /** null = scripts have no way into the admin API. */
   readonly adminToken: string | null
-  /** Who the administrator of the request's console session is, or null without a valid one. */
-  readonly session: (request: IncomingMessage) => Promise<string | null>
+  /** The request's console session, or null without a valid one. */
+  readonly session: (request: IncomingMessage) => Promise<ConsoleSession | null>
+  /** Administrators need two-step sign-in before the admin plane opens. */
+  readonly adminTotpRequired: boolean
+  /** What is shared with other nodes; absent = there are none. */
+  readonly shared?: NodeShare & {
+    readonly guard: SharedGuard | null
+    /** Tells the nodes of a block that this one began. */
+    readonly blocked: (ip: string, leftMs: number, blocks: number) => void
+  }
 }
 
 /** Who calls, from where and how often: what a request must pass before its body is read. */
 export interface Access extends EdgeAccess<Principal> {
   /** Who changes something on the admin plane, for the audit log: `token` or the administrator's name; null before `admit`. */
   actorOf(request: IncomingMessage): string | null
+  /** Whose console session a request of the `session` and `playground` planes has; throws before `admit`. */
+  sessionOf(request: IncomingMessage): ConsoleSession
   /** Takes an administrator's change of a key or account into effect at once on this node. */
   invalidate(changed: { readonly keyId: string } | { readonly accountId: string }): void
+  /** Takes over a block of another node; the address is as `ipKey` writes it. */
+  block(ip: string, leftMs: number, blocks: number): void
+  /** Tells the shared rate windows what this node has accepted, after they could not be asked. */
+  tellWindows(): Promise<void>
+  /** Addresses that are blocked now; `until` in Unix ms. */
+  blocks(): readonly { readonly ip: string; readonly untilMs: number; readonly times: number }[]
+  /** false = it was not blocked. */
+  unblock(ip: string): boolean
   /** Writes the last-used times that are still in memory. */
   close(): Promise<void>
 }
@@ -49,7 +73,9 @@ class AccessStage implements Access {
   readonly #limiter: RateLimiter
   readonly #guard: IpGuard
   readonly #adminDigest: Buffer | null
+  readonly #shared: NonNullable<AccessOptions['shared']>
   readonly #actors = new WeakMap<IncomingMessage, string>()
+  readonly #sessions = new WeakMap<IncomingMessage, ConsoleSession>()
 
   constructor(options: AccessOptions) {
     const { adminToken, clock, keys, settings } = options
@@ -57,15 +83,39 @@ class AccessStage implements Access {
       throw new Error(`TOLLGATE_ADMIN_TOKEN has ${adminToken.length} characters, at least ${ADMIN_TOKEN_LENGTH_MIN} are needed`)
     }
     this.#options = options
+    this.#shared = options.shared ?? ALONE
     this.#clock = clock
     this.#cache = new KeyCache({ keys, clock })
-    this.#limiter = new RateLimiter(clock)
+    this.#limiter = new RateLimiter(clock, options.shared)
     this.#guard = new IpGuard({ clock, settings: () => settings().ipBlock })
     this.#adminDigest = adminToken === null ? null : digestOf(adminToken)
   }
 
-  admit(request: IncomingMessage, plane: 'key' | 'admin', clientIp: string): AccessResult<Principal> | Promise<AccessResult<Principal>> {
-    return plane === 'admin' ? this.#admitAdmin(request) : this.#admitKey(request, clientIp)
+  admit(request: IncomingMessage, plane: AccessPlane, clientIp: string): AccessResult<Principal> | Promise<AccessResult<Principal>> {
+    switch (plane) {
+      case 'key':
+        return this.#admitKey(request, clientIp)
+      case 'admin':
+        return this.#admitAdmin(request)
+      case 'session':
+        return this.#admitSession(request)
+      case 'playground':
+        return this.#admitPlayground(request)
+    }
+  }
+
+  sessionOf(request: IncomingMessage): ConsoleSession {
+    const found = this.#sessions.get(request)
+    if (found === undefined) throw new Error('A route of the session plane has a session.')
+    return found
+  }
+
+  blocks(): readonly { readonly ip: string; readonly untilMs: number; readonly times: number }[] {
+    return this.#guard.blocks()
+  }
+
+  unblock(ip: string): boolean {
+    return this.#guard.unblock(ip)
   }
 
   anonymousHeaders(clientIp: string): Readonly<Record<string, string>> {
@@ -84,39 +134,101 @@ class AccessStage implements Access {
     return this.#cache.flush()
   }
 
+  block(ip: string, leftMs: number, blocks: number): void {
+    this.#guard.adopt(ip, leftMs, blocks)
+  }
+
+  tellWindows(): Promise<void> {
+    return this.#limiter.tell()
+  }
+
   /** IP block → key → rate (wire.md 7.3). While an address is blocked only keys that worked from it before are looked at. */
   #admitKey(request: IncomingMessage, ip: string): AccessResult<Principal> | Promise<AccessResult<Principal>> {
     const blockedSeconds = this.#guard.blockedSeconds(ip)
     const token = bearer(request.headers.authorization)
     const digest = token !== null && isWellFormed(token) ? digestText(token) : null
-    if (blockedSeconds > 0 && (digest === null || !this.#guard.isProven(ip, digest))) return this.#refused(ip, blockedError(blockedSeconds))
+    if (blockedSeconds > 0 && (digest === null || !this.#guard.isProven(ip, digest))) return this.#stopped(ip, digest, blockedSeconds)
     if (token === null) return this.#unauthenticated(ip, missingKey())
     if (digest === null) return this.#unauthenticated(ip, invalidKey())
+    return this.#look(digest, ip)
+  }
+
+  /** Of a blocked address: a key may have proved itself there on another node. */
+  #stopped(ip: string, digest: string | null, seconds: number): AccessResult<Principal> | Promise<AccessResult<Principal>> {
+    const { guard } = this.#shared
+    if (digest === null || guard?.available !== true) return this.#refused(ip, blockedError(seconds))
+    return guard.isProven(ipKey(ip), digest).then((proven) => (proven ? this.#look(digest, ip) : this.#refused(ip, blockedError(seconds))))
+  }
+
+  #look(digest: string, ip: string): AccessResult<Principal> | Promise<AccessResult<Principal>> {
     const known = this.#cache.find(digest)
     return known instanceof Promise ? known.then((late) => this.#judge(late, ip)) : this.#judge(known, ip)
   }
 
-  #judge(known: KnownKey | null, ip: string): AccessResult<Principal> {
+  #judge(known: KnownKey | null, ip: string): AccessResult<Principal> | Promise<AccessResult<Principal>> {
     if (known === null) return this.#unauthenticated(ip, invalidKey())
-    const nowMs = this.#clock.monotonic()
     const refusal = refusalOf(known, this.#clock.now())
     if (refusal !== null) return this.#refused(ip, refusal)
-    if (known.provenIp !== ip || nowMs - known.provenAtMs > PROVE_EVERY_MS) {
-      this.#guard.prove(ip, known.digest)
-      known.provenIp = ip
-      known.provenAtMs = nowMs
-    }
-    const { principal } = known
+    if (known.provenIp === ip && this.#clock.monotonic() - known.provenAtMs <= PROVE_EVERY_MS) return this.#count(known)
+    const { guard } = this.#shared
+    if (guard?.available === true && known.provenIp !== ip) return this.#proveShared(guard, known, ip)
+    return this.#prove(known, ip)
+  }
+
+  /** The first use from an address on this node: it may be blocked, or the key be known there, on another. */
+  async #proveShared(guard: SharedGuard, known: KnownKey, ip: string): Promise<AccessResult<Principal>> {
+    const key = ipKey(ip)
+    const block = await guard.blocked(key)
+    if (block === null || block.leftMs <= 0 || (await guard.isProven(key, known.digest))) return this.#prove(known, ip)
+    this.#guard.adopt(key, block.leftMs, block.blocks)
+    return this.#refused(ip, blockedError(Math.ceil(block.leftMs / 1_000)))
+  }
+
+  #prove(known: KnownKey, ip: string): AccessResult<Principal> | Promise<AccessResult<Principal>> {
+    this.#guard.prove(ip, known.digest)
+    this.#shared.guard?.prove(ipKey(ip), known.digest)
+    known.provenIp = ip
+    known.provenAtMs = this.#clock.monotonic()
+    return this.#count(known)
+  }
+
+  #count({ principal }: KnownKey): AccessResult<Principal> | Promise<AccessResult<Principal>> {
     const decision = this.#limiter.take(principal.accountId, principal.rateLimit ?? this.#options.settings().rateLimit)
+    return decision instanceof Promise ? decision.then((late) => this.#counted(principal, late)) : this.#counted(principal, decision)
+  }
+
+  #counted(principal: Principal, decision: RateDecision): AccessResult<Principal> {
     const headers = rateHeaders(decision)
     if (!decision.allowed) return { error: tooManyRequests(decision.retryAfterSeconds), headers }
     this.#cache.touch(principal.keyId)
     return { principal, headers }
   }
 
-  #unauthenticated(ip: string, error: ApiError): AccessResult<Principal> {
-    this.#guard.fail(ip)
+  #unauthenticated(ip: string, error: ApiError): AccessResult<Principal> | Promise<AccessResult<Principal>> {
+    const { guard } = this.#shared
+    if (guard?.available === true) return this.#failShared(guard, ip, error)
+    this.#failHere(ip)
     return this.#refused(ip, error)
+  }
+
+  /** All nodes together answer no more 401 than the rule allows: the shared count decides what this attempt is told. */
+  async #failShared(guard: SharedGuard, ip: string, error: ApiError): Promise<AccessResult<Principal>> {
+    const { failures, window, duration } = this.#options.settings().ipBlock
+    const key = ipKey(ip)
+    const outcome = await guard.fail(key, { failures, windowMs: window * 1_000, durationMs: duration * 1_000 })
+    if (outcome === null) {
+      this.#failHere(ip)
+      return this.#refused(ip, error)
+    }
+    const { wasBlocked, leftMs, blocks } = outcome
+    if (leftMs > 0) this.#guard.adopt(key, leftMs, blocks)
+    if (leftMs > 0 && !wasBlocked) this.#shared.blocked(key, leftMs, blocks)
+    return this.#refused(ip, wasBlocked ? blockedError(Math.ceil(leftMs / 1_000)) : error)
+  }
+
+  #failHere(ip: string): void {
+    const block = this.#guard.fail(ip)
+    if (block !== null) this.#shared.blocked(ipKey(ip), block.leftMs, block.blocks)
   }
 
   #refused(ip: string, error: ApiError): AccessResult<Principal> {
@@ -135,19 +247,63 @@ class AccessStage implements Access {
       this.#actors.set(request, 'token')
       return ADMITTED
     }
-    if (authorization !== undefined || request.headers.cookie === undefined) return { error: unauthorized(), headers: NO_HEADERS }
-    return this.#admitSession(request)
+    if (authorization !== undefined || request.headers.cookie === undefined) return refusal(unauthorized())
+    return this.#admitAdministrator(request)
   }
 
-  async #admitSession(request: IncomingMessage): Promise<AccessResult<Principal>> {
-    const actor = await this.#options.session(request)
-    if (actor === null) return { error: unauthorized(), headers: NO_HEADERS }
-    if (!isSafeMethod(request.method) && !isSameOrigin(request)) {
-      return { error: new ApiError('access_denied', 'A console session may only be used from the console itself'), headers: NO_HEADERS }
-    }
-    this.#actors.set(request, actor)
+  async #admitAdministrator(request: IncomingMessage): Promise<AccessResult<Principal>> {
+    const found = await this.#options.session(request)
+    if (found === null) return refusal(unauthorized())
+    if (!isSafeMethod(request.method) && !isSameOrigin(request)) return refusal(foreignOrigin())
+    const { user } = found
+    if (user.role !== 'admin') return refusal(new ApiError('access_denied', 'This is for administrators'))
+    if (this.#options.adminTotpRequired && !user.totpEnabled) return refusal(new ApiError('access_denied', 'Turn two-step sign-in on first: administrators need it'))
+    this.#sessions.set(request, found)
+    this.#actors.set(request, user.email)
     return ADMITTED
   }
+
+  /** Two planes here as well: keys and tokens open nothing of the cabinet. */
+  async #admitSession(request: IncomingMessage): Promise<AccessResult<Principal>> {
+    if (request.headers.authorization !== undefined) return refusal(new ApiError('access_denied', 'The cabinet is opened by signing in, not by a key'))
+    const found = await this.#options.session(request)
+    if (found === null) return refusal(new ApiError('unauthorized', 'Sign in first'))
+    if (!isSafeMethod(request.method) && !isSameOrigin(request)) return refusal(foreignOrigin())
+    this.#sessions.set(request, found)
+    this.#actors.set(request, found.user.email)
+    return ADMITTED
+  }
+
+  /** The user's session acts for one of their own keys, with its limits and those of the account. */
+  async #admitPlayground(request: IncomingMessage): Promise<AccessResult<Principal>> {
+    const result = await this.#admitSession(request)
+    if ('error' in result) return result
+    const keyId = playgroundKey(request)
+    const owner = keyId === null ? null : await this.#options.keys.findOwner(keyId)
+    if (owner === null || owner.account.id !== this.sessionOf(request).user.accountId) return refusal(new ApiError('invalid_input', 'X-Tollgate-Key-Id: must name one of your keys'))
+    const known = knownKey('', owner, this.#clock.monotonic())
+    const refused = refusalOf(known, this.#clock.now())
+    if (refused !== null) return refusal(refused)
+    const { principal } = known
+    const decision = await this.#limiter.take(principal.accountId, principal.rateLimit ?? this.#options.settings().rateLimit)
+    const headers = rateHeaders(decision)
+    if (!decision.allowed) return { error: tooManyRequests(decision.retryAfterSeconds), headers }
+    this.#cache.touch(principal.keyId)
+    return { principal, headers }
+  }
+}
+
+function refusal(error: ApiError): AccessResult<Principal> {
+  return { error, headers: NO_HEADERS }
+}
+
+/** A header, which another site cannot send; where the browser itself loads a file, the query. */
+function playgroundKey(request: IncomingMessage): string | null {
+  const header = request.headers['x-tollgate-key-id']
+  if (typeof header === 'string') return header
+  const url = request.url ?? ''
+  const queryAt = url.indexOf('?')
+  return isSafeMethod(request.method) && queryAt !== -1 ? new URLSearchParams(url.slice(queryAt + 1)).get('key_id') : null
 }
 
 /** The token of `Authorization: Bearer x`; null when there is none. */
@@ -156,18 +312,6 @@ function bearer(header: string | undefined): string | null {
   if (!header.startsWith('Bearer ') && header.slice(0, 7).toLowerCase() !== 'bearer ') return null
   const token = header.slice(7).trim()
   return token === '' ? null : token
-}
-
-function isSafeMethod(method: string | undefined): boolean {
-  return method === 'GET' || method === 'HEAD'
-}
-
-/** OWASP's fetch-metadata check, with Origin for browsers that do not send it. */
-function isSameOrigin(request: IncomingMessage): boolean {
-  const site = request.headers['sec-fetch-site']
-  if (site !== undefined) return site === 'same-origin'
-  const { origin, host } = request.headers
-  return origin !== undefined && host !== undefined && (origin === `https://${host}` || origin === `http://${host}`)
 }
 
 function missingKey(): ApiError {

@@ -1,7 +1,8 @@
 import type { Settings } from '../catalog/catalog.ts'
 import type { Clock } from '../lib/clock.ts'
 import { ipKey } from '../http/client-ip.ts'
-import { rateHeaders, SlidingWindow } from './rate-limit.ts'
+import { rateHeaders } from './rate-limit.ts'
+import { SlidingWindow } from './sliding-window.ts'
 
 const IPS_MAX = 100_000
 const PROVEN_MAX = 100_000
@@ -41,21 +42,42 @@ export class IpGuard {
     return Math.max(0, Math.ceil((block.untilMs - this.#clock.monotonic()) / 1_000))
   }
 
-  /** Counts one 401; the one that reaches the threshold starts a block. */
-  fail(ip: string): void {
+  /** Counts one 401; the one that reaches the threshold starts a block, which is answered. */
+  fail(ip: string): { readonly leftMs: number; readonly blocks: number } | null {
     const { failures, window, duration } = this.#settings()
     const key = ipKey(ip)
     const nowMs = this.#clock.monotonic()
     const log = touched(this.#failures, key, this.#ipsMax, newWindow)
     const { remaining } = log.take(failures, window * 1_000, nowMs, nowMs)
-    if (remaining > 0) return
-    this.#failures.delete(key)
+    if (remaining > 0) return null
     const before = this.#blocks.get(key)
     const count = before !== undefined && nowMs - before.untilMs < DAY_MS ? before.count + 1 : 1
     const blockMs = Math.min(DAY_MS, duration * 1_000 * 2 ** Math.min(count - 1, 30))
+    this.adopt(key, blockMs, count)
+    return { leftMs: blockMs, blocks: count }
+  }
+
+  /** Takes over a block, of another node or of this one. `key` is the address as `ipKey` writes it. */
+  adopt(key: string, leftMs: number, count: number): void {
+    const before = this.#blocks.get(key)
+    const untilMs = this.#clock.monotonic() + leftMs
+    this.#failures.delete(key)
     this.#blocks.delete(key)
-    this.#blocks.set(key, { untilMs: nowMs + blockMs, count })
+    this.#blocks.set(key, { untilMs: Math.max(untilMs, before?.untilMs ?? 0), count: Math.max(count, before?.count ?? 0) })
     dropOldest(this.#blocks, this.#ipsMax)
+  }
+
+  /** Addresses that are blocked now, IPv6 by their /64. */
+  blocks(): readonly { readonly ip: string; readonly untilMs: number; readonly times: number }[] {
+    const nowMs = this.#clock.monotonic()
+    return [...this.#blocks].filter(([, { untilMs }]) => untilMs > nowMs).map(([ip, { untilMs, count }]) => ({ ip, untilMs: this.#clock.now() + untilMs - nowMs, times: count }))
+  }
+
+  /** false = the address was not blocked. */
+  unblock(ip: string): boolean {
+    const key = this.#blocks.has(ip) ? ip : ipKey(ip)
+    this.#failures.delete(key)
+    return this.#blocks.delete(key)
   }
 
   /** Remembers that a key worked from an address, so that a neighbour's block does not stop it. */

@@ -162,7 +162,8 @@ export function refusalOf(known: KnownKey, nowMs: number): ApiError | null {
     : new ApiError('account_deactivated', 'Account is deactivated')
 }
 
-function knownKey(digest: string, owner: KeyOwner, readAtMs: number): KnownKey {
+/** What authentication judges a key by. */
+export function knownKey(digest: string, owner: KeyOwner, readAtMs: number): KnownKey {
   const { key, account } = owner
   const principal: Principal = Object.freeze({
     accountId: account.id,

@@ -1,109 +1,120 @@
 import type { RateLimit } from '../catalog/catalog.ts'
 import type { Clock } from '../lib/clock.ts'
+import { OwnLog } from './own-log.ts'
+import type { SharedTake, SharedWindows } from './shared-access.ts'
+import type { RateDecision } from './sliding-window.ts'
 
-const RING_START = 8
 const SWEEP_START = 1_024
+/** Requests told at once. */
+const TELL_MAX = 1_000
 
-export interface RateDecision {
-  readonly allowed: boolean
-  readonly limit: number
-  readonly remaining: number
-  /** Unix seconds at which the oldest accepted request leaves the window. */
-  readonly resetSeconds: number
-  /** Whole seconds after which a slot is free; 0 when allowed. */
-  readonly retryAfterSeconds: number
+/** What one process alone does not know: how often the others have accepted an account's requests. */
+export interface NodeShare {
+  /** Live processes that take requests, this one included. */
+  nodes(): number
+  /** null = nothing is shared. */
+  readonly windows: SharedWindows | null
 }
 
-/** An exact sliding log: the times of the last accepted requests of one owner, on a clock that only grows. */
-export class SlidingWindow {
-  #ring = new Float64Array(RING_START)
-  /** Requests accepted ever; request number `n` is at `n mod ring length`. */
-  #accepted = 0
-  /** The first request still inside the window. */
-  #live = 0
-  #windowMs = 0
+const ALONE: NodeShare = Object.freeze({ nodes: () => 1, windows: null })
 
-  /** Time of the newest request plus the window: until then this log must not be forgotten. */
-  get emptyAtMs(): number {
-    return this.#accepted === 0 ? 0 : this.#time(this.#accepted - 1) + this.#windowMs
-  }
-
-  /** Decides and records in one step. `nowMs` is monotonic, `wallMs` Unix. */
-  take(limit: number, windowMs: number, nowMs: number, wallMs: number): RateDecision {
-    this.#advance(windowMs, nowMs)
-    const allowed = this.#accepted - this.#live < limit
-    if (allowed) this.#push(nowMs, limit)
-    const used = this.#accepted - this.#live
-    const oldestMs = used === 0 ? nowMs : this.#time(this.#live)
-    const resetSeconds = Math.ceil((wallMs + oldestMs + windowMs - nowMs) / 1_000)
-    const remaining = Math.max(0, limit - used)
-    if (allowed) return { allowed, limit, remaining, resetSeconds, retryAfterSeconds: 0 }
-    // After the limit was lowered more than `limit` requests may be live: a slot is free once the limit-th last has left.
-    const blockerMs = this.#time(this.#accepted - Math.min(limit, used))
-    const retryAfterSeconds = Math.max(1, Math.ceil((blockerMs + windowMs - nowMs) / 1_000))
-    return { allowed, limit, remaining: 0, resetSeconds, retryAfterSeconds }
-  }
-
-  #time(number: number): number {
-    return this.#ring[number % this.#ring.length] ?? 0
-  }
-
-  #advance(windowMs: number, nowMs: number): void {
-    if (windowMs !== this.#windowMs) {
-      // A longer window takes back in what the ring still remembers.
-      this.#windowMs = windowMs
-      this.#live = Math.max(0, this.#accepted - this.#ring.length)
-    }
-    while (this.#live < this.#accepted && this.#time(this.#live) + windowMs <= nowMs) this.#live += 1
-  }
-
-  #push(nowMs: number, limit: number): void {
-    if (this.#accepted - this.#live === this.#ring.length) this.#grow(limit)
-    this.#ring[this.#accepted % this.#ring.length] = nowMs
-    this.#accepted += 1
-  }
-
-  /** Rings start small because most accounts send little; they never outgrow the limit. */
-  #grow(limit: number): void {
-    const times: number[] = []
-    for (let number = this.#live; number < this.#accepted; number += 1) times.push(this.#time(number))
-    this.#ring = new Float64Array(Math.max(times.length + 1, Math.min(limit, times.length * 2)))
-    this.#ring.set(times)
-    this.#accepted = times.length
-    this.#live = 0
-  }
-}
-
-/** The rate limit of every account (wire.md D-7.1): never more than L accepted in any N seconds. */
+/**
+ * The rate limit of every account (wire.md D-7.1): never more than L accepted in any N seconds. With shared windows that holds
+ * over all nodes; while they cannot be asked each node accepts its share, which is ≤ L + N - 1 in all (reliability.md 6).
+ */
 export class RateLimiter {
   readonly #clock: Clock
-  readonly #windows = new Map<string, SlidingWindow>()
+  readonly #share: NodeShare
+  readonly #accounts = new Map<string, OwnLog>()
   #sweepAt = SWEEP_START
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, share: NodeShare = ALONE) {
     this.#clock = clock
+    this.#share = share
   }
 
   get size(): number {
-    return this.#windows.size
+    return this.#accounts.size
   }
 
-  take(accountId: string, limit: RateLimit): RateDecision {
-    const nowMs = this.#clock.monotonic()
-    let window = this.#windows.get(accountId)
-    if (window === undefined) {
-      if (this.#windows.size >= this.#sweepAt) this.#sweep(nowMs)
-      window = new SlidingWindow()
-      this.#windows.set(accountId, window)
+  take(accountId: string, limit: RateLimit): RateDecision | Promise<RateDecision> {
+    const own = this.#logOf(accountId)
+    const { windows } = this.#share
+    return windows?.available === true ? this.#takeShared(windows, own, accountId, limit) : this.#takeOwn(own, limit)
+  }
+
+  /** By what this process knows alone. */
+  takeHere(accountId: string, limit: RateLimit): RateDecision {
+    return this.#takeOwn(this.#logOf(accountId), limit)
+  }
+
+  /** Tells the shared windows all that this node has accepted: they may have missed it, or lost it. */
+  async tell(): Promise<void> {
+    const { windows } = this.#share
+    for (const [accountId, { window }] of this.#accounts) {
+      const nowMs = this.#clock.monotonic()
+      const times = window.liveTimes(window.windowMs, nowMs)
+      for (let from = 0; from < times.length; from += TELL_MAX) {
+        const earlier = named(times.slice(from, from + TELL_MAX), nowMs)
+        if ((await windows?.tell({ accountId, windowMs: window.windowMs, earlier })) !== true) return
+      }
     }
-    return window.take(limit.requests, limit.window * 1_000, nowMs, this.#clock.now())
+  }
+
+  #logOf(accountId: string): OwnLog {
+    let own = this.#accounts.get(accountId)
+    if (own === undefined) {
+      if (this.#accounts.size >= this.#sweepAt) this.#sweep(this.#clock.monotonic())
+      own = new OwnLog()
+      this.#accounts.set(accountId, own)
+    }
+    return own
+  }
+
+  async #takeShared(windows: SharedWindows, own: OwnLog, accountId: string, limit: RateLimit): Promise<RateDecision> {
+    const nowMs = this.#clock.monotonic()
+    const windowMs = limit.window * 1_000
+    const timeMs = own.nextTime(nowMs)
+    const unknown = own.takeUnknown(nowMs - windowMs)
+    const ask = (witness: number | null, times: readonly number[]): ReturnType<SharedWindows['take']> =>
+      windows.take({ accountId, requests: limit.requests, windowMs, timeMs, witness, earlier: named(times, nowMs) })
+    let taken = await ask(own.witness(nowMs - windowMs / 2), unknown)
+    // Flushed or restarted empty: it learns again what this node has accepted.
+    if (taken === 'lost') taken = await ask(null, own.window.liveTimes(windowMs, nowMs))
+    if (taken === null || taken === 'lost') {
+      own.giveBack(unknown, limit.requests)
+      return this.#takeOwn(own, limit)
+    }
+    const { allowed, used, oldestLeftMs, slotLeftMs } = taken
+    if (allowed) own.accepted(limit.requests, windowMs, timeMs)
+    return {
+      allowed,
+      limit: limit.requests,
+      remaining: Math.max(0, limit.requests - used),
+      resetSeconds: Math.ceil((this.#clock.now() + oldestLeftMs) / 1_000),
+      retryAfterSeconds: allowed ? 0 : Math.max(1, Math.ceil(slotLeftMs / 1_000)),
+    }
+  }
+
+  /** By what this node knows alone. Its share is rounded up, so that a small limit does not close any node. */
+  #takeOwn(own: OwnLog, limit: RateLimit): RateDecision {
+    const share = Math.ceil(limit.requests / this.#share.nodes())
+    const shared = this.#share.windows !== null
+    const timeMs = shared ? own.nextTime(this.#clock.monotonic()) : this.#clock.monotonic()
+    const decision = own.window.take(share, limit.window * 1_000, timeMs, this.#clock.now())
+    if (shared && decision.allowed) own.giveBack([timeMs], limit.requests)
+    return { ...decision, limit: limit.requests }
   }
 
   /** Only empty windows are forgotten: forgetting another would give its account a second limit. Amortised over the inserts. */
   #sweep(nowMs: number): void {
-    for (const [accountId, window] of this.#windows) if (window.emptyAtMs <= nowMs) this.#windows.delete(accountId)
-    this.#sweepAt = Math.max(SWEEP_START, this.#windows.size * 2)
+    for (const [accountId, { window }] of this.#accounts) if (window.emptyAtMs <= nowMs) this.#accounts.delete(accountId)
+    this.#sweepAt = Math.max(SWEEP_START, this.#accounts.size * 2)
   }
+}
+
+function named(times: readonly number[], nowMs: number): SharedTake['earlier'] {
+  return times.map((timeMs) => ({ timeMs, ageMs: nowMs - timeMs }))
 }
 
 /** The three headers of api.md 8. */

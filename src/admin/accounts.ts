@@ -1,12 +1,12 @@
 import { generateKey, digestOf, labelOf } from '../access/api-key.ts'
 import type { RateLimit } from '../catalog/catalog.ts'
-import { limitRemaining } from '../endpoints/account.ts'
+import { limitRemaining } from '../ledger/limit-remaining.ts'
 import { ApiError } from '../errors.ts'
 import type { Reply, Route } from '../http/edge.ts'
 import type { Principal } from '../access/principal.ts'
 import { rubles } from '../money.ts'
 import type { AccountPatch, AccountRecord, EntryRecord, KeyPatch, KeyRecord, KeySpend } from '../store/store.ts'
-import { BodyFields } from './fields.ts'
+import { BodyFields } from '../kinds/strict-body.ts'
 import { actor, adminRoute, notFound, page, param, recordEvent, type AdminCall, type AdminPorts } from './ports.ts'
 
 const ID_LETTERS = 16
@@ -78,7 +78,10 @@ async function createAccount(ports: AdminPorts, call: AdminCall): Promise<Reply>
 
 async function listAccounts(ports: AdminPorts, call: AdminCall): Promise<Reply> {
   const query = call.query.get('query')
-  const { data, total } = await ports.store.accounts.list({ query: query === '' ? null : query, ...page(call) })
+  const status = call.query.get('status')
+  const known = STATUSES.find((name) => name === status) ?? null
+  if (status !== null && known === null) throw new ApiError('invalid_input', `status: must be one of ${STATUSES.join(', ')}`)
+  const { data, total } = await ports.store.accounts.list({ query: query === '' ? null : query, status: known, ...page(call) })
   return { status: 200, body: { data: data.map(accountBody), total } }
 }
 

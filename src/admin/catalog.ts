@@ -113,7 +113,7 @@ async function remove(ports: AdminPorts, call: AdminCall, what: 'provider' | 'mo
   return { status: 200, body: { id, deleted: true } }
 }
 
-function settingsBody({ catalog }: AdminPorts): Record<string, unknown> {
+function settingsBody({ catalog, signupDefault }: AdminPorts): Record<string, unknown> {
   const { settings } = catalog.current()
   const source = catalog.ratesSource()
   return {
@@ -129,6 +129,7 @@ function settingsBody({ catalog }: AdminPorts): Record<string, unknown> {
     midstream_error: settings.midstreamError,
     stream_resume: settings.streamResume,
     fetch_urls: settings.fetchUrls,
+    signup: settings.signup ?? signupDefault,
   }
 }
 

@@ -2,11 +2,17 @@ import type { Principal } from '../access/principal.ts'
 import type { Route } from '../http/edge.ts'
 import { accountAdminRoutes } from './accounts.ts'
 import { catalogAdminRoutes } from './catalog.ts'
+import { codeAdminRoutes } from './codes.ts'
+import { marginAdminRoutes } from './margin.ts'
 import type { AdminPorts } from './ports.ts'
 import { reportAdminRoutes } from './reports.ts'
+import { userAdminRoutes } from './users.ts'
 import { videoAdminRoutes } from './video-jobs.ts'
 
 /** Every route of `/admin/v1` (operator.md 4). */
 export function adminRoutes(ports: AdminPorts, adapters: ReadonlySet<string>): readonly Route<Principal>[] {
-  return [...accountAdminRoutes(ports), ...catalogAdminRoutes(ports, adapters), ...reportAdminRoutes(ports), ...videoAdminRoutes(ports)]
+  return [
+    ...accountAdminRoutes(ports), ...catalogAdminRoutes(ports, adapters), ...reportAdminRoutes(ports), ...videoAdminRoutes(ports),
+    ...userAdminRoutes(ports), ...codeAdminRoutes(ports), ...marginAdminRoutes(ports),
+  ]
 }

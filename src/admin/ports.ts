@@ -7,9 +7,9 @@ import type { PeriodStarts } from '../ledger/ledger-store.ts'
 import type { KeyWrap } from '../ledger/seal.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { IdSource } from '../lib/ids.ts'
-import { wholeParameter } from '../endpoints/query.ts'
+import { wholeParameter } from '../http/query.ts'
 import type { AuditCheck, Store } from '../store/store.ts'
-import type { AdminSessions } from './sessions.ts'
+import type { SetupLinks } from './setup-links.ts'
 
 /** Measured state of an endpoint, as the relay reports it. */
 export interface HealthSource {
@@ -27,7 +27,9 @@ export interface AdminPorts {
   readonly store: Store
   readonly catalog: CatalogService
   readonly access: Access
-  readonly sessions: AdminSessions
+  readonly links: SetupLinks
+  /** Sign-up where the settings say nothing. */
+  readonly signupDefault: 'open' | 'closed'
   readonly health: HealthSource
   readonly videos: { resolve(id: string, upstreamId: string | null): Promise<'resolved' | 'unknown' | 'not_parked'> }
   readonly ids: IdSource
@@ -37,6 +39,7 @@ export interface AdminPorts {
   readonly allowPrivateUpstreams: boolean
   /** null = from the request's Host. */
   readonly publicUrl: string | null
+  readonly rewrap: () => Promise<number>
   readonly audit: (sinceMs: number) => Promise<readonly AuditCheck[]>
 }
 

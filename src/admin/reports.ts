@@ -1,14 +1,14 @@
 import type { Principal } from '../access/principal.ts'
 import { generationFilter, logRecord, searchNotes } from '../endpoints/generation.ts'
-import { timeParameter } from '../endpoints/query.ts'
+import { timeParameter } from '../http/query.ts'
 import { ApiError } from '../errors.ts'
 import type { Reply, Route } from '../http/edge.ts'
 import { publicAddress } from '../http/public-address.ts'
 import { periodStarts } from '../ledger/period.ts'
-import { resealJobs } from '../ledger/reseal-jobs.ts'
 import { rubles } from '../money.ts'
-import type { GenerationFilter, GenerationRow } from '../store/store.ts'
-import { BodyFields } from './fields.ts'
+import type { EventFilter, GenerationFilter, GenerationRow } from '../store/store.ts'
+import { BodyFields } from '../kinds/strict-body.ts'
+import { usageSums } from './margin.ts'
 import { adminRoute, page, recordEvent, type AdminCall, type AdminPorts } from './ports.ts'
 
 const GROUPS = ['model', 'provider', 'account', 'key', 'day'] as const
@@ -30,9 +30,7 @@ export function reportAdminRoutes(ports: AdminPorts): readonly Route<Principal>[
 }
 
 async function rotateKek(ports: AdminPorts, call: AdminCall): Promise<Reply> {
-  await ports.catalog.rewrap()
-  await resealJobs(ports.store.jobs, ports.keyWrap)
-  const body = { rewrapped: ports.catalog.credentialCount() }
+  const body = { rewrapped: await ports.rewrap() }
   await recordEvent(ports, call, 'kek.rotate', 'kek', null, body)
   return { status: 200, body }
 }
@@ -52,14 +50,7 @@ async function usage(ports: AdminPorts, call: AdminCall): Promise<Reply> {
   const rows = await ports.store.generations.usage({ groupBy, fromDay: periodStarts(fromMs, timezone).day, toDay: periodStarts(toMs, timezone).day })
   const data = rows.map((row) => ({
     [groupBy]: row.group,
-    requests: row.requests,
-    input_tokens: row.inputTokens,
-    output_tokens: row.outputTokens,
-    revenue: rubles(row.revenueMicro),
-    provider_cost: rubles(row.providerCostMicro),
-    margin: rubles(row.revenueMicro - row.providerCostMicro - row.insuredMicro),
-    insured: rubles(row.insuredMicro),
-    shortfall: rubles(row.shortfallMicro),
+    ...usageSums(row),
   }))
   return { status: 200, body: { data, total: data.length } }
 }
@@ -121,7 +112,7 @@ function endpointHealth(ports: AdminPorts): Reply {
 
 async function events(ports: AdminPorts, call: AdminCall): Promise<Reply> {
   const { limit, offset } = page(call)
-  const { data, total } = await ports.store.events.list(limit, offset)
+  const { data, total } = await ports.store.events.list(limit, offset, eventFilter(call.query))
   const body = data.map(({ atMs, before, after, ...event }) => ({
     ...event,
     at: new Date(atMs).toISOString(),
@@ -131,11 +122,24 @@ async function events(ports: AdminPorts, call: AdminCall): Promise<Reply> {
   return { status: 200, body: { data: body, total } }
 }
 
+function eventFilter(query: URLSearchParams): EventFilter {
+  const filter: { -readonly [K in keyof EventFilter]: EventFilter[K] } = {}
+  for (const name of ['actor', 'action', 'object'] as const) {
+    const value = query.get(name)
+    if (value !== null && value !== '') filter[name] = value
+  }
+  const fromMs = timeParameter(query, 'from')
+  const toMs = timeParameter(query, 'to')
+  if (fromMs !== null) filter.fromMs = fromMs
+  if (toMs !== null) filter.toMs = toMs
+  return filter
+}
+
 async function invite(ports: AdminPorts, call: AdminCall): Promise<Reply> {
   const fields = new BodyFields(call.json)
   const email = fields.requiredText('email', 255)
   fields.done()
-  const { id, email: kept, token } = await ports.sessions.invite(email)
+  const { id, email: kept, token } = await ports.links.invite(email)
   await recordEvent(ports, call, 'administrator.create', id, null, { email: kept })
   return { status: 201, body: { id, email: kept, link: `${publicAddress(ports.publicUrl, call)}/setup?token=${token}` } }
 }

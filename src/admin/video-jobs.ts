@@ -3,7 +3,7 @@ import { ApiError } from '../errors.ts'
 import type { Reply, Route } from '../http/edge.ts'
 import { rubles } from '../money.ts'
 import type { JobRow } from '../store/job-store.ts'
-import { BodyFields } from './fields.ts'
+import { BodyFields } from '../kinds/strict-body.ts'
 import { adminRoute, notFound, param, recordEvent, type AdminCall, type AdminPorts } from './ports.ts'
 
 /** Video jobs whose submission may have arrived, and what the operator found out about them at the provider. */

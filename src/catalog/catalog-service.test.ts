@@ -31,7 +31,8 @@ function memoryStore(): CatalogStore & { rows: { version: number; document: stri
   const rows: ReturnType<typeof memoryStore>['rows'] = []
   return {
     rows,
-    append: async ({ document, credentials, fileDigest, atMs }) => rows.push({ version: rows.length + 1, document, credentials, fileDigest, createdAtMs: atMs }),
+    append: async ({ after, document, credentials, fileDigest, atMs }) => (after === rows.length ? rows.push({ version: after + 1, document, credentials, fileDigest, createdAtMs: atMs }) : null),
+    newest: async () => rows.length,
     latest: async () => rows.at(-1) ?? null,
     byVersion: async (version) => rows[version - 1] ?? null,
   }
@@ -211,6 +212,18 @@ test('two processes on one store see each other: refresh adopts, and a change bu
   await one.patchSettings({ timezone: 'Europe/Moscow' })
   await two.patchSettings({ markup: '7' })
   assert.deepEqual([two.current().settings.timezone, decimalText(two.current().settings.markup), two.current().priceVersion], ['Europe/Moscow', '7', 4])
+})
+
+test('two nodes that change the catalogue at once: each change is made on the other, none is lost', async () => {
+  const store = memoryStore()
+  const nodes = [await service(store), await service(store), await service(store)]
+  await nodes[0]?.applyText(FILE, NEW)
+  const entry = parseModelJson({ id: 'v/x', type: 'chat', context_length: 5, endpoints: [{ provider: 'p', model: 'x', price: { currency: 'RUB', prompt: 1, completion: 1 } }] }).entry
+  await Promise.all(nodes.flatMap((node, owner) => Array.from({ length: 5 }, (_, index) => node.putModel({ ...entry, id: `v/x${owner}-${index}` }))))
+  for (const node of nodes) {
+    await node.refresh()
+    assert.equal(node.current().models.size, BUNDLED.models.length + 16)
+  }
 })
 
 test('concurrent changes are applied one after another, none lost', async () => {

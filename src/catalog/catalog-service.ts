@@ -20,6 +20,13 @@ import type { Problem } from './source-tree.ts'
 import { documentYaml } from './wire-document.ts'
 
 const VERSIONS_KEPT = 64
+/** How often a change is made again because another node's came first. */
+const TRIES_MAX = 10
+
+/** Another node appended a version since this one looked. */
+class OvertakenError extends Error {
+  override readonly name = 'OvertakenError'
+}
 
 export interface CatalogPorts {
   readonly store: CatalogStore
@@ -57,7 +64,7 @@ export class CatalogService implements Catalog {
 
   /** Reads the last applied version; an empty store gets the bundled catalogue as version 1. */
   load(): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#change(async () => {
       const latest = await this.#ports.store.latest()
       if (latest === null) return this.#apply(this.#after(EMPTY_DOCUMENT), null)
       this.#adopt(latest)
@@ -69,7 +76,9 @@ export class CatalogService implements Catalog {
   }
 
   /** Takes over what another process applied; false = there is nothing newer. */
-  refresh(): Promise<boolean> {
+  async refresh(): Promise<boolean> {
+    // The number alone is asked for often; the document is long.
+    if ((await this.#ports.store.newest()) <= this.#snapshot.priceVersion) return false
     return this.#inTurn(() => this.#adoptNewer())
   }
 
@@ -79,7 +88,7 @@ export class CatalogService implements Catalog {
     const fatal = problems.filter((problem) => problem.unroutable !== true)
     if (fatal.length > 0) throw new CatalogError(fatal, options.file)
     const digest = createHash('sha256').update(JSON.stringify(document)).digest('hex')
-    return this.#inTurn(async () => {
+    return this.#change(async () => {
       await this.#adoptNewer()
       if (options.onlyNew && digest === this.#fileDigest) return []
       return this.#replace(this.#after(this.#successor(document)), options.dryRun, digest)
@@ -88,7 +97,7 @@ export class CatalogService implements Catalog {
 
   /** Replaces the whole document; a provider without credentials keeps those it has. */
   applyDocument(document: CatalogDocument, dryRun: boolean): Promise<readonly string[]> {
-    return this.#inTurn(async () => {
+    return this.#change(async () => {
       await this.#adoptNewer()
       // A document read from here comes back with the bundled entries in it.
       return this.#replace(this.#after(this.#successor(withoutBundled(document, this.#state.base))), dryRun, this.#fileDigest)
@@ -97,7 +106,7 @@ export class CatalogService implements Catalog {
 
   /** Takes the bundled models and prices of this release; answers the difference. */
   updateBundle(dryRun: boolean): Promise<readonly string[]> {
-    return this.#inTurn(async () => {
+    return this.#change(async () => {
       await this.#adoptNewer()
       return this.#replace(this.#after(this.#state.own, true), dryRun, this.#fileDigest)
     })
@@ -105,7 +114,7 @@ export class CatalogService implements Catalog {
 
   /** Takes fetched rates, RUB per unit; a changed one makes a price version. Answers what was refused. */
   applyRates(fetched: Readonly<Record<string, string>>): Promise<MergedRates> {
-    return this.#inTurn(async () => {
+    return this.#change(async () => {
       await this.#adoptNewer()
       const merged = mergeRates({ ...this.#state.own.settings.rates, ...this.#state.feed }, this.#state.feed, fetched)
       if (merged.changed) await this.#apply({ ...this.#state, feed: merged.rates }, this.#fileDigest)
@@ -136,7 +145,10 @@ export class CatalogService implements Catalog {
 
   /** Wraps the credentials anew with the first key; the catalogue itself does not change. */
   rewrap(): Promise<void> {
-    return this.#inTurn(() => this.#apply(this.#state, this.#fileDigest))
+    return this.#change(async () => {
+      await this.#adoptNewer()
+      await this.#apply(this.#state, this.#fileDigest)
+    })
   }
 
   credentialCount(): number {
@@ -177,7 +189,7 @@ export class CatalogService implements Catalog {
   }
 
   #edit<T>(change: (document: CatalogDocument, base: CatalogDocument) => readonly [T, CatalogDocument]): Promise<T> {
-    return this.#inTurn(async () => {
+    return this.#change(async () => {
       await this.#adoptNewer()
       const [result, changed] = change(this.#state.own, this.#state.base)
       const next = this.#successor(changed)
@@ -196,6 +208,19 @@ export class CatalogService implements Catalog {
   #after(own: CatalogDocument, renew = false): CatalogState {
     const { adapters, release, providerKeys: keys, clock } = this.#ports
     return stateAfter(this.#state, own, { adapters, release, keys, renew, today: new Date(clock.now()).toISOString().slice(0, 10) })
+  }
+
+  /** A change that another node's overtakes is made again on what that left, so that neither is lost. */
+  #change<T>(work: () => Promise<T>): Promise<T> {
+    return this.#inTurn(async () => {
+      for (let tries = 1; ; tries += 1) {
+        try {
+          return await work()
+        } catch (thrown) {
+          if (!(thrown instanceof OvertakenError) || tries === TRIES_MAX) throw thrown
+        }
+      }
+    })
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -228,7 +253,9 @@ export class CatalogService implements Catalog {
 
   async #apply(state: CatalogState, fileDigest: string | null): Promise<void> {
     const atMs = this.#ports.clock.now()
-    const version = await this.#ports.store.append({ document: storedText(state), credentials: sealState(state, this.#ports.seal), fileDigest, atMs })
+    const after = this.#snapshot.priceVersion
+    const version = await this.#ports.store.append({ after, document: storedText(state), credentials: sealState(state, this.#ports.seal), fileDigest, atMs })
+    if (version === null) throw new OvertakenError(`Price version ${after + 1} is another node's.`)
     this.#state = state
     this.#fileDigest = fileDigest
     this.#use(version, atMs)

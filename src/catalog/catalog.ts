@@ -99,6 +99,8 @@ export interface Settings {
   /** Seconds. */
   readonly streamResume: { readonly grace: number; readonly retention: number }
   readonly fetchUrls: boolean
+  /** null = by the kind of store: open on the embedded one. */
+  readonly signup: 'open' | 'closed' | null
   readonly maintenance: { readonly message: string | null; readonly retryAfter: number | null } | null
 }
 

@@ -36,8 +36,12 @@ function maskedKey(key: string): string {
   return key.length < SHOWN_FROM_LENGTH ? MASK : `${MASK}${key.slice(-SHOWN_CHARACTERS)}`
 }
 
+/** No provider has this name. What is sealed under it tells a wrong key at the start, even where there are no credentials yet. */
+const PROOF = ''
+
 /** Each provider is sealed for its own slug, so that a row moved to another provider does not open. */
-export function sealCredentials(credentials: Credentials, seal: Seal): Buffer {
+export function sealCredentials(given: Credentials, seal: Seal): Buffer {
+  const credentials: Credentials = { ...given, [PROOF]: [] }
   const sealed = Object.entries(credentials).map(([slug, keys]) => [slug, seal.seal(Buffer.from(JSON.stringify(keys)), purposeOf(slug)).toString('base64')])
   return Buffer.from(JSON.stringify(Object.fromEntries(sealed)))
 }
@@ -45,7 +49,8 @@ export function sealCredentials(credentials: Credentials, seal: Seal): Buffer {
 export function openCredentials(stored: Buffer, seal: Seal): Credentials {
   // Written by sealCredentials, and the seal proves each value.
   const sealed = JSON.parse(stored.toString('utf8')) as Readonly<Record<string, string>>
-  return Object.fromEntries(Object.entries(sealed).map(([slug, text]) => [slug, JSON.parse(seal.open(Buffer.from(text, 'base64'), purposeOf(slug)).toString('utf8')) as readonly string[]]))
+  const opened = Object.entries(sealed).map(([slug, text]) => [slug, JSON.parse(seal.open(Buffer.from(text, 'base64'), purposeOf(slug)).toString('utf8')) as readonly string[]] as const)
+  return Object.fromEntries(opened.filter(([slug]) => slug !== PROOF))
 }
 
 function purposeOf(slug: string): string {

@@ -77,6 +77,8 @@ export interface SettingsEntry {
   readonly midstream_error?: 'free' | 'delivered'
   readonly stream_resume?: { readonly grace: number; readonly retention: number }
   readonly fetch_urls?: boolean
+  /** Whether anybody may sign up in the console. */
+  readonly signup?: 'open' | 'closed'
   /** Not of the file: changed through the admin API alone. */
   readonly maintenance?: { readonly message: string | null; readonly retry_after: number | null } | null
 }
@@ -187,6 +189,7 @@ function readSettings(reader: FieldReader): SettingsEntry {
     midstream_error: reader.oneOf<'free' | 'delivered'>('midstream_error', ['free', 'delivered']),
     stream_resume: resume,
     fetch_urls: reader.has('fetch_urls') ? reader.flag('fetch_urls', false) : null,
+    signup: reader.oneOf<'open' | 'closed'>('signup', ['open', 'closed']),
   })
 }
 

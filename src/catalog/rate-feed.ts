@@ -13,6 +13,8 @@ export interface RateFeedPorts {
   /** Address of the daily XML. */
   readonly url: string
   readonly log: (message: string) => void
+  /** false = another node fetches, and what it finds comes with the catalogue. */
+  readonly leads: () => boolean
 }
 
 /** Keeps the rates of a catalogue with `rates: { source: cbr }` up to date; a failed fetch leaves the last good ones. */
@@ -64,7 +66,7 @@ export class RateFeed {
   }
 
   async #refresh(): Promise<void> {
-    if (!this.#isOn()) return
+    if (!this.#isOn() || !this.#ports.leads()) return
     const { catalog, log, url } = this.#ports
     try {
       const { refused } = await catalog.applyRates(await fetchRates(url, this.#stop.signal))

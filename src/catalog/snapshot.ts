@@ -30,6 +30,7 @@ export function settingsOf(entry: SettingsEntry): Settings {
     midstreamError: entry.midstream_error ?? 'free',
     streamResume: Object.freeze(entry.stream_resume ?? { grace: 15, retention: 300 }),
     fetchUrls: entry.fetch_urls ?? false,
+    signup: entry.signup ?? null,
     maintenance: entry.maintenance === undefined || entry.maintenance === null ? null : { message: entry.maintenance.message, retryAfter: entry.maintenance.retry_after },
   })
 }

@@ -13,6 +13,11 @@ export function forbiddenUpstream(baseUrl: string): boolean {
   return host === null || FORBIDDEN_NAMES.has(host) || within(FORBIDDEN, host)
 }
 
+/** The same for an address that a name has resolved to. */
+export function isForbiddenAddress(address: string): boolean {
+  return forbiddenUpstream(`http://${isIP(address) === 6 ? `[${address.split('%', 1)[0] ?? ''}]` : address}/`)
+}
+
 /** The host as URL spells it: `0x7f.1` and full-width digits have become an address. null = not a URL. */
 function hostOf(baseUrl: string): string | null {
   if (!URL.canParse(baseUrl)) return null

@@ -11,6 +11,8 @@ export interface OpenStore {
   readonly catalog: CatalogService
   readonly keyWrap: KeyWrap
   audit(sinceMs: number): Promise<readonly AuditCheck[]>
+  /** Seals every secret with the first wrapping key; answers how many. */
+  rewrap(): Promise<number>
   close(): Promise<void>
 }
 

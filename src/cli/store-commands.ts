@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { auditBody } from '../admin/reports.ts'
-import { AdminSessions } from '../admin/sessions.ts'
+import { SetupLinks } from '../admin/setup-links.ts'
 import { providerKeys } from '../catalog/bundled-base.ts'
 import { readBundledRelease } from '../catalog/bundled-release.ts'
 import { checkText, problemText } from '../catalog/catalog-check.ts'
@@ -10,7 +10,6 @@ import { NOTHING, stateAfter, type CatalogState } from '../catalog/catalog-state
 import { EMPTY_DOCUMENT, type CatalogDocument } from '../catalog/document.ts'
 import { wireDocument } from '../catalog/wire-document.ts'
 import { isObject } from '../kinds/json-fields.ts'
-import { resealJobs } from '../ledger/reseal-jobs.ts'
 import { backupStore } from '../store/backup.ts'
 import { StoreBusyError } from '../store/sqlite-database.ts'
 import { openStore } from '../store/open.ts'
@@ -151,8 +150,8 @@ async function createAdministrator(input: CommandInput, context: CliContext): Pr
   const made = await withStore<Readonly<Record<string, unknown>>>(
     context,
     async (own) => {
-      const sessions = new AdminSessions({ store: own.store.administrators, events: own.store.events, clock: context.clock, ids: context.ids })
-      const { id, email: kept, token } = await sessions.invite(email)
+      const links = new SetupLinks({ users: own.store.users, clock: context.clock, ids: context.ids })
+      const { id, email: kept, token } = await links.invite(email)
       await recordEvent(context, own, 'administrator.create', id, { email: kept })
       return { id, email: kept, link: `${base}/setup?token=${token}` }
     },
@@ -166,9 +165,7 @@ async function rotateKek(_input: CommandInput, context: CliContext): Promise<num
   const { rewrapped } = await withStore<Readonly<Record<string, unknown>>>(
     context,
     async (own) => {
-      await own.catalog.rewrap()
-      await resealJobs(own.store.jobs, own.keyWrap)
-      const count = own.catalog.credentialCount()
+      const count = await own.rewrap()
       await recordEvent(context, own, 'kek.rotate', 'kek', { rewrapped: count })
       return { rewrapped: count }
     },

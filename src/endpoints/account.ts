@@ -2,12 +2,12 @@ import type { Principal } from '../access/principal.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { ApiError } from '../errors.ts'
 import type { Call, Reply, Route } from '../http/edge.ts'
-import { limitPeriod } from '../ledger/ledger-core.ts'
 import type { PeriodStarts } from '../ledger/ledger-store.ts'
+import { limitRemaining } from '../ledger/limit-remaining.ts'
 import { periodEndMs } from '../ledger/period.ts'
 import type { Clock } from '../lib/clock.ts'
 import { rubles } from '../money.ts'
-import type { KeyRecord, KeySpend, Store } from '../store/store.ts'
+import type { Store } from '../store/store.ts'
 
 export interface AccountRoutePorts {
   readonly store: Pick<Store, 'accounts' | 'keys' | 'entries'>
@@ -31,15 +31,6 @@ export function accountRoutes(ports: AccountRoutePorts): readonly Route<Principa
 export function principalOf(call: Call<Principal>): Principal {
   if (call.principal === null) throw new Error('A route of the key plane has a principal.')
   return call.principal
-}
-
-/** What a key's limit has left in its period; null for a key without a limit. */
-export function limitRemaining(key: KeyRecord, spend: KeySpend, periods: PeriodStarts): bigint | null {
-  const period = limitPeriod(key, periods)
-  if (period === null || key.limitMicro === null) return null
-  const spent = { total: spend.totalMicro, day: spend.dayMicro, week: spend.weekMicro, month: spend.monthMicro }[period.period]
-  const left = key.limitMicro - spent - spend.heldMicro
-  return left > 0n ? left : 0n
 }
 
 async function balance({ store }: AccountRoutePorts, principal: Principal): Promise<Reply> {

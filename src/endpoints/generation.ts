@@ -4,7 +4,7 @@ import type { Call, Reply, Route } from '../http/edge.ts'
 import { rubles } from '../money.ts'
 import type { GenerationFilter, GenerationRow, LogPage, Store } from '../store/store.ts'
 import { principalOf } from './account.ts'
-import { timeParameter, wholeParameter } from './query.ts'
+import { timeParameter, wholeParameter } from '../http/query.ts'
 
 const LIMIT_DEFAULT = 10
 const LIMIT_MAX = 300

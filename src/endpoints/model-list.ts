@@ -1,6 +1,6 @@
 import type { Model } from '../catalog/catalog.ts'
 import { ApiError } from '../errors.ts'
-import { wholeParameter } from './query.ts'
+import { wholeParameter } from '../http/query.ts'
 
 const LIMIT_MAX = 1_000
 const OFFSET_MAX = 1_000_000_000

@@ -5,7 +5,6 @@ import { publicAddress } from '../http/public-address.ts'
 import { isObject } from '../kinds/json-fields.ts'
 import { SETUP_PAGE, SETUP_SCRIPT, STYLE, startPage } from './start-page-text.ts'
 
-const SESSION_SECONDS = 12 * 3_600
 const PAGE_HEADERS = Object.freeze({
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -14,9 +13,12 @@ const PAGE_HEADERS = Object.freeze({
 })
 
 export interface StartPagePorts {
-  readonly sessions: { setUp(request: { readonly token: string; readonly email: string; readonly password: string; readonly ip: string }): Promise<string> }
+  /** Uses up a set-up link; answers the `Set-Cookie` of the session. */
+  readonly setUp: (request: { readonly token: string; readonly email: string; readonly password: string; readonly ip: string }, call: Call<Principal>) => Promise<string>
   /** null = from the request's Host. */
   readonly publicUrl: string | null
+  /** The console's build has pages of its own for these paths. */
+  readonly hasConsole: boolean
 }
 
 /** The plain page at `/`, and the page behind the printed set-up link. */
@@ -28,12 +30,14 @@ export function startPageRoutes(ports: StartPagePorts): readonly Route<Principal
     body: 'none',
     handle: (call) => ({ status: 200, body: body(call), contentType, headers: PAGE_HEADERS }),
   })
+  const setup: Route<Principal> = { method: 'POST', path: '/setup', plane: 'open', body: 'json', handle: (call) => setUp(ports, call) }
+  if (ports.hasConsole) return [setup]
   return [
+    setup,
     get('/', 'text/html; charset=utf-8', (call) => startPage(publicAddress(ports.publicUrl, call))),
     get('/setup', 'text/html; charset=utf-8', () => SETUP_PAGE),
     get('/start.css', 'text/css; charset=utf-8', () => STYLE),
     get('/setup.js', 'text/javascript; charset=utf-8', () => SETUP_SCRIPT),
-    { method: 'POST', path: '/setup', plane: 'open', body: 'json', handle: (call) => setUp(ports, call) },
   ]
 }
 
@@ -42,10 +46,7 @@ async function setUp(ports: StartPagePorts, call: Call<Principal>): Promise<Repl
   const foreign = site === undefined ? origin !== undefined && (!URL.canParse(origin) || new URL(origin).host !== host) : site !== 'same-origin'
   if (foreign) throw new ApiError('access_denied', 'The set-up page must be sent from this server’s own page')
   const body = isObject(call.json) ? call.json : {}
-  const session = await ports.sessions.setUp({ token: textOf(body, 'token'), email: textOf(body, 'email'), password: textOf(body, 'password'), ip: call.clientIp })
-  const secure = ports.publicUrl?.startsWith('https:') === true
-  // A browser refuses a Secure cookie, and with it the __Host- prefix, on plain http.
-  const cookie = `${secure ? '__Host-tg_sid' : 'tg_sid'}=${session}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${SESSION_SECONDS}${secure ? '; Secure' : ''}`
+  const cookie = await ports.setUp({ token: textOf(body, 'token'), email: textOf(body, 'email'), password: textOf(body, 'password'), ip: call.clientIp }, call)
   return { status: 201, body: { created: true }, headers: { 'set-cookie': cookie } }
 }
 

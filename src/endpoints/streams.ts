@@ -2,7 +2,7 @@ import type { Principal } from '../access/principal.ts'
 import { ApiError } from '../errors.ts'
 import { HIJACKED, type Call, type Reply, type Route } from '../http/edge.ts'
 import { principalOf } from './account.ts'
-import { wholeParameter } from './query.ts'
+import { wholeParameter } from '../http/query.ts'
 
 /** A running or lately ended stream, as far as this folder needs it. */
 interface FoundStream {
@@ -16,6 +16,16 @@ export interface StreamRoutePorts {
   /** Sends events after number `after` and then the live ones; false when the stream cannot be resumed. */
   readonly attach: (call: Call<Principal>, id: string, after: number) => boolean
   readonly find: (accountId: string, id: string) => FoundStream | null
+  /** Streams of other nodes; null = there are none that could be reached. */
+  readonly elsewhere: {
+    readonly attach: (call: Call<Principal>, id: string, after: number) => Promise<boolean>
+    readonly cancel: (accountId: string, id: string) => Promise<CancelledStream | null>
+  } | null
+}
+
+interface CancelledStream {
+  readonly generationId: string
+  readonly status: 'completed' | 'cancelled'
 }
 
 /** Resume and cancel of a stream by X-Request-Id or generation id (wire.md D-7.8). */
@@ -26,23 +36,29 @@ export function streamRoutes(ports: StreamRoutePorts): readonly Route<Principal>
   ]
 }
 
-function resume(ports: StreamRoutePorts, call: Call<Principal>): typeof HIJACKED {
+async function resume(ports: StreamRoutePorts, call: Call<Principal>): Promise<typeof HIJACKED> {
   const id = idOf(call)
   const lastEventId = call.request.headers['last-event-id']
   const fromHeader = typeof lastEventId === 'string' && /^\d{1,15}$/.test(lastEventId) ? Number(lastEventId) : 0
   const after = wholeParameter(call.query, 'after', 0, Number.MAX_SAFE_INTEGER) ?? fromHeader
-  if (!ports.attach(call, id, after)) throw notFound(id)
+  if (!ports.attach(call, id, after) && (await ports.elsewhere?.attach(call, id, after)) !== true) throw notFound(id)
   return HIJACKED
 }
 
 async function cancel(ports: StreamRoutePorts, call: Call<Principal>): Promise<Reply> {
   const id = idOf(call)
-  const stream = ports.find(principalOf(call).accountId, id)
-  if (stream === null) throw notFound(id)
+  const { accountId } = principalOf(call)
+  const stream = ports.find(accountId, id)
+  const cancelled = stream === null ? await ports.elsewhere?.cancel(accountId, id) : await cancelHere(stream)
+  if (cancelled === null || cancelled === undefined) throw notFound(id)
+  return { status: 200, body: { id: cancelled.generationId, object: 'stream', status: cancelled.status } }
+}
+
+async function cancelHere(stream: FoundStream): Promise<CancelledStream> {
   const status = stream.finished ? 'completed' : 'cancelled'
   stream.cancel()
   await stream.done
-  return { status: 200, body: { id: stream.input.generationId, object: 'stream', status } }
+  return { generationId: stream.input.generationId, status }
 }
 
 function idOf(call: Call<Principal>): string {

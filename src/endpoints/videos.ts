@@ -11,7 +11,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { StoredFile } from '../store/file-store.ts'
 import type { Page } from '../store/store.ts'
 import { principalOf } from './account.ts'
-import { wholeParameter } from './query.ts'
+import { wholeParameter } from '../http/query.ts'
 
 const LIMIT_DEFAULT = 10
 const LIMIT_MAX = 300
@@ -20,7 +20,7 @@ const STALL_MS = 60_000
 
 /** The videos of an account, as far as this folder needs them. */
 interface Videos {
-  create(call: { readonly principal: Principal; readonly request: VideoRequest; readonly requestId: string; readonly arrivedAtMs: number; readonly appUrl: string | null; readonly appTitle: string | null }, publicUrl: string): Promise<Record<string, unknown>>
+  create(call: { readonly id?: string; readonly principal: Principal; readonly request: VideoRequest; readonly requestId: string; readonly arrivedAtMs: number; readonly appUrl: string | null; readonly appTitle: string | null }, publicUrl: string): Promise<Record<string, unknown>>
   show(accountId: string, id: string, publicUrl: string): Promise<Record<string, unknown>>
   history(accountId: string, limit: number, offset: number, publicUrl: string): Promise<Page<Record<string, unknown>>>
   file(accountId: string, id: string, index: number): Promise<StoredFile>
@@ -28,8 +28,14 @@ interface Videos {
   remove(accountId: string, id: string): Promise<void>
 }
 
+/** Runs a call once for each Idempotency-Key. */
+interface OnceOnly {
+  job(call: Call<Principal>, run: (id: string | null) => Promise<Reply>, again: (id: string) => Promise<Reply>): Promise<Reply>
+}
+
 export interface VideoRoutePorts {
   readonly videos: Videos
+  readonly idempotency: OnceOnly
   readonly clock: Clock
   readonly publicUrl: string | null
 }
@@ -54,10 +60,17 @@ export function videoRoutes(ports: VideoRoutePorts): readonly Route<Principal>[]
   ]
 }
 
-async function created({ videos, publicUrl }: VideoRoutePorts, call: Call<Principal>): Promise<Reply> {
-  const request = parseVideo(call.json)
+function created({ videos, idempotency, publicUrl }: VideoRoutePorts, call: Call<Principal>): Promise<Reply> {
+  const request = withSession(parseVideo(call.json), call)
+  const principal = principalOf(call)
+  const address = publicAddress(publicUrl, call)
   const { requestId, arrivedAtMs } = call
-  const record = await videos.create({ principal: principalOf(call), request: withSession(request, call), requestId, arrivedAtMs, ...appIdentity(call.request.headers) }, publicAddress(publicUrl, call))
+  const create = async (id: string | null): Promise<Reply> =>
+    accepted(call, await videos.create({ ...(id === null ? {} : { id }), principal, request, requestId, arrivedAtMs, ...appIdentity(call.request.headers) }, address))
+  return idempotency.job(call, create, async (id) => accepted(call, await videos.show(principal.accountId, id, address)))
+}
+
+function accepted(call: Call<Principal>, record: Record<string, unknown>): Reply {
   const id = String(record['id'])
   call.log.set({ generation_id: id, model: String(record['model']), status_text: String(record['status']) })
   return { status: 202, body: record, headers: { 'x-generation-id': id } }

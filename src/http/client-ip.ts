@@ -63,6 +63,11 @@ function contains(list: BlockList, ip: string): boolean {
 }
 
 /** IPv4-mapped IPv6 becomes IPv4, so that one client is one key whichever socket it came by. */
+/** The address of the socket's other end. */
+export function peerIp(request: IncomingMessage): string {
+  return normalised(request.socket.remoteAddress)
+}
+
 function normalised(address: string | undefined): string {
   if (address === undefined) return UNKNOWN_IP
   if (!address.includes(':')) return address

@@ -1,8 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ApiError } from '../errors.ts'
 
-/** Who may call a route: `open` = nobody needs a key; `key` = a principal; `admin` = admin token or session; `token` = its own credential in the URL. */
-export type RoutePlane = 'open' | 'key' | 'admin' | 'token'
+/** How access looks at a caller: `key` = a principal; `admin` = admin token or an administrator's session; `session` = anybody's session; `playground` = a session that acts as a principal. */
+export type AccessPlane = 'key' | 'admin' | 'session' | 'playground'
+/** Who may call a route: also `open` = nobody needs a key; `token` = its own credential in the URL. */
+export type RoutePlane = 'open' | 'token' | AccessPlane
 
 /** One row of the route table, from which 404, 405, the health list and the route × principal matrix come. `P` is what access found. */
 export interface Route<P> {
@@ -31,7 +33,7 @@ export interface Call<P> {
   /** clock.monotonic() at arrival, ms; wall-clock Unix ms. */
   readonly startedMs: number
   readonly arrivedAtMs: number
-  /** The result of access for `key` routes. */
+  /** The result of access for `key` and `playground` routes. */
   readonly principal: P | null
   /** Headers every response carries (CORS, request id, rate limit): a hijacking handler must write them itself. */
   readonly baseHeaders: Readonly<Record<string, string>>
@@ -66,7 +68,7 @@ export type AccessResult<P> =
 /** The access stage as the edge sees it. `open` and `token` routes never reach `admit`. */
 export interface EdgeAccess<P> {
   /** Answers at once when the key is cached, so that the common request makes no promise. */
-  admit(request: IncomingMessage, plane: 'key' | 'admin', clientIp: string): AccessResult<P> | Promise<AccessResult<P>>
+  admit(request: IncomingMessage, plane: AccessPlane, clientIp: string): AccessResult<P> | Promise<AccessResult<P>>
   /** The informative per-IP X-RateLimit-* headers of a response without an account (wire.md D-7.2). */
   anonymousHeaders(clientIp: string): Readonly<Record<string, string>>
 }

@@ -47,7 +47,7 @@ export interface EdgeOptions<P> {
   readonly clock: Clock
   readonly ids: IdSource
   readonly log: RequestLogSink
-  /** null = not under maintenance. Stops `key` and `token` routes; health and the admin plane go on. */
+  /** null = not under maintenance. Stops `key`, `playground` and `token` routes; health, the console and the admin plane go on. */
   readonly maintenance: () => MaintenanceNotice | null
   /** CIDR ranges; throws at construction when one is malformed. */
   readonly trustedProxies: readonly string[]
@@ -55,6 +55,8 @@ export interface EdgeOptions<P> {
   readonly refuse?: (route: Route<P>, principal: P) => ApiError | null
   /** What the request's log line says of its principal. */
   readonly describe?: (principal: P) => LogFields
+  /** What a path that is no route gets instead of a 404: the console's files and pages. */
+  readonly unmatched?: (request: IncomingMessage, path: string) => Reply | null
   readonly timeouts?: Partial<EdgeTimeouts>
   readonly bodyBudgetBytes?: number
 }
@@ -173,7 +175,11 @@ class HttpEdge<P> implements Edge {
     if (method === 'OPTIONS') return this.#send(exchange, { status: 204, body: undefined, headers: exchange.isPublic ? PREFLIGHT : {} })
     const match = this.#router.match(method, exchange.path)
     const shown = exchange.path.slice(0, 200)
-    if (match.status === 'unknown') throw new ApiError('endpoint_not_found', `Unknown endpoint: ${method} ${shown}`)
+    if (match.status === 'unknown') {
+      const reply = this.#options.unmatched?.(request, exchange.path) ?? null
+      if (reply !== null) return this.#send(exchange, reply)
+      throw new ApiError('endpoint_not_found', `Unknown endpoint: ${method} ${shown}`)
+    }
     if (match.status === 'wrong_method') {
       const allowed = match.allowed.join(', ')
       throw new ApiError('method_not_allowed', `Method ${method} is not allowed for ${shown}. Allowed: ${allowed}`, { headers: { allow: allowed } })
@@ -182,7 +188,7 @@ class HttpEdge<P> implements Edge {
     exchange.route = route
     exchange.params = match.params
     exchange.log.route(route.path)
-    const notice = route.plane === 'key' || route.plane === 'token' ? this.#options.maintenance() : null
+    const notice = route.plane === 'key' || route.plane === 'token' || route.plane === 'playground' ? this.#options.maintenance() : null
     if (notice !== null) throw underMaintenance(notice)
     if (route.plane === 'open' || route.plane === 'token') return this.#receive(exchange, route)
     const result = this.#options.access.admit(request, route.plane, exchange.clientIp)

@@ -3,6 +3,13 @@ import type { Usage } from '../meters.ts'
 export type GenerationStatus = 'completed' | 'error' | 'cancelled'
 export type BillingBasis = 'provider_usage' | 'counted' | 'drained' | 'free'
 
+/** An attempt that failed: who, how and with which status; never what a provider said. */
+export interface FailedAttemptNote {
+  readonly provider: string
+  readonly reason: string
+  readonly status: number | null
+}
+
 /** One row of the usage log: everything needed to explain and to replay a charge (wire.md 6, reliability.md I17). No bodies, no secrets. */
 export interface GenerationRecord {
   readonly generationId: string
@@ -32,6 +39,8 @@ export interface GenerationRecord {
   readonly variant?: string
   readonly streamed: boolean
   readonly attempts: number
+  /** Absent where none failed. */
+  readonly failedAttempts?: readonly FailedAttemptNote[] | undefined
   /** ms from arrival to the first upstream event; null when none came. */
   readonly latencyMs: number | null
   readonly durationMs: number

@@ -20,6 +20,7 @@ import {
   type LimitReset,
   type LogRow,
   type PeriodStarts,
+  type SettledClaim,
   type SettleOutcome,
   type SettleRequest,
   type SpendChange,
@@ -53,6 +54,7 @@ export class LedgerBatch {
   readonly #log: LogRow[] = []
   readonly #newJobs: NewJob[] = []
   readonly #movedJobs: JobMove[] = []
+  readonly #endedClaims: LedgerChanges['endedClaims'][number][] = []
 
   constructor(rows: LedgerRows) {
     this.#rows = rows
@@ -71,6 +73,7 @@ export class LedgerBatch {
       log: this.#log,
       newJobs: this.#newJobs,
       movedJobs: this.#movedJobs,
+      endedClaims: this.#endedClaims,
     }
   }
 
@@ -123,6 +126,7 @@ export class LedgerBatch {
     if (hold.state === 'settled' || hold.state === 'settled_late') {
       return { status: 'replayed', chargedMicro: hold.chargedMicro ?? 0n, shortfallMicro: hold.shortfallMicro ?? 0n }
     }
+    if (request.claim !== undefined && this.#rows.claims.get(request.claim.id) !== hold.id) return { status: 'not_open', state: 'claim_lost' }
     if (!this.#moveJob(request.job)) return { status: 'not_open', state: 'job_moved' }
     const { account, key } = this.#owners(hold)
     // An expired hold has given its money back: a late settle takes what the account and the key have now.
@@ -135,6 +139,7 @@ export class LedgerBatch {
     account.availableMicro -= chargedMicro
     this.#accounts.add(account)
     this.#end(hold, late ? 'settled_late' : 'settled', request.atMs, chargedMicro, shortfallMicro)
+    if (request.claim !== undefined) this.#endClaim(request.claim, chargedMicro)
     this.#spend(hold, chargedMicro, coveredMicro)
     this.#post(account, { kind: 'charge', debit: `account:${account.id}`, credit: 'revenue', amountMicro: chargedMicro, reference: hold.id, atMs: request.atMs })
     if (shortfallMicro > 0n) this.#post(account, { kind: 'shortfall', debit: 'shortfall', credit: 'revenue', amountMicro: shortfallMicro, reference: hold.id, atMs: request.atMs })
@@ -187,6 +192,11 @@ export class LedgerBatch {
     this.#rows.jobs.set(move.id, move.version + 1)
     this.#movedJobs.push(move)
     return true
+  }
+
+  #endClaim({ id, answer }: SettledClaim, chargedMicro: Micro): void {
+    this.#rows.claims.delete(id)
+    this.#endedClaims.push({ id, answer: answer(chargedMicro) })
   }
 
   /** The cost, as far as the hold covers it and, beyond, as far as the account and the key still have it (reliability.md 3.5 rule 11). */

@@ -50,6 +50,13 @@ export type HoldOutcome =
     }
   | { readonly status: 'refused'; readonly reason: 'account_deactivated' | 'api_locked' | 'key_deactivated' | 'key_expired' | 'invalid_api_key' }
 
+/** The Idempotency-Key of a request: ended, with the answer that is kept for it, in the commit that charges it. */
+export interface SettledClaim {
+  readonly id: string
+  /** The answer, sealed, as it reads with this charge; null = it is not kept. May be called more than once. */
+  readonly answer: (chargedMicro: Micro) => Buffer | null
+}
+
 export interface SettleRequest {
   readonly op: 'settle'
   readonly generationId: string
@@ -62,6 +69,7 @@ export interface SettleRequest {
   readonly record: GenerationRecord
   /** The last move of the job that the hold belongs to, in the same commit. */
   readonly job?: JobMove
+  readonly claim?: SettledClaim
   readonly atMs: number
 }
 
@@ -70,8 +78,8 @@ export type SettleOutcome =
   | { readonly status: 'settled' | 'settled_late' | 'replayed'; readonly chargedMicro: Micro; readonly shortfallMicro: Micro }
   /** On this machine's disk, and in the store as soon as it answers: the charge may then still be less than the cost. */
   | { readonly status: 'journaled'; readonly chargedMicro: Micro; readonly shortfallMicro: Micro }
-  /** `job_moved`: the job is no longer what the move was made from; nothing was changed. */
-  | { readonly status: 'not_open'; readonly state: 'voided' | 'missing' | 'job_moved' }
+  /** `job_moved`: the job is no longer what the move was made from; `claim_lost`: another request has its key now. Nothing was changed. */
+  | { readonly status: 'not_open'; readonly state: 'voided' | 'missing' | 'job_moved' | 'claim_lost' }
 
 export interface VoidRequest {
   readonly op: 'void'
@@ -184,6 +192,8 @@ export interface LedgerRows {
   readonly spends: Map<string, Micro>
   /** Versions of the jobs that operations of the batch move. */
   readonly jobs: Map<string, number>
+  /** Which generation has each running claim that operations of the batch end. */
+  readonly claims: Map<string, string>
 }
 
 /** What a batch changes, written in one commit. */
@@ -197,11 +207,17 @@ export interface LedgerChanges {
   readonly log: readonly LogRow[]
   readonly newJobs: readonly NewJob[]
   readonly movedJobs: readonly JobMove[]
+  readonly endedClaims: readonly { readonly id: string; readonly answer: Buffer | null }[]
 }
 
 /** The job whose version decides whether the operation may move it. */
 export function movedJobOf(operation: LedgerOperation): JobMove | null {
   return operation.op === 'settle' || operation.op === 'void' ? (operation.job ?? null) : null
+}
+
+/** The claim that the operation ends. */
+export function claimOf(operation: LedgerOperation): SettledClaim | null {
+  return operation.op === 'settle' ? (operation.claim ?? null) : null
 }
 
 export function spendKeyText(key: SpendKey): string {

@@ -108,8 +108,8 @@ export class Ledger {
   /** Durable when it resolves, in the store or in the journal. */
   async settle(request: Omit<SettleRequest, 'op' | 'atMs'>): Promise<SettleOutcome> {
     this.#running.delete(request.generationId)
-    const { generationId, costMicro, providerCostMicro, insuredMicro, record, job } = request
-    const operation: SettleRequest = { op: 'settle', generationId, costMicro, providerCostMicro, insuredMicro, record, atMs: this.#ports.clock.now(), ...(job === undefined ? {} : { job }) }
+    const { generationId, costMicro, providerCostMicro, insuredMicro, record, job, claim } = request
+    const operation: SettleRequest = { op: 'settle', generationId, costMicro, providerCostMicro, insuredMicro, record, atMs: this.#ports.clock.now(), ...(job === undefined ? {} : { job }), ...(claim === undefined ? {} : { claim }) }
     // The core answers each operation with the outcome of its own kind.
     return (await this.#ends.submit(operation)) as SettleOutcome
   }

@@ -67,6 +67,11 @@ function startOfDayMs(day: CivilDay, timezone: string): number {
   return high
 }
 
+/** Unix ms of the first instant of a day such as `2026-11-01`. */
+export function startOfDay(day: string, timezone: string): number {
+  return startOfDayMs(Date.parse(day), timezone)
+}
+
 /** Whether the name is a time zone that this runtime knows. */
 export function isTimezone(name: string): boolean {
   try {

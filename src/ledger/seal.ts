@@ -5,6 +5,11 @@ const TAG_BYTES = 16
 const KEY_ID_BYTES = 4
 const KEY_BYTES = 32
 
+/** What the store holds sealed does not open: the operator has given another key, or somebody has changed it. */
+export class WrappingKeyError extends Error {
+  override readonly name = 'WrappingKeyError'
+}
+
 interface WrappingKey {
   readonly id: Buffer
   readonly key: Buffer
@@ -29,15 +34,19 @@ export class KeyWrap {
     return Buffer.concat([this.#first.id, iv, cipher.getAuthTag(), body])
   }
 
-  /** Throws a clear sentence when the key that sealed it is not among ours. */
+  /** Throws a WrappingKeyError, with one sentence, where it does not open. */
   open(sealed: Buffer, purpose: string): Buffer {
     const id = sealed.subarray(0, KEY_ID_BYTES)
     const wrapping = this.#keys.find((key) => key.id.equals(id))
-    if (wrapping === undefined) throw new Error('TOLLGATE_KEK is not the key that provider credentials were wrapped with: give the old key beside the new one, the new one first.')
+    if (wrapping === undefined) throw new WrappingKeyError('TOLLGATE_KEK is not the key that provider credentials were wrapped with: give the old key beside the new one, the new one first.')
     const ivEnd = KEY_ID_BYTES + IV_BYTES
-    const decipher = createDecipheriv('aes-256-gcm', wrapping.key, sealed.subarray(KEY_ID_BYTES, ivEnd)).setAAD(Buffer.from(purpose))
-    decipher.setAuthTag(sealed.subarray(ivEnd, ivEnd + TAG_BYTES))
-    return Buffer.concat([decipher.update(sealed.subarray(ivEnd + TAG_BYTES)), decipher.final()])
+    try {
+      const decipher = createDecipheriv('aes-256-gcm', wrapping.key, sealed.subarray(KEY_ID_BYTES, ivEnd)).setAAD(Buffer.from(purpose))
+      decipher.setAuthTag(sealed.subarray(ivEnd, ivEnd + TAG_BYTES))
+      return Buffer.concat([decipher.update(sealed.subarray(ivEnd + TAG_BYTES)), decipher.final()])
+    } catch (cause) {
+      throw new WrappingKeyError(`What the store holds sealed for '${purpose}' does not open: it was changed, or moved from another place.`, { cause })
+    }
   }
 }
 

@@ -87,6 +87,7 @@ export function snapshot(models: readonly Model[], aliases: Readonly<Record<stri
       midstreamError: 'free',
       streamResume: { grace: 15, retention: 300 },
       fetchUrls: false,
+      signup: null,
       maintenance: null,
     },
     providers: new Map(),

@@ -1,7 +1,5 @@
-import { lookup } from 'node:dns'
-import { isIP, type LookupFunction } from 'node:net'
-import { Agent, buildConnector, request } from 'undici'
-import { isPublicAddress } from '../lib/public-address.ts'
+import { Agent, request } from 'undici'
+import { publicConnector, upstreamLookup, type Resolve } from './guarded-lookup.ts'
 
 const CONNECT_MS = 3_000
 const REDIRECTS_MAX = 3
@@ -28,8 +26,12 @@ export class FileFetchError extends Error {
  * has been resolved: a look-up before it could be answered differently the second time.
  */
 export class FileFetch {
-  readonly #guarded = new Agent({ connect: guardedConnector(), maxHeaderSize: HEADERS_BYTES_MAX, headersTimeout: 0, bodyTimeout: 0 })
-  readonly #plain = new Agent({ connect: { timeout: CONNECT_MS }, maxHeaderSize: HEADERS_BYTES_MAX, headersTimeout: 0, bodyTimeout: 0 })
+  readonly #guarded: Agent
+  readonly #plain = new Agent({ connect: { timeout: CONNECT_MS, lookup: upstreamLookup }, maxHeaderSize: HEADERS_BYTES_MAX, headersTimeout: 0, bodyTimeout: 0 })
+
+  constructor(resolve?: Resolve) {
+    this.#guarded = new Agent({ connect: publicConnector(CONNECT_MS, resolve), maxHeaderSize: HEADERS_BYTES_MAX, headersTimeout: 0, bodyTimeout: 0 })
+  }
 
   /** The whole file. Throws FileFetchError, whatever went wrong. */
   async get(address: string, wish: FileWish): Promise<Buffer> {
@@ -86,25 +88,4 @@ function refusalOf(url: URL, own: boolean): string | null {
   if (url.protocol !== 'http:' && url.protocol !== 'https:') return `no files are fetched by ${url.protocol}`
   if (url.username !== '' || url.password !== '') return 'the address holds credentials'
   return own || url.port === '' || url.port === '80' || url.port === '443' ? null : `no files are fetched from port ${url.port}`
-}
-
-export function guardedConnector(): buildConnector.connector {
-  const connect = buildConnector({ timeout: CONNECT_MS, lookup: guardedLookup })
-  return (options, callback) => {
-    // An address is connected to without a look-up, so that a guard there alone never sees it.
-    const host = options.hostname.replace(/^\[|\]$/g, '')
-    if (isIP(host) !== 0 && !isPublicAddress(host)) callback(new FileFetchError('the address is not public'), null)
-    else connect(options, callback)
-  }
-}
-
-/** One answer that is not public spoils them all: which one is connected to is not ours to choose. */
-const guardedLookup: LookupFunction = (hostname, options, callback) => {
-  lookup(hostname, { ...options, all: true }, (error, addresses) => {
-    const [first] = addresses ?? []
-    if (error !== null) callback(error, '', 0)
-    else if (first === undefined || !addresses.every(({ address }) => isPublicAddress(address))) callback(new FileFetchError('the address is not public'), '', 0)
-    else if (options.all === true) callback(null, addresses)
-    else callback(null, first.address, first.family)
-  })
 }

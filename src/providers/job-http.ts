@@ -2,10 +2,11 @@ import { Agent, request, type Dispatcher } from 'undici'
 import type { Provider } from '../catalog/catalog.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { AttemptFailure } from './adapter.ts'
-import { guardedConnector } from './file-fetch.ts'
+import { publicConnector, upstreamLookup } from './guarded-lookup.ts'
 import { failure, type UpstreamHeaders } from './transport.ts'
 
 const HEADERS_BYTES_MAX = 16_384
+const CONNECT_MS = 3_000
 const REDIRECTS_MAX = 3
 const REDIRECT: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 /** A poll answers at once; a provider that makes us wait longer is asked again. */
@@ -47,8 +48,8 @@ export function createJobHttp({ clock }: { readonly clock: Clock }): JobHttp {
 
 class UndiciJobHttp implements JobHttp {
   readonly #clock: Clock
-  readonly #plain = new Agent({ connect: { timeout: 3_000 }, maxHeaderSize: HEADERS_BYTES_MAX, headersTimeout: 0, bodyTimeout: 0 })
-  readonly #guarded = new Agent({ connect: guardedConnector(), maxHeaderSize: HEADERS_BYTES_MAX, headersTimeout: 0, bodyTimeout: 0 })
+  readonly #plain = new Agent({ connect: { timeout: CONNECT_MS, lookup: upstreamLookup }, maxHeaderSize: HEADERS_BYTES_MAX, headersTimeout: 0, bodyTimeout: 0 })
+  readonly #guarded = new Agent({ connect: publicConnector(CONNECT_MS), maxHeaderSize: HEADERS_BYTES_MAX, headersTimeout: 0, bodyTimeout: 0 })
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -56,7 +57,7 @@ class UndiciJobHttp implements JobHttp {
 
   /** On a connection of its own: one that was kept may close just as the request leaves, and nobody could say whether it arrived. */
   async post(wish: JobRequest, body: Buffer, { bytesMax }: { readonly bytesMax: number }): Promise<JobAnswer> {
-    const agent = new Agent({ connections: 1, pipelining: 1, connect: { timeout: wish.provider.timeouts.connect * 1_000 }, maxHeaderSize: HEADERS_BYTES_MAX, headersTimeout: 0, bodyTimeout: 0 })
+    const agent = new Agent({ connections: 1, pipelining: 1, connect: { timeout: wish.provider.timeouts.connect * 1_000, lookup: upstreamLookup }, maxHeaderSize: HEADERS_BYTES_MAX, headersTimeout: 0, bodyTimeout: 0 })
     try {
       return await exchange(agent, 'POST', wish, { body, bytesMax, timeoutMs: SUBMIT_MS, clock: this.#clock })
     } finally {

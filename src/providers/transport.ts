@@ -2,6 +2,7 @@ import { Agent, type Dispatcher } from 'undici'
 import type { Provider } from '../catalog/catalog.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { AttemptFailure } from './adapter.ts'
+import { upstreamLookup } from './guarded-lookup.ts'
 
 const HEADERS_BYTES_MAX = 16_384
 const CONNECTIONS_MAX = 2_048
@@ -110,7 +111,7 @@ class HttpTransport implements Transport {
       agent = new Agent({
         connections: CONNECTIONS_MAX,
         pipelining: 1,
-        connect: { timeout: connectSeconds * 1_000 },
+        connect: { timeout: connectSeconds * 1_000, lookup: upstreamLookup },
         maxHeaderSize: HEADERS_BYTES_MAX,
         headersTimeout: 0,
         bodyTimeout: 0,

@@ -1,3 +1,4 @@
+import type { Provider } from '../catalog/catalog.ts'
 import type { AttemptFailure } from './adapter.ts'
 import { objectOf, textOf } from './raw-json.ts'
 import { headerOf, type UpstreamHeaders } from './transport.ts'
@@ -5,13 +6,20 @@ import { headerOf, type UpstreamHeaders } from './transport.ts'
 const MESSAGE_LENGTH_MAX = 500
 const RETRY_AFTER_MAX_SECONDS = 60
 const DETAIL_LENGTH_MAX = 2_000
+/** A shorter one may be a part of any word. */
+const SECRET_LENGTH_MIN = 8
 const CONTEXT = /maximum context length|context[ _-]?(length|window|limit)|too many (input )?tokens|prompt is too long|reduce the length/i
 const MODERATION = /content[_ ]?(filter|policy)|moderation|safety system|responsible ?ai/i
 /** How providers say it of a picture or a video. */
 const FLAGGED = /nsfw|flagged|sensitive|prohibited|inappropriate|safety|violat/i
 const CREDENTIALS = /api[ _-]?key (is )?(not valid|invalid|expired)|(incorrect|invalid) api[ _-]?key|invalid_api_key|authentication/i
 /** Keys, organisations, projects and addresses: whatever could name the operator's account. */
-const SECRETS = [/\b(sk|pk|rk|gsk|xai|key|org|proj|acct|user|req|tgp)[-_][A-Za-z0-9*._-]{6,}/g, /\bBearer\s+\S+/gi, /\bAIza[\w-]{10,}/g, /https?:\/\/\S+/g, /[\w.+-]+@[\w-]+\.[\w.]+/g, /\barn:aws[\w-]*:\S+/g, /\b(AKIA|ASIA)[A-Z0-9]{12,}/g, /\b\d{12}\b/g]
+const SECRETS = [
+  /\b(sk|pk|rk|gsk|xai|key|org|proj|acct|user|req|tgp)[-_][A-Za-z0-9*._-]{6,}/g, /\bBearer\s+\S+/gi, /\bAIza[\w-]{10,}/g, /https?:\/\/\S+/g, /[\w.+-]+@[\w-]+\.[\w.]+/g, /\barn:aws[\w-]*:\S+/g, /\b(AKIA|ASIA)[A-Z0-9]{12,}/g,
+  /\b\d{12}\b/g, /\b\d{1,3}(\.\d{1,3}){3}\b(:\d+)?/g, /\bprojects\/[\w:.-]+/gi, /\bproject(_number|_id)?\s*[:=]?\s*'?\d{6,}'?/gi, /\bserviceAccounts?[/:][\w@.:-]+/gi,
+  // Whatever else is long and looks drawn by chance.
+  /(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{32,}(?![\w-])/g,
+]
 
 /** An error answer of any OpenAI dialect, stripped for the client (wire.md 7.4). `body` is parsed JSON, or undefined. */
 export function upstreamFailure(status: number, body: unknown, headers: UpstreamHeaders, nowMs: number): AttemptFailure {
@@ -70,6 +78,15 @@ function redact(message: string): string {
   let clean = message
   for (const secret of SECRETS) clean = clean.replaceAll(secret, '[redacted]')
   return clean.slice(0, MESSAGE_LENGTH_MAX)
+}
+
+/** What only this provider's own settings tell: its keys, whatever they look like, and where it is. */
+export function withoutSecretsOf({ apiKeys, baseUrl }: Pick<Provider, 'apiKeys' | 'baseUrl'>, failure: AttemptFailure): AttemptFailure {
+  if (failure.publicMessage === null) return failure
+  // Some keys are a list, such as a pair and a region.
+  const secrets = [...apiKeys, ...apiKeys.flatMap((key) => key.split(':')), ...(URL.canParse(baseUrl) ? [new URL(baseUrl).host, new URL(baseUrl).hostname] : [])]
+  const publicMessage = secrets.filter(({ length }) => length >= SECRET_LENGTH_MIN).reduce((text, secret) => text.replaceAll(secret, '[redacted]'), failure.publicMessage)
+  return { ...failure, publicMessage }
 }
 
 /** Seconds or a date, at most a minute. */

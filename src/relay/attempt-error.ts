@@ -1,4 +1,5 @@
 import { ApiError } from '../errors.ts'
+import type { FailedAttemptNote } from '../ledger/generation-record.ts'
 import type { AttemptFailure } from '../providers/adapter.ts'
 
 /** Statuses that mean "the request itself is wrong": another provider of the same model would say the same (wire.md 7.4). */
@@ -71,6 +72,11 @@ function unavailable(attempts: readonly FailedAttempt[], modelId: string): ApiEr
   return new ApiError('provider_unavailable', `All providers of model '${modelId}' are busy or unavailable. Try again later`, {
     retryAfterSeconds: Math.max(1, Math.min(RETRY_AFTER_MAX_SECONDS, Math.ceil(hint))),
   })
+}
+
+/** The attempts that failed, for the usage log. */
+export function failureNotes(attempts: readonly FailedAttempt[]): readonly FailedAttemptNote[] {
+  return attempts.map(({ failure, providerName }) => ({ provider: providerName, reason: failure === 'empty' ? failure : failure.reason, status: failure === 'empty' ? null : failure.status }))
 }
 
 /** The attempts that failed, for the log: who, how and with which status; never what a provider said, for it may repeat the prompt. */

@@ -1,6 +1,7 @@
 import type { Candidate } from '../plan/plan.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { AttemptFailure } from '../providers/adapter.ts'
+import { withoutSecretsOf } from '../providers/upstream-error.ts'
 import { isUnhealthy, mayFallBack, mayRotateKey, pauseSeconds, type FailedAttempt } from './attempt-error.ts'
 import type { Trial } from './ejection.ts'
 import type { EndpointHealthBook } from './endpoint-health.ts'
@@ -84,7 +85,7 @@ export class AttemptQueue {
   fail(failure: AttemptFailure | 'empty'): FailedAttempt {
     const { health, keyPools } = this.#ports
     const { model, endpoint } = this.#candidate
-    const attempt: FailedAttempt = { failure, providerName: endpoint.provider.name, modelId: model.id }
+    const attempt: FailedAttempt = { failure: failure === 'empty' ? failure : withoutSecretsOf(endpoint.provider, failure), providerName: endpoint.provider.name, modelId: model.id }
     this.failed.push(attempt)
     if (failure !== 'empty' && mayRotateKey(attempt)) keyPools.failed(endpoint.provider, this.#apiKey, failure)
     // With another key to go on with, the fault was the key's alone.

@@ -1,3 +1,5 @@
+import type { StreamCopy } from './shared-streams.ts'
+
 const STREAM_BYTES_MAX = 1_048_576
 const SEPARATOR = Buffer.from('\n\n')
 
@@ -28,9 +30,18 @@ export class EventBuffer {
   #bytes = 0
   #overflowed = false
   #count = 0
+  #whole = false
+  /** For other nodes; null = there are none. */
+  readonly #copy: StreamCopy | null
 
-  constructor(budget: BufferBudget) {
+  constructor(budget: BufferBudget, copy: StreamCopy | null = null) {
     this.#budget = budget
+    this.#copy = copy
+  }
+
+  /** Its last event is in it. A stream that broke off must not end as if it were (wire.md F2). */
+  get whole(): boolean {
+    return this.#whole
   }
 
   get overflowed(): boolean {
@@ -47,7 +58,20 @@ export class EventBuffer {
       start = end + 2
     }
     for (const event of numbered) this.#keep(event)
-    return Buffer.concat(numbered)
+    const together = Buffer.concat(numbered)
+    this.#copy?.append(together)
+    return together
+  }
+
+  /** As `add`, of the last events. */
+  finish(bytes: Buffer): Buffer {
+    this.#whole = true
+    return this.add(bytes)
+  }
+
+  /** Nothing comes any more; other nodes keep what there is for `retentionMs`. */
+  ended(retentionMs: number): void {
+    this.#copy?.end(this.#whole, retentionMs)
   }
 
   /** Everything after event number `after`. */
@@ -71,6 +95,7 @@ export class EventBuffer {
     if (this.#overflowed) return
     if (this.#bytes + event.length > STREAM_BYTES_MAX || !this.#budget.take(event.length)) {
       this.release()
+      this.#copy?.drop()
       return
     }
     this.#bytes += event.length

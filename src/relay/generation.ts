@@ -1,21 +1,17 @@
-import { asApiError, type ApiError } from '../errors.ts'
-import type { Clock } from '../lib/clock.ts'
-import type { Ledger } from '../ledger/ledger.ts'
+import { ApiError, asApiError } from '../errors.ts'
 import type { GenerationRecord, GenerationStatus } from '../ledger/generation-record.ts'
 import type { ChargedUsage } from '../kinds/answer-format.ts'
 import type { ChunkIdentity, UsageReport } from '../kinds/chat-answer.ts'
 import { chargeMicro } from '../meters.ts'
 import type { Micro } from '../money.ts'
-import type { Candidate, Plan } from '../plan/plan.ts'
-import type { TokenCounter } from '../plan/token-count.ts'
+import type { Candidate } from '../plan/plan.ts'
 import { countedReport } from '../plan/usage-bounds.ts'
-import type { AdapterTable, AttemptFailure } from '../providers/adapter.ts'
-import { errorOfAttempts, failuresText, midStreamError, type FailedAttempt } from './attempt-error.ts'
-import { AttemptQueue, type AttemptQueuePorts } from './attempt-queue.ts'
-import type { DrainSlots } from './drain-slots.ts'
-import type { EventBuffer } from './event-buffer.ts'
-import type { AnswerBody, Attempt, AttemptSink, Order } from './order.ts'
-import { ProviderPlace, SATURATED, type ProviderSlots } from './provider-slots.ts'
+import type { AttemptFailure } from '../providers/adapter.ts'
+import { errorOfAttempts, failureNotes, failuresText, midStreamError, type FailedAttempt } from './attempt-error.ts'
+import { AttemptQueue } from './attempt-queue.ts'
+import type { GenerationInput, GenerationPorts, GenerationResult } from './generation-input.ts'
+import type { AnswerBody, Attempt, AttemptSink } from './order.ts'
+import { ProviderPlace, SATURATED } from './provider-slots.ts'
 import type { Reader } from './reader.ts'
 import { recordOf, type Verdict } from './verdict.ts'
 
@@ -26,47 +22,6 @@ const RETRY_MS_MAX = 500
 /** Leading chunks without any text (roles, empty deltas) wait for the first real one, so that fallback stays possible. */
 const HEAD_BYTES_MAX = 65_536
 const KEEP_ALIVE = Buffer.from(': PROCESSING\n\n')
-
-/** What every generation works with; made once. */
-export interface GenerationPorts extends AttemptQueuePorts {
-  readonly ledger: Ledger
-  readonly adapters: AdapterTable
-  readonly clock: Clock
-  /** Uniform in [0, 1). */
-  readonly random: () => number
-  readonly drains: DrainSlots
-  readonly slots: ProviderSlots
-  readonly tokens: TokenCounter
-}
-
-/** One admitted, held request. */
-export interface GenerationInput {
-  readonly generationId: string
-  readonly accountId: string
-  readonly keyId: string
-  readonly requestId: string
-  readonly order: Order
-  readonly plan: Plan
-  readonly startedMs: number
-  readonly arrivedAtMs: number
-  readonly appUrl: string | null
-  readonly appTitle: string | null
-  /** Present for a stream whose client sent X-Request-Id. */
-  readonly buffer: EventBuffer | null
-  /** Commits the response headers and answers the client's end; called at most once, for streams only. null = the client has left. */
-  readonly open: () => Reader | null
-}
-
-/** How a generation ended. `error` is for the client when nothing had been sent yet; a broken stream carries it too. */
-export interface GenerationResult {
-  readonly record: GenerationRecord
-  readonly chargedMicro: Micro
-  readonly error: ApiError | null
-  /** How attempts before the last failed, or all of them; for the log. Empty where none did. */
-  readonly failedAttempts: string
-  /** The complete answer of a request that is not answered as it arrives. */
-  readonly body: AnswerBody | null
-}
 
 /**
  * One paid answer. It owns the upstream reader, the hold and the client's end, so that a disconnect, a resume,
@@ -115,6 +70,11 @@ export class Generation {
     return this.#state === 'done'
   }
 
+  /** Someone reads the stream, or may come to read it. */
+  get #shows(): boolean {
+    return this.#committed || this.input.buffer !== null
+  }
+
   get #candidate(): Candidate {
     return this.#tries.candidate
   }
@@ -131,12 +91,15 @@ export class Generation {
     this.#reader = reader
     previous?.reset()
     this.#clientGone = false
+    this.#releaseDrain()
     this.#committed = true
     const missed = this.input.buffer?.since(after) ?? Buffer.alloc(0)
     if (this.#state === 'done') {
       this.#reader = null
-      reader.end(missed)
-      return
+      if (this.input.buffer?.whole === true) return reader.end(missed)
+      // It was cancelled: nobody may take what there is for a whole answer.
+      reader.write(missed)
+      return reader.reset()
     }
     if (missed.length > 0 && !reader.write(missed)) return
     this.#attempt?.resume()
@@ -149,7 +112,8 @@ export class Generation {
 
   /** The client's socket closed. A buffered stream waits `graceSeconds` for it to come back (wire.md D-7.8). */
   detached(reader: Reader | null, graceSeconds: number): void {
-    if (this.#state !== 'running' || this.#clientGone || reader !== this.#reader) return
+    // A timer runs from the first notice on: the grace of a buffered stream, or the drain.
+    if (this.#state !== 'running' || this.#stopTimer !== null || reader !== this.#reader) return
     this.#reader = null
     this.#clientGone = true
     this.#attempt?.resume()
@@ -272,7 +236,7 @@ export class Generation {
     // Where nothing was sent, the attempt at hand is an earlier one.
     const billed = failure === SATURATED ? null : this.#billedFor(this.#attempt)
     if (billed !== null) this.#insuredMicro += chargeMicro(billed.usage, endpoint.buy)
-    const next = this.#clientGone ? null : this.#tries.next(attempt)
+    const next = this.#draining ? null : this.#tries.next(attempt)
     if (next === null) {
       void this.#finishFree(errorOfAttempts(this.#tries.failed))
       return
@@ -296,7 +260,8 @@ export class Generation {
 
   async #brokeMidStream(attempt: FailedAttempt): Promise<void> {
     const error = midStreamError(attempt)
-    if (this.#clientGone) return this.#settle(this.#countedVerdict('cancelled'), (_usage) => undefined)
+    // Who may still come back has not left: the answer broke, and that is free.
+    if (this.#draining) return this.#settle(this.#countedVerdict('cancelled'), (_usage) => undefined)
     if (this.input.plan.snapshot.settings.midstreamError === 'free') return this.#finishFree(error)
     const verdict: Verdict = { ...this.#countedVerdict('error'), error, finish: 'error', native: 'error' }
     return this.#settle(verdict, (usage) => this.#endWithError(error, usage))
@@ -390,14 +355,24 @@ export class Generation {
     const { endpoint } = this.#candidate
     const { usage } = verdict.report
     const record = this.#record(verdict)
+    const { generationId, claim, order } = this.input
+    const providerCostMicro = chargeMicro(usage, endpoint.buy)
+    // A whole body is only made by `show`, so that it may be made for the store first.
+    const kept = (chargedMicro: Micro): AnswerBody | null => (order.delivery === 'whole' ? (show({ report: verdict.report, chargedMicro }) ?? null) : null)
+    const answer = (chargedMicro: Micro): Buffer | null => {
+      const body = kept(chargedMicro)
+      return body === null ? null : (claim?.seal(body) ?? null)
+    }
     try {
       const outcome = await this.#ports.ledger.settle({
-        generationId: this.input.generationId,
+        generationId,
         costMicro: chargeMicro(usage, endpoint.sell),
-        providerCostMicro: chargeMicro(usage, endpoint.buy),
+        providerCostMicro,
         insuredMicro: this.#insuredMicro,
         record,
+        ...(claim === null ? {} : { claim: { id: claim.id, answer } }),
       })
+      if (outcome.status === 'not_open' && outcome.state === 'claim_lost') return await this.#lostClaim(providerCostMicro)
       if (outcome.status === 'not_open') throw new Error(`Settle of ${this.input.generationId} met a hold that is ${outcome.state}.`)
       const body = show({ report: verdict.report, chargedMicro: outcome.chargedMicro }) ?? null
       this.#finish({ record, chargedMicro: outcome.chargedMicro, error: verdict.error, body })
@@ -408,13 +383,23 @@ export class Generation {
 
   /** Without a durable settle the client must not see the end: it gets an error, and the expiring hold gives the money back. */
   #failedToSettle(record: GenerationRecord, error: ApiError): void {
-    if (this.#committed) this.#endWithError(error, null)
+    if (this.#shows) this.#endWithError(error, null)
     this.#finish({ record: { ...record, status: 'error', errorType: error.errorType }, chargedMicro: 0n, error, body: null })
   }
 
   /** Ends the hold without a charge. What the provider bills us for it all the same is booked as insured. */
-  async #finishFree(error: ApiError | null): Promise<void> {
+  #finishFree(error: ApiError | null): Promise<void> {
     this.#leaveRunning()
+    return this.#giveBack(error)
+  }
+
+  /** This process was taken for dead, and another request has been let in under the same key: only that one is charged. */
+  #lostClaim(providerCostMicro: Micro): Promise<void> {
+    if (!this.#contentSent) this.#insuredMicro += providerCostMicro
+    return this.#giveBack(new ApiError('idempotency_conflict', 'A request with this Idempotency-Key is still running'))
+  }
+
+  async #giveBack(error: ApiError | null): Promise<void> {
     const delivered = this.#contentSent ? this.#countedVerdict('error') : null
     const report = delivered?.report ?? countedReport(0, 0)
     const free = countedReport(0, 0)
@@ -426,7 +411,7 @@ export class Generation {
       this.#failedToSettle(record, asApiError(thrown))
       return
     }
-    if (error !== null && this.#committed) this.#endWithError(error, { report: free, chargedMicro: 0n })
+    if (error !== null && this.#shows) this.#endWithError(error, { report: free, chargedMicro: 0n })
     this.#finish({ record, chargedMicro: 0n, error, body: null })
   }
 
@@ -437,9 +422,14 @@ export class Generation {
     this.#stopTimer = null
     this.#stopWait?.()
     this.#stopWait = null
-    if (this.#draining) this.#ports.drains.release(this.input.accountId)
+    this.#releaseDrain()
     this.#tries.release()
     this.#asked()
+  }
+
+  #releaseDrain(): void {
+    if (this.#draining) this.#ports.drains.release(this.input.accountId)
+    this.#draining = false
   }
 
   /** A stream that has no words for an error is broken off, so that nobody takes it for a whole one. */
@@ -451,13 +441,16 @@ export class Generation {
   }
 
   #endReader(tail: Buffer): void {
-    const bytes = this.input.buffer === null ? tail : this.input.buffer.add(tail)
+    const bytes = this.input.buffer === null ? tail : this.input.buffer.finish(tail)
     this.#reader?.end(bytes)
     this.#reader = null
   }
 
   #finish(result: Omit<GenerationResult, 'failedAttempts'>): void {
     this.#state = 'done'
+    // Who came back while a cancelled answer was being settled has nothing to wait for.
+    this.#reader?.reset()
+    this.#reader = null
     this.#resolve({ ...result, failedAttempts: failuresText(this.#tries.failed) })
   }
 
@@ -466,6 +459,7 @@ export class Generation {
       candidate: this.#candidate,
       upstreamId: this.#attempt?.upstreamId ?? null,
       attempts: this.#tries.attempts,
+      failedAttempts: failureNotes(this.#tries.failed),
       firstTokenMs: this.#attempt?.firstTokenMs ?? null,
       endedMs: this.#ports.clock.monotonic(),
     })

@@ -58,6 +58,15 @@ export interface AnswerBody {
   readonly contentType?: string
 }
 
+/** The Idempotency-Key of a request (reliability.md 4 row 24). */
+export interface CallClaim {
+  /** Of the row that names its generation. */
+  readonly id: string
+  readonly generationId: string
+  /** A whole answer as it is kept; null where it is not. */
+  seal(answer: AnswerBody): Buffer | null
+}
+
 /** What a complete answer used. */
 export interface MeasuredUsage {
   readonly report: UsageReport

@@ -9,9 +9,11 @@ import { AMOUNT_MICRO_MAX, type Micro } from '../money.ts'
 import { InsufficientBalanceError } from '../plan/insufficient-balance.ts'
 import type { Plan } from '../plan/plan.ts'
 import { BufferBudget, EventBuffer } from './event-buffer.ts'
-import { Generation, type GenerationInput, type GenerationPorts } from './generation.ts'
+import { Generation } from './generation.ts'
+import type { GenerationInput, GenerationPorts } from './generation-input.ts'
 import { InFlight } from './in-flight.ts'
-import type { Order } from './order.ts'
+import type { CallClaim, Order } from './order.ts'
+import type { SharedStreams, StreamCopy } from './shared-streams.ts'
 import { Streams } from './streams.ts'
 
 const HOLD_TRIES_MAX = 4
@@ -28,11 +30,15 @@ export interface PaidCall {
   readonly arrivedAtMs: number
   readonly appUrl: string | null
   readonly appTitle: string | null
+  /** null = it may be repeated as often as one likes, and is charged each time. */
+  readonly claim: CallClaim | null
   readonly open: GenerationInput['open']
 }
 
 /** A request whose work outlives it: what its hold is made from. */
 export interface JobCall {
+  /** Absent = it gets a new one. */
+  readonly id?: string
   readonly principal: Principal
   readonly order: Pick<Order, 'type' | 'delivery' | 'fitsFunds' | 'plan' | 'recounted'>
   readonly requestId: string
@@ -47,6 +53,8 @@ export interface RelayPorts extends GenerationPorts {
   readonly clock: Clock
   /** Uniform in [0, 1), for the price-weighted choice. */
   readonly random: () => number
+  /** null = no other node could resume a stream. */
+  readonly sharedStreams: SharedStreams | null
   /** End of a key's spending-limit period, Unix ms; null for a fixed limit. */
   readonly limitResetsAtMs: (reset: 'daily' | 'weekly' | 'monthly' | null) => number | null
 }
@@ -65,6 +73,8 @@ export class Relay {
   readonly #ports: RelayPorts
   readonly inFlight: InFlight
   readonly #running = new Set<Generation>()
+  /** Requests whose hold is being placed. */
+  readonly #admitting = new Set<Promise<unknown>>()
   readonly #budget = new BufferBudget()
   #stopTick: (() => void) | null = null
   #closing = false
@@ -82,10 +92,18 @@ export class Relay {
   /** Prices the request and holds its worst case; the generation it answers still waits for `start`. */
   async admit(call: PaidCall): Promise<Generation> {
     if (this.#closing) throw shuttingDown()
+    const admitting = this.#admit(call)
+    const over = (): boolean => this.#admitting.delete(admitting)
+    this.#admitting.add(admitting)
+    void admitting.then(over, over)
+    return admitting
+  }
+
+  async #admit(call: PaidCall): Promise<Generation> {
     const { accountId, keyId } = call.principal
     this.inFlight.enter(accountId, keyId)
     try {
-      const generationId = timedId('gen', call.arrivedAtMs, this.#ports.ids)
+      const generationId = call.claim?.generationId ?? timedId('gen', call.arrivedAtMs, this.#ports.ids)
       const plan = await this.#hold(call, generationId)
       const generation = new Generation(this.#ports, {
         generationId,
@@ -98,7 +116,8 @@ export class Relay {
         arrivedAtMs: call.arrivedAtMs,
         appUrl: call.appUrl,
         appTitle: call.appTitle,
-        buffer: call.order.delivery === 'events' && call.requestIdGiven ? new EventBuffer(this.#budget) : null,
+        claim: call.claim,
+        buffer: call.order.delivery === 'events' && call.requestIdGiven ? new EventBuffer(this.#budget, this.#copyOf(call, generationId)) : null,
         open: call.open,
       })
       this.#track(generation)
@@ -115,7 +134,7 @@ export class Relay {
     const { accountId, keyId } = call.principal
     this.inFlight.enter(accountId, keyId)
     try {
-      const id = timedId('gen-vid', call.arrivedAtMs, this.#ports.ids)
+      const id = call.id ?? timedId('gen-vid', call.arrivedAtMs, this.#ports.ids)
       await this.#hold(call, id, call.job)
       return id
     } finally {
@@ -126,6 +145,8 @@ export class Relay {
   /** Waits for running answers up to `limitMs`, then cuts what is left, free of charge (reliability.md F10). */
   async close(limitMs: number): Promise<void> {
     this.#closing = true
+    // Those that have come in before run as well, once their holds are placed.
+    await Promise.allSettled(this.#admitting)
     const all = Promise.all([...this.#running].map((generation) => generation.done))
     let stop = (): void => undefined
     const deadline = new Promise<void>((resolve) => {
@@ -136,6 +157,10 @@ export class Relay {
     for (const generation of this.#running) generation.cut(shuttingDown())
     await all
     this.#stopTick?.()
+  }
+
+  #copyOf({ principal, requestId }: PaidCall, generationId: string): StreamCopy | null {
+    return this.#ports.sharedStreams?.copy({ generationId, accountId: principal.accountId, requestId }) ?? null
   }
 
   #track(generation: Generation): void {

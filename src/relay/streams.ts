@@ -28,6 +28,7 @@ export class Streams {
     this.#byId.set(generationId, generation)
     if (buffer !== null) this.#byId.set(requestKey(accountId, requestId), generation)
     void generation.done.then(() => {
+      buffer?.ended(retentionSeconds * 1_000)
       if (buffer === null || buffer.overflowed) this.#forget(generation)
       else this.#clock.after(retentionSeconds * 1_000, () => this.#forget(generation))
     })

@@ -1,8 +1,8 @@
 import type { ApiError } from '../errors.ts'
-import type { BillingBasis, GenerationRecord, GenerationStatus } from '../ledger/generation-record.ts'
+import type { BillingBasis, FailedAttemptNote, GenerationRecord, GenerationStatus } from '../ledger/generation-record.ts'
 import type { Candidate } from '../plan/plan.ts'
 import type { UsageReport } from '../kinds/chat-answer.ts'
-import type { GenerationInput } from './generation.ts'
+import type { GenerationInput } from './generation-input.ts'
 
 /** What became of a generation, decided before the ledger is told. */
 export interface Verdict {
@@ -20,6 +20,7 @@ export interface Passage {
   readonly candidate: Candidate
   readonly upstreamId: string | null
   readonly attempts: number
+  readonly failedAttempts: readonly FailedAttemptNote[]
   /** clock.monotonic() of the first token; null when none came. */
   readonly firstTokenMs: number | null
   readonly endedMs: number
@@ -54,6 +55,7 @@ export function recordOf(input: GenerationInput, verdict: Verdict, passage: Pass
     priceVersion: input.plan.snapshot.priceVersion,
     streamed: input.order.delivery === 'events',
     attempts: passage.attempts,
+    ...(passage.failedAttempts.length === 0 ? {} : { failedAttempts: passage.failedAttempts }),
     latencyMs: passage.firstTokenMs === null ? null : Math.round(passage.firstTokenMs - input.startedMs),
     durationMs: Math.round(passage.endedMs - input.startedMs),
     createdAtMs: input.arrivedAtMs,

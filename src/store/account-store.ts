@@ -50,10 +50,12 @@ export class SqlAccounts implements AccountStore {
     return row === undefined ? null : readAccount(row)
   }
 
-  async list(filter: { readonly query: string | null; readonly limit: number; readonly offset: number }): Promise<Page<AccountRecord>> {
-    const prefix = filter.query === null ? null : likePrefix(filter.query)
-    const where = prefix === null ? '' : String.raw` WHERE id LIKE ? ESCAPE '\' OR name LIKE ? ESCAPE '\' OR email LIKE ? ESCAPE '\'`
-    const values: SqlValue[] = prefix === null ? [] : [prefix, prefix, prefix]
+  async list(filter: Parameters<AccountStore['list']>[0]): Promise<Page<AccountRecord>> {
+    const { query, status = null } = filter
+    const parts = [...(query === null ? [] : [String.raw`(id LIKE ? ESCAPE '\' OR name LIKE ? ESCAPE '\' OR email LIKE ? ESCAPE '\')`]), ...(status === null ? [] : ['status = ?'])]
+    const where = parts.length === 0 ? '' : ` WHERE ${parts.join(' AND ')}`
+    const prefix = query === null ? [] : [likePrefix(query), likePrefix(query), likePrefix(query)]
+    const values: SqlValue[] = status === null ? prefix : [...prefix, status]
     const [count] = await this.#database.all(`SELECT COUNT(*) AS total FROM account${where}`, values)
     const rows = await this.#database.all(`${SELECT}${where} ORDER BY created_at DESC, id LIMIT ? OFFSET ?`, [...values, BigInt(filter.limit), BigInt(filter.offset)])
     return { data: rows.map(readAccount), total: count === undefined ? 0 : integer(count, 'total') }

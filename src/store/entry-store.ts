@@ -1,7 +1,10 @@
-import { big, integer, text, textOrNull, type Database, type Row, type Sql } from './database.ts'
+import { big, integer, text, textOrNull, type Database, type Row, type Sql, type SqlValue } from './database.ts'
 import { entryHash } from './hash-chain.ts'
-import type { EntryKind, EntryRecord, EntryStore, NewEntry, Page, PostOutcome } from './store.ts'
+import type { ChargeDay, EntryKind, EntryRecord, EntryStore, NewEntry, Page, PostOutcome } from './store.ts'
 
+/** Insured entries explain the operator's loss, not the account's money. */
+const OWN_KINDS = `kind IN ('topup', 'refund', 'adjustment', 'charge')`
+const STATEMENT_ENTRIES_MAX = 10_000
 const SELECT = 'SELECT id, debit, credit, amount, kind, ref, account_id, reason, actor, created_at FROM entry'
 
 /** The entry as its account sees it: money that leaves the account is negative. */
@@ -28,29 +31,34 @@ export class SqlEntries implements EntryStore {
   }
 
   post(entry: NewEntry): Promise<PostOutcome> {
-    const changeMicro = entry.kind === 'refund' ? -entry.amountMicro : entry.amountMicro
-    return this.#database.transaction(async (sql): Promise<PostOutcome> => {
-      const lock = this.#database.dialect === 'postgres' ? ' FOR UPDATE' : ''
-      const [account] = await sql.all(`SELECT available, held, entry_head FROM account WHERE id = ?${lock}`, [entry.accountId])
-      if (account === undefined) return { status: 'no_account' }
-      const balanceMicro = big(account, 'available') + big(account, 'held')
-      const [known] = await sql.all(`${SELECT} WHERE kind = ? AND ref = ?`, [entry.kind, entry.reference])
-      if (known !== undefined) {
-        const same = text(known, 'account_id') === entry.accountId && readEntry(known).amountMicro === changeMicro
-        return same ? { status: 'existing', entry: readEntry(known), balanceMicro } : { status: 'conflict' }
-      }
-      if (big(account, 'available') + changeMicro < 0n) return { status: 'uncovered' }
-      const created = await insert(sql, entry, changeMicro, text(account, 'entry_head'))
-      return { status: 'created', entry: created, balanceMicro: balanceMicro + changeMicro }
-    })
+    return this.#database.transaction((sql) => postWithin(sql, this.#database.dialect, entry))
   }
 
   async list(accountId: string, limit: number, offset: number): Promise<Page<EntryRecord>> {
-    // Insured entries explain the operator's loss, not the account's money.
-    const where = `WHERE account_id = ? AND kind IN ('topup', 'refund', 'adjustment', 'charge')`
+    const where = `WHERE account_id = ? AND ${OWN_KINDS}`
     const [count] = await this.#database.all(`SELECT COUNT(*) AS total FROM entry ${where}`, [accountId])
     const rows = await this.#database.all(`${SELECT} ${where} ORDER BY id DESC LIMIT ? OFFSET ?`, [accountId, BigInt(limit), BigInt(offset)])
     return { data: rows.map(readEntry), total: count === undefined ? 0 : integer(count, 'total') }
+  }
+
+  async before(filter: Parameters<EntryStore['before']>[0]): Promise<readonly EntryRecord[]> {
+    // The literal lets the partial index of credits answer.
+    const kind = filter.kind === null ? OWN_KINDS : filter.kind === 'charge' ? `kind = 'charge'` : filter.kind === 'money' ? `kind <> 'charge' AND ${OWN_KINDS}` : `kind <> 'charge' AND kind = ?`
+    const values: SqlValue[] = filter.kind === null || filter.kind === 'money' || filter.kind === 'charge' ? [] : [filter.kind]
+    const before = filter.beforeId === null ? '' : ' AND id < ?'
+    if (filter.beforeId !== null) values.push(BigInt(filter.beforeId))
+    return (await this.#database.all(`${SELECT} WHERE account_id = ? AND ${kind}${before} ORDER BY id DESC LIMIT ?`, [filter.accountId, ...values, BigInt(filter.limit)])).map(readEntry)
+  }
+
+  async moneySince(accountId: string, fromMs: number): Promise<readonly EntryRecord[]> {
+    const where = `WHERE account_id = ? AND kind <> 'charge' AND ${OWN_KINDS} AND created_at >= ?`
+    return (await this.#database.all(`${SELECT} ${where} ORDER BY id LIMIT ${STATEMENT_ENTRIES_MAX}`, [accountId, BigInt(fromMs)])).map(readEntry)
+  }
+
+  async chargesSince(accountId: string, fromDay: string): Promise<readonly ChargeDay[]> {
+    const sums = 'CAST(SUM(requests) AS BIGINT) AS requests, CAST(SUM(revenue) AS BIGINT) AS revenue'
+    const rows = await this.#database.all(`SELECT day, model, ${sums} FROM usage_day WHERE account_id = ? AND day >= ? GROUP BY day, model ORDER BY day, model`, [accountId, fromDay])
+    return rows.map((row) => ({ day: text(row, 'day'), model: text(row, 'model'), requests: integer(row, 'requests'), amountMicro: big(row, 'revenue') }))
   }
 
   async totals(accountId: string): Promise<{ readonly creditsMicro: bigint; readonly chargesMicro: bigint }> {
@@ -62,6 +70,23 @@ export class SqlEntries implements EntryStore {
     const chargesMicro = spent === undefined ? 0n : BigInt(String(spent['spent']))
     return { creditsMicro: chargesMicro + (account === undefined ? 0n : BigInt(String(account['balance']))), chargesMicro }
   }
+}
+
+/** Posts an entry as a part of a larger change. */
+export async function postWithin(sql: Sql, dialect: Database['dialect'], entry: NewEntry): Promise<PostOutcome> {
+  const changeMicro = entry.kind === 'refund' ? -entry.amountMicro : entry.amountMicro
+  const lock = dialect === 'postgres' ? ' FOR UPDATE' : ''
+  const [account] = await sql.all(`SELECT available, held, entry_head FROM account WHERE id = ?${lock}`, [entry.accountId])
+  if (account === undefined) return { status: 'no_account' }
+  const balanceMicro = big(account, 'available') + big(account, 'held')
+  const [known] = await sql.all(`${SELECT} WHERE kind = ? AND ref = ?`, [entry.kind, entry.reference])
+  if (known !== undefined) {
+    const same = text(known, 'account_id') === entry.accountId && readEntry(known).amountMicro === changeMicro
+    return same ? { status: 'existing', entry: readEntry(known), balanceMicro } : { status: 'conflict' }
+  }
+  if (big(account, 'available') + changeMicro < 0n) return { status: 'uncovered' }
+  const created = await insert(sql, entry, changeMicro, text(account, 'entry_head'))
+  return { status: 'created', entry: created, balanceMicro: balanceMicro + changeMicro }
 }
 
 async function insert(sql: Sql, entry: NewEntry, changeMicro: bigint, previousHash: string): Promise<EntryRecord> {

@@ -1,6 +1,7 @@
-import { integer, text, textOrNull, type Database } from './database.ts'
+import { likePrefix } from './account-store.ts'
+import { integer, text, textOrNull, type Database, type SqlValue } from './database.ts'
 import { chainHash } from './hash-chain.ts'
-import type { EventRecord, EventStore, Page } from './store.ts'
+import type { EventFilter, EventRecord, EventStore, Page } from './store.ts'
 
 export function eventHash(previous: string, event: Omit<EventRecord, 'id'>): string {
   return chainHash(previous, [String(event.atMs), event.actor, event.ip, event.action, event.object, event.before, event.after])
@@ -25,9 +26,10 @@ export class SqlEvents implements EventStore {
     })
   }
 
-  async list(limit: number, offset: number): Promise<Page<EventRecord>> {
-    const [count] = await this.#database.all('SELECT COUNT(*) AS total FROM event')
-    const rows = await this.#database.all('SELECT id, at, actor, ip, action, object, before, after FROM event ORDER BY id DESC LIMIT ? OFFSET ?', [BigInt(limit), BigInt(offset)])
+  async list(limit: number, offset: number, filter: EventFilter = {}): Promise<Page<EventRecord>> {
+    const { where, values } = conditions(filter)
+    const [count] = await this.#database.all(`SELECT COUNT(*) AS total FROM event${where}`, values)
+    const rows = await this.#database.all(`SELECT id, at, actor, ip, action, object, before, after FROM event${where} ORDER BY id DESC LIMIT ? OFFSET ?`, [...values, BigInt(limit), BigInt(offset)])
     const data = rows.map((row) => ({
       id: integer(row, 'id'),
       atMs: integer(row, 'at'),
@@ -40,4 +42,20 @@ export class SqlEvents implements EventStore {
     }))
     return { data, total: count === undefined ? 0 : integer(count, 'total') }
   }
+}
+
+function conditions(filter: EventFilter): { readonly where: string; readonly values: SqlValue[] } {
+  const parts: string[] = []
+  const values: SqlValue[] = []
+  const add = (condition: string, value: SqlValue | undefined): void => {
+    if (value === undefined) return
+    parts.push(condition)
+    values.push(value)
+  }
+  add('actor = ?', filter.actor)
+  add(String.raw`action LIKE ? ESCAPE '\'`, filter.action === undefined ? undefined : likePrefix(filter.action))
+  add('object = ?', filter.object)
+  add('at >= ?', filter.fromMs === undefined ? undefined : BigInt(filter.fromMs))
+  add('at < ?', filter.toMs === undefined ? undefined : BigInt(filter.toMs))
+  return { where: parts.length === 0 ? '' : ` WHERE ${parts.join(' AND ')}`, values }
 }

@@ -6,7 +6,8 @@ import { isUsedSegment, JournalSegment, recordBytes, SEGMENT_BYTES } from './jou
 /** 64 MB (reliability.md 5). */
 const SEGMENTS = 8
 const SLOTS_MAX = 1_024
-const RECORD_BYTES_MAX = SEGMENT_BYTES / 8
+/** An answer of a megabyte that is kept for its Idempotency-Key, in base64, and its log row. */
+const RECORD_BYTES_MAX = SEGMENT_BYTES / 4
 
 /** Where a record stands; given back when the store has what it says. */
 export interface JournalTicket {

@@ -47,10 +47,12 @@ export class SqlKeys implements KeyStore {
 
   async findByDigest(digest: Buffer): Promise<KeyOwner | null> {
     const [row] = await this.#database.all(`SELECT ${COLUMNS} FROM api_key WHERE digest = ? AND deleted = 0`, [digest])
-    if (row === undefined) return null
-    const key = readKey(row)
-    const [account] = await this.#database.all('SELECT id, name, email, status, default_model, rate_limit, allowed_models, available, held, created_at FROM account WHERE id = ?', [key.accountId])
-    return account === undefined ? null : { key, account: readAccount(account) }
+    return row === undefined ? null : this.#withAccount(readKey(row))
+  }
+
+  async findOwner(id: string): Promise<KeyOwner | null> {
+    const [row] = await this.#database.all(`SELECT ${COLUMNS} FROM api_key WHERE id = ? AND deleted = 0`, [id])
+    return row === undefined ? null : this.#withAccount(readKey(row))
   }
 
   async get(id: string, periods: PeriodStarts): Promise<KeyWithSpend | null> {
@@ -93,6 +95,11 @@ export class SqlKeys implements KeyStore {
     await this.#database.transaction(async (sql) => {
       for (const id of ids) await sql.run('UPDATE api_key SET last_used_at = ? WHERE id = ?', [BigInt(atMs), id])
     })
+  }
+
+  async #withAccount(key: KeyRecord): Promise<KeyOwner | null> {
+    const [account] = await this.#database.all('SELECT id, name, email, status, default_model, rate_limit, allowed_models, available, held, created_at FROM account WHERE id = ?', [key.accountId])
+    return account === undefined ? null : { key, account: readAccount(account) }
   }
 
   async #withSpend(row: Row, periods: PeriodStarts): Promise<KeyWithSpend> {

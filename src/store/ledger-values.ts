@@ -81,3 +81,40 @@ export function usageDayValues(sum: UsageDay): readonly (string | bigint)[] {
     sum.insuredMicro, sum.shortfallMicro,
   ]
 }
+
+/** What a batch adds to one row of the sums by app. */
+export interface AppDay {
+  readonly row: readonly [accountId: string, day: string, keyId: string, model: string, app: string]
+  title: string | null
+  requests: bigint
+  errors: bigint
+  inputTokens: bigint
+  outputTokens: bigint
+  costMicro: bigint
+  lastAtMs: number
+}
+
+/** The log rows of a batch summed by app, as `usageDays` does by provider. */
+export function appDays(logs: LedgerChanges['log']): readonly AppDay[] {
+  const days = new Map<string, AppDay>()
+  for (const log of logs) {
+    const { accountId, keyId, model, appUrl, appTitle, status, inputTokens, outputTokens } = log.record
+    const row = [accountId, log.day, keyId, model, appUrl ?? appTitle ?? ''] as const
+    const name = JSON.stringify(row)
+    const sum = days.get(name) ?? { row, title: null, requests: 0n, errors: 0n, inputTokens: 0n, outputTokens: 0n, costMicro: 0n, lastAtMs: 0 }
+    days.set(name, sum)
+    sum.title = appTitle ?? sum.title
+    sum.requests += 1n
+    sum.errors += status === 'error' ? 1n : 0n
+    sum.inputTokens += BigInt(inputTokens)
+    sum.outputTokens += BigInt(outputTokens)
+    sum.costMicro += log.costMicro
+    sum.lastAtMs = Math.max(sum.lastAtMs, log.atMs)
+  }
+  return [...days.values()]
+}
+
+/** Values of a row of the sums by app, in the order of its upsert. */
+export function appDayValues(sum: AppDay): readonly (string | bigint | null)[] {
+  return [...sum.row, sum.title, sum.requests, sum.errors, sum.inputTokens, sum.outputTokens, sum.costMicro, BigInt(sum.lastAtMs)]
+}

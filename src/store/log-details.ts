@@ -2,7 +2,7 @@ import type { GenerationRecord } from '../ledger/generation-record.ts'
 
 /** What of a record has no column of its own, in `generation.record`; null members are left out, which halves the row. */
 type Details = {
-  readonly [Name in 'providerName' | 'endpointId' | 'upstreamId' | 'errorType' | 'finishReason' | 'nativeFinishReason' | 'latencyMs' | 'appUrl' | 'appTitle' | 'sessionId']?: GenerationRecord[Name] | undefined
+  readonly [Name in 'providerName' | 'endpointId' | 'upstreamId' | 'errorType' | 'finishReason' | 'nativeFinishReason' | 'latencyMs' | 'appUrl' | 'appTitle' | 'sessionId' | 'failedAttempts']?: GenerationRecord[Name] | undefined
 } & Pick<GenerationRecord, 'variant' | 'usage' | 'cachedTokens' | 'reasoningTokens' | 'billingBasis' | 'flagged' | 'streamed' | 'attempts' | 'durationMs'>
 
 export function logDetails(record: GenerationRecord): string {
@@ -21,6 +21,7 @@ export function logDetails(record: GenerationRecord): string {
     flagged: record.flagged,
     streamed: record.streamed,
     attempts: record.attempts,
+    failedAttempts: record.failedAttempts,
     latencyMs: record.latencyMs ?? undefined,
     durationMs: record.durationMs,
     appUrl: record.appUrl ?? undefined,

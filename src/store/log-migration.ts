@@ -14,21 +14,20 @@ export function logStatements(dialect: Database['dialect']): readonly string[] {
     'CREATE TABLE log_kept (id BIGINT PRIMARY KEY CHECK (id = 1), before_at BIGINT NOT NULL)',
     'INSERT INTO log_kept VALUES (1, 0)',
     ...(dialect === 'postgres' ? [PARTITION] : []),
-    'CREATE INDEX IF NOT EXISTS generation_model ON generation (account_id, model, seq)',
-    'CREATE INDEX IF NOT EXISTS generation_key ON generation (account_id, key_id, seq)',
     `CREATE INDEX generation_status ON generation (account_id, status, seq) WHERE status <> 'completed'`,
     `CREATE INDEX generation_kind ON generation (account_id, type, seq) WHERE type <> 'chat'`,
   ]
 }
 
 /** One more part, from that number on. Whole numbers of ours alone come into the text. */
-export function partStatements(from: bigint): readonly string[] {
-  const name = `generation_${from}`
+export function partStatements(first: bigint): readonly string[] {
+  const table = `generation_${first}`
+  const beyond = first + PART_ROWS
   return [
-    `CREATE TABLE ${name} PARTITION OF generation FOR VALUES FROM (${from}) TO (${from + PART_ROWS})`,
+    `CREATE TABLE ${table} PARTITION OF generation FOR VALUES FROM (${first}) TO (${beyond})`,
     // A unique index over all parts would have to hold the number; within one it need not, and numbers grow with time.
-    `CREATE UNIQUE INDEX ${name}_generation ON ${name} (generation_id)`,
-    `CREATE UNIQUE INDEX ${name}_seq ON ${name} (account_id, seq)`,
+    `CREATE UNIQUE INDEX ${table}_generation ON ${table} (generation_id)`,
+    `CREATE UNIQUE INDEX ${table}_seq ON ${table} (account_id, seq)`,
   ]
 }
 
@@ -46,6 +45,9 @@ BEGIN
   ALTER INDEX generation_generation_id_key RENAME TO generation_0_generation;
   ALTER INDEX generation_account_id_seq_key RENAME TO generation_0_seq;
   DROP INDEX generation_request;
+  ALTER INDEX generation_model RENAME TO generation_0_model;
+  ALTER INDEX generation_key RENAME TO generation_0_key;
+  ALTER INDEX generation_failed RENAME TO generation_0_failed;
   CREATE SEQUENCE generation_number;
   PERFORM setval('generation_number', newest + 1, false);
   CREATE TABLE generation (LIKE generation_0) PARTITION BY RANGE (id);
@@ -53,7 +55,10 @@ BEGIN
   ALTER TABLE generation ADD PRIMARY KEY (id);
   EXECUTE format('ALTER TABLE generation ATTACH PARTITION generation_0 FOR VALUES FROM (MINVALUE) TO (%s)', bound);
   CREATE INDEX generation_request ON generation (request_id, id);
-  FOR ahead IN 0..${PARTS_AHEAD - 1n} LOOP
+  CREATE INDEX generation_model ON generation (account_id, model, seq);
+  CREATE INDEX generation_key ON generation (account_id, key_id, seq);
+  CREATE INDEX generation_failed ON generation (account_id, seq) WHERE status <> 'completed';
+  FOR ahead IN 1..${PARTS_AHEAD} LOOP
     EXECUTE format('CREATE TABLE generation_%s PARTITION OF generation FOR VALUES FROM (%s) TO (%s)', bound, bound, bound + ${PART_ROWS});
     EXECUTE format('CREATE UNIQUE INDEX generation_%s_generation ON generation_%s (generation_id)', bound, bound);
     EXECUTE format('CREATE UNIQUE INDEX generation_%s_seq ON generation_%s (account_id, seq)', bound, bound);

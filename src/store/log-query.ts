@@ -5,6 +5,7 @@ import type { GenerationFilter, GenerationRow, LogPage } from './store.ts'
 
 /** Rows that are counted, and skipped, at most: more is told by arithmetic or not at all. */
 const COUNT_MAX = 10_000
+const COUNTED_ROWS = COUNT_MAX + 1
 /** Rows that a search without an index of its own looks at, one after another: some 30 ms. */
 const LOOK_ROWS = 10_000
 /** The same where an index leads to rows that stand all over the table. */
@@ -72,10 +73,13 @@ export class LogQuery {
   /** An index has the rows that match, in order. */
   async #led(range: Range, led: Conditions, { limit, offset, fromMs, toMs }: GenerationFilter): Promise<LogPage> {
     const { where, values } = within(range, led)
-    const rows = await this.#database.all(`${this.#select(led)}${where} ORDER BY generation.${range.column} DESC LIMIT ? OFFSET ?`, [...values, BigInt(limit), BigInt(offset)])
+    const { column } = range
+    const hint = this.#hint(led)
+    const select = GENERATION_SELECT.replace('FROM generation ', `FROM generation${hint} `)
+    const rows = await this.#database.all(`${select}${where} ORDER BY generation.${column} DESC LIMIT ? OFFSET ?`, [...values, BigInt(limit), BigInt(offset)])
     const data = rows.map(readGeneration)
     if (led.texts.length === 0 && fromMs === undefined && toMs === undefined) return { data, total: await this.#all() }
-    const total = await this.#counted(`SELECT 1 FROM generation${this.#by(led)}${where} ORDER BY generation.${range.column} DESC LIMIT ${COUNT_MAX + 1}`, values)
+    const total = await this.#counted(`SELECT 1 FROM generation${hint}${where} ORDER BY generation.${column} DESC LIMIT ${COUNTED_ROWS}`, values)
     return total > COUNT_MAX ? { data, total: COUNT_MAX, atLeast: true } : { data, total }
   }
 
@@ -83,10 +87,12 @@ export class LogQuery {
   async #searched(range: Range, led: Conditions, rest: Conditions, { limit, offset }: GenerationFilter): Promise<LogPage> {
     const { where, values } = within(range, led)
     const looksMax = led.index === null ? LOOK_ROWS : LED_LOOK_ROWS
-    const fits = `CASE WHEN ${rest.texts.join(' AND ')} THEN 1 ELSE 0 END`
+    const condition = rest.texts.join(' AND ')
+    const hint = this.#hint(led)
+    const { column } = range
     const looked = await this.#database.all(
-      `SELECT generation.id AS id, ended_at, CAST(${fits} AS BIGINT) AS fits FROM generation${this.#by(led)}${where} ORDER BY generation.${range.column} DESC LIMIT ${looksMax}`,
-      [...rest.values, ...values],
+      `SELECT generation.id AS id, ended_at, CAST(CASE WHEN ${condition} THEN 1 ELSE 0 END AS BIGINT) AS fits FROM generation${hint}${where} ORDER BY generation.${column} DESC LIMIT ?`,
+      [...rest.values, ...values, BigInt(looksMax)],
     )
     const found = looked.filter((row) => integer(row, 'fits') === 1).map((row) => big(row, 'id'))
     const data = await this.#byIds(found.slice(offset, offset + limit))
@@ -96,17 +102,14 @@ export class LogQuery {
 
   async #byIds(ids: readonly bigint[]): Promise<readonly GenerationRow[]> {
     if (ids.length === 0) return []
-    const rows = await this.#database.all(`${GENERATION_SELECT} WHERE generation.id IN (${ids.map(() => '?').join(', ')}) ORDER BY generation.id DESC`, ids)
+    const marks = ids.map(() => '?').join(', ')
+    const rows = await this.#database.all(`${GENERATION_SELECT} WHERE generation.id IN (${marks}) ORDER BY generation.id DESC`, ids)
     return rows.map(readGeneration)
   }
 
   /** SQLite, which knows nothing of how rows are spread, prefers the unique index of their numbers, and would read all of them. */
-  #by({ index }: Conditions): string {
+  #hint({ index }: Conditions): string {
     return index === null || this.#database.dialect === 'postgres' ? '' : ` INDEXED BY ${index}`
-  }
-
-  #select(led: Conditions): string {
-    return GENERATION_SELECT.replace('FROM generation ', `FROM generation${this.#by(led)} `)
   }
 
   async #counted(select: string, values: readonly SqlValue[]): Promise<number> {

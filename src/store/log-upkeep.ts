@@ -66,14 +66,15 @@ export class SqlLogUpkeep implements LogUpkeep {
       const newestId = newest?.['id']
       const [oldest] = (await parts(sql)).toSorted((one, other) => (one.below < other.below ? -1 : 1))
       if (oldest === undefined || typeof newestId !== 'bigint' || oldest.below > newestId) return 0
+      const { table } = oldest
       // The newest first: a part that has just begun to age is known without reading it.
-      const [young] = await sql.all(`SELECT 1 AS young FROM (SELECT ended_at FROM ${oldest.name} ORDER BY id DESC LIMIT 1) AS newest WHERE ended_at >= ?`, [BigInt(beforeMs)])
+      const [young] = await sql.all(`SELECT 1 AS young FROM (SELECT ended_at FROM ${table} ORDER BY id DESC LIMIT 1) AS newest WHERE ended_at >= ?`, [BigInt(beforeMs)])
       if (young !== undefined) return 0
-      const [late] = await sql.all(`SELECT 1 AS late FROM ${oldest.name} WHERE ended_at >= ? LIMIT 1`, [BigInt(beforeMs)])
+      const [late] = await sql.all(`SELECT 1 AS late FROM ${table} WHERE ended_at >= ? LIMIT 1`, [BigInt(beforeMs)])
       if (late !== undefined) return 0
-      const counts = new Map((await sql.all(`SELECT account_id, COUNT(*) AS rows FROM ${oldest.name} GROUP BY account_id ORDER BY account_id`)).map((row) => [text(row, 'account_id'), big(row, 'rows')]))
+      const counts = new Map((await sql.all(`SELECT account_id, COUNT(*) AS rows FROM ${table} GROUP BY account_id ORDER BY account_id`)).map((row) => [text(row, 'account_id'), big(row, 'rows')]))
       await drop(sql, counts, beforeMs)
-      await sql.run(`DROP TABLE ${oldest.name}`)
+      await sql.run(`DROP TABLE ${table}`)
       return Math.max(1, [...counts.values()].reduce((sum, count) => sum + Number(count), 0))
     }, { purpose: 'migration' })
   }
@@ -96,7 +97,7 @@ async function drop(sql: Sql, counts: ReadonlyMap<string, bigint>, beforeMs: num
 }
 
 interface Part {
-  readonly name: string
+  readonly table: string
   /** The first number beyond. */
   readonly below: bigint
 }
@@ -104,5 +105,5 @@ interface Part {
 async function parts(sql: Sql): Promise<readonly Part[]> {
   const rows = await sql.all(`SELECT c.relname AS name, (regexp_match(pg_get_expr(c.relpartbound, c.oid), 'TO \\(''*(\\d+)''*\\)'))[1]::int8 AS below
     FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'generation'::regclass`)
-  return rows.flatMap((row) => (typeof row['below'] === 'bigint' ? [{ name: text(row, 'name'), below: big(row, 'below') }] : []))
+  return rows.flatMap((row) => (typeof row['below'] === 'bigint' ? [{ table: text(row, 'name'), below: big(row, 'below') }] : []))
 }

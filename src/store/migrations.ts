@@ -1,9 +1,18 @@
-import type { Database } from './database.ts'
+import { createHash } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { consoleStatements } from './console-migration.ts'
+import { big, text, type Database, type Sql } from './database.ts'
 import { logStatements } from './log-migration.ts'
+import { StoreUnavailableError } from './store-unavailable-error.ts'
 
 interface Migration {
   readonly version: number
   readonly name: string
+  /**
+   * The oldest program that works on this schema, by the newest version that it knows; absent = this one. A rolling restart
+   * needs the program before: what it uses is only taken away one release later.
+   */
+  readonly least?: number
   readonly statements: (dialect: Database['dialect']) => readonly string[]
 }
 
@@ -87,6 +96,7 @@ const MIGRATIONS: readonly Migration[] = [
   {
     version: 2,
     name: 'stored files',
+    least: 1,
     statements: (dialect) => {
       const { blob, clustered } = words(dialect)
       return [
@@ -101,6 +111,7 @@ const MIGRATIONS: readonly Migration[] = [
   {
     version: 3,
     name: 'jobs',
+    least: 1,
     statements: (dialect) => {
       const { blob, clustered } = words(dialect)
       return [
@@ -116,7 +127,32 @@ const MIGRATIONS: readonly Migration[] = [
       ]
     },
   },
-  { version: 4, name: 'a log of any length', statements: logStatements },
+  {
+    version: 4,
+    name: 'nodes that share a database',
+    least: 1,
+    statements: (dialect) => (dialect === 'sqlite' ? [] : [
+      'CREATE TABLE node (id TEXT PRIMARY KEY, started_at BIGINT NOT NULL, seen_at BIGINT NOT NULL)',
+      'CREATE TABLE ip_block (ip TEXT PRIMARY KEY, until BIGINT NOT NULL, blocks BIGINT NOT NULL, changed_at BIGINT NOT NULL)',
+      'CREATE INDEX ip_block_changed ON ip_block (changed_at)',
+    ]),
+  },
+  { version: 5, name: 'console', statements: (dialect) => consoleStatements(dialect, words(dialect)) },
+  {
+    version: 6,
+    name: 'idempotency keys',
+    least: 5,
+    statements: (dialect) => {
+      const { blob, clustered } = words(dialect)
+      return [
+        `CREATE TABLE idempotency_key (
+          id TEXT PRIMARY KEY, account_id TEXT NOT NULL REFERENCES account(id), request_digest TEXT NOT NULL, generation_id TEXT NOT NULL,
+          state TEXT NOT NULL CHECK (state IN ('running','ended')), answer ${blob}, claimed_at BIGINT NOT NULL, expires_at BIGINT NOT NULL)${clustered}`,
+        'CREATE INDEX idempotency_key_expiry ON idempotency_key (expires_at)',
+      ]
+    },
+  },
+  { version: 7, name: 'a log of any length', least: 6, statements: logStatements },
 ]
 
 /** Only nodes that share a database keep bytes in it. Pictures and videos are compressed already: trying it again would cost CPU for nothing. */
@@ -126,21 +162,92 @@ const CHUNKS: readonly string[] = [
   'CREATE INDEX stored_chunk_age ON stored_chunk (created_at)',
 ]
 
-/** Brings the schema to this version, forward only, each migration in a transaction; refuses a schema newer than the program. */
+/** Between two looks whether the lock is free: of a table that others use, or of the migrations. */
+const PAUSE_MS = 250
+const PATIENCE_MS = 60_000
+
+class MigratingElsewhereError extends Error {
+  override readonly name = 'MigratingElsewhereError'
+}
+
+/**
+ * Brings the schema to this version, forward only, each migration in a transaction of its own. Answers the schema's version;
+ * refuses one that this program is too old for, and one whose migrations were other than this program's.
+ */
 export async function migrate(database: Database): Promise<number> {
-  const newest = MIGRATIONS.at(-1)?.version ?? 0
-  return database.transaction(async (sql) => {
-    // One migrator at a time, from before the first table on: CREATE TABLE IF NOT EXISTS fails when two run it at once. On SQLite the transaction itself is exclusive.
-    if (database.dialect === 'postgres') await sql.run('SELECT pg_advisory_xact_lock(?)', [MIGRATION_LOCK])
-    await sql.run('CREATE TABLE IF NOT EXISTS schema_version (version BIGINT PRIMARY KEY, name TEXT NOT NULL)')
-    const rows = await sql.all('SELECT COALESCE(MAX(version), 0) AS version FROM schema_version')
-    const current = Number(rows[0]?.['version'] ?? 0)
-    if (current > newest) throw new Error(`The store has schema ${current}, this program knows up to ${newest}: start the newer version.`)
-    for (const migration of MIGRATIONS) {
-      if (migration.version <= current) continue
-      for (const statement of migration.statements(database.dialect)) await sql.run(statement)
-      await sql.run('INSERT INTO schema_version (version, name) VALUES (?, ?)', [BigInt(migration.version), migration.name])
+  await patiently(() => database.transaction((sql) => begin(database, sql), { purpose: 'migration' }))
+  for (const migration of MIGRATIONS) {
+    await patiently(() => database.transaction((sql) => apply(database, sql, migration), { purpose: 'migration' }))
+  }
+  return currentVersion(database)
+}
+
+/**
+ * A statement that waits for a busy table makes everybody wait who comes after it, so it gives up after two seconds, lets them
+ * through and tries again; and a node that starts waits for the one that migrates.
+ */
+async function patiently(work: () => Promise<void>): Promise<void> {
+  const untilMs = performance.now() + PATIENCE_MS
+  for (;;) {
+    try {
+      return await work()
+    } catch (thrown) {
+      if (!isBusy(thrown) || performance.now() > untilMs) throw thrown
     }
-    return newest
-  }, { purpose: 'migration' })
+    await delay(PAUSE_MS)
+  }
+}
+
+function isBusy(thrown: unknown): boolean {
+  if (thrown instanceof MigratingElsewhereError) return true
+  const cause: unknown = thrown instanceof StoreUnavailableError ? thrown.cause : null
+  return cause instanceof Error && 'code' in cause && cause.code === '55P03'
+}
+
+/** One migrator at a time. On SQLite the transaction itself is exclusive. */
+async function lock({ dialect }: Database, sql: Sql): Promise<void> {
+  if (dialect === 'sqlite') return
+  const [row] = await sql.all('SELECT pg_try_advisory_xact_lock(?)::int::bigint AS taken', [MIGRATION_LOCK])
+  if (row === undefined || big(row, 'taken') === 0n) throw new MigratingElsewhereError('Another process migrates the database.')
+}
+
+async function begin(database: Database, sql: Sql): Promise<void> {
+  // From before the first table on: CREATE TABLE IF NOT EXISTS fails when two run it at once.
+  await lock(database, sql)
+  await sql.run('CREATE TABLE IF NOT EXISTS schema_version (version BIGINT PRIMARY KEY, name TEXT NOT NULL)')
+  await sql.run('CREATE TABLE IF NOT EXISTS schema_guard (version BIGINT PRIMARY KEY, least BIGINT NOT NULL, checksum TEXT NOT NULL)')
+  await refuseStrange(database, sql)
+}
+
+async function refuseStrange({ dialect }: Database, sql: Sql): Promise<void> {
+  const newest = MIGRATIONS.at(-1)?.version ?? 0
+  const current = await currentVersion(sql)
+  const guards = await sql.all('SELECT version, least, checksum FROM schema_guard ORDER BY version')
+  const least = guards.reduce((most, row) => (big(row, 'version') > BigInt(newest) && big(row, 'least') > most ? big(row, 'least') : most), 0n)
+  const unknown = current > newest && !guards.some((row) => big(row, 'version') === BigInt(current))
+  if (unknown || least > BigInt(newest)) throw new Error(`The store has schema ${current}, this program knows up to ${newest}: start the newer version.`)
+  for (const migration of MIGRATIONS) {
+    const applied = guards.find((row) => big(row, 'version') === BigInt(migration.version))
+    if (applied !== undefined && text(applied, 'checksum') !== checksum(migration, dialect)) {
+      throw new Error(`Migration ${migration.version} of the store is not the one of this program: it was made by another build.`)
+    }
+  }
+}
+
+async function apply(database: Database, sql: Sql, migration: Migration): Promise<void> {
+  await lock(database, sql)
+  if (migration.version <= (await currentVersion(sql))) return
+  for (const statement of migration.statements(database.dialect)) await sql.run(statement)
+  const { version, name, least = version } = migration
+  await sql.run('INSERT INTO schema_version (version, name) VALUES (?, ?)', [BigInt(version), name])
+  await sql.run('INSERT INTO schema_guard (version, least, checksum) VALUES (?, ?, ?)', [BigInt(version), BigInt(least), checksum(migration, database.dialect)])
+}
+
+async function currentVersion(sql: Sql): Promise<number> {
+  const [row] = await sql.all('SELECT COALESCE(MAX(version), 0) AS version FROM schema_version')
+  return Number(row?.['version'] ?? 0)
+}
+
+function checksum({ statements }: Migration, dialect: Database['dialect']): string {
+  return createHash('sha256').update(statements(dialect).join(';\n')).digest('hex')
 }

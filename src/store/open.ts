@@ -2,25 +2,32 @@ import { join } from 'node:path'
 import type { LedgerStore } from '../ledger/ledger-store.ts'
 import { systemClock, type Clock } from '../lib/clock.ts'
 import { SqlAccounts } from './account-store.ts'
-import { SqlAdministrators } from './administrator-store.ts'
 import { SqlAudit } from './audit-store.ts'
 import { SqlCatalogs } from './catalog-store.ts'
+import { SqlCodes } from './code-store.ts'
 import type { Database } from './database.ts'
 import { DiskFiles } from './disk-files.ts'
 import { SqlEntries } from './entry-store.ts'
 import { SqlEvents } from './event-store.ts'
 import type { FileStore } from './file-store.ts'
 import { SqlGenerations } from './generation-store.ts'
+import { SqlIdempotency } from './idempotency-store.ts'
 import { SqlJobs } from './job-store.ts'
 import { SqlKeys } from './key-store.ts'
+import { SqlLog } from './log-store.ts'
 import { SqlLogUpkeep } from './log-upkeep.ts'
 import { migrate } from './migrations.ts'
+import { SqlNodes } from './node-store.ts'
+import { SqlPayments } from './payment-store.ts'
 import { PostgresDatabase } from './postgres-database.ts'
 import { PostgresFiles } from './postgres-files.ts'
 import { PostgresLedger } from './postgres-ledger.ts'
+import { SqlSessions } from './session-store.ts'
+import { SqlSignIns } from './sign-in-store.ts'
 import { SqliteDatabase } from './sqlite-database.ts'
 import { SqliteLedger } from './sqlite-ledger.ts'
 import type { Store } from './store.ts'
+import { SqlUsers } from './user-store.ts'
 
 export interface StoreOptions {
   /** Where the embedded store is. */
@@ -58,10 +65,17 @@ async function opened(kind: Store['kind'], database: Database, ledger: LedgerSto
     logUpkeep: new SqlLogUpkeep(database),
     catalogs: new SqlCatalogs(database),
     events: new SqlEvents(database),
-    administrators: new SqlAdministrators(database),
+    users: new SqlUsers(database),
+    sessions: new SqlSessions(database),
+    signIns: new SqlSignIns(database),
+    codes: new SqlCodes(database),
+    payments: new SqlPayments(database),
+    log: new SqlLog(database),
     files,
     jobs: new SqlJobs(database),
+    idempotency: new SqlIdempotency(database),
     audit: new SqlAudit(database),
+    nodes: kind === 'postgres' ? new SqlNodes(database) : null,
     close: () => database.close(),
   }
 }

@@ -97,8 +97,8 @@ export class PostgresDatabase implements Database {
 const BEGIN_BY_INDEX = 'BEGIN; SET LOCAL jit = off; SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off'
 const BEGIN_PATIENT = {
   snapshot: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = 0',
-  // A node that starts waits for the one that migrates.
-  migration: `BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '60s'`,
+  // Whoever waits longer for a table is tried again, see migrate.
+  migration: `BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '2s'`,
 } as const
 
 async function transact<T>(client: pg.PoolClient, work: (sql: Sql) => Promise<T>, options: TransactionOptions): Promise<T> {

@@ -1,13 +1,14 @@
 import { limitPeriod } from '../ledger/ledger-core.ts'
 import {
-  movedJobOf, spendKeyText, type AccountRow, type HoldRow, type KeyRow, type LedgerChanges, type LedgerOperation, type LedgerRows, type LedgerStore, type SpendKey,
+  claimOf, movedJobOf, spendKeyText, type AccountRow, type HoldRow, type KeyRow, type LedgerChanges, type LedgerOperation, type LedgerRows, type LedgerStore, type SpendKey,
 } from '../ledger/ledger-store.ts'
 import type { Micro } from '../money.ts'
 import { big, integer, text, type Row, type Sql, type SqlValue } from './database.ts'
+import { END_CLAIM } from './idempotency-store.ts'
 import { INSERT_JOB, jobMoveValues, MOVE_JOB, NO_LIVE_JOB, newJobValues } from './job-store.ts'
 import { ACCOUNT_SELECT, HOLD_SELECT, KEY_SELECT, readAccountRow, readHoldRow, readKeyRow } from './ledger-rows.ts'
 import type { PostgresDatabase } from './postgres-database.ts'
-import { bigintOrNull, holdValues, logValues, usageDays, usageDayValues } from './ledger-values.ts'
+import { appDays, appDayValues, bigintOrNull, holdValues, logValues, usageDays, usageDayValues } from './ledger-values.ts'
 
 type Cell = string | bigint | null
 
@@ -33,6 +34,12 @@ const ADD_USAGE_DAYS = `${insert(
 )} ON CONFLICT (account_id, day, key_id, model, provider) DO UPDATE SET requests = usage_day.requests + excluded.requests,
   input_tokens = usage_day.input_tokens + excluded.input_tokens, output_tokens = usage_day.output_tokens + excluded.output_tokens, revenue = usage_day.revenue + excluded.revenue,
   provider_cost = usage_day.provider_cost + excluded.provider_cost, insured = usage_day.insured + excluded.insured, shortfall = usage_day.shortfall + excluded.shortfall`
+const ADD_APP_DAYS = `${insert(
+  'app_day',
+  'account_id text, day text, key_id text, model text, app text, title text, requests int8, errors int8, input_tokens int8, output_tokens int8, cost int8, last_at int8',
+)} ON CONFLICT (account_id, day, key_id, model, app) DO UPDATE SET title = COALESCE(excluded.title, app_day.title), requests = app_day.requests + excluded.requests,
+  errors = app_day.errors + excluded.errors, input_tokens = app_day.input_tokens + excluded.input_tokens, output_tokens = app_day.output_tokens + excluded.output_tokens,
+  cost = app_day.cost + excluded.cost, last_at = GREATEST(app_day.last_at, excluded.last_at)`
 const SELECT_SPENDS = `SELECT s.key_id AS key_id, s.period AS period, s.start AS start, s.spent AS spent FROM ${table('v', 'key_id text, period text, start text')}
   JOIN key_spend s ON s.key_id = v.key_id AND s.period = v.period AND s.start = v.start`
 const OWNERS = 'SELECT account_id, key_id FROM hold WHERE id = ANY(?::text[])'
@@ -108,7 +115,7 @@ async function load(sql: Sql, operations: readonly LedgerOperation[]): Promise<L
   const keys = await locked(sql, KEY_SELECT, [...keyIds], readKeyRow)
   const holds = await locked(sql, HOLD_SELECT, ids, readHoldRow)
   await lockLateOwners(sql, holds, accounts, keys)
-  return { accounts, keys, holds, spends: await loadSpends(sql, operations, keys, holds), jobs: await loadJobs(sql, operations) }
+  return { accounts, keys, holds, spends: await loadSpends(sql, operations, keys, holds), jobs: await loadJobs(sql, operations), claims: await loadClaims(sql, operations) }
 }
 
 /** Locked after the holds, as everywhere. */
@@ -117,6 +124,14 @@ async function loadJobs(sql: Sql, operations: readonly LedgerOperation[]): Promi
   if (ids.length === 0) return new Map()
   const rows = await sql.all('SELECT id, version FROM job WHERE id = ANY(?::text[]) ORDER BY id FOR UPDATE', [arrayText(ids)])
   return new Map(rows.map((row) => [text(row, 'id'), integer(row, 'version')]))
+}
+
+/** Locked last of all. */
+async function loadClaims(sql: Sql, operations: readonly LedgerOperation[]): Promise<Map<string, string>> {
+  const ids = operations.flatMap((operation) => claimOf(operation)?.id ?? [])
+  if (ids.length === 0) return new Map()
+  const rows = await sql.all(`SELECT id, generation_id FROM idempotency_key WHERE id = ANY(?::text[]) AND state = 'running' ORDER BY id FOR UPDATE`, [arrayText(ids)])
+  return new Map(rows.map((row) => [text(row, 'id'), text(row, 'generation_id')]))
 }
 
 /**
@@ -148,7 +163,10 @@ async function loadSpends(sql: Sql, operations: readonly LedgerOperation[], keys
   }
   if (wanted.size === 0) return new Map()
   const rows = await sql.all(SELECT_SPENDS, columnsOf([...wanted.values()].map(({ keyId, period, start }) => [keyId, period, start])))
-  return new Map(rows.map((row) => [`${text(row, 'key_id')} ${text(row, 'period')} ${text(row, 'start')}`, big(row, 'spent')]))
+  // A period without a charge is there with 0: the first charge of a batch counts for the holds after it.
+  const spends = new Map<string, Micro>([...wanted.keys()].map((name) => [name, 0n]))
+  for (const row of rows) spends.set(`${text(row, 'key_id')} ${text(row, 'period')} ${text(row, 'start')}`, big(row, 'spent'))
+  return spends
 }
 
 async function write(sql: Sql, changes: LedgerChanges): Promise<void> {
@@ -165,4 +183,6 @@ async function write(sql: Sql, changes: LedgerChanges): Promise<void> {
   await put(ADD_USAGE_DAYS, usageDays(changes.log).map(usageDayValues))
   for (const job of changes.newJobs) await sql.run(INSERT_JOB, newJobValues(job))
   for (const move of changes.movedJobs) await sql.run(MOVE_JOB, jobMoveValues(move))
+  for (const { id, answer } of changes.endedClaims) await sql.run(END_CLAIM, [answer, id])
+  await put(ADD_APP_DAYS, appDays(changes.log).map(appDayValues))
 }

@@ -1,9 +1,10 @@
 import type { HoldRow, LedgerChanges, LedgerOperation, LedgerRows, LedgerStore, KeyRow, AccountRow } from '../ledger/ledger-store.ts'
 import { limitPeriod } from '../ledger/ledger-core.ts'
 import { assert } from '../lib/assert.ts'
-import { movedJobOf, spendKeyText, type SpendKey } from '../ledger/ledger-store.ts'
+import { claimOf, movedJobOf, spendKeyText, type SpendKey } from '../ledger/ledger-store.ts'
 import type { Micro } from '../money.ts'
-import { big, integer, type SqlValue } from './database.ts'
+import { big, integer, text, type SqlValue } from './database.ts'
+import { END_CLAIM, RUNNING_CLAIM } from './idempotency-store.ts'
 import { INSERT_JOB, jobMoveValues, MOVE_JOB, NO_LIVE_JOB, newJobValues } from './job-store.ts'
 import { ACCOUNT_SELECT, HOLD_SELECT, KEY_SELECT, readAccountRow, readHoldRow, readKeyRow } from './ledger-rows.ts'
 import {
@@ -20,9 +21,9 @@ const JOB_VERSION = 'SELECT version FROM job WHERE id = ?'
 const KEPT_MAX = 20_000
 /** Log rows after which the sums are brought up to date. */
 const ROLL_UP_ROWS = 256
-/** Ids of ended holds that are remembered, so that a repeat is known for one without a look into the database. */
-const ENDED_MAX = 10_000
-const NOTHING: LedgerChanges = { accounts: new Set(), keys: new Set(), newHolds: new Set(), endedHolds: new Set(), spends: [], entries: [], log: [], newJobs: [], movedJobs: [] }
+/** Ids of written holds that are remembered, so that a repeat is known for one without a look into the database. */
+const WRITTEN_MAX = 10_000
+const NOTHING: LedgerChanges = { accounts: new Set(), keys: new Set(), newHolds: new Set(), endedHolds: new Set(), spends: [], entries: [], log: [], newJobs: [], movedJobs: [], endedClaims: [] }
 
 /** What holds have changed in memory and no write has followed yet. */
 interface Unwritten {
@@ -46,7 +47,8 @@ export class SqliteLedger implements LedgerStore {
   readonly #writtenHeld = new WeakMap<KeyRow, Micro>()
   readonly #holds = new Map<string, HoldRow>()
   readonly #spends = new Map<string, Micro>()
-  readonly #ended = new Set<string>()
+  /** Holds that the database has and that are not kept: ended, or let go of. */
+  readonly #written = new Set<string>()
   readonly #rollup: SqliteRollup
   readonly #unwritten: Unwritten = { accounts: new Set(), keys: new Set(), holds: new Map() }
   /** A write failed: the kept rows hold changes that the database does not. */
@@ -84,7 +86,7 @@ export class SqliteLedger implements LedgerStore {
       this.#flush()
       this.#database.atomically(() => {
         for (const id of generationIds) {
-          this.#holds.delete(id)
+          this.#letGo(id)
           this.#run("UPDATE hold SET lease_until = ? WHERE id = ? AND state = 'open'", BigInt(leaseUntilMs), id)
         }
       })
@@ -119,14 +121,14 @@ export class SqliteLedger implements LedgerStore {
     this.#unwritten.accounts.clear()
     this.#unwritten.keys.clear()
     this.#unwritten.holds.clear()
-    for (const hold of changes.endedHolds) this.#forgetHold(hold)
-    for (const hold of changes.newHolds) if (hold.state !== 'open') this.#forgetHold(hold)
+    for (const { id } of changes.endedHolds) this.#letGo(id)
+    for (const { id, state } of changes.newHolds) if (state !== 'open') this.#letGo(id)
   }
 
-  #forgetHold({ id }: HoldRow): void {
+  #letGo(id: string): void {
     this.#holds.delete(id)
-    if (this.#ended.size >= ENDED_MAX) this.#ended.clear()
-    this.#ended.add(id)
+    if (this.#written.size >= WRITTEN_MAX) this.#written.clear()
+    this.#written.add(id)
   }
 
   #keepForLater(changesOf: () => LedgerChanges): void {
@@ -153,7 +155,7 @@ export class SqliteLedger implements LedgerStore {
     if (!full && !this.#stale && this.#coldWrites === coldWrites) return
     this.#accounts.clear()
     this.#keys.clear()
-    this.#holds.clear()
+    for (const id of this.#holds.keys()) this.#letGo(id)
     this.#spends.clear()
     const waiting = [...this.#unwritten.holds.values()].map(({ placed }) => placed)
     this.#unwritten.accounts.clear()
@@ -182,6 +184,7 @@ export class SqliteLedger implements LedgerStore {
 
   #load(operations: readonly LedgerOperation[]): LedgerRows {
     const jobs = new Map<string, number>()
+    const claims = new Map<string, string>()
     for (const operation of operations) {
       const hold = this.#holds.get(operation.generationId) ?? this.#loadHold(operation)
       const owner = hold ?? (operation.op === 'hold' ? operation : null)
@@ -193,13 +196,16 @@ export class SqliteLedger implements LedgerStore {
       const job = movedJobOf(operation)
       const row = job === null ? undefined : this.#database.prepare(JOB_VERSION).get(job.id)
       if (job !== null && row !== undefined) jobs.set(job.id, integer(row, 'version'))
+      const claim = claimOf(operation)
+      const claimed = claim === null ? undefined : this.#database.prepare(RUNNING_CLAIM).get(claim.id)
+      if (claim !== null && claimed !== undefined) claims.set(claim.id, text(claimed, 'generation_id'))
     }
-    return { accounts: this.#accounts, keys: this.#keys, holds: this.#holds, spends: this.#spends, jobs }
+    return { accounts: this.#accounts, keys: this.#keys, holds: this.#holds, spends: this.#spends, jobs, claims }
   }
 
   #loadHold({ op, generationId }: LedgerOperation): HoldRow | undefined {
-    // Ids are drawn at random, so a new hold is in the database only as a repeat of one that has just ended.
-    if (op === 'hold' && !this.#ended.has(generationId)) return undefined
+    // Ids are drawn at random, so a new hold is in the database only as a repeat of one that was written a moment ago.
+    if (op === 'hold' && !this.#written.has(generationId)) return undefined
     const row = this.#database.prepare(HOLD_BY_ID).get(generationId)
     if (row === undefined) return undefined
     const hold = readHoldRow(row)
@@ -245,6 +251,7 @@ export class SqliteLedger implements LedgerStore {
     for (const log of changes.log) this.#run(INSERT_LOG, ...logValues(log))
     for (const job of changes.newJobs) this.#run(INSERT_JOB, ...newJobValues(job))
     for (const move of changes.movedJobs) this.#run(MOVE_JOB, ...jobMoveValues(move))
+    for (const { id, answer } of changes.endedClaims) this.#run(END_CLAIM, answer, id)
     this.#rollup.added(changes.log.length)
     if (this.#rollup.behind >= ROLL_UP_ROWS) this.#rollup.catchUp()
   }

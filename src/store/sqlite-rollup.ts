@@ -1,3 +1,4 @@
+import { APP_OF_RECORD } from './console-migration.ts'
 import { big } from './database.ts'
 import type { SqliteDatabase } from './sqlite-database.ts'
 
@@ -17,6 +18,14 @@ const ADD_USAGE_DAYS = `INSERT INTO usage_day (account_id, day, key_id, model, p
   ON CONFLICT (account_id, day, key_id, model, provider) DO UPDATE SET requests = usage_day.requests + excluded.requests,
   input_tokens = usage_day.input_tokens + excluded.input_tokens, output_tokens = usage_day.output_tokens + excluded.output_tokens, revenue = usage_day.revenue + excluded.revenue,
   provider_cost = usage_day.provider_cost + excluded.provider_cost, insured = usage_day.insured + excluded.insured, shortfall = usage_day.shortfall + excluded.shortfall`
+/** What the cabinet's charts show. The title of an app is the last one it gave. */
+const ADD_APP_DAYS = `INSERT INTO app_day (account_id, day, key_id, model, app, title, requests, errors, input_tokens, output_tokens, cost, last_at)
+  SELECT g.account_id, h.day, g.key_id, g.model, ${APP_OF_RECORD} AS app, MAX(json_extract(g.record, '$.appTitle')), COUNT(*), SUM(g.status = 'error'),
+    SUM(g.input_tokens), SUM(g.output_tokens), SUM(g.cost), MAX(g.ended_at)
+  FROM generation g JOIN hold h ON h.id = g.generation_id WHERE g.id > ? AND g.id <= ? GROUP BY g.account_id, h.day, g.key_id, g.model, app
+  ON CONFLICT (account_id, day, key_id, model, app) DO UPDATE SET title = COALESCE(excluded.title, app_day.title), requests = app_day.requests + excluded.requests,
+  errors = app_day.errors + excluded.errors, input_tokens = app_day.input_tokens + excluded.input_tokens, output_tokens = app_day.output_tokens + excluded.output_tokens,
+  cost = app_day.cost + excluded.cost, last_at = excluded.last_at`
 
 /**
  * The sums that follow from the usage log: key spends and day totals. On the embedded store they are brought up to date
@@ -68,6 +77,7 @@ export class SqliteRollup {
     if (upTo === after) return after
     this.#database.prepare(ADD_SPENDS).run(after, upTo)
     this.#database.prepare(ADD_USAGE_DAYS).run(after, upTo)
+    this.#database.prepare(ADD_APP_DAYS).run(after, upTo)
     this.#database.prepare(SET_ROLLED_UP).run(upTo)
     return upTo
   }

@@ -3,7 +3,9 @@ import type { LedgerStore, LimitReset, PeriodStarts } from '../ledger/ledger-sto
 import type { RateLimit } from '../catalog/catalog.ts'
 import type { Micro } from '../money.ts'
 import type { FileStore } from './file-store.ts'
+import type { IdempotencyStore } from './idempotency-store.ts'
 import type { JobStore } from './job-store.ts'
+import type { CodeStore, LogStore, PaymentStore, SessionStore, SignInStore, UserStore } from './console-records.ts'
 import type { LogUpkeep } from './log-upkeep.ts'
 
 export type AccountStatus = 'active' | 'deactivated' | 'locked'
@@ -31,7 +33,7 @@ export interface Page<T> {
 export interface AccountStore {
   create(account: Pick<AccountRecord, 'id' | 'name' | 'email' | 'defaultModel' | 'rateLimit' | 'createdAtMs'>): Promise<AccountRecord>
   get(id: string): Promise<AccountRecord | null>
-  list(filter: { readonly query: string | null; readonly limit: number; readonly offset: number }): Promise<Page<AccountRecord>>
+  list(filter: { readonly query: string | null; readonly status?: AccountStatus | null; readonly limit: number; readonly offset: number }): Promise<Page<AccountRecord>>
   /** null = no such account. */
   update(id: string, patch: AccountPatch): Promise<AccountRecord | null>
 }
@@ -74,6 +76,8 @@ export type NewKey = Pick<KeyRecord, 'id' | 'accountId' | 'name' | 'label' | 'li
 export interface KeyStore {
   create(key: NewKey): Promise<KeyRecord>
   findByDigest(digest: Buffer): Promise<KeyOwner | null>
+  /** With its account, as authentication needs it; null once it is deleted. */
+  findOwner(id: string): Promise<KeyOwner | null>
   get(id: string, periods: PeriodStarts): Promise<{ readonly key: KeyRecord; readonly spend: KeySpend } | null>
   list(accountId: string, periods: PeriodStarts): Promise<readonly { readonly key: KeyRecord; readonly spend: KeySpend }[]>
   /** `periods` = the current ones, in which a lowered limit may leave an overrun. */
@@ -112,9 +116,22 @@ export type PostOutcome =
   /** `conflict`: the reference stands with another amount or account; `uncovered`: available does not cover it. */
   | { readonly status: 'conflict' | 'uncovered' | 'no_account' }
 
+/** What an account was charged for a model's answers whose holds were placed on a day. */
+export interface ChargeDay {
+  readonly day: string
+  readonly model: string
+  readonly requests: number
+  readonly amountMicro: Micro
+}
+
 export interface EntryStore {
   post(entry: NewEntry): Promise<PostOutcome>
   list(accountId: string, limit: number, offset: number): Promise<Page<EntryRecord>>
+  /** Newest first, below `beforeId`; `money` = all but charges. */
+  before(filter: { readonly accountId: string; readonly kind: 'topup' | 'refund' | 'adjustment' | 'charge' | 'money' | null; readonly beforeId: number | null; readonly limit: number }): Promise<readonly EntryRecord[]>
+  /** Entries but charges from a time on, oldest first. */
+  moneySince(accountId: string, fromMs: number): Promise<readonly EntryRecord[]>
+  chargesSince(accountId: string, fromDay: string): Promise<readonly ChargeDay[]>
   /** Sum of top-ups and of charges of one account. */
   totals(accountId: string): Promise<{ readonly creditsMicro: Micro; readonly chargesMicro: Micro }>
 }
@@ -178,8 +195,13 @@ export interface CatalogVersion {
 }
 
 export interface CatalogStore {
-  /** Appends the next version and, in the same commit, the sealed credentials and the digest of the file it came from. */
-  append(version: { readonly document: string; readonly credentials: Buffer; readonly fileDigest: string | null; readonly atMs: number }): Promise<number>
+  /**
+   * Appends the version after `after` and, in the same commit, the sealed credentials and the digest of the file it came from.
+   * null = another node was first: the change must be made again on what it left.
+   */
+  append(version: { readonly after: number; readonly document: string; readonly credentials: Buffer; readonly fileDigest: string | null; readonly atMs: number }): Promise<number | null>
+  /** 0 before the first. */
+  newest(): Promise<number>
   latest(): Promise<(CatalogVersion & { readonly credentials: Buffer; readonly fileDigest: string | null }) | null>
   byVersion(version: number): Promise<CatalogVersion | null>
 }
@@ -195,31 +217,18 @@ export interface EventRecord {
   readonly after: string | null
 }
 
+/** `action` matches by its beginning. */
+export interface EventFilter {
+  readonly actor?: string
+  readonly action?: string
+  readonly object?: string
+  readonly fromMs?: number
+  readonly toMs?: number
+}
+
 export interface EventStore {
   append(event: Omit<EventRecord, 'id'>): Promise<void>
-  list(limit: number, offset: number): Promise<Page<EventRecord>>
-}
-
-export interface AdministratorRecord {
-  readonly id: string
-  readonly email: string
-  readonly passwordHash: string | null
-  readonly createdAtMs: number
-}
-
-export interface AdministratorStore {
-  count(): Promise<number>
-  /** null = that e-mail is taken. */
-  create(administrator: AdministratorRecord): Promise<AdministratorRecord | null>
-  findByEmail(email: string): Promise<AdministratorRecord | null>
-  setPassword(id: string, passwordHash: string): Promise<void>
-  /** Token hashes are SHA-256 hex. A set-up token without an administrator makes the first one. */
-  putSetupToken(token: { readonly hash: string; readonly administratorId: string | null; readonly expiresAtMs: number }): Promise<void>
-  /** Takes the token out of use in the same step; null = unknown, used or expired. */
-  claimSetupToken(hash: string, nowMs: number): Promise<{ readonly administratorId: string | null } | null>
-  createSession(session: { readonly hash: string; readonly administratorId: string; readonly expiresAtMs: number }): Promise<void>
-  findSession(hash: string, nowMs: number): Promise<AdministratorRecord | null>
-  deleteSession(hash: string): Promise<void>
+  list(limit: number, offset: number, filter?: EventFilter): Promise<Page<EventRecord>>
 }
 
 export interface AuditCheck {
@@ -233,6 +242,35 @@ export interface AuditStore {
   run(options: { readonly sinceMs: number; readonly nowMs: number; readonly replay: (row: GenerationRow) => Promise<Micro | null> }): Promise<readonly AuditCheck[]>
 }
 
+/** An address that may not try keys for a while. */
+export interface SharedBlock {
+  /** As `ipKey` writes it. */
+  readonly ip: string
+  readonly leftMs: number
+  /** Blocks in a row, each within a day of the one before. */
+  readonly blocks: number
+}
+
+/** What a node learns at each beat. */
+export interface NodeView {
+  /** Unix ms by the database's clock, which all nodes share. */
+  readonly nowMs: number
+  /** Live ones, this one included. */
+  readonly nodes: number
+  /** This is the oldest live node. Two may believe it for some seconds: what a leader does is harmless when done twice. */
+  readonly leads: boolean
+  /** Those that changed since the beat before. */
+  readonly blocks: readonly SharedBlock[]
+}
+
+/** The nodes that share the store. */
+export interface NodeStore {
+  /** Says that the node lives and answers what it should know of the others. */
+  beat(id: string): Promise<NodeView>
+  leave(id: string): Promise<void>
+  block(block: SharedBlock): Promise<void>
+}
+
 /** Everything durable. Nothing outside this folder knows SQL. */
 export interface Store {
   readonly kind: 'embedded' | 'postgres'
@@ -244,9 +282,17 @@ export interface Store {
   readonly logUpkeep: LogUpkeep
   readonly catalogs: CatalogStore
   readonly events: EventStore
-  readonly administrators: AdministratorStore
+  readonly users: UserStore
+  readonly sessions: SessionStore
+  readonly signIns: SignInStore
+  readonly codes: CodeStore
+  readonly payments: PaymentStore
+  readonly log: LogStore
   readonly files: FileStore
   readonly jobs: JobStore
+  readonly idempotency: IdempotencyStore
   readonly audit: AuditStore
+  /** null = the store has one process. */
+  readonly nodes: NodeStore | null
   close(): Promise<void>
 }

@@ -1,4 +1,5 @@
 import type { AttemptFailure } from '../providers/adapter.ts'
+import { withoutSecretsOf } from '../providers/upstream-error.ts'
 import type { VideoHandle, VideoSource, VideoUpstream } from '../providers/videos.ts'
 import { errorOf } from '../relay/attempt-error.ts'
 import type { JobRow } from '../store/job-store.ts'
@@ -49,7 +50,9 @@ async function moveOn({ jobs, clock }: JobPorts, row: JobRow, failure: AttemptFa
   await jobs.move({ id: row.id, version: row.version, state: missed(row, failure?.retryAfterSeconds ?? null, clock.now()), keepsLease: false })
 }
 
-async function fail(ports: JobPorts, row: JobRow, failure: AttemptFailure, delivered: boolean): Promise<void> {
+async function fail(ports: JobPorts, row: JobRow, found: AttemptFailure, delivered: boolean): Promise<void> {
+  const provider = ports.catalog.current().providers.get(candidateOf(row).providerSlug)
+  const failure = provider === undefined ? found : withoutSecretsOf(provider, found)
   const error = errorOf({ failure, providerName: candidateOf(row).providerName, modelId: row.model })
   await endFree(ports, row, 'failed', reasonOf(error), delivered)
 }

@@ -28,6 +28,8 @@ export interface DeskPorts extends Pick<JobPorts, 'jobs' | 'files' | 'ledger' | 
 
 /** A request for a video with what the edge knows of it. */
 export interface VideoCall {
+  /** Absent = it gets a new one. */
+  readonly id?: string
   readonly principal: Principal
   readonly request: VideoRequest
   readonly requestId: string
@@ -48,10 +50,10 @@ export class VideoDesk {
 
   /** Holds the exact price and writes the job down, in one commit; nothing has been sent when it resolves. */
   async create(call: VideoCall, publicUrl: string): Promise<Record<string, unknown>> {
-    const { relay, jobs } = this.#ports
-    const slot: { plan: VideoPlan | null } = { plan: null }
+    const slot: { plan: VideoPlan | null; job: NewJob | null } = { plan: null, job: null }
     const able = (endpoint: Endpoint): boolean => this.#ports.adapters.get(endpoint.provider.adapter)?.videos !== undefined
-    const id = await relay.admitJob({
+    await this.#ports.relay.admitJob({
+      ...(call.id === undefined ? {} : { id: call.id }),
       principal: call.principal,
       requestId: call.requestId,
       arrivedAtMs: call.arrivedAtMs,
@@ -62,15 +64,15 @@ export class VideoDesk {
         plan: (input) => (slot.plan = planVideo(call.request, { ...input, adapters: this.#parameters }, able)),
         recounted: () => null,
       },
-      job: (jobId, plan) => {
+      job: (id, plan) => {
         if (slot.plan === null) throw new Error('A job is made from its plan.')
-        return this.#jobOf(call, jobId, plan, slot.plan)
+        return (slot.job = this.#jobOf(call, id, plan, slot.plan))
       },
     })
+    if (slot.job === null) throw new Error('A job that was admitted has been made.')
     this.#ports.created()
-    const row = await jobs.find(id)
-    if (row === null) throw new Error(`Job ${id} was not found after it was created.`)
-    return videoRecord(this.#viewOf(row), publicUrl)
+    // As it was made: by now somebody may have begun to work on it.
+    return videoRecord(this.#viewOf({ ...slot.job, version: 1, leaseOwner: '', leaseUntilMs: 0 }), publicUrl)
   }
 
   /** What an account sees of one of its jobs. */

@@ -194,7 +194,7 @@ test('PUT catalog answers the difference; a dry run changes nothing; what GET sh
 
 test('settings change where they are given, and maintenance stops /v1 but not health and the admin API', async () => {
   const shown = (await tollgate.admin('GET', '/admin/v1/settings')).body
-  assert.deepEqual(Object.keys(shown).toSorted(), ['fetch_urls', 'ip_block', 'maintenance', 'markup', 'midstream_error', 'rate_limit', 'rates', 'stream_resume', 'timezone'])
+  assert.deepEqual(Object.keys(shown).toSorted(), ['fetch_urls', 'ip_block', 'maintenance', 'markup', 'midstream_error', 'rate_limit', 'rates', 'signup', 'stream_resume', 'timezone'])
   const patch = (body: unknown): Promise<Answer> => tollgate.admin('PATCH', '/admin/v1/settings', body)
   const rated = await patch({ rates: { USD: 92.5, EUR: 101.2 }, timezone: 'Europe/Moscow' })
   assert.deepEqual([rated.body.rates, rated.body.timezone, rated.body.markup], [{ USD: 92.5, EUR: 101.2 }, 'Europe/Moscow', shown.markup], rated.text)

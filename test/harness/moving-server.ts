@@ -16,13 +16,13 @@ export class MovingServer extends ApiClient {
   readonly clock: MovingClock
   /** What the operator was told, bugs included. */
   readonly notices: readonly string[]
-  readonly #app: App
+  readonly app: App
   readonly #dataDir: string
   readonly #ticking: NodeJS.Timeout
 
   constructor(app: App, address: { readonly address: string; readonly port: number }, adminToken: string, clock: MovingClock, notices: readonly string[], dataDir: string) {
     super(`http://${address.address}:${address.port}`, adminToken)
-    this.#app = app
+    this.app = app
     this.clock = clock
     this.notices = notices
     this.#dataDir = dataDir
@@ -30,19 +30,27 @@ export class MovingServer extends ApiClient {
   }
 
   async stop(): Promise<void> {
-    await this.#app.stop()
+    await this.app.stop()
     clearInterval(this.#ticking)
     rmSync(this.#dataDir, { recursive: true, force: true })
   }
 }
 
-export async function startMovingServer(catalog: string): Promise<MovingServer> {
+export interface MovingOptions {
+  /** Where the clock begins; Unix ms. */
+  readonly startUnixMs?: number
+  readonly consoleDir?: string
+  /** Settings of the process beside those that each test has. */
+  readonly env?: Readonly<Record<string, string>>
+}
+
+export async function startMovingServer(catalog: string, { startUnixMs, consoleDir, env: more = {} }: MovingOptions = {}): Promise<MovingServer> {
   const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-test-'))
   const adminToken = randomBytes(24).toString('hex')
-  const env = { TOLLGATE_DATA: dataDir, TOLLGATE_ADMIN_TOKEN: adminToken }
+  const env = { TOLLGATE_DATA: dataDir, TOLLGATE_ADMIN_TOKEN: adminToken, ...more }
   const { config, problems } = readConfig(env)
   if (problems.length > 0) throw new Error(problems.join('\n'))
-  const clock = movingClock()
+  const clock = movingClock(startUnixMs)
   const notices: string[] = []
   const log = {
     line: () => undefined,
@@ -52,7 +60,7 @@ export async function startMovingServer(catalog: string): Promise<MovingServer> 
     },
     notice: (message: string) => notices.push(message),
   }
-  const app = await createApp({ config, version: '0.0.0', wrappingKeys: [randomBytes(32)], env, log, clock })
+  const app = await createApp({ config, version: '0.0.0', wrappingKeys: [randomBytes(32)], env, log, clock, ...(consoleDir === undefined ? {} : { consoleDir }) })
   await app.catalog.applyText(catalog, { dryRun: false, onlyNew: true, file: 'test' })
   return new MovingServer(app, await app.edge.listen('127.0.0.1', 0), adminToken, clock, notices, dataDir)
 }

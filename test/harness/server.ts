@@ -35,6 +35,8 @@ export async function startTollgate(options: { catalog?: string; env?: Record<st
     PORT: '0',
     TOLLGATE_DATA: dataDir,
     TOLLGATE_ADMIN_TOKEN: adminToken,
+    // As bin/tollgate.js does: what one start compiled is there for the next.
+    NODE_COMPILE_CACHE: join(import.meta.dirname, '../../node_modules/.cache/compiled'),
     ...(options.catalog === undefined ? {} : { TOLLGATE_CONFIG: config }),
     ...options.env,
   }

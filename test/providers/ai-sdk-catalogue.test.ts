@@ -112,7 +112,7 @@ test('start: so does a stored catalogue whose package has gone since', async () 
     const store = await openStore({ dataDir, databaseUrl: null })
     const latest = await store.catalogs.latest()
     assert.ok(latest)
-    await store.catalogs.append({ ...latest, document: latest.document.replaceAll('@ai-sdk/mistral', '@ai-sdk/not-there'), atMs: Date.now() })
+    await store.catalogs.append({ ...latest, after: latest.version, document: latest.document.replaceAll('@ai-sdk/mistral', '@ai-sdk/not-there'), atMs: Date.now() })
     await store.close()
     await assert.rejects(startTollgate({ dataDir }), (thrown: Error) => /ended with 2/.test(thrown.message) && INSTALL.test(thrown.message))
   } finally {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { createCohere } from '@ai-sdk/cohere'
 import { OpenRouter } from '@openrouter/sdk'
+import { CohereClient, CohereError } from 'cohere-ai'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
 const MODEL = 'sandbox/rerank'
@@ -26,16 +27,13 @@ test('@openrouter/sdk: rerank passes the strict schema', async () => {
   assert.deepEqual([answer.model, answer.provider, answer.usage?.searchUnits, answer.usage?.cost], [MODEL, 'Sandbox', 1, 0.2])
 })
 
-/** What the client of version 1 of cohere-ai sends and reads; the package itself is not among the project's. */
-test('the request of the cohere-ai client, version 1', async () => {
-  const headers = { 'x-client-name': 'cohere-ai', 'x-fern-language': 'JavaScript' }
-  const body = { model: MODEL, query: QUERY, documents: DOCUMENTS.map((text) => ({ text })), top_n: 1, return_documents: true, max_chunks_per_doc: 10, rank_fields: ['text'] }
-  const answer = await tollgate.request('POST', '/v1/rerank', { key, body, headers })
-  assert.equal(answer.status, 200, answer.text)
-  const { id, results, meta } = answer.body
-  assert.match(id, /^gen-/)
-  assert.deepEqual(results, [{ index: 1, relevance_score: 1, document: { text: DOCUMENTS[1] } }])
-  assert.deepEqual(meta, { billed_units: { search_units: 1 } })
+test('cohere-ai, version 1 of its interface: rerank, and an error that it raises', async () => {
+  const client = new CohereClient({ token: key, environment: tollgate.url })
+  const answer = await client.rerank({ model: MODEL, query: QUERY, documents: [...DOCUMENTS], topN: 1, returnDocuments: true })
+  assert.match(answer.id ?? '', /^gen-/)
+  assert.deepEqual(answer.results.map(({ index, relevanceScore, document }) => [index, relevanceScore, document?.text]), [[1, 1, DOCUMENTS[1]]])
+  assert.equal(answer.meta?.billedUnits?.searchUnits, 1)
+  await assert.rejects(client.rerank({ model: MODEL, query: '', documents: [...DOCUMENTS] }, { maxRetries: 0 }), (error: unknown) => error instanceof CohereError && error.statusCode === 400)
 })
 
 test("AI SDK: Cohere's reranking model at our address", async () => {

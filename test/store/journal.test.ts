@@ -91,7 +91,7 @@ test('when every segment holds something open it refuses, and takes more as soon
     await assert.rejects(journal.append([large]), /full/)
     for (const ticket of tickets) if (ticket.segment === 3) journal.settled(ticket)
     await journal.append([large])
-    await assert.rejects(journal.append([payload('x'.repeat(1_048_577))]), /too large/)
+    await assert.rejects(journal.append([payload('x'.repeat(2_097_153))]), /too large/)
     await journal.close()
   }))
 

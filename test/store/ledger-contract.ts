@@ -41,6 +41,15 @@ function holdTests(money: Money): void {
     assert.equal((await bench.spend(customer)).held, 4n * RUB)
   })
 
+  money('a hold whose lease was renewed is still known when it is repeated', async (bench) => {
+    const customer = await bench.customer(10n * RUB)
+    const id = newId('gen-')
+    await bench.hold(customer, 4n * RUB, id)
+    await bench.ledger.renew()
+    assert.deepEqual(await bench.hold(customer, 4n * RUB, id), { status: 'held' })
+    assert.deepEqual(await bench.money(customer.accountId), { available: 6n * RUB, held: 4n * RUB })
+  })
+
   money('a hold that the balance cannot cover is refused whole, to the last micro-ruble', async (bench) => {
     const customer = await bench.customer(10n * RUB)
     assert.deepEqual(await bench.hold(customer, 10n * RUB + 1n), { status: 'insufficient_balance', availableMicro: 10n * RUB })
@@ -182,6 +191,15 @@ function limitTests(money: Money): void {
       status: 'limit_exceeded', limitMicro: 10n * RUB, limitReset: null, spentMicro: 3n * RUB, heldMicro: 5n * RUB,
     })
     assert.equal((await bench.hold(customer, 2n * RUB)).status, 'held')
+  })
+
+  money('the first charge of a period counts for the holds that share its commit', async (bench) => {
+    const customer = await bench.customer(100n * RUB, { limitMicro: 10n * RUB })
+    const id = newId('gen-')
+    await bench.hold(customer, 4n * RUB, id)
+    const [, next] = await Promise.all([bench.settle(customer, id, 4n * RUB), bench.hold(customer, 7n * RUB)])
+    assert.equal(next.status, 'limit_exceeded')
+    assert.equal((await bench.hold(customer, 6n * RUB)).status, 'held')
   })
 
   money('a cost above the hold takes no more than the key limit leaves', async (bench) => {

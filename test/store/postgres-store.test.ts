@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { openStore } from '../../src/store/open.ts'
+import type { Store } from '../../src/store/store.ts'
 import { startPostgres, type Postgres } from '../harness/postgres.ts'
 import { Bench, newId, NOON_MS, TestClock } from './ledger-fixture.ts'
 import { storeContract } from './store-contract.ts'
@@ -27,7 +29,7 @@ function postgresTests(postgres: Postgres): void {
       return postgres.url.replace(/\/postgres$/, `/contract_${databases}`)
     }
     storeContract(async () => open(await newDatabase()))
-    storeProperties(async () => open(await newDatabase()), 8)
+    storeProperties(async () => open(await newDatabase()), { runs: 100, nodesMax: 8, budgetMs: 240_000 })
     twoNodeContract(newDatabase, open)
     appendOnlyContract(async () => {
       const url = await newDatabase()
@@ -81,7 +83,35 @@ function postgresTests(postgres: Postgres): void {
       await bench.auditClean()
       await bench.store.close()
     })
+    migrationTests(newDatabase, open)
     outageContract(newDatabase, open, () => postgres.crash())
+  })
+}
+
+function migrationTests(newDatabase: () => Promise<string>, open: (url: string) => Promise<Store>): void {
+  test('a node that starts waits for the one that migrates', async () => {
+    const url = await newDatabase()
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    await client.query('SELECT pg_advisory_lock(7465617204)')
+    const opening = open(url)
+    assert.equal(await Promise.race([opening.then(() => 'opened'), delay(800, 'waits')]), 'waits')
+    await client.end()
+    await (await opening).close()
+  })
+
+  test('F14: a migration that meets a busy table lets others through and tries again', async () => {
+    const url = await newDatabase()
+    await direct(url, 'CREATE TABLE schema_version (version BIGINT PRIMARY KEY, name TEXT NOT NULL)')
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    await client.query('BEGIN; LOCK TABLE schema_version IN SHARE MODE')
+    const opening = open(url)
+    // Longer than its own wait for a lock.
+    await delay(2_500)
+    await direct(url, 'SELECT * FROM schema_version')
+    await client.end()
+    await (await opening).close()
   })
 }
 

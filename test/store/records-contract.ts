@@ -148,36 +148,91 @@ function logTests(records: Records): void {
 function catalogTests(records: Records): void {
   records('price versions grow by one, also when appended at once, and stay readable', async ({ store }) => {
     assert.equal(await store.catalogs.latest(), null)
-    const append = (document: string) => store.catalogs.append({ document, credentials: Buffer.from([0, 255, 7]), fileDigest: 'abc', atMs: NOON_MS })
-    const versions = await Promise.all(Array.from({ length: 5 }, (_, index) => append(`{"n":${index}}`)))
-    assert.deepEqual(versions.toSorted((left, right) => left - right), [1, 2, 3, 4, 5])
+    const append = (document: string, after: number) => store.catalogs.append({ after, document, credentials: Buffer.from([0, 255, 7]), fileDigest: 'abc', atMs: NOON_MS })
+    for (let after = 0; after < 5; after += 1) {
+      const versions = await Promise.all(Array.from({ length: 3 }, () => append(`{"n":${after}}`, after)))
+      assert.deepEqual(versions.filter((version) => version !== null), [after + 1], 'one of those that build on the same version is first')
+      assert.equal(await store.catalogs.newest(), after + 1)
+    }
     const latest = await store.catalogs.latest()
     assert.deepEqual([latest?.version, latest?.fileDigest, latest?.credentials], [5, 'abc', Buffer.from([0, 255, 7])])
-    assert.equal((await store.catalogs.byVersion(versions[2] ?? 0))?.document, '{"n":2}')
+    assert.equal((await store.catalogs.byVersion(3))?.document, '{"n":2}')
     assert.equal(await store.catalogs.byVersion(9), null)
   })
 }
 
 function administratorTests(records: Records): void {
-  records('a set-up token works once, in time; sessions end when deleted or expired', async ({ store }) => {
-    const { administrators } = store
-    const person = { id: 'adm_1', email: 'root@example.com', passwordHash: null, createdAtMs: NOON_MS }
-    assert.equal(await administrators.count(), 0)
-    assert.deepEqual(await administrators.create(person), person)
-    assert.equal(await administrators.create({ ...person, id: 'adm_2' }), null)
-    await administrators.setPassword('adm_1', 'hash')
-    assert.equal((await administrators.findByEmail('root@example.com'))?.passwordHash, 'hash')
-    assert.equal(await administrators.count(), 1)
-    await administrators.putSetupToken({ hash: 'once', administratorId: 'adm_1', expiresAtMs: NOON_MS + 10 })
-    await administrators.putSetupToken({ hash: 'late', administratorId: null, expiresAtMs: NOON_MS + 10 })
-    const claims = await Promise.all(Array.from({ length: 8 }, () => administrators.claimSetupToken('once', NOON_MS)))
-    assert.deepEqual(claims.filter((claim) => claim !== null), [{ administratorId: 'adm_1' }])
-    assert.equal(await administrators.claimSetupToken('late', NOON_MS + 11), null)
-    await administrators.createSession({ hash: 'session', administratorId: 'adm_1', expiresAtMs: NOON_MS + 10 })
-    assert.equal((await administrators.findSession('session', NOON_MS))?.id, 'adm_1')
-    assert.equal(await administrators.findSession('session', NOON_MS + 10), null)
-    await administrators.deleteSession('session')
-    assert.equal(await administrators.findSession('session', NOON_MS), null)
+  records('a user has one e-mail; a set-up token works once and in time; a session ends when it is left alone, is over or its user is disabled', async ({ store }) => {
+    const { users, sessions } = store
+    const person = { id: 'usr_1', email: 'root@example.com', name: 'Root', role: 'admin' as const, accountId: null, passwordHash: null, language: null, oidc: null, createdAtMs: NOON_MS }
+    assert.equal(await users.administrators(), 0)
+    assert.equal((await users.create(person))?.theme, 'auto')
+    assert.equal(await users.create({ ...person, id: 'usr_2' }), null)
+    assert.equal(await users.administrators(), 0, 'nobody without a password can sign in')
+    await users.update('usr_1', { passwordHash: 'hash' })
+    assert.equal((await users.findByEmail('root@example.com'))?.passwordHash, 'hash')
+    assert.equal(await users.administrators(), 1)
+    await users.putSetupToken({ hash: 'once', userId: 'usr_1', clearTotp: true, expiresAtMs: NOON_MS + 10 })
+    await users.putSetupToken({ hash: 'late', userId: null, clearTotp: false, expiresAtMs: NOON_MS + 10 })
+    const claims = await Promise.all(Array.from({ length: 8 }, () => users.claimSetupToken('once', NOON_MS)))
+    assert.deepEqual(claims.filter((claim) => claim !== null), [{ userId: 'usr_1', clearTotp: true }])
+    assert.equal(await users.claimSetupToken('late', NOON_MS + 11), null)
+    const session = { hash: 'session', id: 'ses_1', userId: 'usr_1', ip: '::1', userAgent: 'test', createdAtMs: NOON_MS, lastSeenAtMs: NOON_MS, idleMs: 10, endsAtMs: NOON_MS + 25 }
+    await sessions.create(session)
+    assert.deepEqual((await sessions.find('session', NOON_MS))?.session, session)
+    assert.equal(await sessions.find('session', NOON_MS + 10), null, 'left alone')
+    await sessions.touch('session', NOON_MS + 20)
+    assert.equal((await sessions.find('session', NOON_MS + 24))?.user.id, 'usr_1')
+    assert.equal(await sessions.find('session', NOON_MS + 25), null, 'over')
+    await users.update('usr_1', { disabled: true })
+    assert.equal(await sessions.find('session', NOON_MS + 1), null, 'disabled')
+    assert.equal(await sessions.deleteOthers('usr_1', 'session'), 0)
+    assert.equal(await sessions.delete('session'), true)
+  })
+
+  records('a step of two-step sign-in and a recovery code work once, also at once', async ({ store: { users } }) => {
+    await users.create({ id: 'usr_1', email: 'a@example.com', name: 'A', role: 'user', accountId: null, passwordHash: null, language: 'ru', oidc: { issuer: 'https://i', subject: 's' }, createdAtMs: NOON_MS })
+    await users.setTotp('usr_1', { seed: Buffer.from('sealed'), enabled: true, step: 5, recoveryHashes: ['r1', 'r2'] })
+    const steps = await Promise.all(Array.from({ length: 6 }, () => users.useTotpStep('usr_1', 6)))
+    assert.equal(steps.filter(Boolean).length, 1)
+    assert.equal(await users.useTotpStep('usr_1', 5), false)
+    const codes = await Promise.all(Array.from({ length: 6 }, () => users.useRecoveryCode('usr_1', 'r1')))
+    assert.equal(codes.filter(Boolean).length, 1)
+    assert.equal(await users.recoveryCodesLeft('usr_1'), 1)
+    assert.equal((await users.findByOidc('https://i', 's'))?.totpSeed?.toString(), 'sealed')
+    await users.replaceSeed('usr_1', Buffer.from('other'), Buffer.from('new'))
+    assert.equal((await users.sealedSeeds())[0]?.seed.toString(), 'sealed')
+  })
+
+  records('failed sign-ins at once never pass a rule together, and each is forgotten with its window', async ({ store: { signIns } }) => {
+    const attempt = { atMs: NOON_MS, email: 'a@example.com', userId: null, ip: '10.0.0.1', ipKey: '10.0.0.1', userAgent: 'test', method: 'password' as const }
+    const rules = [{ of: 'email_and_ip' as const, failures: 5, windowMs: 900_000 }]
+    const started = await Promise.all(Array.from({ length: 12 }, () => signIns.begin(attempt, rules)))
+    assert.equal(started.filter(({ status }) => status === 'begun').length, 5)
+    assert.deepEqual(await signIns.begin(attempt, rules), { status: 'limited', rule: 'email_and_ip', retryAtMs: NOON_MS + 900_000 })
+    assert.equal((await signIns.begin({ ...attempt, ipKey: '10.0.0.2' }, rules)).status, 'begun', 'another address')
+    assert.equal((await signIns.begin({ ...attempt, atMs: NOON_MS + 900_000 }, rules)).status, 'begun', 'another window')
+  })
+
+  records('a code of three uses redeemed at once by five accounts is three entries; a paid order is one', async (bench) => {
+    const { store } = bench
+    const people = await Promise.all(Array.from({ length: 5 }, () => bench.customer(RUB)))
+    const digest = Buffer.alloc(32, 7)
+    await store.codes.create([{ id: 'code_1', digest, label: 'ABCD', amountMicro: 5n * RUB, usesMax: 3, expiresAtMs: null, note: null, createdBy: 'token', createdAtMs: NOON_MS }])
+    const redeemed = await Promise.all(people.flatMap(({ accountId }) => [1, 2].map(() => store.codes.redeem({ digest, accountId, actor: 'a', atMs: NOON_MS }))))
+    assert.equal(redeemed.filter(({ status }) => status === 'redeemed').length, 3)
+    assert.equal((await store.codes.get('code_1'))?.uses, 3)
+    const [person] = people
+    assert.ok(person !== undefined)
+    await store.payments.create({ id: 'pay_1', accountId: person.accountId, method: 'yookassa', amountMicro: 100n * RUB, currency: 'RUB', createdAtMs: NOON_MS })
+    await store.payments.begin('pay_1', 'p-1', 'https://pay')
+    assert.equal(await store.payments.pay({ id: 'pay_1', paymentId: 'p-2', atMs: NOON_MS }), false)
+    const paid = await Promise.all(Array.from({ length: 5 }, () => store.payments.pay({ id: 'pay_1', paymentId: 'p-1', atMs: NOON_MS })))
+    assert.equal(paid.filter(Boolean).length, 1)
+    await store.payments.cancel('pay_1')
+    assert.equal((await store.payments.get('pay_1'))?.state, 'paid')
+    const money = await store.entries.before({ accountId: person.accountId, kind: 'money', beforeId: null, limit: 10 })
+    assert.equal(money.filter(({ reference }) => reference === 'yookassa:p-1').length, 1)
   })
 }
 

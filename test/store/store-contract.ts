@@ -1,5 +1,6 @@
 import { describe } from 'node:test'
 import type { Store } from '../../src/store/store.ts'
+import { claimsContract } from './claims-contract.ts'
 import { filesContract } from './files-contract.ts'
 import { jobsContract } from './jobs-contract.ts'
 import { ledgerContract } from './ledger-contract.ts'
@@ -13,4 +14,5 @@ export function storeContract(open: () => Promise<Store>): void {
   describe('log', () => logContract(open))
   describe('files', () => filesContract(open))
   describe('jobs', () => jobsContract(open))
+  describe('claims', () => claimsContract(open))
 }

@@ -58,4 +58,44 @@ export function twoNodeContract(newDatabase: () => Promise<string>, open: (url: 
     await first.store.close()
     await second.store.close()
   })
+
+  test('the oldest live node leads, alone, and leaves the lead to the next when it goes; all have one time', async () => {
+    const url = await newDatabase()
+    const stores = await Promise.all([open(url), open(url), open(url)])
+    const beat = async (index: number) => (await stores[index]?.nodes?.beat(`node-${index}`)) ?? assert.fail()
+    assert.deepEqual([(await beat(0)).leads, (await beat(1)).leads, (await beat(2)).leads], [true, false, false])
+    const views = [await beat(0), await beat(1), await beat(2)]
+    assert.deepEqual(views.map(({ nodes, leads }) => [nodes, leads]), [[3, true], [3, false], [3, false]])
+    assert.ok(Math.abs((views[0]?.nowMs ?? 0) - Date.now()) < 5_000)
+    await stores[0]?.nodes?.leave('node-0')
+    assert.deepEqual([(await beat(1)).leads, (await beat(2)).leads], [true, false])
+    await Promise.all(stores.map((store) => store.close()))
+  })
+
+  test('a block is told once to each node, and the longer of two wins', async () => {
+    const url = await newDatabase()
+    const stores = await Promise.all([open(url), open(url)])
+    await stores[0]?.nodes?.block({ ip: '203.0.113.9', leftMs: 600_000, blocks: 2 })
+    await stores[1]?.nodes?.block({ ip: '203.0.113.9', leftMs: 60_000, blocks: 1 })
+    for (const store of stores) {
+      const [block] = (await store.nodes?.beat('node'))?.blocks ?? []
+      assert.deepEqual([block?.ip, block?.blocks], ['203.0.113.9', 2])
+      assert.ok(block !== undefined && block.leftMs > 590_000 && block.leftMs <= 600_000, String(block?.leftMs))
+    }
+    await Promise.all(stores.map((store) => store.close()))
+  })
+
+  test('two sweepers at once expire a hold of a dead node once', async () => {
+    const url = await newDatabase()
+    const first = new Bench(await open(url), new TestClock(NOON_MS))
+    const second = new Bench(await open(url), first.clock, 'node-2')
+    const dead = new Bench(await open(url), first.clock, 'node-3')
+    const customer = await first.customer(1_000n)
+    await Promise.all(Array.from({ length: 20 }, () => dead.hold(customer, 10n)))
+    first.clock.advance(61_000)
+    await Promise.all([first.ledger.sweep(), second.ledger.sweep(), first.ledger.sweep()])
+    assert.deepEqual(await first.money(customer.accountId), { available: 1_000n, held: 0n })
+    await first.auditClean()
+    for (const { store } of [first, second, dead]) await store.close()
+  })
 }

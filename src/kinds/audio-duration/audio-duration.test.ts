@@ -92,9 +92,12 @@ test('damage never throws, and 10 MB of whatever costs most to read takes a mome
     big(adtsFrames(1).subarray(0, 7).fill(0x00, 4, 5).fill(0xe0, 5, 6)),
   ]
   for (const bytes of hostile) {
-    const startedMs = performance.now()
-    audioSeconds(bytes)
-    const tookMs = performance.now() - startedMs
+    // The best of three: a neighbour on the machine is no fault of the reader.
+    const tookMs = Math.min(...Array.from({ length: 3 }, () => {
+      const startedMs = performance.now()
+      audioSeconds(bytes)
+      return performance.now() - startedMs
+    }))
     assert.ok(tookMs < 400, `${bytes.toString('latin1', 0, 4)} ${tookMs}`)
   }
 })

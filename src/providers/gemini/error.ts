@@ -5,8 +5,6 @@ import { eventFailure, upstreamFailure } from '../upstream-error.ts'
 
 const RETRY_AFTER_MAX_SECONDS = 60
 const CONTEXT = /input token count\b.*\b(exceeds|only supports|supports up to)/is
-/** Names of the operator's project and account in a message. */
-const PROJECTS = [/\bprojects\/[\w:.-]+/gi, /\bproject(_number|_id)?\s*[:=]?\s*'?\d{6,}'?/gi, /\bserviceAccounts?[/:][\w@.:-]+/gi]
 
 /** An error answer: `{error: {code, message, status, details}}`, or a list of one where a stream was asked for. */
 export function geminiError(status: number, body: unknown, headers: UpstreamHeaders, nowMs: number): AttemptFailure {
@@ -38,7 +36,6 @@ function detailed(found: AttemptFailure, error: RawJson): AttemptFailure {
   const isTooLong = found.refusal === null && CONTEXT.test(textOf(error['message']) ?? '')
   return {
     ...found,
-    publicMessage: found.publicMessage === null ? null : PROJECTS.reduce((text, secret) => text.replaceAll(secret, '[redacted]'), found.publicMessage),
     refusal: isTooLong ? 'context_length' : found.refusal,
     retryAfterSeconds: found.retryAfterSeconds ?? retryDelay(error['details']),
   }

@@ -1,0 +1,58 @@
+import type { ErrorBody } from '../../../src/cabinet/contract.ts'
+import { address, type Answer, type AnyInput, type Endpoint, type Input } from './endpoint.ts'
+
+/** An answer that was no 2xx, or none at all (`status` 0). */
+export class ApiFailure extends Error {
+  override readonly name = 'ApiFailure'
+  readonly status: number
+  readonly errorType: string
+  readonly retryAfterSeconds: number | null
+
+  constructor(status: number, errorType: string, message: string, retryAfterSeconds: number | null) {
+    super(message)
+    this.status = status
+    this.errorType = errorType
+    this.retryAfterSeconds = retryAfterSeconds
+  }
+}
+
+/** Calls one endpoint of the contract. */
+export async function call<E extends Endpoint>(endpoint: E, input: Input<E>, signal?: AbortSignal): Promise<Answer<E>> {
+  // Every Input<E> has these fields, or not, with these types.
+  const given = input as AnyInput
+  const method = endpoint.slice(0, endpoint.indexOf(' '))
+  const init: RequestInit = { method, credentials: 'same-origin', ...(signal === undefined ? {} : { signal }) }
+  if (method !== 'GET') {
+    init.headers = { 'content-type': 'application/json' }
+    init.body = JSON.stringify(given.body ?? {})
+  }
+  const response = await send(address(endpoint, given), init)
+  // The server's tests hold it to the contract.
+  return (await response.json()) as Answer<E>
+}
+
+/** Sends, and throws an ApiFailure for whatever is no success. */
+export async function send(url: string, init: RequestInit): Promise<Response> {
+  let response: Response
+  try {
+    response = await fetch(url, init)
+  } catch (thrown) {
+    if (init.signal?.aborted === true) throw thrown
+    throw new ApiFailure(0, 'unreachable', 'The server did not answer', null)
+  }
+  if (!response.ok) throw await failureOf(response)
+  return response
+}
+
+async function failureOf(response: Response): Promise<ApiFailure> {
+  const body: unknown = await response.json().catch(() => null)
+  if (!isErrorBody(body)) return new ApiFailure(response.status, 'unknown', `HTTP ${response.status}`, null)
+  const { message, metadata, retry_after: retryAfter } = body.error
+  return new ApiFailure(response.status, metadata.error_type, message, retryAfter ?? null)
+}
+
+function isErrorBody(body: unknown): body is ErrorBody {
+  if (body === null || typeof body !== 'object' || !('error' in body)) return false
+  const { error } = body
+  return error !== null && typeof error === 'object' && 'message' in error && typeof error.message === 'string' && 'metadata' in error && typeof error.metadata === 'object'
+}

@@ -1,0 +1,42 @@
+import type { AdminApi } from '../../../src/admin/contract.ts'
+import type { CabinetApi } from '../../../src/cabinet/contract.ts'
+
+type Api = CabinetApi & AdminApi
+export type Endpoint = keyof Api
+export type ReadEndpoint = Extract<Endpoint, `GET ${string}`>
+export type ActEndpoint = Exclude<Endpoint, ReadEndpoint>
+export type Answer<E extends Endpoint> = Api[E]['answer']
+
+type ParameterNames<Path extends string> = Path extends `${string}/${':' | '*'}${infer Name}/${infer Rest}`
+  ? Name | ParameterNames<`/${Rest}`>
+  : Path extends `${string}/${':' | '*'}${infer Name}`
+    ? Name
+    : never
+
+type Parameters<E extends Endpoint> = [ParameterNames<E>] extends [never] ? unknown : { readonly params: Readonly<Record<ParameterNames<E>, string>> }
+type Query<E extends Endpoint> = Api[E] extends { readonly query: infer Q } ? ({} extends Q ? { readonly query?: Q } : { readonly query: Q }) : unknown
+type Body<E extends Endpoint> = Api[E] extends { readonly body: infer B } ? ({} extends B ? { readonly body?: B } : { readonly body: B }) : unknown
+
+/** What a call of the endpoint must and may be given. */
+export type Input<E extends Endpoint> = Parameters<E> & Query<E> & Body<E>
+
+/** Any input, as the code that sends it sees it. */
+export interface AnyInput {
+  readonly params?: Readonly<Record<string, string>>
+  readonly query?: object
+  readonly body?: unknown
+}
+
+/** The address of a call; a `*name` keeps its slashes. Empty and absent query values are left out. */
+export function address(endpoint: string, { params = {}, query = {} }: AnyInput): string {
+  const path = endpoint
+    .slice(endpoint.indexOf(' ') + 1)
+    .replaceAll(/([:*])(\w+)/g, (_, kind: string, name: string) => (kind === '*' ? (params[name] ?? '').split('/').map(encodeURIComponent).join('/') : encodeURIComponent(params[name] ?? '')))
+  const search = queryText(query)
+  return search === '' ? path : `${path}?${search}`
+}
+
+export function queryText(query: object): string {
+  const pairs = Object.entries(query).filter(([, value]) => value !== undefined && value !== null)
+  return new URLSearchParams(pairs.map(([name, value]) => [name, String(value)])).toString()
+}

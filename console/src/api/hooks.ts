@@ -1,0 +1,84 @@
+import { notifications } from '@mantine/notifications'
+import { keepPreviousData, QueryClient, useMutation, useQuery, useQueryClient, type UseMutationResult, type UseQueryResult } from '@tanstack/react-query'
+import i18n from 'i18next'
+import type { SessionState } from '../../../src/cabinet/contract.ts'
+import { failureText } from '../parts/failure-text.ts'
+import { ApiFailure, call } from './call.ts'
+import type { ActEndpoint, Answer, Endpoint, Input, ReadEndpoint } from './endpoint.ts'
+
+const FRESH_MS = 15_000
+const TRIES_MAX = 2
+
+export const queryClient = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: FRESH_MS,
+      retry: (failures, failure) => failures < TRIES_MAX && failure instanceof ApiFailure && (failure.status === 0 || failure.status >= 500),
+      refetchOnWindowFocus: false,
+    },
+  },
+})
+
+/** Somebody is signed in now: what was read before belongs to somebody else. */
+export function startSession(client: QueryClient, state: SessionState): void {
+  const session = queryKey('GET /cabinet/v1/session')
+  client.removeQueries({ predicate: (query) => query.queryKey[0] !== session[0] })
+  client.setQueryData(session, state)
+}
+
+export interface ReadOptions {
+  readonly enabled?: boolean
+  /** Shows the last answer while the next one, for other filters, is on its way. */
+  readonly keep?: boolean
+  readonly everyMs?: number
+}
+
+export function queryKey(endpoint: Endpoint, input: object = {}): readonly unknown[] {
+  return [endpoint, input]
+}
+
+/** Reads an endpoint and keeps the answer. A session that ended shows the sign-in page. */
+export function useRead<E extends ReadEndpoint>(endpoint: E, input: Input<E>, options: ReadOptions = {}): UseQueryResult<Answer<E>> {
+  const client = useQueryClient()
+  return useQuery<Answer<E>>({
+    // An input is a plain object of texts and numbers.
+    queryKey: queryKey(endpoint, input as object),
+    queryFn: async ({ signal }) => {
+      try {
+        return await call(endpoint, input, signal)
+      } catch (thrown) {
+        if (thrown instanceof ApiFailure && thrown.status === 401) void client.invalidateQueries({ queryKey: ['GET /cabinet/v1/session'] })
+        throw thrown
+      }
+    },
+    enabled: options.enabled ?? true,
+    refetchInterval: options.everyMs ?? false,
+    ...(options.keep === true ? { placeholderData: keepPreviousData } : {}),
+  })
+}
+
+export interface ActOptions<A> {
+  /** Endpoints whose answers are old after it. */
+  readonly renews?: readonly ReadEndpoint[]
+  readonly done?: (answer: A) => void
+  /** Told in a notification. */
+  readonly said?: string
+  /** The form shows the failure itself. */
+  readonly quiet?: boolean
+}
+
+/** Calls a changing endpoint when asked to; failures are notifications unless the form shows them. */
+export function useAct<E extends ActEndpoint>(endpoint: E, options: ActOptions<Answer<E>> = {}): UseMutationResult<Answer<E>, Error, Input<E>> {
+  const client = useQueryClient()
+  return useMutation<Answer<E>, Error, Input<E>>({
+    mutationFn: (input) => call(endpoint, input),
+    onSuccess: async (answer) => {
+      await Promise.all((options.renews ?? []).map((renewed) => client.invalidateQueries({ queryKey: [renewed] })))
+      if (options.said !== undefined) notifications.show({ message: options.said, color: 'sea' })
+      options.done?.(answer)
+    },
+    onError: (failure) => {
+      if (options.quiet !== true) notifications.show({ title: i18n.t('failure.title'), message: failureText(failure), color: 'red' })
+    },
+  })
+}

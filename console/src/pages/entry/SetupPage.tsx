@@ -1,0 +1,65 @@
+import { Alert, Button, PasswordInput, Stack, Text, TextInput, Title } from '@mantine/core'
+import { useForm } from '@mantine/form'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useLocation, useNavigate } from '@tanstack/react-router'
+import { useEffect, type ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import { call } from '../../api/call.ts'
+import type { Answer } from '../../api/endpoint.ts'
+import { startSession, useAct } from '../../api/hooks.ts'
+import { fieldFailure } from '../../parts/failure-text.ts'
+import { Failed, Loaded } from '../../parts/Loaded.tsx'
+import { useSession } from '../../session.tsx'
+
+/** Behind a one-time link: the first administrator, an invited one, or a new password. */
+export function SetupPage(): ReactNode {
+  const { t } = useTranslation()
+  const { searchStr } = useLocation()
+  const token = new URLSearchParams(searchStr).get('token') ?? ''
+  const check = useQuery({ queryKey: ['setup', token], queryFn: () => call('POST /cabinet/v1/setup/check', { body: { token } }), enabled: token !== '', retry: false, staleTime: Infinity })
+  useEffect(() => {
+    document.title = `${t('entry.setup')} · Tollgate`
+  }, [t])
+  if (token === '') return <Alert color="red" title={t('entry.setup')}>{t('entry.no_token')}</Alert>
+  return <Loaded of={check} height={300}>{(answer) => <SetupForm token={token} answer={answer} />}</Loaded>
+}
+
+function SetupForm({ token, answer }: { readonly token: string; readonly answer: Answer<'POST /cabinet/v1/setup/check'> }): ReactNode {
+  const { t } = useTranslation()
+  const { service } = useSession()
+  const { least, most } = service.password
+  const client = useQueryClient()
+  const navigate = useNavigate()
+  const setup = useAct('POST /cabinet/v1/setup', {
+    quiet: true,
+    done: (state) => {
+      startSession(client, state)
+      void navigate({ to: answer.purpose === 'password' ? '/' : '/security', replace: true })
+    },
+  })
+  const form = useForm({
+    initialValues: { email: answer.email ?? '', password: '' },
+    validate: { password: (value) => (value.length < least || value.length > most ? t('entry.password_length', { least, most }) : null) },
+  })
+  const problem = fieldFailure(setup.error)
+  return (
+    <form onSubmit={form.onSubmit(({ email, password }) => setup.mutate({ body: { token, password, ...(answer.email === null ? { email } : {}) } }))}>
+      <Stack>
+        <Title order={1} size="h2">{t(`entry.setup_${answer.purpose}`)}</Title>
+        <Text c="dimmed" size="sm">{t('entry.setup_text')}</Text>
+        {setup.isError && problem === null && <Failed failure={setup.error} />}
+        <TextInput label={t('entry.email')} type="email" autoComplete="username" required readOnly={answer.email !== null} {...form.getInputProps('email')} error={problem?.field === 'email' ? problem.message : null} />
+        <PasswordInput
+          label={t('entry.password')}
+          description={t('entry.password_length', { least, most })}
+          autoComplete="new-password"
+          required
+          visibilityToggleButtonProps={{ 'aria-label': t('entry.show_password') }}
+          {...form.getInputProps('password')}
+          error={problem?.field === 'password' ? problem.message : form.errors['password']}
+        />
+        <Button type="submit" loading={setup.isPending} fullWidth size="md">{t('entry.setup_submit')}</Button>
+      </Stack>
+    </form>
+  )
+}

@@ -1,0 +1,125 @@
+import { Button, Group, SegmentedControl, Text } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
+import { useState, type ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import type { Summary } from '../../../../src/cabinet/contract.ts'
+import { useRead } from '../../api/hooks.ts'
+import { Chart } from '../../parts/charts.tsx'
+import { LimitBar } from '../../parts/LimitBar.tsx'
+import { List } from '../../parts/List.tsx'
+import { Loaded } from '../../parts/Loaded.tsx'
+import { Page } from '../../parts/Page.tsx'
+import { Section } from '../../parts/Section.tsx'
+import { Tile } from '../../parts/Tile.tsx'
+import { useFormat } from '../../parts/use-format.ts'
+import css from '../../style/layout.module.css'
+import { FirstRequest } from './FirstRequest.tsx'
+
+const REFRESH_MS = 30_000
+
+/** Where the money stands and where it goes. */
+export function HomePage(): ReactNode {
+  const { t } = useTranslation()
+  const summary = useRead('GET /cabinet/v1/summary', {}, { everyMs: REFRESH_MS })
+  return (
+    <Page title={t('nav.home')} actions={<Button component={Link} to="/top-up">{t('nav.top_up')}</Button>}>
+      <Loaded of={summary} height={560}>{(answer) => <Overview summary={answer} />}</Loaded>
+    </Page>
+  )
+}
+
+function Overview({ summary }: { readonly summary: Summary }): ReactNode {
+  const { t } = useTranslation()
+  const format = useFormat()
+  const { money, today, last_7_days: week, last_30_days: month } = summary
+  const requests = (count: number): string => t('home.requests', { count, shown: format.number(count) })
+  return (
+    <>
+      <div className={css.tiles}>
+        <Tile label={t('home.balance')} value={format.money(money.balance)} note={t('home.reserved', { amount: format.money(money.reserved) })} />
+        <Tile label={t('home.today')} value={format.money(today.cost)} note={requests(today.requests)} />
+        <Tile label={t('home.week')} value={format.money(week.cost)} note={requests(week.requests)} />
+        <Tile label={t('home.month')} value={format.money(month.cost)} note={requests(month.requests)} />
+        <Tile label={t('home.errors')} value={format.percent(month.requests === 0 ? 0 : month.errors / month.requests)} note={t('home.errors_of', { errors: format.number(month.errors), requests: format.number(month.requests) })} />
+      </div>
+      {!summary.has_requests && <FirstRequest summary={summary} />}
+      <SpendChart summary={summary} />
+      <div className={css.halves}>
+        <TopModels summary={summary} />
+        <NearLimit summary={summary} />
+      </div>
+      {summary.has_requests && <FirstRequest summary={summary} />}
+    </>
+  )
+}
+
+function SpendChart({ summary }: { readonly summary: Summary }): ReactNode {
+  const { t } = useTranslation()
+  const [days, setDays] = useState('30')
+  const [what, setWhat] = useState<'cost' | 'requests'>('cost')
+  const shown = summary.days.slice(-Number(days)).map(({ day, cost, requests, errors }) => ({ day, cost, requests, errors }))
+  return (
+    <Section
+      title={t('home.chart')}
+      actions={
+        <Group gap="xs">
+          <SegmentedControl size="xs" value={what} onChange={setWhat} data={[{ value: 'cost', label: t('home.spend') }, { value: 'requests', label: t('usage.requests') }]} aria-label={t('home.chart')} />
+          <SegmentedControl size="xs" value={days} onChange={setDays} data={['7', '30'].map((value) => ({ value, label: t('home.days', { count: Number(value) }) }))} aria-label={t('home.range')} />
+        </Group>
+      }
+    >
+      <Chart
+        kind="area"
+        days={shown}
+        unit={what === 'cost' ? 'money' : 'count'}
+        series={what === 'cost' ? [{ name: 'cost', label: t('home.spend') }] : [{ name: 'requests', label: t('usage.requests') }, { name: 'errors', label: t('usage.errors') }]}
+        label={t('home.chart')}
+      />
+    </Section>
+  )
+}
+
+function TopModels({ summary }: { readonly summary: Summary }): ReactNode {
+  const { t } = useTranslation()
+  const format = useFormat()
+  return (
+    <Section title={t('home.top_models')} lead={t('home.of_month')}>
+      <List
+        label={t('home.top_models')}
+        rows={summary.top_models}
+        rowId={({ model }) => model}
+        empty={{ title: t('home.no_models') }}
+        columns={[
+          { id: 'model', title: t('usage.model'), cell: ({ model }) => <Link to="/model/$" params={{ _splat: model }}>{model}</Link> },
+          { id: 'requests', title: t('usage.requests'), end: true, cell: ({ requests }) => format.number(requests) },
+          { id: 'cost', title: t('usage.cost'), end: true, cell: ({ cost }) => format.money(cost) },
+        ]}
+      />
+    </Section>
+  )
+}
+
+function NearLimit({ summary }: { readonly summary: Summary }): ReactNode {
+  const { t } = useTranslation()
+  const format = useFormat()
+  const keys = summary.keys_near_limit
+  return (
+    <Section title={t('home.near_limit')} lead={t('home.near_limit_lead')} actions={<Button component={Link} to="/keys" variant="default" size="xs">{t('home.all_keys', { count: summary.keys })}</Button>}>
+      <List
+        label={t('home.near_limit')}
+        rows={keys}
+        rowId={({ id }) => id}
+        empty={{ title: t('home.none_near') }}
+        columns={[
+          { id: 'key', title: t('keys.name'), cell: ({ name, label }) => <div>{name}<Text size="xs" c="dimmed" className={css.mono ?? ''}>{label}</Text></div> },
+          {
+            id: 'limit',
+            title: t('keys.limit'),
+            cell: ({ limit, limit_remaining: left, expires_at: expires }) =>
+              limit === null || left === null ? (expires === null ? '' : t('keys.expires', { when: format.ago(expires) })) : <div><LimitBar share={1 - left / Math.max(limit, Number.MIN_VALUE)} label={t('keys.used_of', { used: format.money(limit - left), limit: format.money(limit) })} /><Text size="xs" mt={4}>{t('keys.left', { amount: format.money(left) })}</Text></div>,
+          },
+        ]}
+      />
+    </Section>
+  )
+}

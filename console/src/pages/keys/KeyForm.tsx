@@ -1,0 +1,92 @@
+import { Button, Group, MultiSelect, NumberInput, SegmentedControl, Select, Stack, Text, TextInput } from '@mantine/core'
+import { useForm } from '@mantine/form'
+import type { ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import type { Key, KeyBody, LimitReset, NewKey } from '../../../../src/cabinet/contract.ts'
+import { useAct, useRead } from '../../api/hooks.ts'
+import { fieldFailure } from '../../parts/failure-text.ts'
+import { Failed } from '../../parts/Loaded.tsx'
+import css from '../../style/layout.module.css'
+
+type LimitKind = 'none' | 'fixed' | 'periodic'
+
+interface Values {
+  readonly name: string
+  readonly kind: LimitKind
+  readonly limit: number | string
+  readonly reset: LimitReset
+  /** `YYYY-MM-DD`: the last day it works; empty = for ever. */
+  readonly expires: string
+  readonly models: string[]
+}
+
+/** Creates a key, or changes one. */
+export function KeyForm({ edited, done }: { readonly edited: Key | null; readonly done: (answer: Key | NewKey) => void }): ReactNode {
+  const { t } = useTranslation()
+  const models = useRead('GET /cabinet/v1/models', {})
+  const renews = ['GET /cabinet/v1/keys', 'GET /cabinet/v1/summary'] as const
+  const create = useAct('POST /cabinet/v1/keys', { quiet: true, renews, done })
+  const change = useAct('PATCH /cabinet/v1/keys/:id', { quiet: true, renews, done, said: t('common.saved') })
+  const form = useForm<Values>({
+    initialValues: valuesOf(edited),
+    validate: {
+      name: (name) => (name.trim() === '' ? t('common.required') : null),
+      limit: (limit, { kind }) => (kind !== 'none' && (limit === '' || Number(limit) < 0) ? t('common.required') : null),
+    },
+  })
+  const failure = create.error ?? change.error
+  const submit = (values: Values): void => {
+    const body = bodyOf(values)
+    if (edited === null) create.mutate({ body })
+    else change.mutate({ params: { id: edited.id }, body })
+  }
+  const periodic = form.values.kind === 'periodic'
+  return (
+    <form onSubmit={form.onSubmit(submit)}>
+      <Stack>
+        {failure !== null && <Failed failure={failure} />}
+        <TextInput label={t('keys.name')} description={t('keys.name_hint')} required maxLength={100} data-autofocus {...form.getInputProps('name')} error={fieldFailure(failure)?.field === 'name' ? fieldFailure(failure)?.message : form.errors['name']} />
+        <div>
+          <Text size="sm" fw={500} mb={4}>{t('keys.limit')}</Text>
+          <SegmentedControl fullWidth data={(['none', 'fixed', 'periodic'] as const).map((value) => ({ value, label: t(`keys.kind_${value}`) }))} aria-label={t('keys.limit')} {...form.getInputProps('kind')} />
+        </div>
+        {form.values.kind !== 'none' && (
+          <div className={css.fields}>
+            <NumberInput label={t('keys.amount')} suffix=" ₽" min={0} decimalScale={6} hideControls required {...form.getInputProps('limit')} />
+            {periodic && <Select label={t('keys.reset')} allowDeselect={false} data={(['daily', 'weekly', 'monthly'] as const).map((value) => ({ value, label: t(`keys.reset_${value}`) }))} {...form.getInputProps('reset')} />}
+          </div>
+        )}
+        <TextInput type="date" label={t('keys.expiry')} description={t('keys.expiry_hint')} {...form.getInputProps('expires')} />
+        <MultiSelect label={t('keys.models')} description={t('keys.models_hint')} searchable clearable limit={50} clearButtonProps={{ 'aria-label': t('common.clear') }} data={(models.data?.data ?? []).map(({ id }) => id)} {...form.getInputProps('models')} />
+        <Group justify="flex-end"><Button type="submit" loading={create.isPending || change.isPending}>{edited === null ? t('keys.create') : t('common.save')}</Button></Group>
+      </Stack>
+    </form>
+  )
+}
+
+function valuesOf(key: Key | null): Values {
+  return {
+    name: key?.name ?? '',
+    kind: key === null || key.limit === null ? 'none' : key.limit_reset === null ? 'fixed' : 'periodic',
+    limit: key?.limit ?? '',
+    reset: key?.limit_reset ?? 'monthly',
+    expires: key?.expires_at === null || key === null ? '' : dayOf(key.expires_at),
+    models: [...(key?.allowed_models ?? [])],
+  }
+}
+
+function bodyOf({ name, kind, limit, reset, expires, models }: Values): KeyBody {
+  return {
+    name: name.trim(),
+    limit: kind === 'none' ? null : Number(limit),
+    limit_reset: kind === 'periodic' ? reset : null,
+    // The end of that day where the reader is.
+    expires_at: expires === '' ? null : new Date(`${expires}T23:59:59`).toISOString(),
+    allowed_models: models.length === 0 ? null : models,
+  }
+}
+
+function dayOf(iso: string): string {
+  const date = new Date(iso)
+  return [date.getFullYear(), String(date.getMonth() + 1).padStart(2, '0'), String(date.getDate()).padStart(2, '0')].join('-')
+}

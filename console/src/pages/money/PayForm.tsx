@@ -1,0 +1,42 @@
+import { Button, Chip, Group, NumberInput, Select, Stack } from '@mantine/core'
+import { useForm } from '@mantine/form'
+import type { ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import type { PaymentMethod } from '../../../../src/cabinet/contract.ts'
+import { useAct } from '../../api/hooks.ts'
+import { Failed } from '../../parts/Loaded.tsx'
+import { useFormat } from '../../parts/use-format.ts'
+
+const AMOUNTS = [500, 1_000, 3_000, 10_000] as const
+const FIRST_AMOUNT = 1_000
+
+/** An amount, then the payment provider's own page. */
+export function PayForm({ methods }: { readonly methods: readonly PaymentMethod[] }): ReactNode {
+  const { t } = useTranslation()
+  const format = useFormat()
+  const pay = useAct('POST /cabinet/v1/payments', {
+    quiet: true,
+    done: ({ confirmation_url: url, id }) => {
+      // Never to anything but a web page, whatever the answer says.
+      if (url !== null && /^https?:\/\//.test(url)) window.location.assign(url)
+      else window.location.assign(`/top-up?payment=${encodeURIComponent(id)}`)
+    },
+  })
+  const form = useForm<{ amount: number | string; method: string }>({ initialValues: { amount: FIRST_AMOUNT, method: methods[0]?.id ?? '' } })
+  const method = methods.find(({ id }) => id === form.values.method) ?? methods[0]
+  if (method === undefined) return null
+  const { least, most } = method
+  return (
+    <form onSubmit={form.onSubmit(({ amount }) => pay.mutate({ body: { method: method.id, amount: Number(amount) } }))}>
+      <Stack>
+        {pay.isError && <Failed failure={pay.error} />}
+        {methods.length > 1 && <Select label={t('money.method')} allowDeselect={false} data={methods.map(({ id, name }) => ({ value: id, label: name }))} {...form.getInputProps('method')} />}
+        <NumberInput label={t('money.amount')} description={t('money.bounds', { least: format.money(least), most: format.money(most) })} suffix=" ₽" min={least} max={most} decimalScale={2} thousandSeparator=" " required hideControls size="md" {...form.getInputProps('amount')} />
+        <Chip.Group value={String(form.values.amount)} onChange={(value) => form.setFieldValue('amount', Number(value))}>
+          <Group gap="xs">{AMOUNTS.filter((amount) => amount >= least && amount <= most).map((amount) => <Chip key={amount} value={String(amount)} variant="outline">{format.compactMoney(amount)}</Chip>)}</Group>
+        </Chip.Group>
+        <Button type="submit" loading={pay.isPending}>{t('money.pay_by', { name: method.name })}</Button>
+      </Stack>
+    </form>
+  )
+}

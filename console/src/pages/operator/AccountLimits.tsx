@@ -1,0 +1,60 @@
+import { Button, MultiSelect, NumberInput, Select, Stack, Switch, TextInput } from '@mantine/core'
+import { useForm } from '@mantine/form'
+import type { ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import type { Account, AccountPatch } from '../../../../src/admin/contract.ts'
+import { useAct, useRead } from '../../api/hooks.ts'
+import { Failed } from '../../parts/Loaded.tsx'
+import css from '../../style/layout.module.css'
+
+const DEFAULT_RATE = { requests: 300, window: 60 }
+
+interface Values {
+  readonly name: string
+  readonly model: string | null
+  readonly ownRate: boolean
+  readonly requests: number | string
+  readonly window: number | string
+  readonly models: string[]
+}
+
+/** What an account is called and may do. */
+export function AccountLimits({ account }: { readonly account: Account }): ReactNode {
+  const { t } = useTranslation()
+  const models = useRead('GET /admin/v1/models', {})
+  const ids = (models.data?.data ?? []).map(({ id }) => id)
+  const save = useAct('PATCH /admin/v1/accounts/:id', { quiet: true, said: t('common.saved'), renews: ['GET /admin/v1/accounts', 'GET /admin/v1/accounts/:id'] })
+  const form = useForm<Values>({
+    initialValues: {
+      name: account.name,
+      model: account.default_model,
+      ownRate: account.rate_limit !== null,
+      requests: account.rate_limit?.requests ?? DEFAULT_RATE.requests,
+      window: account.rate_limit?.window ?? DEFAULT_RATE.window,
+      models: [...(account.allowed_models ?? [])],
+    },
+  })
+  const clear = { 'aria-label': t('common.clear') }
+  return (
+    <form onSubmit={form.onSubmit((values) => save.mutate({ params: { id: account.id }, body: patchOf(values) }))}>
+      <Stack className={css.narrow ?? ''}>
+        {save.isError && <Failed failure={save.error} />}
+        <TextInput label={t('keys.name')} required maxLength={200} {...form.getInputProps('name')} />
+        <Select label={t('settings.model')} searchable clearable clearButtonProps={clear} limit={60} data={ids} {...form.getInputProps('model')} />
+        <Switch label={t('accounts.own_rate')} {...form.getInputProps('ownRate', { type: 'checkbox' })} />
+        {form.values.ownRate && (
+          <div className={css.fields}>
+            <NumberInput label={t('accounts.requests')} min={1} allowDecimal={false} required {...form.getInputProps('requests')} />
+            <NumberInput label={t('accounts.window')} min={1} allowDecimal={false} required {...form.getInputProps('window')} />
+          </div>
+        )}
+        <MultiSelect label={t('keys.models')} description={t('keys.models_hint')} searchable clearable clearButtonProps={clear} limit={60} data={ids} {...form.getInputProps('models')} />
+        <div><Button type="submit" loading={save.isPending}>{t('common.save')}</Button></div>
+      </Stack>
+    </form>
+  )
+}
+
+function patchOf({ name, model, ownRate, requests, window, models }: Values): AccountPatch {
+  return { name: name.trim(), default_model: model, rate_limit: ownRate ? { requests: Number(requests), window: Number(window) } : null, allowed_models: models.length === 0 ? null : models }
+}

@@ -1,0 +1,83 @@
+import { Button, Tabs } from '@mantine/core'
+import { useParams } from '@tanstack/react-router'
+import { useState, type ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import type { Account, AccountStatus } from '../../../../src/admin/contract.ts'
+import { useAct, useRead } from '../../api/hooks.ts'
+import { confirm } from '../../parts/confirm.tsx'
+import { CopyIconButton } from '../../parts/Copy.tsx'
+import { ButtonLink } from '../../parts/links.tsx'
+import { Loaded } from '../../parts/Loaded.tsx'
+import { Section } from '../../parts/Section.tsx'
+import { Tile } from '../../parts/Tile.tsx'
+import { useFormat } from '../../parts/use-format.ts'
+import css from '../../style/layout.module.css'
+import { AccountKeys } from './AccountKeys.tsx'
+import { AccountLedger } from './AccountLedger.tsx'
+import { AccountLimits } from './AccountLimits.tsx'
+import { AccountState } from './AccountState.tsx'
+import { EntryForm } from './EntryForm.tsx'
+import { OperatorPage } from './OperatorPage.tsx'
+import { UserList } from './UserList.tsx'
+
+const RENEWS = ['GET /admin/v1/accounts', 'GET /admin/v1/accounts/:id'] as const
+
+/** One account: its money, its state and limits, its keys, its users. */
+export function AccountPage(): ReactNode {
+  const { id } = useParams({ from: '/operator/accounts/$id' })
+  const account = useRead('GET /admin/v1/accounts/:id', { params: { id } })
+  const title = account.data === undefined || account.data.name === '' ? id : account.data.name
+  return (
+    <OperatorPage title={title} lead={<><span className={css.mono}>{id}</span> <CopyIconButton text={id} /></>} actions={account.data !== undefined && <StateButtons account={account.data} />}>
+      <Loaded of={account} height={520}>{(answer) => <Record account={answer} />}</Loaded>
+    </OperatorPage>
+  )
+}
+
+function Record({ account }: { readonly account: Account }): ReactNode {
+  const { t } = useTranslation()
+  const format = useFormat()
+  const [tab, setTab] = useState<string | null>('money')
+  return (
+    <>
+      <div className={css.tiles}>
+        <Tile label={t('home.balance')} value={format.money(account.balance)} />
+        <Tile label={t('money.available')} value={format.money(account.available)} />
+        <Tile label={t('money.reserved')} value={format.money(account.reserved)} />
+        <Tile label={t('keys.state')} value={<AccountState status={account.status} />} note={t('accounts.created', { when: format.date(account.created_at) })} />
+      </div>
+      <Tabs value={tab} onChange={setTab} keepMounted={false}>
+        <Tabs.List>
+          <Tabs.Tab value="money">{t('accounts.tab_money')}</Tabs.Tab>
+          <Tabs.Tab value="limits">{t('accounts.tab_limits')}</Tabs.Tab>
+          <Tabs.Tab value="keys">{t('nav.keys')}</Tabs.Tab>
+          <Tabs.Tab value="users">{t('accounts.tab_users')}</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="money" pt="md">
+          <div className={css.page}>
+            <Section title={t('accounts.entry')} lead={t('accounts.entry_lead')}><EntryForm accountId={account.id} /></Section>
+            <AccountLedger accountId={account.id} />
+          </div>
+        </Tabs.Panel>
+        <Tabs.Panel value="limits" pt="md"><Section title={t('accounts.tab_limits')}><AccountLimits account={account} /></Section></Tabs.Panel>
+        <Tabs.Panel value="keys" pt="md"><AccountKeys accountId={account.id} /></Tabs.Panel>
+        <Tabs.Panel value="users" pt="md"><UserList account={account.id} /></Tabs.Panel>
+      </Tabs>
+    </>
+  )
+}
+
+function StateButtons({ account }: { readonly account: Account }): ReactNode {
+  const { t } = useTranslation()
+  const change = useAct('PATCH /admin/v1/accounts/:id', { renews: RENEWS, said: t('common.saved') })
+  const set = (status: AccountStatus): void => change.mutate({ params: { id: account.id }, body: { status } })
+  const ask = (status: 'deactivated' | 'locked'): void => confirm({ title: t(`accounts.ask_${status}`), text: t(`accounts.ask_${status}_text`), act: t(`accounts.do_${status}`), onConfirm: () => set(status) })
+  return (
+    <>
+      <ButtonLink variant="default" to="/operator/requests" search={{ account: account.id }}>{t('keys.requests')}</ButtonLink>
+      {account.status !== 'active' && <Button onClick={() => set('active')}>{t('accounts.do_active')}</Button>}
+      {account.status !== 'locked' && <Button variant="default" onClick={() => ask('locked')}>{t('accounts.do_locked')}</Button>}
+      {account.status !== 'deactivated' && <Button variant="default" onClick={() => ask('deactivated')}>{t('accounts.do_deactivated')}</Button>}
+    </>
+  )
+}

@@ -1,0 +1,102 @@
+import { Alert, Button, Modal, NumberInput, Stack, TextInput } from '@mantine/core'
+import { useForm } from '@mantine/form'
+import { useState, type ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import type { Code } from '../../../../src/admin/contract.ts'
+import { useAct, useRead } from '../../api/hooks.ts'
+import { CopyBlock } from '../../parts/Copy.tsx'
+import { PlusIcon } from '../../parts/icons.ts'
+import { List } from '../../parts/List.tsx'
+import { Failed, Loaded } from '../../parts/Loaded.tsx'
+import { Pager } from '../../parts/Pager.tsx'
+import { StatusBadge } from '../../parts/StatusBadge.tsx'
+import { useFormat } from '../../parts/use-format.ts'
+import css from '../../style/layout.module.css'
+import { OperatorPage } from './OperatorPage.tsx'
+
+const PAGE_ROWS = 50
+const CODES_MAX = 1_000
+
+/** Codes that customers turn into balance. */
+export function CodesPage(): ReactNode {
+  const { t } = useTranslation()
+  const [offset, setOffset] = useState(0)
+  const [adding, setAdding] = useState(false)
+  const codes = useRead('GET /admin/v1/codes', { query: { limit: PAGE_ROWS, offset } }, { keep: true })
+  return (
+    <OperatorPage title={t('nav.codes')} lead={t('codes.lead')} actions={<Button leftSection={<PlusIcon size={17} />} onClick={() => setAdding(true)}>{t('codes.create')}</Button>}>
+      <Loaded of={codes} height={360}>
+        {({ data, total }) => (
+          <>
+            <CodeList codes={data} />
+            <Pager offset={offset} size={PAGE_ROWS} total={total} go={setOffset} />
+          </>
+        )}
+      </Loaded>
+      <Modal opened={adding} onClose={() => setAdding(false)} title={t('codes.create')} closeButtonProps={{ 'aria-label': t('common.close') }}><AddForm /></Modal>
+    </OperatorPage>
+  )
+}
+
+function CodeList({ codes }: { readonly codes: readonly Code[] }): ReactNode {
+  const { t } = useTranslation()
+  const format = useFormat()
+  const change = useAct('PATCH /admin/v1/codes/:id', { renews: ['GET /admin/v1/codes'], said: t('common.saved') })
+  return (
+    <List
+      label={t('nav.codes')}
+      rows={codes}
+      rowId={({ id }) => id}
+      empty={{ title: t('codes.none'), text: t('codes.none_text') }}
+      columns={[
+        { id: 'label', title: t('money.code'), cell: ({ label, note }) => <div><span className={css.mono}>{label}…</span>{note !== null && <div>{note}</div>}</div> },
+        { id: 'state', title: t('keys.state'), cell: (code) => <CodeState code={code} /> },
+        { id: 'uses', title: t('codes.uses'), end: true, cell: (code) => `${format.number(code.uses)} / ${format.number(code.uses_max)}` },
+        { id: 'expires', title: t('keys.expiry'), end: true, cell: (code) => (code.expires_at === null ? '–' : format.date(code.expires_at)) },
+        { id: 'by', title: t('codes.by'), cell: (code) => `${code.created_by} · ${format.date(code.created_at)}` },
+        { id: 'amount', title: t('money.amount'), end: true, cell: ({ amount }) => format.money(amount) },
+        { id: t('common.actions'), title: '', end: true, cell: ({ id, disabled }) => <Button size="compact-sm" variant="subtle" onClick={() => change.mutate({ params: { id }, body: { disabled: !disabled } })}>{disabled ? t('keys.enable') : t('keys.disable')}</Button> },
+      ]}
+    />
+  )
+}
+
+function CodeState({ code }: { readonly code: Code }): ReactNode {
+  const { t } = useTranslation()
+  if (code.disabled) return <StatusBadge tone="quiet">{t('keys.disabled')}</StatusBadge>
+  if (code.expires_at !== null && Date.parse(code.expires_at) <= Date.now()) return <StatusBadge tone="bad">{t('keys.expired')}</StatusBadge>
+  return code.uses >= code.uses_max ? <StatusBadge tone="quiet">{t('codes.used_up')}</StatusBadge> : <StatusBadge tone="good">{t('keys.active')}</StatusBadge>
+}
+
+function AddForm(): ReactNode {
+  const { t } = useTranslation()
+  const form = useForm<{ amount: number | string; count: number | string; uses: number | string; expires: string; note: string }>({ initialValues: { amount: 1_000, count: 1, uses: 1, expires: '', note: '' } })
+  const create = useAct('POST /admin/v1/codes', { quiet: true, renews: ['GET /admin/v1/codes'] })
+  if (create.data !== undefined) {
+    return (
+      <Stack>
+        <Alert color="yellow">{t('codes.shown_once')}</Alert>
+        <CopyBlock text={create.data.data.map(({ code }) => code).join('\n')} label={t('nav.codes')} />
+      </Stack>
+    )
+  }
+  return (
+    <form
+      onSubmit={form.onSubmit(({ amount, count, uses, expires, note }) =>
+        create.mutate({ body: { amount: Number(amount), count: Number(count), uses_max: Number(uses), expires_at: expires === '' ? null : new Date(`${expires}T23:59:59`).toISOString(), note: note.trim() === '' ? null : note.trim() } }),
+      )}
+    >
+      <Stack>
+        {create.isError && <Failed failure={create.error} />}
+        <NumberInput label={t('money.amount')} suffix=" ₽" min={0} decimalScale={6} thousandSeparator=" " hideControls required {...form.getInputProps('amount')} />
+        <div className={css.fields}>
+          <NumberInput label={t('codes.count')} min={1} max={CODES_MAX} allowDecimal={false} required {...form.getInputProps('count')} />
+          <NumberInput label={t('codes.uses_max')} min={1} allowDecimal={false} required {...form.getInputProps('uses')} />
+        </div>
+        <TextInput type="date" label={t('keys.expiry')} description={t('keys.expiry_hint')} {...form.getInputProps('expires')} />
+        <TextInput label={t('codes.note')} maxLength={200} {...form.getInputProps('note')} />
+        <Button type="submit" loading={create.isPending}>{t('codes.create')}</Button>
+      </Stack>
+    </form>
+  )
+}

@@ -1,0 +1,82 @@
+import { Button, Modal, Text, TextInput } from '@mantine/core'
+import { useDebouncedValue } from '@mantine/hooks'
+import { useState, type ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import type { AuditEvent } from '../../../../src/admin/contract.ts'
+import { useRead } from '../../api/hooks.ts'
+import { List } from '../../parts/List.tsx'
+import { Loaded } from '../../parts/Loaded.tsx'
+import { Pager } from '../../parts/Pager.tsx'
+import { useFormat } from '../../parts/use-format.ts'
+import css from '../../style/layout.module.css'
+import { OperatorPage } from './OperatorPage.tsx'
+
+const PAGE_ROWS = 50
+const TYPING_MS = 250
+const FIELDS = ['actor', 'action', 'object'] as const
+const NOTHING = { actor: '', action: '', object: '' }
+
+/** Who changed what, and when: an append-only log. */
+export function EventsPage(): ReactNode {
+  const { t } = useTranslation()
+  const [filters, setFilters] = useState(NOTHING)
+  const [offset, setOffset] = useState(0)
+  const [shown, setShown] = useState<AuditEvent | null>(null)
+  const [settled] = useDebouncedValue(filters, TYPING_MS)
+  const wanted = Object.fromEntries(Object.entries(settled).filter(([, value]) => value !== ''))
+  const events = useRead('GET /admin/v1/events', { query: { ...wanted, limit: PAGE_ROWS, offset } }, { keep: true })
+  const change = (name: (typeof FIELDS)[number], value: string): void => {
+    setOffset(0)
+    setFilters({ ...filters, [name]: value })
+  }
+  return (
+    <OperatorPage title={t('nav.events')} lead={t('events.lead')}>
+      <div className={css.fields}>{FIELDS.map((name) => <TextInput key={name} label={t(`events.${name}`)} value={filters[name]} onChange={({ currentTarget }) => change(name, currentTarget.value)} />)}</div>
+      <Loaded of={events} height={480}>
+        {({ data, total }) => (
+          <>
+            <Rows events={data} show={setShown} />
+            <Pager offset={offset} size={PAGE_ROWS} total={total} go={setOffset} />
+          </>
+        )}
+      </Loaded>
+      <Modal opened={shown !== null} onClose={() => setShown(null)} size="xl" title={shown === null ? '' : `${shown.action} · ${shown.object}`} closeButtonProps={{ 'aria-label': t('common.close') }}>
+        {shown !== null && (
+          <div className={css.halves}>
+            <Side title={t('events.before')} value={shown.before} />
+            <Side title={t('events.after')} value={shown.after} />
+          </div>
+        )}
+      </Modal>
+    </OperatorPage>
+  )
+}
+
+function Rows({ events, show }: { readonly events: readonly AuditEvent[]; readonly show: (event: AuditEvent) => void }): ReactNode {
+  const { t } = useTranslation()
+  const format = useFormat()
+  return (
+    <List
+      label={t('nav.events')}
+      rows={events}
+      rowId={({ id }) => id}
+      empty={{ title: t('events.none') }}
+      columns={[
+        { id: 'at', title: t('log.time'), cell: ({ at }) => format.dateTime(at) },
+        { id: 'actor', title: t('events.actor'), cell: ({ actor, ip }) => <div>{actor}{ip !== null && <Text size="xs" c="dimmed">{ip}</Text>}</div> },
+        { id: 'action', title: t('events.action'), cell: ({ action }) => <span className={css.mono}>{action}</span> },
+        { id: 'object', title: t('events.object'), cell: ({ object }) => <span className={css.mono}>{object}</span> },
+        { id: t('common.actions'), title: '', end: true, cell: (event) => (event.before === null && event.after === null ? '' : <Button size="compact-sm" variant="subtle" onClick={() => show(event)}>{t('events.change')}</Button>) },
+      ]}
+    />
+  )
+}
+
+function Side({ title, value }: { readonly title: string; readonly value: unknown }): ReactNode {
+  return (
+    <div>
+      <Text fw={600} size="sm" mb={6}>{title}</Text>
+      <code className={css.code} tabIndex={0} role="region" aria-label={title}>{value === null || value === undefined ? '–' : JSON.stringify(value, null, 2)}</code>
+    </div>
+  )
+}

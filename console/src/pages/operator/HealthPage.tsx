@@ -1,0 +1,45 @@
+import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import { useRead } from '../../api/hooks.ts'
+import { List } from '../../parts/List.tsx'
+import { Loaded } from '../../parts/Loaded.tsx'
+import { StatusBadge } from '../../parts/StatusBadge.tsx'
+import { useFormat } from '../../parts/use-format.ts'
+import { OperatorPage } from './OperatorPage.tsx'
+
+const REFRESH_MS = 10_000
+
+/** How each endpoint does, over the last 30 minutes; those in trouble first. */
+export function HealthPage(): ReactNode {
+  const { t } = useTranslation()
+  const format = useFormat()
+  const health = useRead('GET /admin/v1/endpoints/health', {}, { everyMs: REFRESH_MS })
+  return (
+    <OperatorPage title={t('nav.health')} lead={t('health.lead')}>
+      <Loaded of={health} height={480}>
+        {({ data }) => (
+          <List
+            label={t('nav.health')}
+            rows={data.toSorted((a, b) => rank(b) - rank(a))}
+            rowId={({ endpoint, model }) => `${model} ${endpoint}`}
+            empty={{ title: t('health.none') }}
+            columns={[
+              { id: 'model', title: t('usage.model'), cell: ({ model }) => <Link to="/model/$" params={{ _splat: model }}>{model}</Link> },
+              { id: 'provider', title: t('log.filter_provider'), cell: ({ provider }) => provider },
+              { id: 'state', title: t('keys.state'), cell: ({ state }) => <StatusBadge tone={state === 'healthy' ? 'good' : 'warn'}>{t(`health.${state}`)}</StatusBadge> },
+              { id: 'errors', title: t('health.error_rate'), end: true, cell: (row) => (row.error_rate_30m === null ? '–' : format.percent(row.error_rate_30m)) },
+              { id: 'ttft', title: t('health.ttft'), end: true, cell: ({ ttft_ms_30m: ttft }) => (ttft === null ? '–' : `${format.duration(ttft.p50)} / ${format.duration(ttft.p99)}`) },
+              { id: 'throughput', title: t('health.throughput'), end: true, cell: ({ throughput_30m: speed }) => (speed === null ? '–' : t('request.per_second', { tokens: format.number(speed.p50) })) },
+            ]}
+          />
+        )}
+      </Loaded>
+    </OperatorPage>
+  )
+}
+
+/** What should be looked at: out of service, then by errors, then what is used at all. */
+function rank(row: { readonly state: string; readonly error_rate_30m: number | null }): number {
+  return (row.state === 'healthy' ? 0 : 10) + (row.error_rate_30m ?? 0) + (row.error_rate_30m === null ? 0 : 0.01)
+}

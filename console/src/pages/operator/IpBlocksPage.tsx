@@ -1,0 +1,38 @@
+import { Button } from '@mantine/core'
+import type { ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import { useAct, useRead } from '../../api/hooks.ts'
+import { List } from '../../parts/List.tsx'
+import { Loaded } from '../../parts/Loaded.tsx'
+import { useFormat } from '../../parts/use-format.ts'
+import { OperatorPage } from './OperatorPage.tsx'
+
+const REFRESH_MS = 10_000
+
+/** Addresses that guessed too many keys. */
+export function IpBlocksPage(): ReactNode {
+  const { t } = useTranslation()
+  const format = useFormat()
+  const blocks = useRead('GET /admin/v1/ip-blocks', {}, { everyMs: REFRESH_MS })
+  const lift = useAct('DELETE /admin/v1/ip-blocks/*ip', { renews: ['GET /admin/v1/ip-blocks'], said: t('blocks.lifted') })
+  return (
+    <OperatorPage title={t('nav.ip_blocks')} lead={t('blocks.lead')}>
+      <Loaded of={blocks} height={240}>
+        {({ data }) => (
+          <List
+            label={t('nav.ip_blocks')}
+            rows={data}
+            rowId={({ ip }) => ip}
+            empty={{ title: t('blocks.none') }}
+            columns={[
+              { id: 'ip', title: 'IP', cell: ({ ip }) => ip },
+              { id: 'until', title: t('blocks.until'), cell: ({ until }) => format.dateTime(until) },
+              { id: 'times', title: t('blocks.times'), end: true, cell: ({ times }) => format.number(times) },
+              { id: t('common.actions'), title: '', end: true, cell: ({ ip }) => <Button size="compact-sm" variant="subtle" onClick={() => lift.mutate({ params: { ip } })}>{t('blocks.lift')}</Button> },
+            ]}
+          />
+        )}
+      </Loaded>
+    </OperatorPage>
+  )
+}

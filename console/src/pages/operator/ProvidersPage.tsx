@@ -1,0 +1,77 @@
+import { Button, Group, Modal } from '@mantine/core'
+import { useState, type ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import type { ProviderEntry } from '../../../../src/admin/contract.ts'
+import { useAct, useRead } from '../../api/hooks.ts'
+import { confirm } from '../../parts/confirm.tsx'
+import { PlusIcon } from '../../parts/icons.ts'
+import { List } from '../../parts/List.tsx'
+import { Loaded } from '../../parts/Loaded.tsx'
+import css from '../../style/layout.module.css'
+import { OperatorPage } from './OperatorPage.tsx'
+import { ProviderForm } from './ProviderForm.tsx'
+
+interface NamedProvider {
+  readonly slug: string
+  readonly entry: ProviderEntry
+}
+
+/** Upstream companies and their credentials, which can be written and never read. */
+export function ProvidersPage(): ReactNode {
+  const { t } = useTranslation()
+  const catalog = useRead('GET /admin/v1/catalog', {})
+  const [edited, setEdited] = useState<NamedProvider | 'new' | null>(null)
+  const close = (): void => setEdited(null)
+  return (
+    <OperatorPage title={t('nav.providers')} lead={t('providers.lead')} actions={<Button leftSection={<PlusIcon size={17} />} onClick={() => setEdited('new')}>{t('providers.add')}</Button>}>
+      <Loaded of={catalog} height={400}>
+        {({ providers, models }) => <ProviderList providers={Object.entries(providers).map(([slug, entry]) => ({ slug, entry }))} uses={(slug) => models.filter(({ endpoints }) => endpoints.some(({ provider }) => provider === slug)).length} edit={setEdited} />}
+      </Loaded>
+      <Modal opened={edited !== null} onClose={close} size="lg" title={edited === 'new' ? t('providers.add') : t('providers.edit')} closeButtonProps={{ 'aria-label': t('common.close') }}>
+        {edited !== null && <ProviderForm edited={edited === 'new' ? null : edited} done={close} />}
+      </Modal>
+    </OperatorPage>
+  )
+}
+
+interface ProviderListProps {
+  readonly providers: readonly NamedProvider[]
+  readonly uses: (slug: string) => number
+  readonly edit: (provider: NamedProvider) => void
+}
+
+function ProviderList({ providers, uses, edit }: ProviderListProps): ReactNode {
+  const { t } = useTranslation()
+  const remove = useAct('DELETE /admin/v1/providers/:slug', { renews: ['GET /admin/v1/catalog', 'GET /admin/v1/models'], said: t('providers.deleted') })
+  const ask = (slug: string): void => confirm({ title: t('providers.ask_delete', { name: slug }), text: t('providers.ask_delete_text'), act: t('common.delete'), onConfirm: () => remove.mutate({ params: { slug } }) })
+  return (
+    <List
+      label={t('nav.providers')}
+      rows={providers}
+      rowId={({ slug }) => slug}
+      empty={{ title: t('providers.none') }}
+      columns={[
+        { id: 'name', title: t('keys.name'), cell: ({ slug, entry }) => <div>{entry.name ?? slug}<div className={css.mono}>{slug}</div></div> },
+        { id: 'adapter', title: t('providers.adapter'), cell: ({ entry }) => entry.adapter },
+        { id: 'address', title: t('providers.address'), cell: ({ entry }) => <span className={css.mono}>{entry.base_url ?? '–'}</span> },
+        { id: 'keys', title: t('providers.credentials'), cell: ({ entry }) => <span className={css.mono}>{keysOf(entry).join(', ') || '–'}</span> },
+        { id: 'models', title: t('nav.models'), end: true, cell: ({ slug }) => uses(slug) },
+        {
+          id: t('common.actions'),
+          title: '',
+          end: true,
+          cell: (provider) => (
+            <Group gap={4} justify="flex-end">
+              <Button size="compact-sm" variant="subtle" onClick={() => edit(provider)}>{t('common.edit')}</Button>
+              <Button size="compact-sm" variant="subtle" color="red" onClick={() => ask(provider.slug)}>{t('common.delete')}</Button>
+            </Group>
+          ),
+        },
+      ]}
+    />
+  )
+}
+
+function keysOf({ api_key: keys }: ProviderEntry): readonly string[] {
+  return keys === undefined ? [] : typeof keys === 'string' ? [keys] : keys
+}

@@ -1,0 +1,86 @@
+import { Button, Select, Text, TextInput } from '@mantine/core'
+import { useForm } from '@mantine/form'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { useState, type ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import type { Generation, GenerationQuery } from '../../../../src/admin/contract.ts'
+import { useRead } from '../../api/hooks.ts'
+import { FilterPanel } from '../../parts/FilterPanel.tsx'
+import { List } from '../../parts/List.tsx'
+import { Loaded } from '../../parts/Loaded.tsx'
+import { Pager } from '../../parts/Pager.tsx'
+import { StatusBadge } from '../../parts/StatusBadge.tsx'
+import { useFormat } from '../../parts/use-format.ts'
+import css from '../../style/layout.module.css'
+import { OperatorPage } from './OperatorPage.tsx'
+
+const PAGE_ROWS = 50
+const FIELDS = ['account', 'key', 'model', 'provider', 'generation_id', 'request_id'] as const
+const STATUSES = ['completed', 'error', 'cancelled'] as const
+type Filter = (typeof FIELDS)[number] | 'status'
+
+/** The log across accounts, with what each request cost the operator. */
+export function RequestsPage(): ReactNode {
+  const { t } = useTranslation()
+  const search: Readonly<Partial<Record<Filter, string | undefined>>> = useSearch({ strict: false })
+  const navigate = useNavigate()
+  const [offset, setOffset] = useState(0)
+  const status = STATUSES.find((known) => known === search.status)
+  const filters: GenerationQuery = { ...Object.fromEntries(FIELDS.flatMap((name) => (search[name] === undefined ? [] : [[name, search[name]]]))), ...(status === undefined ? {} : { status }) }
+  const requests = useRead('GET /admin/v1/generations', { query: { ...filters, limit: PAGE_ROWS, offset } }, { keep: true })
+  const go = (wish: Readonly<Record<Filter, string>>): void => {
+    setOffset(0)
+    void navigate({ to: '/operator/requests', search: Object.fromEntries(Object.entries(wish).filter(([, value]) => value.trim() !== '').map(([name, value]) => [name, value.trim()])), replace: true })
+  }
+  return (
+    <OperatorPage title={t('nav.requests')} lead={t('requests.lead')}>
+      <Filters search={search} go={go} />
+      <Loaded of={requests} height={480}>
+        {({ data, total }) => (
+          <>
+            <Rows rows={data} />
+            <Pager offset={offset} size={PAGE_ROWS} total={total} go={setOffset} />
+          </>
+        )}
+      </Loaded>
+    </OperatorPage>
+  )
+}
+
+function Filters({ search, go }: { readonly search: Readonly<Partial<Record<Filter, string | undefined>>>; readonly go: (wish: Readonly<Record<Filter, string>>) => void }): ReactNode {
+  const { t } = useTranslation()
+  const form = useForm<Record<Filter, string>>({
+    initialValues: { account: search.account ?? '', key: search.key ?? '', model: search.model ?? '', provider: search.provider ?? '', generation_id: search.generation_id ?? '', request_id: search.request_id ?? '', status: search.status ?? '' },
+  })
+  return (
+    <form onSubmit={form.onSubmit(go)}>
+      <FilterPanel>
+        {FIELDS.map((name) => <TextInput key={name} label={t(`requests.${name}`)} {...form.getInputProps(name)} />)}
+        <Select label={t('log.status')} placeholder={t('log.any')} clearable clearButtonProps={{ 'aria-label': t('common.clear') }} data={STATUSES.map((value) => ({ value, label: t(`status.${value}`) }))} value={form.values.status === '' ? null : form.values.status} onChange={(value) => form.setFieldValue('status', value ?? '')} />
+        <Button type="submit">{t('common.search')}</Button>
+      </FilterPanel>
+    </form>
+  )
+}
+
+function Rows({ rows }: { readonly rows: readonly Generation[] }): ReactNode {
+  const { t } = useTranslation()
+  const format = useFormat()
+  return (
+    <List
+      label={t('nav.requests')}
+      rows={rows}
+      rowId={({ id }) => id}
+      empty={{ title: t('log.none'), text: t('log.none_text') }}
+      columns={[
+        { id: 'time', title: t('log.time'), cell: (row) => <div>{format.dateTime(row.timestamp)}<div className={css.mono}>{row.generation_id}</div></div> },
+        { id: 'model', title: t('usage.model'), cell: (row) => <div>{row.model_name}<Text size="xs" c="dimmed">{[row.provider_name, row.app_title ?? row.app_url].filter((part) => part !== null).join(' · ')}</Text></div> },
+        { id: 'account', title: t('requests.account'), cell: (row) => <div><Link to="/operator/accounts/$id" params={{ id: row.account }}>{row.account}</Link><Text size="xs" c="dimmed">{row.key_name}</Text></div> },
+        { id: 'status', title: t('log.status'), cell: (row) => <StatusBadge tone={row.status === 'completed' ? 'good' : row.status === 'error' ? 'bad' : 'quiet'}>{row.status === 'error' ? (row.error_type ?? t('status.error')) : t(`status.${row.status}`)}</StatusBadge> },
+        { id: 'tokens', title: t('log.tokens'), end: true, cell: (row) => `${format.number(row.input_tokens)} → ${format.number(row.output_tokens)}` },
+        { id: 'cost', title: t('margin.provider_cost'), end: true, cell: (row) => format.money(row.provider_cost) },
+        { id: 'revenue', title: t('margin.revenue'), end: true, cell: (row) => format.money(row.total_cost) },
+      ]}
+    />
+  )
+}

@@ -1,0 +1,101 @@
+import { Alert, Button, Group, Menu, Modal, Stack } from '@mantine/core'
+import { useState, type ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import type { ConsoleUser } from '../../../../src/admin/contract.ts'
+import { useAct, useRead } from '../../api/hooks.ts'
+import { confirm } from '../../parts/confirm.tsx'
+import { CopyBlock } from '../../parts/Copy.tsx'
+import { MenuItemLink } from '../../parts/links.tsx'
+import { List } from '../../parts/List.tsx'
+import { Loaded } from '../../parts/Loaded.tsx'
+import { Pager } from '../../parts/Pager.tsx'
+import { StatusBadge } from '../../parts/StatusBadge.tsx'
+import { useFormat } from '../../parts/use-format.ts'
+
+const PAGE_ROWS = 50
+
+export interface UserListProps {
+  readonly account?: string
+  readonly role?: 'user' | 'admin'
+  /** The beginning of an e-mail. */
+  readonly query?: string
+}
+
+/** Who may sign in to the console. */
+export function UserList(filter: UserListProps): ReactNode {
+  const [offset, setOffset] = useState(0)
+  const [link, setLink] = useState<{ readonly email: string; readonly link: string } | null>(null)
+  const users = useRead('GET /admin/v1/users', { query: { ...filter, limit: PAGE_ROWS, offset } }, { keep: true })
+  return (
+    <>
+      <Loaded of={users} height={300}>
+        {({ data, total }) => (
+          <>
+            <Rows users={data} showLink={setLink} />
+            <Pager offset={offset} size={PAGE_ROWS} total={total} go={setOffset} />
+          </>
+        )}
+      </Loaded>
+      <LinkShown shown={link} close={() => setLink(null)} />
+    </>
+  )
+}
+
+/** A one-time link, to be handed to its user. */
+export function LinkShown({ shown, close }: { readonly shown: { readonly email: string; readonly link: string } | null; readonly close: () => void }): ReactNode {
+  const { t } = useTranslation()
+  return (
+    <Modal opened={shown !== null} onClose={close} title={t('users.link', { email: shown?.email ?? '' })} size="lg" closeButtonProps={{ 'aria-label': t('common.close') }}>
+      {shown !== null && (
+        <Stack>
+          <Alert color="yellow">{t('users.link_text')}</Alert>
+          <CopyBlock text={shown.link} label={t('users.link', { email: shown.email })} />
+        </Stack>
+      )}
+    </Modal>
+  )
+}
+
+function Rows({ users, showLink }: { readonly users: readonly ConsoleUser[]; readonly showLink: (link: { readonly email: string; readonly link: string }) => void }): ReactNode {
+  const { t } = useTranslation()
+  const format = useFormat()
+  return (
+    <List
+      label={t('nav.users')}
+      rows={users}
+      rowId={({ id }) => id}
+      empty={{ title: t('users.none') }}
+      columns={[
+        { id: 'email', title: t('entry.email'), cell: ({ email }) => email },
+        { id: 'role', title: t('settings.role'), cell: ({ role }) => t(`settings.role_${role}`) },
+        { id: 'state', title: t('keys.state'), cell: ({ disabled }) => <StatusBadge tone={disabled ? 'bad' : 'good'}>{disabled ? t('keys.disabled') : t('keys.active')}</StatusBadge> },
+        { id: 'totp', title: t('security.totp'), cell: (user) => <StatusBadge tone={user.totp ? 'good' : 'quiet'}>{user.totp ? t('security.on') : t('security.off')}</StatusBadge> },
+        { id: 'seen', title: t('users.last_sign_in'), end: true, cell: (user) => (user.last_sign_in_at === null ? t('keys.never') : format.ago(user.last_sign_in_at)) },
+        { id: t('common.actions'), title: '', end: true, cell: (user) => <UserMenu user={user} showLink={showLink} /> },
+      ]}
+    />
+  )
+}
+
+function UserMenu({ user, showLink }: { readonly user: ConsoleUser; readonly showLink: (link: { readonly email: string; readonly link: string }) => void }): ReactNode {
+  const { t } = useTranslation()
+  const params = { id: user.id }
+  const change = useAct('PATCH /admin/v1/users/:id', { renews: ['GET /admin/v1/users'], said: t('common.saved') })
+  const link = useAct('POST /admin/v1/users/:id/password-link', { done: showLink })
+  const role = user.role === 'admin' ? 'user' : 'admin'
+  const askRole = (): void => confirm({ title: t(`users.ask_${role}`, { email: user.email }), text: t('users.ask_role_text'), act: t(`users.make_${role}`), onConfirm: () => change.mutate({ params, body: { role } }) })
+  return (
+    <Group gap={4} justify="flex-end">
+      <Menu position="bottom-end">
+        <Menu.Target><Button size="compact-sm" variant="subtle" aria-label={t('keys.actions_of', { name: user.email })}>{t('common.actions')}</Button></Menu.Target>
+        <Menu.Dropdown>
+          {user.account !== null && <MenuItemLink to="/operator/accounts/$id" params={{ id: user.account }}>{t('users.account')}</MenuItemLink>}
+          <Menu.Item onClick={() => link.mutate({ params, body: {} })}>{t('users.password_link')}</Menu.Item>
+          {user.totp && <Menu.Item onClick={() => link.mutate({ params, body: { clear_totp: true } })}>{t('users.password_link_totp')}</Menu.Item>}
+          <Menu.Item onClick={askRole}>{t(`users.make_${role}`)}</Menu.Item>
+          <Menu.Item {...(user.disabled ? {} : { color: 'red' })} onClick={() => change.mutate({ params, body: { disabled: !user.disabled } })}>{user.disabled ? t('keys.enable') : t('keys.disable')}</Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+    </Group>
+  )
+}

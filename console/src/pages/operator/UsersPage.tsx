@@ -1,0 +1,52 @@
+import { Button, Group, Select, TextInput } from '@mantine/core'
+import { useForm } from '@mantine/form'
+import { useDebouncedValue } from '@mantine/hooks'
+import { useState, type ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import { useAct } from '../../api/hooks.ts'
+import { Section } from '../../parts/Section.tsx'
+import css from '../../style/layout.module.css'
+import { OperatorPage } from './OperatorPage.tsx'
+import { LinkShown, UserList } from './UserList.tsx'
+
+const TYPING_MS = 200
+
+/** Everybody who may sign in, and new administrators. */
+export function UsersPage(): ReactNode {
+  const { t } = useTranslation()
+  const [text, setText] = useState('')
+  const [role, setRole] = useState<'user' | 'admin' | null>(null)
+  const [query] = useDebouncedValue(text, TYPING_MS)
+  return (
+    <OperatorPage title={t('nav.users')} lead={t('users.lead')}>
+      <Section title={t('users.invite')} lead={t('users.invite_lead')}><InviteForm /></Section>
+      <div className={css.fields}>
+        <TextInput type="search" label={t('users.by_email')} value={text} onChange={({ currentTarget }) => setText(currentTarget.value)} />
+        <Select label={t('settings.role')} placeholder={t('log.any')} clearable clearButtonProps={{ 'aria-label': t('common.clear') }} value={role} onChange={(value) => setRole(value === 'admin' || value === 'user' ? value : null)} data={(['admin', 'user'] as const).map((value) => ({ value, label: t(`settings.role_${value}`) }))} />
+      </div>
+      <UserList key={`${query} ${role}`} {...(query === '' ? {} : { query })} {...(role === null ? {} : { role })} />
+    </OperatorPage>
+  )
+}
+
+function InviteForm(): ReactNode {
+  const { t } = useTranslation()
+  const [link, setLink] = useState<{ readonly email: string; readonly link: string } | null>(null)
+  const form = useForm({ initialValues: { email: '' } })
+  const invite = useAct('POST /admin/v1/administrators', {
+    renews: ['GET /admin/v1/users'],
+    done: (answer) => {
+      form.reset()
+      setLink(answer)
+    },
+  })
+  return (
+    <form onSubmit={form.onSubmit((body) => invite.mutate({ body }))}>
+      <Group align="flex-end">
+        <TextInput label={t('entry.email')} type="email" required {...form.getInputProps('email')} />
+        <Button type="submit" loading={invite.isPending}>{t('users.invite_button')}</Button>
+      </Group>
+      <LinkShown shown={link} close={() => setLink(null)} />
+    </form>
+  )
+}

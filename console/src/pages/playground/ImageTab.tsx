@@ -1,0 +1,43 @@
+import { NumberInput, Select, Stack, Textarea } from '@mantine/core'
+import { useState, type ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import layout from '../../style/layout.module.css'
+import css from './chat.module.css'
+import { costOf, fieldOf, listOf, playgroundCall } from './playground-call.ts'
+import type { TabProps } from './PlaygroundPage.tsx'
+import { RunBar } from './RunBar.tsx'
+import { useRun } from './use-run.ts'
+
+const IMAGES_MAX = 10
+
+/** Pictures from words. */
+export function ImageTab({ keyId, models, modelId }: TabProps): ReactNode {
+  const { t } = useTranslation()
+  const [prompt, setPrompt] = useState('')
+  const [count, setCount] = useState<number | string>(1)
+  const [size, setSize] = useState<string | null>(null)
+  const sizes = models.find(({ id }) => id === modelId)?.sizes ?? []
+  const run = useRun(async (signal) => {
+    const response = await playgroundCall(keyId, 'images/generations', { model: modelId, prompt, n: Number(count), response_format: 'b64_json', ...(size === null ? {} : { size }) }, signal)
+    const answer: unknown = await response.json()
+    return { cost: costOf(answer), images: listOf(fieldOf(answer, 'data')).flatMap(imageAddress) }
+  })
+  return (
+    <Stack>
+      <Textarea label={t('play.prompt')} autosize minRows={3} value={prompt} onChange={({ currentTarget }) => setPrompt(currentTarget.value)} />
+      <div className={layout.fields}>
+        <NumberInput label={t('play.count')} min={1} max={IMAGES_MAX} allowDecimal={false} value={count} onChange={setCount} />
+        {sizes.length > 0 && <Select label={t('play.size')} placeholder={t('play.default')} clearable clearButtonProps={{ 'aria-label': t('common.clear') }} data={[...sizes]} value={size} onChange={setSize} />}
+      </div>
+      <RunBar run={run} ready={prompt.trim() !== ''} cost={run.answer?.cost ?? null} />
+      <div className={layout.cards}>{run.answer?.images.map((source, index) => <img key={index} src={source} alt={t('play.image_alt', { number: index + 1, prompt })} className={css.picture} />)}</div>
+    </Stack>
+  )
+}
+
+/** Only pictures that came in the answer itself: the page may load nothing from elsewhere. */
+function imageAddress(item: unknown): readonly string[] {
+  const base64 = fieldOf(item, 'b64_json')
+  const type = String(fieldOf(item, 'media_type') ?? 'image/png')
+  return typeof base64 === 'string' && /^image\/(?:png|jpeg|webp|gif)$/.test(type) ? [`data:${type};base64,${base64}`] : []
+}

@@ -1,0 +1,52 @@
+import { NumberInput, Select, Stack, Textarea } from '@mantine/core'
+import { useEffect, useState, type ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import { call } from '../../api/call.ts'
+import layout from '../../style/layout.module.css'
+import { playgroundCall } from './playground-call.ts'
+import type { TabProps } from './PlaygroundPage.tsx'
+import { RunBar } from './RunBar.tsx'
+import { useRun } from './use-run.ts'
+
+const CHARACTERS_MAX = 5_000
+const FORMATS = ['mp3', 'wav', 'opus', 'aac', 'flac'] as const
+
+/** Text read aloud. */
+export function SpeechTab({ keyId, models, modelId }: TabProps): ReactNode {
+  const { t } = useTranslation()
+  const [text, setText] = useState('')
+  const [voice, setVoice] = useState<string | null>(null)
+  const [format, setFormat] = useState<string>('mp3')
+  const [speed, setSpeed] = useState<number | string>(1)
+  const model = models.find(({ id }) => id === modelId)
+  const formats = model === undefined || model.formats.length === 0 ? FORMATS : FORMATS.filter((known) => model.formats.includes(known))
+  const run = useRun(async (signal) => {
+    const response = await playgroundCall(keyId, 'audio/speech', { model: modelId, input: text, response_format: format, speed: Number(speed), ...(voice === null ? {} : { voice }) }, signal)
+    const id = response.headers.get('x-generation-id')
+    const address = URL.createObjectURL(await response.blob())
+    return { address, cost: id === null ? null : await costOfGeneration(id, signal) }
+  })
+  const address = run.answer?.address
+  useEffect(() => () => URL.revokeObjectURL(address ?? ''), [address])
+  return (
+    <Stack>
+      <Textarea label={t('play.text')} autosize minRows={3} maxLength={CHARACTERS_MAX} value={text} onChange={({ currentTarget }) => setText(currentTarget.value)} />
+      <div className={layout.fields}>
+        {model !== undefined && model.voices.length > 0 && <Select label={t('play.voice')} placeholder={t('play.default')} clearable clearButtonProps={{ 'aria-label': t('common.clear') }} data={[...model.voices]} value={voice} onChange={setVoice} />}
+        <Select label={t('play.format')} allowDeselect={false} data={[...formats]} value={format} onChange={(value) => value !== null && setFormat(value)} />
+        <NumberInput label={t('play.speed')} min={0.25} max={4} step={0.25} value={speed} onChange={setSpeed} />
+      </div>
+      <RunBar run={run} ready={text.trim() !== ''} cost={run.answer?.cost ?? null} />
+      {address !== undefined && <audio controls src={address} aria-label={t('play.audio')} />}
+    </Stack>
+  )
+}
+
+/** An answer of bytes says its cost in the log alone. */
+async function costOfGeneration(id: string, signal: AbortSignal): Promise<number | null> {
+  try {
+    return (await call('GET /cabinet/v1/log/:id', { params: { id } }, signal)).cost
+  } catch {
+    return null
+  }
+}

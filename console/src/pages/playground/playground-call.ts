@@ -1,0 +1,38 @@
+import { ApiFailure, send } from '../../api/call.ts'
+
+const BASE = '/cabinet/v1/playground'
+
+/** One call of the customer API on behalf of a key, as the console may make it. */
+export function playgroundCall(keyId: string, path: string, body: object, signal: AbortSignal): Promise<Response> {
+  return send(`${BASE}/${path}`, { method: 'POST', credentials: 'same-origin', headers: { 'content-type': 'application/json', 'x-tollgate-key-id': keyId }, body: JSON.stringify(body), signal })
+}
+
+export function playgroundRead(keyId: string, path: string, signal: AbortSignal): Promise<Response> {
+  return send(`${BASE}/${path}`, { credentials: 'same-origin', headers: { 'x-tollgate-key-id': keyId }, signal })
+}
+
+/** An address that the browser loads by itself, as a video does. */
+export function playgroundAddress(keyId: string, path: string, query: Readonly<Record<string, string>>): string {
+  return `${BASE}/${path}?${new URLSearchParams({ ...query, key_id: keyId }).toString()}`
+}
+
+/** RUB, where an answer says what it cost. */
+export function costOf(answer: unknown): number | null {
+  const usage = fieldOf(answer, 'usage')
+  const cost = fieldOf(usage, 'cost')
+  return typeof cost === 'number' ? cost : null
+}
+
+export function fieldOf(value: unknown, name: string): unknown {
+  // Every object can be read by name; what comes is unknown again.
+  return value !== null && typeof value === 'object' ? (value as Readonly<Record<string, unknown>>)[name] : undefined
+}
+
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+/** A failure that is the user's own stop. */
+export function isStop(failure: unknown): boolean {
+  return !(failure instanceof ApiFailure) && failure instanceof DOMException && failure.name === 'AbortError'
+}

@@ -1,0 +1,88 @@
+import { Button, Text } from '@mantine/core'
+import type { ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import type { SessionItem, SignInItem } from '../../../../src/cabinet/contract.ts'
+import { useAct, useRead } from '../../api/hooks.ts'
+import { List } from '../../parts/List.tsx'
+import { Loaded } from '../../parts/Loaded.tsx'
+import { Page } from '../../parts/Page.tsx'
+import { Section } from '../../parts/Section.tsx'
+import { StatusBadge } from '../../parts/StatusBadge.tsx'
+import { useFormat } from '../../parts/use-format.ts'
+import { useProfile, useSession } from '../../session.tsx'
+import css from '../../style/layout.module.css'
+import { PasswordForm } from './PasswordForm.tsx'
+import { shortAgent } from './short-agent.ts'
+import { TwoStep } from './TwoStep.tsx'
+
+const SIGN_INS = 50
+
+/** Password, two-step sign-in, where one is signed in, and who tried. */
+export function SecurityPage(): ReactNode {
+  const { t } = useTranslation()
+  const { service } = useSession()
+  const profile = useProfile()
+  const sessions = useRead('GET /cabinet/v1/sessions', {})
+  const signIns = useRead('GET /cabinet/v1/sign-ins', { query: { limit: SIGN_INS } })
+  const revoke = useAct('POST /cabinet/v1/sessions/revoke-others', { renews: ['GET /cabinet/v1/sessions'], said: t('security.revoked') })
+  return (
+    <Page title={t('nav.security')} lead={t('security.lead')}>
+      <div className={css.halves}>
+        <Section title={t('security.password')} lead={t('security.password_lead')}><PasswordForm /></Section>
+        <TwoStep />
+      </div>
+      {service.oidc !== null && (
+        <Section title={t('security.oidc')}>
+          {profile.has_oidc ? <Text>{t('security.oidc_on', { name: service.oidc.name })}</Text> : <Button component="a" href={`${service.oidc.start}?link=1`} variant="default">{t('security.oidc_add', { name: service.oidc.name })}</Button>}
+        </Section>
+      )}
+      <Section title={t('security.sessions')} lead={t('security.sessions_lead')} actions={<Button size="xs" variant="default" loading={revoke.isPending} onClick={() => revoke.mutate({})}>{t('security.revoke_others')}</Button>}>
+        <Loaded of={sessions} height={140}>{({ data }) => <Sessions sessions={data} />}</Loaded>
+      </Section>
+      <Section title={t('security.sign_ins')} lead={t('security.sign_ins_lead')}>
+        <Loaded of={signIns} height={200}>{({ data }) => <SignIns items={data} />}</Loaded>
+      </Section>
+    </Page>
+  )
+}
+
+function Sessions({ sessions }: { readonly sessions: readonly SessionItem[] }): ReactNode {
+  const { t } = useTranslation()
+  const format = useFormat()
+  const end = useAct('DELETE /cabinet/v1/sessions/:id', { renews: ['GET /cabinet/v1/sessions'], said: t('security.ended') })
+  return (
+    <List
+      label={t('security.sessions')}
+      rows={sessions}
+      rowId={({ id }) => id}
+      empty={{ title: t('security.no_sessions') }}
+      columns={[
+        { id: 'agent', title: t('security.browser'), cell: (session) => <span title={session.user_agent}>{shortAgent(session.user_agent)} {session.current && <StatusBadge tone="good">{t('security.this')}</StatusBadge>}</span> },
+        { id: 'ip', title: 'IP', cell: ({ ip }) => ip },
+        { id: 'created', title: t('security.since'), cell: (session) => format.dateTime(session.created_at) },
+        { id: 'seen', title: t('security.seen'), cell: (session) => format.ago(session.last_seen_at) },
+        { id: t('common.actions'), title: '', end: true, cell: ({ id, current }) => (current ? '' : <Button size="compact-sm" variant="subtle" color="red" onClick={() => end.mutate({ params: { id } })}>{t('security.end')}</Button>) },
+      ]}
+    />
+  )
+}
+
+function SignIns({ items }: { readonly items: readonly SignInItem[] }): ReactNode {
+  const { t } = useTranslation()
+  const format = useFormat()
+  return (
+    <List
+      label={t('security.sign_ins')}
+      rows={items}
+      rowId={({ id }) => id}
+      empty={{ title: t('security.no_sign_ins') }}
+      columns={[
+        { id: 'at', title: t('log.time'), cell: ({ at }) => format.dateTime(at) },
+        { id: 'outcome', title: t('request.outcome'), cell: ({ outcome }) => <StatusBadge tone={outcome === 'succeeded' ? 'good' : 'bad'}>{t(`security.${outcome}`)}</StatusBadge> },
+        { id: 'method', title: t('security.method'), cell: ({ method }) => t(`security.method_${method}`) },
+        { id: 'ip', title: 'IP', cell: ({ ip }) => ip },
+        { id: 'agent', title: t('security.browser'), cell: (item) => <span title={item.user_agent}>{shortAgent(item.user_agent)}</span> },
+      ]}
+    />
+  )
+}

@@ -1,0 +1,75 @@
+import { Button, Select, Stack, TextInput, useMantineColorScheme } from '@mantine/core'
+import { useForm } from '@mantine/form'
+import { useQueryClient } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import type { Language, SessionState, Theme } from '../../../../src/cabinet/contract.ts'
+import { queryKey, useAct, useRead } from '../../api/hooks.ts'
+import { currentLanguage, speak } from '../../i18n.ts'
+import { Facts } from '../../parts/Facts.tsx'
+import { Page } from '../../parts/Page.tsx'
+import { Section } from '../../parts/Section.tsx'
+import { useFormat } from '../../parts/use-format.ts'
+import { useProfile } from '../../session.tsx'
+import css from '../../style/layout.module.css'
+
+const BROWSER = 'browser'
+
+/** The user's name, default model, time zone, language and theme. */
+export function SettingsPage(): ReactNode {
+  const { t } = useTranslation()
+  const format = useFormat()
+  const profile = useProfile()
+  return (
+    <Page title={t('nav.settings')} lead={t('settings.lead')}>
+      <div className={css.halves}>
+        <Section title={t('settings.profile')}><ProfileForm /></Section>
+        <Section title={t('settings.account')}>
+          <Facts
+            items={[
+              [t('entry.email'), profile.email],
+              [t('settings.account_id'), <span key="id" className={css.mono}>{profile.account_id}</span>],
+              [t('settings.role'), t(`settings.role_${profile.role}`)],
+              [t('settings.since'), format.date(profile.created_at)],
+            ]}
+          />
+        </Section>
+      </div>
+    </Page>
+  )
+}
+
+function ProfileForm(): ReactNode {
+  const { t } = useTranslation()
+  const profile = useProfile()
+  const client = useQueryClient()
+  const { setColorScheme } = useMantineColorScheme({ keepTransitions: true })
+  const models = useRead('GET /cabinet/v1/models', {})
+  const save = useAct('PATCH /cabinet/v1/profile', {
+    said: t('common.saved'),
+    done: (answer) => client.setQueryData<SessionState>(queryKey('GET /cabinet/v1/session'), (state) => (state === undefined ? state : { ...state, profile: answer })),
+  })
+  const form = useForm<{ name: string; model: string | null; zone: string; language: Language; theme: Theme }>({
+    initialValues: { name: profile.name, model: profile.default_model, zone: profile.timezone ?? BROWSER, language: profile.language ?? currentLanguage(), theme: profile.theme },
+  })
+  const chat = (models.data?.data ?? []).filter(({ type }) => type === 'chat').map(({ id }) => id)
+  const zones = Intl.supportedValuesOf('timeZone')
+  return (
+    <form
+      onSubmit={form.onSubmit(({ name, model, zone, language, theme }) => {
+        void speak(language)
+        setColorScheme(theme)
+        save.mutate({ body: { name: name.trim(), default_model: model, timezone: zone === BROWSER ? null : zone, language, theme } })
+      })}
+    >
+      <Stack>
+        <TextInput label={t('entry.name')} autoComplete="name" maxLength={100} {...form.getInputProps('name')} />
+        <Select label={t('settings.model')} description={t('settings.model_hint')} searchable clearable clearButtonProps={{ 'aria-label': t('common.clear') }} limit={60} data={profile.default_model === null || chat.includes(profile.default_model) ? chat : [profile.default_model, ...chat]} {...form.getInputProps('model')} />
+        <Select label={t('settings.zone')} searchable allowDeselect={false} limit={80} data={[{ value: BROWSER, label: t('settings.zone_browser') }, ...['UTC', ...zones.filter((zone) => zone !== 'UTC')].map((zone) => ({ value: zone, label: zone }))]} {...form.getInputProps('zone')} />
+        <Select label={t('settings.language')} allowDeselect={false} data={[{ value: 'en', label: 'English' }, { value: 'ru', label: 'Русский' }]} {...form.getInputProps('language')} />
+        <Select label={t('shell.theme')} allowDeselect={false} data={(['light', 'dark', 'auto'] as const).map((value) => ({ value, label: t(`theme.${value}`) }))} {...form.getInputProps('theme')} />
+        <div><Button type="submit" loading={save.isPending}>{t('common.save')}</Button></div>
+      </Stack>
+    </form>
+  )
+}

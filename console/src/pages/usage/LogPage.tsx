@@ -1,0 +1,107 @@
+import { Button, CloseButton, Select, TextInput } from '@mantine/core'
+import { useDebouncedCallback } from '@mantine/hooks'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useState, type ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import type { LogFilters } from '../../../../src/cabinet/contract.ts'
+import { queryText } from '../../api/endpoint.ts'
+import { useRead } from '../../api/hooks.ts'
+import { FilterPanel } from '../../parts/FilterPanel.tsx'
+import { DownloadIcon } from '../../parts/icons.ts'
+import { Page } from '../../parts/Page.tsx'
+import { FILTERS, logQuery, STATUSES, TYPES, type FilterName, type LogSearch } from './log-search.ts'
+import { LogRows } from './LogRows.tsx'
+
+const TYPING_MS = 250
+
+/** Every request, newest first; the filters stand in the address. */
+export function LogPage(): ReactNode {
+  const { t } = useTranslation()
+  const search: LogSearch = useSearch({ strict: false })
+  const navigate = useNavigate()
+  const query = logQuery(search)
+  const change = (name: FilterName, value: string | null): void => {
+    void navigate({ to: '/log', search: { ...search, [name]: value ?? undefined }, replace: true })
+  }
+  const isFiltered = FILTERS.some((name) => search[name] !== undefined)
+  return (
+    <Page
+      title={t('nav.log')}
+      lead={t('log.lead')}
+      actions={<Button component="a" href={`/cabinet/v1/log.csv?${queryText(query)}`} download="log.csv" variant="default" leftSection={<DownloadIcon size={17} />}>{t('log.csv')}</Button>}
+    >
+      <Filters search={search} change={change} />
+      {isFiltered && <div><Button size="xs" variant="subtle" onClick={() => void navigate({ to: '/log', search: {}, replace: true })}>{t('log.clear')}</Button></div>}
+      <LogRows query={query} />
+    </Page>
+  )
+}
+
+interface FiltersProps {
+  readonly search: LogSearch
+  readonly change: (name: FilterName, value: string | null) => void
+}
+
+function Filters({ search, change }: FiltersProps): ReactNode {
+  const { t } = useTranslation()
+  const known = useRead('GET /cabinet/v1/log/filters', {}).data
+  const pick = (name: FilterName, data: readonly { readonly value: string; readonly label: string }[]): ReactNode => (
+    <Select
+      label={t(`log.filter_${name}`)}
+      placeholder={t('log.any')}
+      data={withChosen(data, search[name])}
+      value={search[name] ?? null}
+      onChange={(value) => change(name, value)}
+      searchable
+      clearable
+      clearButtonProps={{ 'aria-label': t('common.clear') }}
+      limit={60}
+    />
+  )
+  return (
+    <FilterPanel>
+      {pick('model', plain(known?.models))}
+      {pick('key', keysOf(known, t('log.deleted')))}
+      {pick('status', STATUSES.map((value) => ({ value, label: t(`status.${value}`) })))}
+      {pick('type', TYPES.map((value) => ({ value, label: t(`type.${value}`) })))}
+      {pick('provider', plain(known?.providers))}
+      {pick('app', (known?.apps ?? []).map(({ id, title }) => ({ value: id, label: title === '' ? t('usage.no_app') : title })))}
+      <TextInput type="date" label={t('range.from')} value={search.from ?? ''} onChange={({ currentTarget: { value } }) => change('from', value === '' ? null : value)} />
+      <TextInput type="date" label={t('range.to')} value={search.to ?? ''} onChange={({ currentTarget: { value } }) => change('to', value === '' ? null : value)} />
+      <IdField key={search.id ?? ''} id={search.id ?? ''} change={(value) => change('id', value)} />
+    </FilterPanel>
+  )
+}
+
+function IdField({ id, change }: { readonly id: string; readonly change: (id: string | null) => void }): ReactNode {
+  const { t } = useTranslation()
+  const [text, setText] = useState(id)
+  const later = useDebouncedCallback((value: string) => change(value.trim() === '' ? null : value.trim()), TYPING_MS)
+  const type = (value: string): void => {
+    setText(value)
+    later(value)
+  }
+  return (
+    <TextInput
+      label={t('log.filter_id')}
+      placeholder="gen-…"
+      value={text}
+      onChange={({ currentTarget: { value } }) => type(value)}
+      rightSection={text === '' ? null : <CloseButton size="sm" aria-label={t('common.clear')} onClick={() => type('')} />}
+    />
+  )
+}
+
+function plain(values: readonly string[] | undefined): readonly { readonly value: string; readonly label: string }[] {
+  return (values ?? []).map((value) => ({ value, label: value }))
+}
+
+function keysOf(known: LogFilters | undefined, deleted: string): readonly { readonly value: string; readonly label: string }[] {
+  return (known?.keys ?? []).map((key) => ({ value: key.id, label: `${key.name} · ${key.label}${key.deleted ? ` (${deleted})` : ''}` }))
+}
+
+/** A chosen value that the list does not know, from a link, is shown all the same. */
+function withChosen(data: readonly { readonly value: string; readonly label: string }[], chosen: string | undefined): { value: string; label: string }[] {
+  const known = chosen === undefined || data.some(({ value }) => value === chosen)
+  return [...data, ...(known ? [] : [{ value: chosen, label: chosen }])]
+}

@@ -1,0 +1,113 @@
+import { Text } from '@mantine/core'
+import { Link, useParams } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import type { RequestStory } from '../../../../src/cabinet/contract.ts'
+import { useRead } from '../../api/hooks.ts'
+import { CopyIconButton } from '../../parts/Copy.tsx'
+import { Facts } from '../../parts/Facts.tsx'
+import { List } from '../../parts/List.tsx'
+import { Loaded } from '../../parts/Loaded.tsx'
+import { Page } from '../../parts/Page.tsx'
+import { Section } from '../../parts/Section.tsx'
+import { StatusBadge } from '../../parts/StatusBadge.tsx'
+import { Tile } from '../../parts/Tile.tsx'
+import { useFormat } from '../../parts/use-format.ts'
+import css from '../../style/layout.module.css'
+import { Bill } from './Bill.tsx'
+import { Timeline } from './Timeline.tsx'
+
+/** One request with its whole story: tries, the bill line by line, the money set aside, the times. */
+export function RequestPage(): ReactNode {
+  const { t } = useTranslation()
+  const { id } = useParams({ from: '/log/$id' })
+  const story = useRead('GET /cabinet/v1/log/:id', { params: { id } })
+  return (
+    <Page title={t('request.title')} lead={<><span className={css.mono}>{id}</span> <CopyIconButton text={id} /></>}>
+      <Loaded of={story} height={600}>{(answer) => <Story story={answer} />}</Loaded>
+    </Page>
+  )
+}
+
+function Story({ story }: { readonly story: RequestStory }): ReactNode {
+  const { t } = useTranslation()
+  const format = useFormat()
+  return (
+    <>
+      <div className={css.tiles}>
+        <Tile label={t('usage.cost')} value={format.money(story.cost)} note={t(`request.basis_${story.billing_basis}`)} />
+        <Tile label={t('log.tokens')} value={`${format.compact(story.input_tokens)} → ${format.compact(story.output_tokens)}`} note={t('request.cached', { cached: format.number(story.cached_tokens), reasoning: format.number(story.reasoning_tokens) })} />
+        <Tile label={t('request.first_token')} value={story.latency_ms === null ? '–' : format.duration(story.latency_ms)} note={t('request.total_time', { time: format.duration(story.duration_ms) })} />
+        <Tile label={t('request.speed')} value={story.tokens_per_second === null ? '–' : t('request.per_second', { tokens: format.number(story.tokens_per_second, 1) })} note={story.streamed ? t('request.streamed') : t('request.whole')} />
+      </div>
+      <div className={css.halves}>
+        <Section title={t('request.what')}><WhatItWas story={story} /></Section>
+        <Section title={t('request.times')}><Timeline story={story} /></Section>
+      </div>
+      <Section title={t('request.attempts')} lead={t('request.attempts_lead')}><Attempts story={story} /></Section>
+      <div className={css.halves}>
+        <Section title={t('request.bill')} lead={t('request.bill_lead', { version: story.price_version })}><Bill story={story} /></Section>
+        <Section title={t('request.hold')} lead={t('request.hold_lead')}><Hold story={story} /></Section>
+      </div>
+    </>
+  )
+}
+
+function WhatItWas({ story }: { readonly story: RequestStory }): ReactNode {
+  const { t } = useTranslation()
+  return (
+    <Facts
+      items={[
+        [t('log.status'), <StatusBadge key="status" tone={story.status === 'completed' ? 'good' : story.status === 'error' ? 'bad' : 'quiet'}>{t(`status.${story.status}`)}</StatusBadge>],
+        [t('request.error'), story.error_type],
+        [t('usage.model'), <Link key="model" to="/model/$" params={{ _splat: story.model }}>{story.model}</Link>],
+        [t('log.filter_provider'), story.provider_name],
+        [t('log.filter_type'), t(`type.${story.type}`)],
+        [t('usage.key'), story.key_name],
+        [t('usage.app'), [story.app_title, story.app_url].filter((part) => part !== null).join(' · ')],
+        [t('request.finish'), story.native_finish_reason === null || story.native_finish_reason === story.finish_reason ? story.finish_reason : `${story.finish_reason ?? '–'} (${story.native_finish_reason})`],
+        [t('request.request_id'), <span key="id" className={css.mono}>{story.request_id}</span>],
+        [t('request.upstream_id'), story.upstream_id === null ? null : <span key="upstream" className={css.mono}>{story.upstream_id}</span>],
+        [t('request.session'), story.session_id],
+        [t('request.flagged'), story.flagged ? t('request.flagged_text') : null],
+      ]}
+    />
+  )
+}
+
+function Attempts({ story }: { readonly story: RequestStory }): ReactNode {
+  const { t } = useTranslation()
+  const rows = story.attempts.map((attempt, index) => ({ ...attempt, index: index + 1 }))
+  return (
+    <List
+      label={t('request.attempts')}
+      rows={rows}
+      rowId={({ index }) => index}
+      empty={{ title: t('request.no_attempts') }}
+      columns={[
+        { id: 'index', title: '№', cell: ({ index }) => index },
+        { id: 'provider', title: t('log.filter_provider'), cell: ({ provider }) => provider ?? '–' },
+        { id: 'outcome', title: t('request.outcome'), cell: ({ outcome }) => <StatusBadge tone={outcome === 'answered' ? 'good' : 'bad'}>{t(`request.${outcome}`)}</StatusBadge> },
+        { id: 'reason', title: t('request.reason'), cell: ({ reason, status }) => [reason, status].filter((part) => part !== null).join(' · ') },
+      ]}
+    />
+  )
+}
+
+function Hold({ story: { hold } }: { readonly story: RequestStory }): ReactNode {
+  const { t } = useTranslation()
+  const format = useFormat()
+  if (hold === null) return <Text c="dimmed">{t('request.no_hold')}</Text>
+  return (
+    <Facts
+      items={[
+        [t('request.held'), `${format.money(hold.amount)} · ${format.time(hold.placed_at)}`],
+        [t('request.hold_state'), t(`request.hold_${hold.state}`)],
+        [t('request.charged'), format.money(hold.charged)],
+        [t('request.returned'), format.money(hold.returned)],
+        [t('request.shortfall'), hold.shortfall === 0 ? null : format.money(hold.shortfall)],
+        [t('request.ended'), hold.ended_at === null ? null : format.dateTime(hold.ended_at)],
+      ]}
+    />
+  )
+}

@@ -1,0 +1,84 @@
+import { SegmentedControl, Text } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
+import { useState, type ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import type { UsageAnswer, UsageGroup } from '../../../../src/cabinet/contract.ts'
+import { useRead } from '../../api/hooks.ts'
+import { Chart } from '../../parts/charts.tsx'
+import { lastDays } from '../../parts/day-range.ts'
+import { List } from '../../parts/List.tsx'
+import { Loaded } from '../../parts/Loaded.tsx'
+import { Page } from '../../parts/Page.tsx'
+import { RangeFields } from '../../parts/RangeFields.tsx'
+import { Section } from '../../parts/Section.tsx'
+import { Tile } from '../../parts/Tile.tsx'
+import { useFormat } from '../../parts/use-format.ts'
+import css from '../../style/layout.module.css'
+import { stackedDays } from './stacked-days.ts'
+
+const DEFAULT_DAYS = 30
+
+/** Spend and requests by day, split by model, key or app. */
+export function UsagePage(): ReactNode {
+  const { t } = useTranslation()
+  const [range, setRange] = useState(lastDays(DEFAULT_DAYS))
+  const [group, setGroup] = useState<UsageGroup>('model')
+  const usage = useRead('GET /cabinet/v1/usage', { query: { ...range, group_by: group } }, { keep: true })
+  return (
+    <Page title={t('nav.usage')} lead={t('usage.lead')}>
+      <div className={css.fields}>
+        <RangeFields range={range} change={setRange} />
+        <div>
+          <Text size="sm" fw={500} mb={2}>{t('usage.group')}</Text>
+          <SegmentedControl fullWidth value={group} onChange={setGroup} data={(['model', 'key', 'app'] as const).map((value) => ({ value, label: t(`usage.${value}`) }))} aria-label={t('usage.group')} />
+        </div>
+      </div>
+      <Loaded of={usage} height={560}>{(answer) => <Report usage={answer} group={group} />}</Loaded>
+    </Page>
+  )
+}
+
+function Report({ usage, group }: { readonly usage: UsageAnswer; readonly group: UsageGroup }): ReactNode {
+  const { t } = useTranslation()
+  const format = useFormat()
+  const [what, setWhat] = useState<'cost' | 'requests'>('cost')
+  const { totals } = usage
+  const stacked = stackedDays(usage, what, (id) => (id === '…rest' ? t('usage.rest') : t('usage.no_app')))
+  return (
+    <>
+      <div className={css.tiles}>
+        <Tile label={t('usage.cost')} value={format.money(totals.cost)} />
+        <Tile label={t('usage.requests')} value={format.number(totals.requests)} note={t('usage.errors_count', { count: totals.errors, shown: format.number(totals.errors) })} />
+        <Tile label={t('usage.input_tokens')} value={format.compact(totals.input_tokens)} note={format.number(totals.input_tokens)} />
+        <Tile label={t('usage.output_tokens')} value={format.compact(totals.output_tokens)} note={format.number(totals.output_tokens)} />
+      </div>
+      <Section
+        title={t('usage.by_day')}
+        actions={<SegmentedControl size="xs" value={what} onChange={setWhat} data={(['cost', 'requests'] as const).map((value) => ({ value, label: t(`usage.${value}`) }))} aria-label={t('usage.shown')} />}
+      >
+        <Chart kind="bars" days={stacked.days} series={stacked.series} unit={what === 'cost' ? 'money' : 'count'} label={t('usage.by_day')} height={300} />
+      </Section>
+      <List
+        label={t('usage.groups')}
+        rows={usage.groups}
+        rowId={({ id }) => id}
+        empty={{ title: t('usage.none'), text: t('usage.none_text') }}
+        columns={[
+          { id: 'group', title: t(`usage.${group}`), cell: (row) => <GroupName group={group} row={row} /> },
+          { id: 'requests', title: t('usage.requests'), end: true, cell: ({ requests }) => format.number(requests) },
+          { id: 'errors', title: t('usage.errors'), end: true, cell: ({ errors }) => format.number(errors) },
+          { id: 'input', title: t('usage.input_tokens'), end: true, cell: (row) => format.number(row.input_tokens) },
+          { id: 'output', title: t('usage.output_tokens'), end: true, cell: (row) => format.number(row.output_tokens) },
+          { id: 'cost', title: t('usage.cost'), end: true, cell: ({ cost }) => format.money(cost) },
+        ]}
+      />
+    </>
+  )
+}
+
+function GroupName({ group, row }: { readonly group: UsageGroup; readonly row: { readonly id: string; readonly label: string } }): ReactNode {
+  const { t } = useTranslation()
+  if (row.id === '…rest') return t('usage.rest')
+  const label = row.label === '' ? t('usage.no_app') : row.label
+  return <Link to="/log" search={{ [group]: row.id }}>{label}</Link>
+}

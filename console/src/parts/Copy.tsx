@@ -1,0 +1,39 @@
+import { ActionIcon, Button, CopyButton, Group, Tooltip } from '@mantine/core'
+import type { ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import css from '../style/layout.module.css'
+import { CheckIcon, CopyIcon } from './icons.ts'
+
+const SHOWN_MS = 2_000
+
+export function CopyIconButton({ text }: { readonly text: string }): ReactNode {
+  const { t } = useTranslation()
+  return (
+    <CopyButton value={text} timeout={SHOWN_MS}>
+      {({ copied, copy }) => (
+        <Tooltip label={copied ? t('common.copied') : t('common.copy')}>
+          <ActionIcon variant="subtle" color={copied ? 'sea' : 'gray'} onClick={copy} aria-label={copied ? t('common.copied') : t('common.copy')}>
+            {copied ? <CheckIcon size={17} /> : <CopyIcon size={17} />}
+          </ActionIcon>
+        </Tooltip>
+      )}
+    </CopyButton>
+  )
+}
+
+/** A text in full with its copy button: a key that is shown once, a snippet. */
+export function CopyBlock({ text, label }: { readonly text: string; readonly label: string }): ReactNode {
+  const { t } = useTranslation()
+  return (
+    <div>
+      <code className={css.code} tabIndex={0} role="region" aria-label={label}>{text}</code>
+      <Group justify="flex-end" mt={8}>
+        <CopyButton value={text} timeout={SHOWN_MS}>
+          {({ copied, copy }) => (
+            <Button size="xs" variant={copied ? 'light' : 'default'} onClick={copy} leftSection={copied ? <CheckIcon size={15} /> : <CopyIcon size={15} />}>{copied ? t('common.copied') : t('common.copy')}</Button>
+          )}
+        </CopyButton>
+      </Group>
+    </div>
+  )
+}

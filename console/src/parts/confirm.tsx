@@ -1,0 +1,23 @@
+import { Text } from '@mantine/core'
+import { modals } from '@mantine/modals'
+import i18n from 'i18next'
+
+export interface Question {
+  readonly title: string
+  readonly text: string
+  /** What the button says that does it. */
+  readonly act: string
+  readonly harmful?: boolean
+  readonly onConfirm: () => void
+}
+
+/** Asks before something that cannot be taken back. */
+export function confirm({ title, text, act, harmful = true, onConfirm }: Question): void {
+  modals.openConfirmModal({
+    title,
+    children: <Text size="sm">{text}</Text>,
+    labels: { confirm: act, cancel: i18n.t('common.cancel') },
+    confirmProps: harmful ? { color: 'red.8' } : {},
+    onConfirm,
+  })
+}

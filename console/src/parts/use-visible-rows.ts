@@ -1,0 +1,34 @@
+import { useMediaQuery } from '@mantine/hooks'
+import { useCallback, useEffect, useRef, useState, type RefObject } from 'react'
+
+const ROW_PX = 54
+const PHONE_ROW_PX = 92
+/** Rows kept above and below what is seen, so that a fast scroll shows no gap. */
+const SPARE_ROWS = 12
+
+export interface VisibleRows {
+  readonly frame: RefObject<HTMLDivElement | null>
+  readonly onScroll: () => void
+  /** Index of the first row to draw, and one behind the last. */
+  readonly first: number
+  readonly last: number
+  /** px */
+  readonly rowHeight: number
+}
+
+/** Which rows of a long list are in sight of its scrolling frame. */
+export function useVisibleRows(count: number): VisibleRows {
+  const rowHeight = useMediaQuery('(max-width: 700px)') === true ? PHONE_ROW_PX : ROW_PX
+  const frame = useRef<HTMLDivElement>(null)
+  const [seen, setSeen] = useState({ top: 0, height: 800 })
+  const onScroll = useCallback(() => {
+    if (frame.current === null) return
+    const top = Math.floor(frame.current.scrollTop / rowHeight) * rowHeight
+    const height = frame.current.clientHeight
+    setSeen((before) => (before.top === top && before.height === height ? before : { top, height }))
+  }, [rowHeight])
+  useEffect(onScroll, [onScroll, count])
+  const first = Math.max(0, Math.min(count, Math.floor(seen.top / rowHeight)) - SPARE_ROWS)
+  const last = Math.min(count, Math.ceil((seen.top + seen.height) / rowHeight) + SPARE_ROWS)
+  return { frame, onScroll, first, last, rowHeight }
+}

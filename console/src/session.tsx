@@ -1,0 +1,22 @@
+import { createContext, useContext, type ReactNode } from 'react'
+import type { SessionState } from '../../src/cabinet/contract.ts'
+
+const SessionContext = createContext<SessionState | null>(null)
+
+/** Who is signed in and what the service says of itself, for everything below. */
+export function SessionProvider({ state, children }: { readonly state: SessionState; readonly children: ReactNode }): ReactNode {
+  return <SessionContext value={state}>{children}</SessionContext>
+}
+
+export function useSession(): SessionState {
+  const state = useContext(SessionContext)
+  if (state === null) throw new Error('The session is read below its provider')
+  return state
+}
+
+/** On pages that only a signed-in user reaches. */
+export function useProfile(): NonNullable<SessionState['profile']> {
+  const { profile } = useSession()
+  if (profile === null) throw new Error('This page is for signed-in users')
+  return profile
+}

@@ -1,0 +1,64 @@
+import { ActionIcon, Button, Menu, useMantineColorScheme, type MantineColorScheme } from '@mantine/core'
+import { useQueryClient } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import type { Language, SessionState } from '../../../src/cabinet/contract.ts'
+import { queryKey, useAct } from '../api/hooks.ts'
+import { currentLanguage, speak } from '../i18n.ts'
+import { AutoIcon, DarkIcon, LightIcon } from '../parts/icons.ts'
+import { useSession } from '../session.tsx'
+
+const SESSION_KEY = queryKey('GET /cabinet/v1/session')
+
+/** Language and theme: kept with the user where there is one, else in this browser. */
+export function Preferences(): ReactNode {
+  return (
+    <>
+      <LanguageSwitch />
+      <ThemeSwitch />
+    </>
+  )
+}
+
+function useSaveWish(): (wish: { readonly language?: Language; readonly theme?: MantineColorScheme }) => void {
+  const { profile } = useSession()
+  const client = useQueryClient()
+  const save = useAct('PATCH /cabinet/v1/profile', {
+    done: (answer) => client.setQueryData<SessionState>(SESSION_KEY, (state) => (state === undefined ? state : { ...state, profile: answer })),
+  })
+  return (wish) => {
+    if (profile !== null) save.mutate({ body: wish })
+  }
+}
+
+function LanguageSwitch(): ReactNode {
+  const { t } = useTranslation()
+  const save = useSaveWish()
+  const other: Language = currentLanguage() === 'ru' ? 'en' : 'ru'
+  const change = (): void => {
+    void speak(other)
+    save({ language: other })
+  }
+  return <Button variant="subtle" color="gray" size="compact-md" onClick={change} lang={other} aria-label={t('shell.switch_language')}>{other === 'ru' ? 'Русский' : 'English'}</Button>
+}
+
+function ThemeSwitch(): ReactNode {
+  const { t } = useTranslation()
+  const { colorScheme, setColorScheme } = useMantineColorScheme({ keepTransitions: true })
+  const save = useSaveWish()
+  const icons = { light: <LightIcon size={19} />, dark: <DarkIcon size={19} />, auto: <AutoIcon size={19} /> }
+  const change = (theme: MantineColorScheme): void => {
+    setColorScheme(theme)
+    save({ theme })
+  }
+  return (
+    <Menu position="bottom-end">
+      <Menu.Target>
+        <ActionIcon variant="subtle" color="gray" size="lg" aria-label={t('shell.theme')}>{icons[colorScheme]}</ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {(['light', 'dark', 'auto'] as const).map((theme) => <Menu.Item key={theme} leftSection={icons[theme]} onClick={() => change(theme)}>{t(`theme.${theme}`)}</Menu.Item>)}
+      </Menu.Dropdown>
+    </Menu>
+  )
+}

@@ -1,0 +1,57 @@
+import { Center, Loader, useMantineColorScheme } from '@mantine/core'
+import { Navigate, Outlet, useLocation } from '@tanstack/react-router'
+import { lazy, Suspense, useEffect, type ReactNode } from 'react'
+import type { SessionState } from '../../../src/cabinet/contract.ts'
+import { useRead } from '../api/hooks.ts'
+import { currentLanguage, speak } from '../i18n.ts'
+import { Failed } from '../parts/Loaded.tsx'
+import { SessionProvider } from '../session.tsx'
+import { EntryFrame } from './EntryFrame.tsx'
+
+/** A stranger loads nothing of it. */
+const Shell = lazy(async () => ({ default: (await import('./Shell.tsx')).Shell }))
+const ENTRY_PATHS: readonly string[] = ['/sign-in', '/sign-up', '/setup']
+
+/** Who is here decides what is shown: the entry pages to strangers, the console to users. */
+export function Root(): ReactNode {
+  const session = useRead('GET /cabinet/v1/session', {})
+  if (session.data !== undefined) {
+    return (
+      <SessionProvider state={session.data}>
+        <Entered state={session.data} />
+      </SessionProvider>
+    )
+  }
+  return <Center mih="100vh" p="md">{session.isError ? <Failed failure={session.error} retry={() => void session.refetch()} /> : <Loader aria-label="Loading" />}</Center>
+}
+
+function Entered({ state }: { readonly state: SessionState }): ReactNode {
+  const { pathname, searchStr } = useLocation()
+  useWishes(state)
+  const isEntry = ENTRY_PATHS.includes(pathname)
+  if (state.profile === null) {
+    if (!isEntry) return <Navigate to="/sign-in" search={pathname === '/' ? {} : { next: `${pathname}${searchStr}` }} replace />
+    return <EntryFrame><Outlet /></EntryFrame>
+  }
+  if (pathname === '/setup') return <EntryFrame><Outlet /></EntryFrame>
+  if (isEntry) return <Navigate to={ownPath(new URLSearchParams(searchStr).get('next'))} replace />
+  return <Suspense fallback={null}><Shell><Outlet /></Shell></Suspense>
+}
+
+/** Only a path of this console: what stands in a link must not lead elsewhere. */
+function ownPath(wish: string | null): string {
+  return wish !== null && /^\/(?![/\\])/.test(wish) ? wish : '/'
+}
+
+/** The language and theme that the user chose anywhere hold here as well. */
+function useWishes({ profile }: SessionState): void {
+  const { setColorScheme } = useMantineColorScheme({ keepTransitions: true })
+  const language = profile?.language ?? null
+  const theme = profile?.theme ?? null
+  useEffect(() => {
+    if (language !== null && language !== currentLanguage()) void speak(language)
+  }, [language])
+  useEffect(() => {
+    if (theme !== null) setColorScheme(theme)
+  }, [theme, setColorScheme])
+}

@@ -1,0 +1,151 @@
+import { ActionIcon, Alert, Drawer, Group, Menu, SegmentedControl, UnstyledButton } from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
+import { useQueryClient } from '@tanstack/react-query'
+import { Link, useLocation, useNavigate } from '@tanstack/react-router'
+import { useEffect, useRef, type ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import { useAct, useRead } from '../api/hooks.ts'
+import { MenuIcon, SecurityIcon, SettingsIcon, SignOutIcon, WalletIcon, WarningIcon } from '../parts/icons.ts'
+import { useFormat } from '../parts/use-format.ts'
+import { useProfile, useSession } from '../session.tsx'
+import { Brand } from './Brand.tsx'
+import { CUSTOMER, OPERATOR } from './navigation.ts'
+import { Preferences } from './Preferences.tsx'
+import css from './shell.module.css'
+
+/** The console's frame: where one can go, whose account it is, and the page. */
+export function Shell({ children }: { readonly children: ReactNode }): ReactNode {
+  const { t } = useTranslation()
+  const [opened, { open, close }] = useDisclosure(false)
+  const { pathname } = useLocation()
+  const main = useRef<HTMLElement>(null)
+  const before = useRef(pathname)
+  useEffect(() => {
+    close()
+    // A screen reader goes on at the new page, not where the link was.
+    if (before.current !== pathname) main.current?.focus({ preventScroll: true })
+    before.current = pathname
+  }, [pathname, close])
+  return (
+    <div className={css.shell}>
+      <a href="#content" className="skip">{t('shell.skip')}</a>
+      <header className={`${css.bar} off-paper`}>
+        <Group gap="xs" wrap="nowrap">
+          <ActionIcon className={css.burger ?? ''} variant="subtle" color="gray" size="lg" onClick={open} aria-label={t('shell.menu')}><MenuIcon /></ActionIcon>
+          <Link to="/" className={css.home} aria-label={`Tollgate · ${t('nav.home')}`}><Brand /></Link>
+        </Group>
+        <Group gap={6} wrap="nowrap">
+          <Balance />
+          <span className={css.wide}><Preferences /></span>
+          <UserMenu />
+        </Group>
+      </header>
+      <aside className={`${css.side} off-paper`}><Navigation /></aside>
+      <Drawer opened={opened} onClose={close} size={290} title={<Brand />} closeButtonProps={{ 'aria-label': t('common.close') }}>
+        <Navigation />
+        <Group mt="lg" gap="xs"><Preferences /></Group>
+      </Drawer>
+      <main className={css.main} id="content" tabIndex={-1} ref={main}>
+        <Notices />
+        {children}
+      </main>
+    </div>
+  )
+}
+
+function Navigation(): ReactNode {
+  const { t } = useTranslation()
+  const { role } = useProfile()
+  const { pathname } = useLocation()
+  const navigate = useNavigate()
+  const isOperator = pathname.startsWith('/operator')
+  return (
+    <nav aria-label={t('shell.navigation')}>
+      {role === 'admin' && (
+        <SegmentedControl
+          fullWidth
+          mb="sm"
+          value={isOperator ? 'operator' : 'cabinet'}
+          onChange={(value) => void navigate({ to: value === 'operator' ? '/operator/accounts' : '/' })}
+          data={[{ value: 'cabinet', label: t('shell.cabinet') }, { value: 'operator', label: t('shell.operator') }]}
+          aria-label={t('shell.area')}
+        />
+      )}
+      {(isOperator && role === 'admin' ? OPERATOR : CUSTOMER).map(({ name, items }) => (
+        <div key={name} className={css.group}>
+          <p className={css.groupName}>{t(`nav.${name}`)}</p>
+          <ul>
+            {items.map(({ to, name: item, icon: ItemIcon }) => (
+              <li key={to}>
+                <Link to={to} className={css.link} activeOptions={{ exact: to === '/' }} activeProps={{ 'aria-current': 'page' }}>
+                  <ItemIcon size={18} stroke={1.7} aria-hidden />
+                  {t(`nav.${item}`)}
+                </Link>
+              </li>
+            ))}
+          </ul>
+        </div>
+      ))}
+    </nav>
+  )
+}
+
+function Balance(): ReactNode {
+  const { t } = useTranslation()
+  const format = useFormat()
+  const summary = useRead('GET /cabinet/v1/summary', {})
+  if (summary.data === undefined) return null
+  return (
+    <Link to="/top-up" className={css.balance} aria-label={t('shell.balance', { amount: format.money(summary.data.money.balance) })}>
+      <WalletIcon size={17} stroke={1.8} aria-hidden />
+      {format.money(summary.data.money.balance)}
+    </Link>
+  )
+}
+
+function UserMenu(): ReactNode {
+  const { t } = useTranslation()
+  const profile = useProfile()
+  const initials = initialsOf(profile.name === '' ? profile.email : profile.name)
+  const client = useQueryClient()
+  const signOut = useAct('POST /cabinet/v1/sign-out', {
+    done: () => {
+      client.clear()
+      // A full load: nothing of this user stays in memory.
+      window.location.assign('/sign-in')
+    },
+  })
+  return (
+    <Menu position="bottom-end" width={240}>
+      <Menu.Target>
+        <UnstyledButton className={css.avatar} aria-label={`${initials} · ${t('shell.user_menu', { email: profile.email })}`}>{initials}</UnstyledButton>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>{profile.email}</Menu.Label>
+        <Menu.Item component={Link} to="/settings" leftSection={<SettingsIcon size={17} />}>{t('nav.settings')}</Menu.Item>
+        <Menu.Item component={Link} to="/security" leftSection={<SecurityIcon size={17} />}>{t('nav.security')}</Menu.Item>
+        <Menu.Divider />
+        <Menu.Item leftSection={<SignOutIcon size={17} />} onClick={() => signOut.mutate({})}>{t('shell.sign_out')}</Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  )
+}
+
+/** What everybody here must know now: maintenance, a closed account, a step that is missing. */
+function Notices(): ReactNode {
+  const { t } = useTranslation()
+  const { service } = useSession()
+  const profile = useProfile()
+  return (
+    <div className={css.notices}>
+      {service.maintenance !== null && <Alert color="yellow" icon={<WarningIcon />} title={t('shell.maintenance')}>{service.maintenance.message}</Alert>}
+      {profile.account_status !== 'active' && <Alert color="red" icon={<WarningIcon />} title={t(`shell.account_${profile.account_status}`)} />}
+      {profile.must_enrol_totp && <Alert color="yellow" icon={<WarningIcon />} title={t('shell.enrol')}><Link to="/security">{t('shell.enrol_link')}</Link></Alert>}
+    </div>
+  )
+}
+
+function initialsOf(name: string): string {
+  const words = name.split(/[\s.@_-]+/).filter((word) => word !== '')
+  return words.slice(0, 2).map((word) => [...word][0]?.toUpperCase() ?? '').join('')
+}

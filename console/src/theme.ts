@@ -1,0 +1,59 @@
+import { Button, Card, createTheme, Drawer, Modal, Table, type CSSVariablesResolver, type MantineColorsTuple } from '@mantine/core'
+
+/** Sea green: dark enough at 7 for white text on it, light enough at 4 for dark pages. */
+const sea: MantineColorsTuple = ['#e8f8f5', '#d2efe9', '#a3dfd3', '#70cebb', '#46bfa8', '#27ab93', '#14917c', '#0a7567', '#075e54', '#034840']
+/** Neutral with a breath of blue. */
+const dark: MantineColorsTuple = ['#d6dbe1', '#b8c0c9', '#97a1ad', '#6b7684', '#39424e', '#2b333d', '#222932', '#191f27', '#12171d', '#0c1015']
+
+export const theme = createTheme({
+  primaryColor: 'sea',
+  primaryShade: { light: 7, dark: 7 },
+  colors: { sea, dark },
+  defaultRadius: 'md',
+  fontFamily: 'Inter, "Segoe UI Variable Text", "Segoe UI", system-ui, -apple-system, Roboto, "Helvetica Neue", Arial, sans-serif',
+  fontFamilyMonospace: 'ui-monospace, "SF Mono", "Cascadia Mono", "JetBrains Mono", Menlo, Consolas, "Liberation Mono", monospace',
+  headings: { fontWeight: '650' },
+  respectReducedMotion: true,
+  cursorType: 'pointer',
+  components: {
+    // The scroll lock writes a style element, which the content security policy refuses; base.css locks instead.
+    Modal: Modal.extend({ defaultProps: { lockScroll: false, centered: true, overlayProps: { backgroundOpacity: 0.45, blur: 2 } } }),
+    Drawer: Drawer.extend({ defaultProps: { lockScroll: false } }),
+    Card: Card.extend({ defaultProps: { withBorder: true, padding: 'lg', bg: 'var(--surface)' } }),
+    Button: Button.extend({ defaultProps: { fw: 550 } }),
+    Table: Table.extend({ defaultProps: { verticalSpacing: 'sm' } }),
+  },
+})
+
+/** What the default theme is too faint in: dimmed text and placeholders must reach 4.5:1. */
+export const cssVariables: CSSVariablesResolver = () => ({
+  variables: {},
+  light: {
+    '--mantine-color-body': '#ffffff',
+    '--mantine-color-dimmed': '#545e69',
+    '--mantine-color-placeholder': '#6a7480',
+    '--mantine-color-default-border': '#dce1e6',
+    '--mantine-color-text': '#16202a',
+    '--mantine-color-anchor': '#0a6f62',
+    '--mantine-color-error': '#c92a2a',
+    '--page': '#f6f8f9',
+    '--surface': '#ffffff',
+    '--line': '#e3e7eb',
+    '--hover': '#f0f4f5',
+    '--mantine-primary-color-light-color': '#075e54',
+  },
+  dark: {
+    '--mantine-color-body': '#161b22',
+    '--mantine-color-dimmed': '#a2adb9',
+    '--mantine-color-placeholder': '#8b96a3',
+    '--mantine-color-default-border': '#313a45',
+    '--mantine-color-text': '#dfe4ea',
+    '--mantine-color-anchor': '#5fd0bb',
+    '--mantine-color-error': '#ff8787',
+    '--page': '#0f1318',
+    '--surface': '#161b22',
+    '--line': '#28303a',
+    '--hover': '#1d242d',
+    '--mantine-primary-color-light-color': '#7fdcc9',
+  },
+})

@@ -1,0 +1,98 @@
+import { createHash, randomBytes } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import type { Clock } from '../lib/clock.ts'
+import type { IdSource } from '../lib/ids.ts'
+import type { SessionRecord, SessionStore, UserRecord } from '../store/console-records.ts'
+
+const HOUR_MS = 3_600_000
+/** Idle and absolute, reliability.md 4 row 8. */
+const LIMITS = { user: { idleMs: 12 * HOUR_MS, absoluteMs: 7 * 24 * HOUR_MS }, admin: { idleMs: HOUR_MS / 2, absoluteMs: 12 * HOUR_MS } } as const
+/** A use is written once in this time: far below the shortest idle limit. */
+const TOUCH_MS = 60_000
+const TOKEN_BYTES = 32
+const TOKEN_SHAPE = /^[A-Za-z0-9_-]{43}$/
+const USER_AGENT_MAX = 300
+
+/** Who a console request comes from. */
+export interface ConsoleSession {
+  readonly user: UserRecord
+  readonly session: SessionRecord
+}
+
+export interface ConsoleSessionPorts {
+  readonly store: SessionStore
+  readonly clock: Clock
+  readonly ids: IdSource
+  /** The console is reached over https. */
+  readonly secure: boolean
+}
+
+/** Sessions of the console, kept by the hash of their cookie alone. Nothing is cached: a session that ended opens nothing any more, on any node. */
+export class ConsoleSessions {
+  readonly #ports: ConsoleSessionPorts
+
+  constructor(ports: ConsoleSessionPorts) {
+    this.#ports = ports
+  }
+
+  /** A new session with a new id; answers its `Set-Cookie`. The session that the request came with ends: an id given before signing in is never kept. */
+  async open(user: UserRecord, request: IncomingMessage, ip: string): Promise<{ readonly session: SessionRecord; readonly cookie: string }> {
+    const before = this.#token(request)
+    if (before !== null) await this.#ports.store.delete(hashOf(before))
+    const token = randomBytes(TOKEN_BYTES).toString('base64url')
+    const nowMs = this.#ports.clock.now()
+    const { idleMs, absoluteMs } = LIMITS[user.role]
+    const session: SessionRecord = {
+      hash: hashOf(token), id: `ses_${this.#ports.ids.letters(16)}`, userId: user.id, ip, userAgent: userAgentOf(request), createdAtMs: nowMs, lastSeenAtMs: nowMs, idleMs, endsAtMs: nowMs + absoluteMs,
+    }
+    await this.#ports.store.create(session)
+    return { session, cookie: this.#cookie(token, Math.floor(absoluteMs / 1_000)) }
+  }
+
+  async find(request: IncomingMessage): Promise<ConsoleSession | null> {
+    const token = this.#token(request)
+    if (token === null) return null
+    const nowMs = this.#ports.clock.now()
+    const found = await this.#ports.store.find(hashOf(token), nowMs)
+    if (found === null) return null
+    if (nowMs - found.session.lastSeenAtMs < TOUCH_MS) return found
+    await this.#ports.store.touch(found.session.hash, nowMs)
+    return { user: found.user, session: { ...found.session, lastSeenAtMs: nowMs } }
+  }
+
+  /** The `Set-Cookie` that makes the browser forget. */
+  forget(): string {
+    return this.#cookie('', 0)
+  }
+
+  /** `__Host-` needs https, and a browser refuses a Secure cookie on plain http. Only the name in force is read: the other one could be planted. */
+  get #name(): string {
+    return this.#ports.secure ? '__Host-tg_sid' : 'tg_sid'
+  }
+
+  #cookie(value: string, maxAgeSeconds: number): string {
+    return `${this.#name}=${value}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${maxAgeSeconds}${this.#ports.secure ? '; Secure' : ''}`
+  }
+
+  #token(request: IncomingMessage): string | null {
+    const token = cookieOf(request, this.#name)
+    return token !== null && TOKEN_SHAPE.test(token) ? token : null
+  }
+}
+
+export function cookieOf(request: IncomingMessage, wanted: string): string | null {
+  for (const pair of (request.headers.cookie ?? '').split(';')) {
+    const equals = pair.indexOf('=')
+    if (equals !== -1 && pair.slice(0, equals).trim() === wanted) return pair.slice(equals + 1).trim()
+  }
+  return null
+}
+
+/** Printable and short, as the list of sessions shows it. */
+export function userAgentOf(request: IncomingMessage): string {
+  return (request.headers['user-agent'] ?? '').replaceAll(/[^\x20-\x7e]/g, '').slice(0, USER_AGENT_MAX)
+}
+
+function hashOf(token: string): string {
+  return createHash('sha256').update(token).digest('hex')
+}

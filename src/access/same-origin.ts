@@ -1,0 +1,23 @@
+import type { IncomingMessage } from 'node:http'
+import { ApiError } from '../errors.ts'
+
+/** OWASP's fetch-metadata check, with Origin for browsers that do not send it (reliability.md 4 row 9). */
+export function isSameOrigin(request: IncomingMessage): boolean {
+  const site = request.headers['sec-fetch-site']
+  if (site !== undefined) return site === 'same-origin'
+  const { origin, host } = request.headers
+  return origin !== undefined && host !== undefined && (origin === `https://${host}` || origin === `http://${host}`)
+}
+
+export function isSafeMethod(method: string | undefined): boolean {
+  return method === 'GET' || method === 'HEAD'
+}
+
+export function foreignOrigin(): ApiError {
+  return new ApiError('access_denied', 'A console session may only be used from the console itself')
+}
+
+/** For routes that are open to anybody but only from our own pages. */
+export function requireSameOrigin(request: IncomingMessage): void {
+  if (!isSafeMethod(request.method) && !isSameOrigin(request)) throw foreignOrigin()
+}

@@ -1,0 +1,58 @@
+/** One request asking for its place in an account's window over all nodes. */
+export interface SharedTake {
+  readonly accountId: string
+  readonly requests: number
+  readonly windowMs: number
+  /** Its name on this node. */
+  readonly timeMs: number
+  /** The name of an earlier request that must be there; null = none is known to be. */
+  readonly witness: number | null
+  /** Requests that this node accepted alone; to name one twice is harmless. */
+  readonly earlier: readonly { readonly timeMs: number; readonly ageMs: number }[]
+}
+
+/** What a node accepted of an account, for a shared window that may not know of it. */
+export interface SharedPast {
+  readonly accountId: string
+  readonly windowMs: number
+  readonly earlier: SharedTake['earlier']
+}
+
+export interface SharedTaken {
+  readonly allowed: boolean
+  /** Requests in the window, with this one if it was allowed. */
+  readonly used: number
+  /** Until the oldest leaves the window, and until there is room for one more. */
+  readonly oldestLeftMs: number
+  readonly slotLeftMs: number
+}
+
+/** Rate windows over all nodes. */
+export interface SharedWindows {
+  /** false = not to be asked now: the caller goes by its share. */
+  readonly available: boolean
+  /** `lost`: the witness is gone, and with it what was accepted before. null = no answer in time. */
+  take(request: SharedTake): Promise<SharedTaken | 'lost' | null>
+  /** false = no answer in time. */
+  tell(past: SharedPast): Promise<boolean>
+}
+
+export interface SharedFailure {
+  /** The address had been blocked before this attempt. */
+  readonly wasBlocked: boolean
+  /** 0 = it is not blocked. */
+  readonly leftMs: number
+  readonly blocks: number
+}
+
+/** Failed attempts to authenticate, and blocks, over all nodes. Addresses are as `ipKey` writes them. */
+export interface SharedGuard {
+  readonly available: boolean
+  /** Counts an attempt that failed; null = no answer in time. */
+  fail(ip: string, rule: { readonly failures: number; readonly windowMs: number; readonly durationMs: number }): Promise<SharedFailure | null>
+  /** null = no answer in time. */
+  blocked(ip: string): Promise<Omit<SharedFailure, 'wasBlocked'> | null>
+  /** Remembers for a day that the key worked from there. */
+  prove(ip: string, digest: string): void
+  isProven(ip: string, digest: string): Promise<boolean>
+}

@@ -1,0 +1,105 @@
+import type { Principal } from '../access/principal.ts'
+import type { Endpoint, Model } from '../catalog/catalog.ts'
+import { priceText, shownPrices } from '../catalog/shown-prices.ts'
+import { dayAfter, dayRange, daysBetween } from '../http/day-range.ts'
+import type { Reply, Route } from '../http/edge.ts'
+import { rubles } from '../money.ts'
+import type { UsageRow } from '../store/store.ts'
+import type { MarginReport, PricedEndpoint, PricedModel, UsageSums } from './contract.ts'
+import { adminRoute, type AdminCall, type AdminPorts } from './ports.ts'
+
+const ACCOUNTS_MAX = 100
+type Group = 'model' | 'provider' | 'account' | 'day'
+
+/** What is earned: by model before anything is sold, and by what was sold. */
+export function marginAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
+  return [adminRoute('GET', 'models', async () => pricedModels(ports)), adminRoute('GET', 'margin', async (call) => ({ status: 200, body: await report(ports, call) }))]
+}
+
+function pricedModels(ports: AdminPorts): Reply {
+  const { models } = ports.catalog.current()
+  const data = ports.catalog.shown().models.map((entry): PricedModel => {
+    const model = models.get(entry.id)
+    return {
+      id: entry.id,
+      name: entry.name ?? entry.id,
+      type: entry.type,
+      active: model !== undefined,
+      hidden: entry.hidden ?? false,
+      context_length: entry.context_length ?? null,
+      endpoints: model === undefined ? [] : model.endpoints.map((endpoint) => pricedEndpoint(ports, model, endpoint)),
+    }
+  })
+  return { status: 200, body: { data, total: data.length } }
+}
+
+function pricedEndpoint(ports: AdminPorts, model: Model, endpoint: Endpoint): PricedEndpoint {
+  return {
+    endpoint: endpoint.id,
+    provider: endpoint.provider.slug,
+    provider_name: endpoint.provider.name,
+    upstream_model: endpoint.upstreamModel,
+    state: ports.health.report(endpoint.id).unhealthy ? 'cooling_down' : 'healthy',
+    lines: shownPrices(model.type, endpoint.sell).map(({ key, text }) => {
+      const cost = priceText(key, endpoint.buy)
+      return { price: key, cost, sell: text, margin_percent: percent(Number(text) - Number(cost), Number(text)) }
+    }),
+  }
+}
+
+/** For people to look at: no amount is reckoned with it. */
+function percent(part: number, whole: number): number | null {
+  return whole === 0 ? null : Math.round((part / whole) * 1_000) / 10
+}
+
+async function report(ports: AdminPorts, call: AdminCall): Promise<MarginReport> {
+  const { from, to } = dayRange(call.query, ports.periods().day)
+  const sums = (groupBy: Group): Promise<readonly UsageRow[]> => ports.store.generations.usage({ groupBy, fromDay: from, toDay: dayAfter(to, 1) })
+  const days = await sums('day')
+  const byDay = new Map(days.map((row) => [row.group, row]))
+  const accounts = (await sums('account')).toSorted((left, right) => (left.revenueMicro < right.revenueMicro ? 1 : -1)).slice(0, ACCOUNTS_MAX)
+  const names = new Map(await Promise.all(accounts.map(async ({ group }) => [group, (await ports.store.accounts.get(group))?.name ?? group] as const)))
+  const whole = days.reduce(added, NOTHING)
+  return {
+    from,
+    to,
+    totals: { ...usageSums(whole), margin_percent: marginPercent(whole) },
+    days: daysBetween(from, to).map((day) => ({ day, ...usageSums(byDay.get(day) ?? NOTHING) })),
+    models: (await sums('model')).map((row) => ({ id: row.group, ...usageSums(row), margin_percent: marginPercent(row) })),
+    providers: (await sums('provider')).map((row) => ({ id: row.group, ...usageSums(row), margin_percent: marginPercent(row) })),
+    accounts: accounts.map((row) => ({ id: row.group, name: names.get(row.group) ?? row.group, ...usageSums(row), margin_percent: marginPercent(row) })),
+  }
+}
+
+const NOTHING: UsageRow = { group: '', requests: 0, inputTokens: 0, outputTokens: 0, revenueMicro: 0n, providerCostMicro: 0n, insuredMicro: 0n, shortfallMicro: 0n }
+
+function added(left: UsageRow, right: UsageRow): UsageRow {
+  return {
+    group: '',
+    requests: left.requests + right.requests,
+    inputTokens: left.inputTokens + right.inputTokens,
+    outputTokens: left.outputTokens + right.outputTokens,
+    revenueMicro: left.revenueMicro + right.revenueMicro,
+    providerCostMicro: left.providerCostMicro + right.providerCostMicro,
+    insuredMicro: left.insuredMicro + right.insuredMicro,
+    shortfallMicro: left.shortfallMicro + right.shortfallMicro,
+  }
+}
+
+/** The numbers of a report's row. */
+export function usageSums(row: UsageRow): UsageSums {
+  return {
+    requests: row.requests,
+    input_tokens: row.inputTokens,
+    output_tokens: row.outputTokens,
+    revenue: rubles(row.revenueMicro),
+    provider_cost: rubles(row.providerCostMicro),
+    margin: rubles(row.revenueMicro - row.providerCostMicro - row.insuredMicro),
+    insured: rubles(row.insuredMicro),
+    shortfall: rubles(row.shortfallMicro),
+  }
+}
+
+function marginPercent(row: UsageRow): number | null {
+  return percent(Number(row.revenueMicro - row.providerCostMicro - row.insuredMicro), Number(row.revenueMicro))
+}

@@ -1,0 +1,50 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { readEmail } from '../access/email.ts'
+import { ApiError } from '../errors.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { IdSource } from '../lib/ids.ts'
+import type { UserRecord, UserStore } from '../store/console-records.ts'
+
+const SETUP_MS = 3_600_000
+const TOKEN_BYTES = 32
+
+export interface SetupLinkPorts {
+  readonly users: UserStore
+  readonly clock: Clock
+  readonly ids: IdSource
+}
+
+/** One-time links with which a person chooses a password. They are stored hashed alone; the cabinet uses them up. */
+export class SetupLinks {
+  readonly #ports: SetupLinkPorts
+
+  constructor(ports: SetupLinkPorts) {
+    this.#ports = ports
+  }
+
+  /** A token for the first administrator; null once there is one. */
+  async firstToken(): Promise<string | null> {
+    return (await this.#ports.users.administrators()) > 0 ? null : this.#token(null, false)
+  }
+
+  /** An administrator without a password, and the token that lets them choose one. A link that was never used may be asked for again. */
+  async invite(given: string): Promise<{ readonly id: string; readonly email: string; readonly token: string }> {
+    const email = readEmail(given)
+    const { users, ids, clock } = this.#ports
+    const created = await users.create({ id: `usr_${ids.letters(16)}`, email, name: email, role: 'admin', accountId: null, passwordHash: null, language: null, oidc: null, createdAtMs: clock.now() })
+    const user = created ?? (await users.findByEmail(email))
+    if (user === null || user.role !== 'admin' || user.passwordHash !== null) throw new ApiError('conflict', `A user with the e-mail '${email}' exists`)
+    return { id: user.id, email, token: await this.#token(user.id, false) }
+  }
+
+  /** A token with which a user sets a new password. */
+  newPassword(user: UserRecord, clearTotp: boolean): Promise<string> {
+    return this.#token(user.id, clearTotp)
+  }
+
+  async #token(userId: string | null, clearTotp: boolean): Promise<string> {
+    const token = randomBytes(TOKEN_BYTES).toString('base64url')
+    await this.#ports.users.putSetupToken({ hash: createHash('sha256').update(token).digest('hex'), userId, clearTotp, expiresAtMs: this.#ports.clock.now() + SETUP_MS })
+    return token
+  }
+}

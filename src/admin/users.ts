@@ -1,0 +1,89 @@
+import type { Principal } from '../access/principal.ts'
+import { ApiError } from '../errors.ts'
+import type { Reply, Route } from '../http/edge.ts'
+import { publicAddress } from '../http/public-address.ts'
+import { BodyFields } from '../kinds/strict-body.ts'
+import type { UserPatch, UserRecord } from '../store/console-records.ts'
+import type { ConsoleUser } from './contract.ts'
+import { actor, adminRoute, notFound, page, param, recordEvent, type AdminCall, type AdminPorts } from './ports.ts'
+
+const ROLES = ['user', 'admin'] as const
+
+/** People of the console, and addresses that were blocked. Nobody ever acts as somebody else. */
+export function userAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
+  return [
+    adminRoute('GET', 'users', (call) => listUsers(ports, call)),
+    adminRoute('PATCH', 'users/:id', (call) => patchUser(ports, call)),
+    adminRoute('POST', 'users/:id/password-link', (call) => passwordLink(ports, call)),
+    adminRoute('GET', 'ip-blocks', async () => {
+      const data = ports.access.blocks().map(({ ip, untilMs, times }) => ({ ip, until: new Date(untilMs).toISOString(), times }))
+      return { status: 200, body: { data, total: data.length } }
+    }),
+    adminRoute('DELETE', 'ip-blocks/*ip', async (call) => {
+      const ip = param(call, 'ip')
+      if (!ports.access.unblock(ip)) throw notFound('Blocked address', ip)
+      await recordEvent(ports, call, 'ip_block.delete', ip, null, null)
+      return { status: 200, body: { id: ip, deleted: true } }
+    }),
+  ]
+}
+
+function wireUser(user: UserRecord): ConsoleUser {
+  return {
+    id: user.id,
+    email: user.email,
+    role: user.role,
+    account: user.accountId,
+    disabled: user.disabled,
+    has_password: user.passwordHash !== null,
+    has_oidc: user.oidc !== null,
+    totp: user.totpEnabled,
+    created_at: new Date(user.createdAtMs).toISOString(),
+    last_sign_in_at: user.lastSignInAtMs === null ? null : new Date(user.lastSignInAtMs).toISOString(),
+  }
+}
+
+async function listUsers(ports: AdminPorts, call: AdminCall): Promise<Reply> {
+  const role = call.query.get('role')
+  const known = ROLES.find((name) => name === role) ?? null
+  if (role !== null && known === null) throw new ApiError('invalid_input', `role: must be one of ${ROLES.join(', ')}`)
+  const { data, total } = await ports.store.users.list({ accountId: call.query.get('account'), role: known, query: call.query.get('query'), ...page(call) })
+  return { status: 200, body: { data: data.map(wireUser), total } }
+}
+
+async function one(ports: AdminPorts, call: AdminCall): Promise<UserRecord> {
+  const id = param(call, 'id')
+  const user = await ports.store.users.get(id)
+  if (user === null) throw notFound('User', id)
+  return user
+}
+
+async function patchUser(ports: AdminPorts, call: AdminCall): Promise<Reply> {
+  const before = await one(ports, call)
+  const fields = new BodyFields(call.json)
+  const patch: { -readonly [K in keyof UserPatch]: UserPatch[K] } = {}
+  const role = fields.oneOf('role', ROLES)
+  const disabled = fields.flag('disabled')
+  fields.done()
+  if (typeof role === 'string') patch.role = role
+  if (disabled !== undefined) patch.disabled = disabled
+  const loses = before.role === 'admin' && !before.disabled && (patch.role === 'user' || patch.disabled === true)
+  if (loses && before.email === actor(ports, call)) throw new ApiError('conflict', 'Another administrator must take this from you')
+  if (loses && (await ports.store.users.administrators()) <= 1) throw new ApiError('conflict', 'This is the last administrator')
+  const after = await ports.store.users.update(before.id, patch)
+  if (after === null) throw notFound('User', before.id)
+  // A session has the limits and rights of the role it was opened with.
+  if (after.disabled || after.role !== before.role) await ports.store.sessions.deleteOthers(after.id, null)
+  await recordEvent(ports, call, 'user.update', after.id, wireUser(before), wireUser(after))
+  return { status: 200, body: wireUser(after) }
+}
+
+async function passwordLink(ports: AdminPorts, call: AdminCall): Promise<Reply> {
+  const user = await one(ports, call)
+  const fields = new BodyFields(call.json)
+  const clearTotp = fields.flag('clear_totp') ?? false
+  fields.done()
+  const token = await ports.links.newPassword(user, clearTotp)
+  await recordEvent(ports, call, 'user.password_link', user.id, null, { clear_totp: clearTotp })
+  return { status: 200, body: { id: user.id, email: user.email, link: `${publicAddress(ports.publicUrl, call)}/setup?token=${token}` } }
+}

@@ -1,0 +1,46 @@
+import type { Principal } from '../access/principal.ts'
+import { adminRoutes } from '../admin/index.ts'
+import { createCabinet } from '../cabinet/index.ts'
+import type { ModelType } from '../catalog/catalog.ts'
+import type { Config } from '../config.ts'
+import { readConsoleFiles } from '../endpoints/console-files.ts'
+import { ConsoleSite } from '../endpoints/console.ts'
+import { startPageRoutes } from '../endpoints/start-page.ts'
+import type { Route } from '../http/edge.ts'
+import { parametersOf } from '../providers/adapter.ts'
+import type { Services } from './services.ts'
+
+export interface ConsoleOptions {
+  readonly config: Config
+  readonly version: string
+  /** Where the built console is; where there is none, a plain page stands at `/`. */
+  readonly consoleDir?: string
+}
+
+export interface Console extends Pick<ConsoleSite, 'unmatched'> {
+  readonly routes: readonly Route<Principal>[]
+  stop(): void
+}
+
+/** The people's side: the cabinet, the operator's API and the page behind the set-up link. */
+export function createConsole(services: Services, { config, version, consoleDir }: ConsoleOptions, notice: (message: string) => void): Console {
+  const { core, access, sessions, links, clock, ids, ledger, health, videos, adapters } = services
+  const { publicUrl, adminTotpRequired, allowPrivateUpstreams, oidc, yookassa } = config
+  const { store, catalog, keyWrap: seal } = core
+  const signupDefault = store.kind === 'embedded' ? 'open' : 'closed'
+  const parts = {
+    access, sessions, clock, ids, health,
+    periods: () => ledger.periods(clock.now()),
+    parametersOf: (name: string, type: ModelType) => parametersOf(adapters, name, type),
+  }
+  const cabinet = createCabinet({ ...parts, store, catalog, seal, version, publicUrl, adminTotpRequired, signupDefault, oidc, yookassa, notice })
+  const files = consoleDir === undefined ? null : readConsoleFiles(consoleDir)
+  const site = files === null ? null : new ConsoleSite(files)
+  const routes = [
+    ...cabinet.routes,
+    ...startPageRoutes({ setUp: (request, call) => cabinet.setUp(request, call), publicUrl, hasConsole: site !== null }),
+    ...(site?.routes() ?? []),
+    ...adminRoutes({ ...core, ...parts, links, videos: videos.desk, signupDefault, allowPrivateUpstreams, publicUrl }, new Set(adapters.keys())),
+  ]
+  return { routes, stop: () => cabinet.stop(), unmatched: (request, path) => site?.unmatched(request, path) ?? null }
+}

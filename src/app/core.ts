@@ -1,0 +1,71 @@
+import { providerKeys } from '../catalog/bundled-base.ts'
+import { readBundledRelease, type BundledRelease } from '../catalog/bundled-release.ts'
+import { CatalogService } from '../catalog/catalog-service.ts'
+import type { Config } from '../config.ts'
+import { rewrapSeeds } from '../access/totp-seeds.ts'
+import { resealAnswers } from '../ledger/reseal-answers.ts'
+import { resealJobs } from '../ledger/reseal-jobs.ts'
+import { KeyWrap } from '../ledger/seal.ts'
+import { systemClock, type Clock } from '../lib/clock.ts'
+import { chargeMicro } from '../meters.ts'
+import { createAdapters } from '../providers/index.ts'
+import { openStore } from '../store/open.ts'
+import type { Store } from '../store/store.ts'
+
+export interface CoreOptions {
+  readonly config: Config
+  readonly wrappingKeys: readonly Buffer[]
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** A server decides by the keys in its environment which bundled providers are on; a command leaves them as they are. */
+  readonly server?: boolean
+  /** What is bundled, where it is not what stands beside the code. */
+  readonly release?: BundledRelease
+}
+
+/** What every command needs of the store: the catalogue over it. */
+export interface Core {
+  readonly store: Store
+  readonly catalog: CatalogService
+  readonly keyWrap: KeyWrap
+  audit(sinceMs: number): ReturnType<Store['audit']['run']>
+  /** Seals anew with the first wrapping key: credentials, seeds of two-step sign-in, prompts of jobs, kept answers; answers how many of the first two. */
+  rewrap(): Promise<number>
+  close(): Promise<void>
+}
+
+/** Opens the store and the catalogue alone, for commands that need no server. */
+export async function openCore(options: CoreOptions, clock: Clock = systemClock): Promise<Core> {
+  const { config, env } = options
+  const store = await openStore({ dataDir: config.dataDir, databaseUrl: config.databaseUrl, clock })
+  const keyWrap = new KeyWrap(options.wrappingKeys)
+  const { adapters, close } = createAdapters({ clock })
+  const catalog = new CatalogService({ store: store.catalogs, clock, seal: keyWrap, adapters: new Set(adapters.keys()), env, release: options.release ?? readBundledRelease(), providerKeys: options.server === true ? providerKeys(env) : null })
+  await catalog.load()
+  return {
+    store,
+    catalog,
+    keyWrap,
+    audit: (sinceMs) => audit(store, catalog, clock, sinceMs),
+    rewrap: async () => {
+      await catalog.rewrap()
+      await resealJobs(store.jobs, keyWrap)
+      await resealAnswers(store.idempotency, keyWrap)
+      return catalog.credentialCount() + (await rewrapSeeds(store.users, keyWrap))
+    },
+    close: async () => {
+      await close()
+      await store.close()
+    },
+  }
+}
+
+function audit(store: Store, catalog: CatalogService, clock: Clock, sinceMs: number): ReturnType<Store['audit']['run']> {
+  return store.audit.run({
+    sinceMs,
+    nowMs: clock.now(),
+    replay: async (row) => {
+      const prices = row.endpointId === null ? null : await catalog.priceOf(row.priceVersion, row.model, row.endpointId, row.variant ?? null)
+      return prices === null ? null : chargeMicro(row.usage, prices)
+    },
+  })
+}

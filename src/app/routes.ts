@@ -1,0 +1,42 @@
+import type { Principal } from '../access/principal.ts'
+import type { Config } from '../config.ts'
+import { accountRoutes } from '../endpoints/account.ts'
+import { generationRoutes } from '../endpoints/generation.ts'
+import { healthRoutes } from '../endpoints/health.ts'
+import { modelRoutes } from '../endpoints/models.ts'
+import { videoRoutes } from '../endpoints/videos.ts'
+import type { Route } from '../http/edge.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import { paidKinds } from '../orders/index.ts'
+import { speechFormats } from '../orders/speech-order.ts'
+import { paidRoutes, playgroundRoutes } from '../paid-routes.ts'
+import { parametersOf } from '../providers/adapter.ts'
+import type { Services } from './services.ts'
+import { streamAccessRoutes } from './stream-access.ts'
+
+/** Every route there is; `web` = those of people. `ready` is false while the process drains. */
+export function allRoutes(services: Services, web: readonly Route<Principal>[], config: Config, version: string, ready: () => boolean): readonly Route<Principal>[] {
+  const { core, clock, adapters, nodes, ledger, health, relay, videos, pictures, sse, idempotency } = services
+  const { store, catalog } = core
+  const { publicUrl } = config
+  const periods = (): ReturnType<Ledger['periods']> => ledger.periods(clock.now())
+  const kinds = paidKinds(adapters, { pictures })
+  const paid = { relay, sse, idempotency, publicUrl }
+  const calls = [...paidRoutes(paid, kinds), ...videoRoutes({ videos: videos.desk, idempotency, clock, publicUrl }), ...streamAccessRoutes(paid, nodes, config.valkeyUrl !== null)]
+  const routes: Route<Principal>[] = [
+    ...calls,
+    ...playgroundRoutes(calls),
+    ...pictures.routes(),
+    ...modelRoutes({
+      catalog,
+      health,
+      supportedEndpoints: [...kinds, { endpointName: 'videos', modelType: 'video' }],
+      parametersOf: (name, type) => parametersOf(adapters, name, type),
+      speechFormatsOf: (model) => speechFormats(model, adapters),
+    }),
+    ...accountRoutes({ store, catalog, clock, periods }),
+    ...generationRoutes({ store }),
+    ...web,
+  ]
+  return [...routes, ...healthRoutes({ version, routes, catalog, ready })]
+}

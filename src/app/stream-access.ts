@@ -1,0 +1,42 @@
+import type { Principal } from '../access/principal.ts'
+import { responseRoutes } from '../endpoints/responses.ts'
+import { streamRoutes, type StreamRoutePorts } from '../endpoints/streams.ts'
+import type { Route } from '../http/edge.ts'
+import type { SseStreams } from '../http/sse.ts'
+import type { Nodes } from '../nodes/nodes.ts'
+import type { OwnStream } from '../nodes/stream-messages.ts'
+import { attachRemote, attachStream, findResponse, type PaidRoutePorts } from '../paid-routes.ts'
+import type { Relay } from '../relay/relay.ts'
+
+/** Resume and cancel of streams, of this node and, where they share a Valkey, of the others (wire.md D-7.8). */
+export function streamAccessRoutes(paid: PaidRoutePorts, nodes: Nodes, shared: boolean): readonly Route<Principal>[] {
+  const attach: StreamRoutePorts['attach'] = (call, id, after) => attachStream(paid, call, id, after)
+  return [
+    ...streamRoutes({ attach, find: (accountId, id) => paid.relay.streams.find(accountId, id), elsewhere: shared ? streamsElsewhere(nodes, paid.sse) : null }),
+    ...responseRoutes({ attach, find: (accountId, id) => findResponse(paid, accountId, id) }),
+  ]
+}
+
+function streamsElsewhere(nodes: Nodes, sse: SseStreams): StreamRoutePorts['elsewhere'] {
+  return {
+    attach: (call, id, after) => (nodes.remoteStreams === null ? Promise.resolve(false) : attachRemote({ sse }, nodes.remoteStreams, call, id, after)),
+    cancel: (accountId, id) => nodes.cancelElsewhere(accountId, id),
+  }
+}
+
+/** A stream as other nodes may read and cancel it. */
+export function ownStream(relay: Relay, accountId: string, id: string): OwnStream | null {
+  const generation = relay.streams.find(accountId, id)
+  if (generation === null) return null
+  const { input, done } = generation
+  return {
+    get finished() {
+      return generation.finished
+    },
+    input,
+    done,
+    cancel: () => generation.cancel(),
+    attach: (reader, after) => generation.attach(reader, after),
+    detached: (reader) => generation.detached(reader, input.plan.snapshot.settings.streamResume.grace),
+  }
+}

@@ -1,0 +1,32 @@
+import { createHash } from 'node:crypto'
+import { ApiError } from '../errors.ts'
+import { BodyFields } from '../kinds/strict-body.ts'
+import { rubles } from '../money.ts'
+import { recordEvent, type CabinetPorts, type Visit } from './ports.ts'
+import { takeTurn } from './turns.ts'
+
+/** A code becomes money, once for each account. */
+export async function redeemCode(ports: CabinetPorts, { call, user, accountId }: Visit): Promise<{ readonly amount: number; readonly balance: number }> {
+  const fields = new BodyFields(call.json)
+  const code = fields.requiredText('code', 100)
+  fields.done()
+  takeTurn(ports.redemptions, accountId, 'codes')
+  const digest = createHash('sha256').update(readable(code)).digest()
+  const outcome = await ports.store.codes.redeem({ digest, accountId, actor: user.email, atMs: ports.clock.now() })
+  switch (outcome.status) {
+    case 'unknown':
+      throw new ApiError('not_found', 'code: is unknown, used up or expired')
+    case 'used_by_account':
+      throw new ApiError('conflict', 'code: this account has used it already')
+    case 'redeemed': {
+      const body = { amount: rubles(outcome.amountMicro), balance: rubles(outcome.balanceMicro) }
+      await recordEvent(ports, user.email, call.clientIp, 'code.redeem', outcome.codeId, { account: accountId, amount: body.amount })
+      return body
+    }
+  }
+}
+
+/** Letters that are taken for digits are read as them: codes have none of them. */
+function readable(code: string): string {
+  return code.replaceAll(/[\s-]/g, '').toUpperCase().replaceAll('O', '0').replaceAll(/[IL]/g, '1')
+}

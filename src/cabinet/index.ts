@@ -1,0 +1,91 @@
+import { Passwords } from '../access/passwords.ts'
+import type { Principal } from '../access/principal.ts'
+import type { Route } from '../http/edge.ts'
+import { redeemCode } from './codes.ts'
+import { keyRoutes } from './keys.ts'
+import { ledgerPage, statement } from './ledger.ts'
+import { logCsv } from './log-csv.ts'
+import { logPage } from './log.ts'
+import { modelList, oneModel } from './models.ts'
+import { OidcSignIn, type OidcOptions } from './oidc.ts'
+import { oidcRoutes } from './oidc-routes.ts'
+import type { PaymentProvider } from './payment-provider.ts'
+import { paymentRoutes } from './payments.ts'
+import { setUp, type SetUpRequest } from './people.ts'
+import { visitOf, visitRoute, type CabinetCall, type CabinetPorts } from './ports.ts'
+import { profileRoutes } from './profile.ts'
+import { sessionRoutes } from './session-routes.ts'
+import { noted } from './sign-in.ts'
+import { requestStory } from './story.ts'
+import { summary } from './summary.ts'
+import { totpRoutes } from './totp-routes.ts'
+import { turns } from './turns.ts'
+import { apps, logFilters, usage } from './usage.ts'
+import { Yookassa, type YookassaOptions } from './yookassa.ts'
+
+/** Kept in the process: each node counts for itself. */
+const HOUR_SECONDS = 3_600
+const SIGN_UPS = 100
+const REDEMPTIONS = 10
+const PROOFS = 20
+const PRUNE_MS = 6 * HOUR_SECONDS * 1_000
+const SIGN_INS_KEPT_MS = 90 * 86_400_000
+
+export interface CabinetOptions extends Omit<CabinetPorts, 'passwords' | 'signUps' | 'redemptions' | 'proofs'> {
+  readonly oidc: OidcOptions | null
+  readonly yookassa: YookassaOptions | null
+}
+
+export interface Cabinet {
+  readonly routes: readonly Route<Principal>[]
+  /** Uses up a set-up link; answers the `Set-Cookie` of the session. */
+  setUp(request: SetUpRequest, call: CabinetCall): Promise<string>
+  stop(): void
+}
+
+/** The personal cabinet over the store. The playground is not here: it is the paid routes again. */
+export function createCabinet({ oidc, yookassa, ...given }: CabinetOptions): Cabinet {
+  const { clock, store } = given
+  const ports: CabinetPorts = {
+    ...given, passwords: new Passwords(), signUps: turns(clock, SIGN_UPS, HOUR_SECONDS), redemptions: turns(clock, REDEMPTIONS, HOUR_SECONDS), proofs: turns(clock, PROOFS, HOUR_SECONDS),
+  }
+  let cancel = (): void => undefined
+  const prune = (): void => {
+    cancel = clock.after(PRUNE_MS, prune)
+    // What stays a while longer does no harm: ended sessions open nothing.
+    Promise.all([store.sessions.prune(clock.now()), store.signIns.prune(clock.now() - SIGN_INS_KEPT_MS)]).catch(() => undefined)
+  }
+  cancel = clock.after(PRUNE_MS, prune)
+  return {
+    routes: cabinetRoutes(ports, { oidc: oidc === null ? null : new OidcSignIn(oidc, given.seal, clock), payments: yookassa === null ? null : new Yookassa(yookassa) }),
+    setUp: async (request, call) => {
+      const user = await setUp(ports, request)
+      await noted(ports, call, user, 'setup')
+      return (await ports.sessions.open(user, call.request, call.clientIp)).cookie
+    },
+    stop: () => cancel(),
+  }
+}
+
+function cabinetRoutes(ports: CabinetPorts, parts: { readonly oidc: OidcSignIn | null; readonly payments: PaymentProvider | null }): readonly Route<Principal>[] {
+  return [
+    ...sessionRoutes(ports, parts.oidc?.name ?? null),
+    ...(parts.oidc === null ? [] : oidcRoutes(ports, parts.oidc)),
+    ...profileRoutes(ports),
+    ...totpRoutes(ports),
+    ...keyRoutes(ports),
+    visitRoute(ports, 'GET /cabinet/v1/summary', (visit) => summary(ports, visit)),
+    visitRoute(ports, 'GET /cabinet/v1/usage', (visit) => usage(ports, visit)),
+    visitRoute(ports, 'GET /cabinet/v1/apps', (visit) => apps(ports, visit)),
+    visitRoute(ports, 'GET /cabinet/v1/log', (visit) => logPage(ports, visit)),
+    visitRoute(ports, 'GET /cabinet/v1/log/filters', (visit) => logFilters(ports, visit)),
+    visitRoute(ports, 'GET /cabinet/v1/log/:id', (visit) => requestStory(ports, visit)),
+    { method: 'GET', path: '/cabinet/v1/log.csv', plane: 'session', body: 'none', handle: (call) => logCsv(ports, visitOf(ports, call)) },
+    visitRoute(ports, 'GET /cabinet/v1/models', (visit) => modelList(ports, visit)),
+    visitRoute(ports, 'GET /cabinet/v1/models/*id', (visit) => oneModel(ports, visit)),
+    visitRoute(ports, 'GET /cabinet/v1/ledger', (visit) => ledgerPage(ports, visit)),
+    visitRoute(ports, 'GET /cabinet/v1/statement', (visit) => statement(ports, visit)),
+    visitRoute(ports, 'POST /cabinet/v1/codes/redeem', (visit) => redeemCode(ports, visit)),
+    ...paymentRoutes(ports, parts.payments),
+  ]
+}

@@ -1,0 +1,71 @@
+import type { Endpoint, Model } from '../catalog/catalog.ts'
+import { shownPrices } from '../catalog/shown-prices.ts'
+import { ApiError } from '../errors.ts'
+import { exactCost, type Usage } from '../meters.ts'
+import { compare } from '../money.ts'
+import type { ModelEndpoint, ModelRow, Prices } from './contract.ts'
+import type { CabinetPorts, Visit } from './ports.ts'
+import { accountOf } from './summary.ts'
+
+/** One of everything, to find the cheapest endpoint without a request at hand. */
+const TYPICAL: Usage = { input: 1_000, output: 1_000, audio_output: 100, request: 1, image_output: 1, characters: 1_000, deciseconds: 600, video_seconds: 1, search: 1 }
+
+export async function modelList(ports: CabinetPorts, { accountId }: Visit): Promise<{ readonly data: readonly ModelRow[] }> {
+  const { allowedModels } = await accountOf(ports, accountId)
+  const listed = [...ports.catalog.current().models.values()].filter(({ hidden }) => !hidden)
+  return { data: listed.map((model) => modelRow(ports, model, allowedModels)) }
+}
+
+export async function oneModel(ports: CabinetPorts, { call, accountId }: Visit): Promise<ModelRow> {
+  const id = call.params['id'] ?? ''
+  const { models, aliases } = ports.catalog.current()
+  const model = models.get(id) ?? models.get(aliases.get(id) ?? '')
+  if (model === undefined) throw new ApiError('model_record_not_found', `Model '${id.slice(0, 200)}' not found`)
+  return modelRow(ports, model, (await accountOf(ports, accountId)).allowedModels)
+}
+
+function modelRow(ports: CabinetPorts, model: Model, allowed: readonly string[] | null): ModelRow {
+  const [cheapest] = model.endpoints.toSorted((left, right) => compare(exactCost(TYPICAL, left.sell), exactCost(TYPICAL, right.sell)))
+  return {
+    id: model.id,
+    name: model.name,
+    type: model.type,
+    description: model.description === '' ? null : model.description,
+    context_length: model.contextLength,
+    max_completion_tokens: model.maxCompletionTokens,
+    input_modalities: model.inputModalities,
+    output_modalities: model.outputModalities,
+    created: new Date(model.created * 1_000).toISOString().slice(0, 10),
+    prices: cheapest === undefined ? {} : pricesOf(model, cheapest),
+    aliases: model.aliases,
+    allowed: allowed === null || allowed.includes(model.id),
+    voices: model.supportedVoices ?? [],
+    formats: model.supportedFormats ?? [],
+    sizes: model.supportedSizes ?? [],
+    durations: model.supportedDurations ?? [],
+    endpoints: model.endpoints.map((endpoint) => endpointRow(ports, model, endpoint)),
+  }
+}
+
+function endpointRow(ports: CabinetPorts, model: Model, endpoint: Endpoint): ModelEndpoint {
+  const report = ports.health.report(endpoint.id)
+  return {
+    id: endpoint.id,
+    provider: endpoint.provider.slug,
+    provider_name: endpoint.provider.name,
+    state: report.unhealthy ? 'cooling_down' : 'healthy',
+    prices: pricesOf(model, endpoint),
+    context_length: endpoint.contextLength ?? model.contextLength,
+    max_completion_tokens: endpoint.maxCompletionTokens ?? model.maxCompletionTokens,
+    supported_parameters: endpoint.supportedParameters ?? ports.parametersOf(endpoint.provider.adapter, model.type),
+    uptime_5m: report.uptime5m,
+    uptime_30m: report.uptime30m,
+    uptime_1d: report.uptime1d,
+    ttft_ms: report.latency30m,
+    throughput: report.throughput30m,
+  }
+}
+
+function pricesOf(model: Model, endpoint: Endpoint): Prices {
+  return Object.fromEntries(shownPrices(model.type, endpoint.sell).map(({ key, text }) => [key, text]))
+}

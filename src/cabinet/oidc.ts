@@ -1,0 +1,102 @@
+import {
+  allowInsecureRequests, authorizationCodeGrant, buildAuthorizationUrl, calculatePKCECodeChallenge, discovery, randomNonce, randomPKCECodeVerifier, randomState, type Configuration,
+} from 'openid-client'
+import type { Seal } from '../catalog/credentials.ts'
+import { ApiError } from '../errors.ts'
+import type { Clock } from '../lib/clock.ts'
+
+const FLOW_MS = 10 * 60_000
+const PURPOSE = 'cabinet/oidc-flow/v1'
+const SCOPE = 'openid email profile'
+
+export interface OidcOptions {
+  readonly issuer: string
+  readonly clientId: string
+  readonly clientSecret: string
+  readonly name: string
+}
+
+/** What the issuer vouches for. */
+export interface OidcIdentity {
+  readonly issuer: string
+  readonly subject: string
+  readonly email: string | null
+  readonly emailVerified: boolean
+  readonly name: string | null
+}
+
+/** What a sign-in under way must remember until the browser comes back. */
+interface Flow {
+  readonly verifier: string
+  readonly state: string
+  readonly nonce: string
+  /** Who adds single sign-on to themselves; null = signs in. */
+  readonly linkUserId: string | null
+  readonly untilMs: number
+}
+
+/** Single sign-on by the authorization code flow with PKCE, state and nonce. The issuer's addresses are read when first needed. */
+export class OidcSignIn {
+  readonly name: string
+  readonly #options: OidcOptions
+  readonly #seal: Seal
+  readonly #clock: Clock
+  #configuration: Promise<Configuration> | null = null
+
+  constructor(options: OidcOptions, seal: Seal, clock: Clock) {
+    this.name = options.name
+    this.#options = options
+    this.#seal = seal
+    this.#clock = clock
+  }
+
+  /** Where the browser goes, and the sealed note that it brings back in a cookie. */
+  async begin(redirectUri: string, linkUserId: string | null): Promise<{ readonly url: string; readonly flow: string }> {
+    const configuration = await this.#ready()
+    const flow: Flow = { verifier: randomPKCECodeVerifier(), state: randomState(), nonce: randomNonce(), linkUserId, untilMs: this.#clock.now() + FLOW_MS }
+    const url = buildAuthorizationUrl(configuration, {
+      redirect_uri: redirectUri, scope: SCOPE, state: flow.state, nonce: flow.nonce, code_challenge: await calculatePKCECodeChallenge(flow.verifier), code_challenge_method: 'S256',
+    })
+    return { url: url.href, flow: this.#seal.seal(Buffer.from(JSON.stringify(flow)), PURPOSE).toString('base64url') }
+  }
+
+  /** Who came back. `url` is the whole address that the browser was sent to. */
+  async end(url: URL, cookie: string | null): Promise<{ readonly identity: OidcIdentity; readonly linkUserId: string | null }> {
+    const flow = cookie === null ? null : this.#openFlow(cookie)
+    if (flow === null || flow.untilMs <= this.#clock.now()) throw new ApiError('access_denied', 'This sign-in took too long: begin again')
+    const configuration = await this.#ready()
+    const tokens = await authorizationCodeGrant(configuration, url, { pkceCodeVerifier: flow.verifier, expectedState: flow.state, expectedNonce: flow.nonce, idTokenExpected: true }).catch((cause: unknown) => {
+      throw new ApiError('access_denied', 'The single sign-on was refused', { cause })
+    })
+    const claims = tokens.claims()
+    if (claims === undefined) throw new ApiError('access_denied', 'The single sign-on says nobody')
+    const { email, email_verified: verified, name } = claims
+    const identity = { issuer: claims.iss, subject: claims.sub, email: typeof email === 'string' ? email : null, emailVerified: verified === true, name: typeof name === 'string' ? name : null }
+    return { identity, linkUserId: flow.linkUserId }
+  }
+
+  #openFlow(cookie: string): Flow | null {
+    try {
+      // What opens was sealed by `begin`.
+      return JSON.parse(this.#seal.open(Buffer.from(cookie, 'base64url'), PURPOSE).toString('utf8')) as Flow
+    } catch {
+      // Forged, cut or sealed by a key that is gone: as good as none.
+      return null
+    }
+  }
+
+  #ready(): Promise<Configuration> {
+    this.#configuration ??= this.#discover().catch((cause: unknown) => {
+      this.#configuration = null
+      throw new ApiError('service_unavailable', 'The single sign-on does not answer. Try again in a minute', { retryAfterSeconds: 60, cause })
+    })
+    return this.#configuration
+  }
+
+  #discover(): Promise<Configuration> {
+    const { issuer, clientId, clientSecret } = this.#options
+    const url = new URL(issuer)
+    // Settings allow plain http on this machine alone.
+    return discovery(url, clientId, clientSecret, undefined, url.protocol === 'http:' ? { execute: [allowInsecureRequests] } : {})
+  }
+}

@@ -1,0 +1,26 @@
+import type { Micro } from '../money.ts'
+import type { PaymentRecord } from '../store/console-records.ts'
+
+/** What a provider says of one of its payments, asked by its id. */
+export interface ProviderPayment {
+  readonly paymentId: string
+  readonly state: 'pending' | 'succeeded' | 'cancelled'
+  readonly amountMicro: Micro
+  readonly currency: string
+  /** Ours, as it was given with the payment; null when it has none. */
+  readonly orderId: string | null
+  readonly confirmationUrl: string | null
+}
+
+/** Whoever takes the customers' money. What it says by itself (a notification) is only a reason to ask it. */
+export interface PaymentProvider {
+  readonly id: 'yookassa'
+  readonly name: string
+  readonly leastMicro: Micro
+  readonly mostMicro: Micro
+  create(order: PaymentRecord, returnUrl: string): Promise<ProviderPayment>
+  /** null = it knows no such payment. */
+  find(paymentId: string): Promise<ProviderPayment | null>
+  /** The payment that a notification is about; null = none of ours to look at. Throws `access_denied` for one that the provider cannot have sent. */
+  notified(notification: { readonly clientIp: string; readonly body: unknown }): string | null
+}

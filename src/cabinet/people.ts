@@ -1,0 +1,93 @@
+import { createHash } from 'node:crypto'
+import { readEmail } from '../access/email.ts'
+import { ApiError } from '../errors.ts'
+import type { NewUser, SetupTokenClaim, UserRecord } from '../store/console-records.ts'
+import { recordEvent, type CabinetPorts } from './ports.ts'
+
+const ID_LETTERS = 16
+const TOKEN_SHAPE = /^[A-Za-z0-9_-]{43}$/
+
+type PeoplePorts = Pick<CabinetPorts, 'store' | 'passwords' | 'clock' | 'ids'>
+
+export interface SetUpRequest {
+  readonly token: string
+  /** Ignored where the link already knows whose it is. */
+  readonly email: string | null
+  readonly password: string
+  readonly ip: string
+}
+
+/** A new user with an account of their own. */
+export async function signUp(ports: PeoplePorts, person: Pick<NewUser, 'email' | 'name' | 'passwordHash' | 'language' | 'oidc'>, ip: string): Promise<UserRecord> {
+  if ((await ports.store.users.findByEmail(person.email)) !== null) throw taken(person.email)
+  const created = await ports.store.users.create({ ...person, id: newUserId(ports), role: 'user', accountId: null, createdAtMs: ports.clock.now() })
+  if (created === null) throw taken(person.email)
+  const user = await withAccount(ports, created)
+  await recordEvent(ports, user.email, ip, 'user.sign_up', user.id, { account: user.accountId })
+  return user
+}
+
+/** Every user acts for an account. The first administrator of a demo takes the one it came with. */
+export async function withAccount(ports: PeoplePorts, user: UserRecord): Promise<UserRecord> {
+  if (user.accountId !== null) return user
+  const { accounts, users } = ports.store
+  const demo = user.role === 'admin' ? await demoAccount(ports) : null
+  const account = demo ?? (await accounts.create({ id: `acc_${ports.ids.letters(ID_LETTERS)}`, name: user.name, email: user.email, defaultModel: null, rateLimit: null, createdAtMs: ports.clock.now() }))
+  const after = await users.update(user.id, { accountId: account.id })
+  if (after === null) throw new Error(`User ${user.id} was not found after it was created.`)
+  return after
+}
+
+async function demoAccount({ store }: PeoplePorts): Promise<{ readonly id: string } | null> {
+  const { data, total } = await store.accounts.list({ query: null, limit: 1, offset: 0 })
+  const [only] = data
+  if (total !== 1 || only === undefined || only.email !== null || only.name !== 'Demo') return null
+  return (await store.users.list({ accountId: only.id, role: null, query: null, limit: 1, offset: 0 })).total === 0 ? only : null
+}
+
+/** What a link is for; refuses one that is used, expired or unknown. */
+export async function checkLink(ports: PeoplePorts, token: string): Promise<{ readonly claim: SetupTokenClaim; readonly user: UserRecord | null }> {
+  const claim = TOKEN_SHAPE.test(token) ? await ports.store.users.findSetupToken(hashOf(token), ports.clock.now()) : null
+  if (claim === null) throw badLink()
+  return { claim, user: claim.userId === null ? null : await ports.store.users.get(claim.userId) }
+}
+
+/** Uses up a link: makes the first administrator, or gives a user their password. Their sessions end. */
+export async function setUp(ports: PeoplePorts, { token, email, password, ip }: SetUpRequest): Promise<UserRecord> {
+  // The link is proven before the password is hashed: a stranger must not be able to make the server work.
+  const { user } = await checkLink(ports, token)
+  const address = user?.email ?? readEmail(email ?? '')
+  ports.passwords.check('password', password, [address, address.split('@')[0] ?? ''])
+  const claim = await ports.store.users.claimSetupToken(hashOf(token), ports.clock.now())
+  if (claim === null) throw badLink()
+  const passwordHash = await ports.passwords.hash(password)
+  const ready = claim.userId === null ? await first(ports, address, passwordHash) : await ports.store.users.update(claim.userId, { passwordHash })
+  if (ready === null) throw badLink()
+  if (claim.clearTotp) await ports.store.users.setTotp(ready.id, { seed: null, enabled: false, step: 0, recoveryHashes: [] })
+  await ports.store.sessions.deleteOthers(ready.id, null)
+  await recordEvent(ports, ready.id, ip, ready.role === 'admin' ? 'administrator.setup' : 'user.password', ready.id)
+  return withAccount(ports, (await ports.store.users.get(ready.id)) ?? ready)
+}
+
+async function first(ports: PeoplePorts, email: string, passwordHash: string): Promise<UserRecord> {
+  if ((await ports.store.users.administrators()) > 0) throw new ApiError('access_denied', 'There is an administrator already')
+  const created = await ports.store.users.create({ id: newUserId(ports), email, name: email, role: 'admin', accountId: null, passwordHash, language: null, oidc: null, createdAtMs: ports.clock.now() })
+  if (created === null) throw taken(email)
+  return created
+}
+
+function newUserId({ ids }: PeoplePorts): string {
+  return `usr_${ids.letters(ID_LETTERS)}`
+}
+
+function taken(email: string): ApiError {
+  return new ApiError('conflict', `email: a user with '${email}' exists already`)
+}
+
+function badLink(): ApiError {
+  return new ApiError('access_denied', 'This set-up link is used, expired or unknown. Start the server again, or ask an administrator for a new one')
+}
+
+function hashOf(token: string): string {
+  return createHash('sha256').update(token).digest('hex')
+}

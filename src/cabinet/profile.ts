@@ -1,0 +1,97 @@
+import type { Principal } from '../access/principal.ts'
+import { ApiError } from '../errors.ts'
+import type { Route } from '../http/edge.ts'
+import { wholeParameter } from '../http/query.ts'
+import { BodyFields } from '../kinds/strict-body.ts'
+import { isTimezone } from '../ledger/period.ts'
+import type { UserPatch } from '../store/console-records.ts'
+import type { Profile } from './contract.ts'
+import { cursorOf, iso, recordEvent, visitRoute, type CabinetPorts, type Visit } from './ports.ts'
+import { profileOf } from './session-state.ts'
+import { takeTurn } from './turns.ts'
+
+const LANGUAGES = ['en', 'ru'] as const
+const THEMES = ['light', 'dark', 'auto'] as const
+const PASSWORD_MAX = 1_000
+
+/** Settings of the signed-in user, their password, sessions and sign-ins. */
+export function profileRoutes(ports: CabinetPorts): readonly Route<Principal>[] {
+  return [
+    visitRoute(ports, 'GET /cabinet/v1/profile', ({ user }) => profileOf(ports, user)),
+    visitRoute(ports, 'PATCH /cabinet/v1/profile', (visit) => patchProfile(ports, visit)),
+    visitRoute(ports, 'POST /cabinet/v1/password', (visit) => changePassword(ports, visit)),
+    visitRoute(ports, 'GET /cabinet/v1/sessions', async ({ user, session }) => ({
+      data: (await ports.store.sessions.list(user.id, ports.clock.now())).map((item) => ({
+        id: item.id, current: item.id === session.id, ip: item.ip, user_agent: item.userAgent, created_at: iso(item.createdAtMs), last_seen_at: iso(item.lastSeenAtMs), ends_at: iso(item.endsAtMs),
+      })),
+    })),
+    visitRoute(ports, 'DELETE /cabinet/v1/sessions/:id', async ({ call, user }) => {
+      const id = call.params['id'] ?? ''
+      if (!(await ports.store.sessions.deleteById(user.id, id))) throw new ApiError('not_found', `Session '${id.slice(0, 80)}' not found`)
+      await recordEvent(ports, user.email, call.clientIp, 'session.revoke', id)
+      return { id, deleted: true }
+    }),
+    visitRoute(ports, 'POST /cabinet/v1/sessions/revoke-others', async ({ call, user, session }) => {
+      const revoked = await ports.store.sessions.deleteOthers(user.id, session.hash)
+      await recordEvent(ports, user.email, call.clientIp, 'session.revoke_others', user.id, { revoked })
+      return { revoked }
+    }),
+    visitRoute(ports, 'GET /cabinet/v1/sign-ins', async ({ call, user }) => {
+      const limit = wholeParameter(call.query, 'limit', 1, 300) ?? 50
+      const rows = await ports.store.signIns.list(user.id, cursorOf(call.query), limit)
+      return {
+        data: rows.map(({ id, atMs, ip, userAgent, method, outcome }) => ({ id, at: iso(atMs), ip, user_agent: userAgent, method, outcome })),
+        next_cursor: rows.length < limit ? null : String(rows.at(-1)?.id ?? 0),
+      }
+    }),
+  ]
+}
+
+async function patchProfile(ports: CabinetPorts, { call, user, accountId }: Visit): Promise<Profile> {
+  const fields = new BodyFields(call.json)
+  const patch: { -readonly [K in keyof UserPatch]: UserPatch[K] } = {}
+  const name = fields.text('name', 100)
+  const defaultModel = fields.text('default_model')
+  const timezone = fields.text('timezone', 100)
+  const language = fields.oneOf('language', LANGUAGES)
+  const theme = fields.oneOf('theme', THEMES)
+  fields.done()
+  if (typeof name === 'string') patch.name = name
+  if (timezone !== undefined) patch.timezone = timezone
+  if (language !== undefined) patch.language = language
+  if (typeof theme === 'string') patch.theme = theme
+  if (typeof timezone === 'string' && !isTimezone(timezone)) throw new ApiError('invalid_input', `timezone: must be an IANA time zone such as Europe/Moscow, got '${timezone}'`)
+  if (typeof defaultModel === 'string') checkModel(ports, defaultModel)
+  if (defaultModel !== undefined) {
+    await ports.store.accounts.update(accountId, { defaultModel })
+    ports.access.invalidate({ accountId })
+  }
+  return profileOf(ports, (await ports.store.users.update(user.id, patch)) ?? user)
+}
+
+function checkModel({ catalog }: CabinetPorts, id: string): void {
+  const { models, aliases } = catalog.current()
+  if (!models.has(id) && !aliases.has(id)) throw new ApiError('invalid_input', `default_model: there is no model '${id.slice(0, 200)}'`)
+}
+
+async function changePassword(ports: CabinetPorts, { call, user, session }: Visit): Promise<Profile> {
+  const fields = new BodyFields(call.json)
+  const current = fields.text('current_password', PASSWORD_MAX) ?? null
+  const next = fields.requiredText('new_password', PASSWORD_MAX)
+  fields.done()
+  await provePassword(ports, { call, user }, 'current_password', current)
+  ports.passwords.check('new_password', next, [user.email, user.email.split('@')[0] ?? ''])
+  await ports.store.users.update(user.id, { passwordHash: await ports.passwords.hash(next) })
+  await ports.store.sessions.deleteOthers(user.id, session.hash)
+  await recordEvent(ports, user.email, call.clientIp, 'user.password', user.id)
+  return profileOf(ports, user)
+}
+
+/** Who has left a session open gives nobody the means to take the user over. */
+export async function provePassword(ports: CabinetPorts, { call, user }: Pick<Visit, 'call' | 'user'>, field: string, given: string | null): Promise<void> {
+  if (user.passwordHash === null) return
+  takeTurn(ports.proofs, user.id, 'tries')
+  if (given !== null && (await ports.passwords.verify(given, user.passwordHash))) return
+  await recordEvent(ports, user.email, call.clientIp, 'sign_in.failed', user.id)
+  throw new ApiError('invalid_input', `${field}: is wrong`)
+}

@@ -1,0 +1,54 @@
+import { PASSWORD_LENGTH } from '../access/passwords.ts'
+import { publicAddress } from '../http/public-address.ts'
+import type { SessionRecord, UserRecord } from '../store/console-records.ts'
+import type { Profile, ServiceFacts, SessionState } from './contract.ts'
+import { iso, type CabinetCall, type CabinetPorts } from './ports.ts'
+
+/** What the sign-in page needs before anybody is known. */
+async function serviceFacts(ports: CabinetPorts, call: CabinetCall, oidcName: string | null): Promise<ServiceFacts> {
+  const { settings } = ports.catalog.current()
+  return {
+    version: ports.version,
+    signup: settings.signup ?? ports.signupDefault,
+    oidc: oidcName === null ? null : { name: oidcName, start: '/cabinet/v1/oidc/start' },
+    needs_setup: (await ports.store.users.administrators()) === 0,
+    maintenance: settings.maintenance === null ? null : { message: settings.maintenance.message },
+    api_base: `${publicAddress(ports.publicUrl, call)}/v1`,
+    currency: 'RUB',
+    service_timezone: settings.timezone,
+    password: PASSWORD_LENGTH,
+  }
+}
+
+export async function profileOf(ports: CabinetPorts, given: UserRecord): Promise<Profile> {
+  const user = (await ports.store.users.get(given.id)) ?? given
+  const account = user.accountId === null ? null : await ports.store.accounts.get(user.accountId)
+  return {
+    user_id: user.id,
+    email: user.email,
+    name: user.name,
+    role: user.role,
+    account_id: account?.id ?? '',
+    account_status: account?.status ?? 'active',
+    default_model: account?.defaultModel ?? null,
+    timezone: user.timezone,
+    language: user.language,
+    theme: user.theme,
+    has_password: user.passwordHash !== null,
+    has_oidc: user.oidc !== null,
+    totp: { enabled: user.totpEnabled, recovery_codes_left: user.totpEnabled ? await ports.store.users.recoveryCodesLeft(user.id) : 0 },
+    must_enrol_totp: user.role === 'admin' && ports.adminTotpRequired && !user.totpEnabled,
+    created_at: iso(user.createdAtMs),
+  }
+}
+
+export async function sessionState(ports: CabinetPorts, call: CabinetCall, oidcName: string | null, found: { readonly user: UserRecord; readonly session: SessionRecord } | null): Promise<SessionState> {
+  const service = await serviceFacts(ports, call, oidcName)
+  if (found === null) return { service, profile: null, session: null }
+  const { session } = found
+  return {
+    service,
+    profile: await profileOf(ports, found.user),
+    session: { id: session.id, idle_ends_at: iso(Math.min(session.endsAtMs, session.lastSeenAtMs + session.idleMs)), ends_at: iso(session.endsAtMs) },
+  }
+}

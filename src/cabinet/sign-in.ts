@@ -1,0 +1,130 @@
+import { readEmail } from '../access/email.ts'
+import { userAgentOf } from '../access/console-sessions.ts'
+import { ApiError } from '../errors.ts'
+import { ipKey } from '../http/client-ip.ts'
+import { BodyFields } from '../kinds/strict-body.ts'
+import type { SignInMethod, SignInRule, UserRecord } from '../store/console-records.ts'
+import { recordEvent, type CabinetCall, type CabinetPorts } from './ports.ts'
+import { useCode } from './totp.ts'
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 3_600_000
+const TICKET_MS = 5 * MINUTE_MS
+const TICKET_PURPOSE = 'cabinet/sign-in-ticket/v1'
+const TEXT_MAX = 1_000
+/** reliability.md 4 row 11. Nobody is locked out for good: each failure is forgotten with its window. */
+const RULES: readonly SignInRule[] = [
+  { of: 'email_and_ip', failures: 5, windowMs: 15 * MINUTE_MS },
+  { of: 'ip', failures: 30, windowMs: HOUR_MS },
+]
+/** Beyond it only a second factor, given at once, is listened to. */
+const ACCOUNT_RULE: SignInRule = { of: 'email', failures: 100, windowMs: HOUR_MS }
+
+/** Codes are short: a thief of the password must not try them from everywhere. */
+const CODE_RULES: readonly SignInRule[] = [...RULES, { of: 'email_codes', failures: 100, windowMs: HOUR_MS }]
+
+/** `code_required`: the first factor was right; the ticket stands for it. */
+export type SignInResult = { readonly status: 'signed_in'; readonly user: UserRecord } | { readonly status: 'code_required'; readonly ticket: string }
+
+/** E-mail and password, and the code where it is given or asked for. */
+export async function signIn(ports: CabinetPorts, call: CabinetCall): Promise<SignInResult> {
+  const fields = new BodyFields(call.json)
+  const email = readEmail(fields.requiredText('email', TEXT_MAX))
+  const password = fields.requiredText('password', TEXT_MAX)
+  const code = fields.text('code', 100) ?? null
+  fields.done()
+  const user = await ports.store.users.findByEmail(email)
+  const secondFactor = user !== null && user.totpEnabled && code !== null
+  const attempt = await begin(ports, call, email, user, secondFactor ? CODE_RULES : [...RULES, ACCOUNT_RULE])
+  const right = await ports.passwords.verify(password, user?.passwordHash ?? null).catch(async (thrown: unknown) => {
+    await ports.store.signIns.forget(attempt)
+    throw thrown
+  })
+  if (!right || user === null || user.disabled) {
+    await recordEvent(ports, email, call.clientIp, 'sign_in.failed', user?.id ?? email)
+    throw wrong()
+  }
+  if (!user.totpEnabled) return done(ports, call, attempt, user, 'password')
+  if (code === null) {
+    // The password was right: what counts as a failure now is the code.
+    await ports.store.signIns.forget(attempt)
+    return { status: 'code_required', ticket: ticketFor(ports, user) }
+  }
+  return finishWithCode(ports, call, attempt, user, code)
+}
+
+/** The second step of a sign-in whose first one a ticket proves. */
+export async function signInWithCode(ports: CabinetPorts, call: CabinetCall): Promise<SignInResult> {
+  const fields = new BodyFields(call.json)
+  const ticket = fields.requiredText('ticket', TEXT_MAX)
+  const code = fields.requiredText('code', 100)
+  fields.done()
+  const user = await ticketHolder(ports, ticket)
+  if (user === null || user.disabled || !user.totpEnabled) throw new ApiError('unauthorized', 'This sign-in took too long: begin again')
+  return finishWithCode(ports, call, await begin(ports, call, user.email, user, CODE_RULES), user, code)
+}
+
+/** Who was proven by something else than a password: single sign-on. */
+export async function signInProven(ports: CabinetPorts, call: CabinetCall, user: UserRecord, method: 'oidc'): Promise<SignInResult> {
+  if (user.disabled) throw wrong()
+  if (user.totpEnabled) return { status: 'code_required', ticket: ticketFor(ports, user) }
+  return done(ports, call, await noted(ports, call, user, method), user, method)
+}
+
+/** Notes a sign-in that needed no try: a sign-up, a set-up link. */
+export async function noted(ports: CabinetPorts, call: CabinetCall, user: UserRecord, method: SignInMethod): Promise<number> {
+  const started = await ports.store.signIns.begin({ atMs: ports.clock.now(), email: user.email, userId: user.id, ip: call.clientIp, ipKey: ipKey(call.clientIp), userAgent: userAgentOf(call.request), method }, [])
+  if (started.status !== 'begun') throw new Error('Without rules nothing is limited.')
+  await ports.store.signIns.succeed(started.id, user.id, method)
+  return started.id
+}
+
+async function begin(ports: CabinetPorts, call: CabinetCall, email: string, user: UserRecord | null, rules: readonly SignInRule[]): Promise<number> {
+  const nowMs = ports.clock.now()
+  const started = await ports.store.signIns.begin({ atMs: nowMs, email, userId: user?.id ?? null, ip: call.clientIp, ipKey: ipKey(call.clientIp), userAgent: userAgentOf(call.request), method: 'password' }, rules)
+  if (started.status === 'begun') return started.id
+  const retryAfterSeconds = Math.max(1, Math.ceil((started.retryAtMs - nowMs) / 1_000))
+  throw new ApiError('rate_limit_exceeded', `Too many failed sign-ins. Retry after ${retryAfterSeconds} seconds`, { retryAfterSeconds, noRetry: true })
+}
+
+async function finishWithCode(ports: CabinetPorts, call: CabinetCall, attempt: number, user: UserRecord, code: string): Promise<SignInResult> {
+  const method = await useCode({ users: ports.store.users, seal: ports.seal }, user, code, ports.clock.now())
+  if (method !== null) return done(ports, call, attempt, user, method)
+  await ports.store.signIns.failCode(attempt)
+  await recordEvent(ports, user.email, call.clientIp, 'sign_in.failed', user.id)
+  throw new ApiError('unauthorized', 'code: is wrong, or was used before')
+}
+
+async function done(ports: CabinetPorts, call: CabinetCall, attempt: number, user: UserRecord, method: SignInMethod): Promise<SignInResult> {
+  await ports.store.signIns.succeed(attempt, user.id, method)
+  await recordEvent(ports, user.email, call.clientIp, 'sign_in', user.id, { method })
+  return { status: 'signed_in', user }
+}
+
+/** Sealed, so that it needs no row: it names who has passed the first factor, and until when that holds. */
+function ticketFor({ seal, clock }: CabinetPorts, user: UserRecord): string {
+  return seal.seal(Buffer.from(JSON.stringify([user.id, clock.now() + TICKET_MS, user.passwordHash?.slice(-16) ?? ''])), TICKET_PURPOSE).toString('base64url')
+}
+
+async function ticketHolder({ seal, clock, store }: CabinetPorts, ticket: string): Promise<UserRecord | null> {
+  const opened = openTicket(seal, ticket)
+  if (opened === null || !Array.isArray(opened)) return null
+  const [id, untilMs, mark] = opened.map(String)
+  if (id === undefined || Number(untilMs) <= clock.now()) return null
+  const user = await store.users.get(id)
+  // A password that was changed since proves nothing any more.
+  return user !== null && (user.passwordHash?.slice(-16) ?? '') === mark ? user : null
+}
+
+function openTicket(seal: CabinetPorts['seal'], ticket: string): unknown {
+  try {
+    return JSON.parse(seal.open(Buffer.from(ticket, 'base64url'), TICKET_PURPOSE).toString('utf8'))
+  } catch {
+    // Forged, cut or sealed by a key that is gone: as good as none.
+    return null
+  }
+}
+
+function wrong(): ApiError {
+  return new ApiError('unauthorized', 'The e-mail or the password is wrong')
+}

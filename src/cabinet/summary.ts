@@ -1,0 +1,63 @@
+import type { Snapshot } from '../catalog/catalog.ts'
+import { ApiError } from '../errors.ts'
+import { dayAfter } from '../http/day-range.ts'
+import { rubles, compare } from '../money.ts'
+import type { AccountRecord } from '../store/store.ts'
+import type { Key, Money, Summary } from './contract.ts'
+import { wireKey } from './keys.ts'
+import type { CabinetPorts, Visit } from './ports.ts'
+import { byCost, everyDay, total, wireSums } from './sums.ts'
+
+const DAYS = 30
+const TOP_MODELS = 5
+const NEAR_SHARE = 0.8
+const EXPIRES_SOON_MS = 7 * 86_400_000
+
+/** The first page after signing in. */
+export async function summary(ports: CabinetPorts, { accountId }: Visit): Promise<Summary> {
+  const today = ports.periods().day
+  const from = dayAfter(today, 1 - DAYS)
+  const account = await accountOf(ports, accountId)
+  const days = everyDay(await ports.store.log.days(accountId, from, today), from, today)
+  const rows = await ports.store.log.grouped(accountId, 'model', from, today)
+  const since = (day: string): ReturnType<typeof wireSums> => wireSums(total(rows.filter((row) => row.day >= day)))
+  const keys = (await ports.store.keys.list(accountId, ports.periods())).map((found) => wireKey(ports, found))
+  return {
+    money: moneyOf(account),
+    today: since(today),
+    last_7_days: since(dayAfter(today, -6)),
+    last_30_days: since(from),
+    days,
+    top_models: byCost(rows, ({ group }) => group).slice(0, TOP_MODELS).map(({ id, sums }) => ({ model: id, ...wireSums(sums) })),
+    keys_near_limit: keys.filter((key) => nearLimit(key, ports.clock.now())),
+    keys: keys.length,
+    has_requests: rows.length > 0 || keys.some(({ last_used_at: used }) => used !== null),
+    example_model: exampleModel(ports.catalog.current(), account),
+  }
+}
+
+export async function accountOf({ store }: CabinetPorts, accountId: string): Promise<AccountRecord> {
+  const account = await store.accounts.get(accountId)
+  if (account === null) throw new ApiError('access_denied', 'This user has no account')
+  return account
+}
+
+export function moneyOf(account: AccountRecord): Money {
+  return { balance: rubles(account.availableMicro + account.heldMicro), available: rubles(account.availableMicro), reserved: rubles(account.heldMicro) }
+}
+
+function nearLimit({ limit, limit_remaining: remaining, expires_at: expiresAt, disabled }: Key, nowMs: number): boolean {
+  if (disabled) return false
+  if (expiresAt !== null && Date.parse(expiresAt) - nowMs < EXPIRES_SOON_MS) return true
+  return limit !== null && remaining !== null && remaining <= limit * (1 - NEAR_SHARE)
+}
+
+function exampleModel({ models, aliases }: Snapshot, { defaultModel, allowedModels }: AccountRecord): string | null {
+  if (defaultModel !== null && (models.has(defaultModel) || aliases.has(defaultModel))) return defaultModel
+  const chats = [...models.values()].filter(({ id, type, hidden }) => type === 'chat' && !hidden && (allowedModels === null || allowedModels.includes(id)))
+  const [cheapest] = chats.toSorted((left, right) => {
+    const [a, b] = [left.endpoints[0], right.endpoints[0]]
+    return a === undefined || b === undefined ? 0 : compare(a.sell.output, b.sell.output)
+  })
+  return cheapest?.id ?? null
+}

@@ -1,0 +1,75 @@
+import type { Principal } from '../access/principal.ts'
+import { openSeed, sealSeed } from '../access/totp-seeds.ts'
+import { ApiError } from '../errors.ts'
+import type { Route } from '../http/edge.ts'
+import { BodyFields } from '../kinds/strict-body.ts'
+import { recordEvent, visitRoute, type CabinetPorts, type Visit } from './ports.ts'
+import { provePassword } from './profile.ts'
+import { profileOf } from './session-state.ts'
+import { newRecoveryCodes, newSeed, stepOf, totpUri, useCode } from './totp.ts'
+import { takeTurn } from './turns.ts'
+
+/** Turning two-step sign-in on and off. */
+export function totpRoutes(ports: CabinetPorts): readonly Route<Principal>[] {
+  return [
+    visitRoute(ports, 'POST /cabinet/v1/totp', (visit) => begin(ports, visit)),
+    visitRoute(ports, 'POST /cabinet/v1/totp/confirm', (visit) => confirm(ports, visit)),
+    visitRoute(ports, 'POST /cabinet/v1/totp/recovery-codes', async (visit) => {
+      await proveCode(ports, visit, codeOf(visit))
+      const { codes, hashes } = newRecoveryCodes()
+      await ports.store.users.setRecoveryCodes(visit.user.id, hashes)
+      await recordEvent(ports, visit.user.email, visit.call.clientIp, 'totp.recovery_codes', visit.user.id)
+      return { recovery_codes: codes }
+    }),
+    visitRoute(ports, 'POST /cabinet/v1/totp/disable', async (visit) => {
+      await proveCode(ports, visit, codeOf(visit))
+      await ports.store.users.setTotp(visit.user.id, { seed: null, enabled: false, step: 0, recoveryHashes: [] })
+      await changed(ports, visit, 'totp.disable')
+      return profileOf(ports, visit.user)
+    }),
+  ]
+}
+
+function codeOf({ call }: Visit): string {
+  const fields = new BodyFields(call.json)
+  const code = fields.requiredText('code', 100)
+  fields.done()
+  return code
+}
+
+async function begin(ports: CabinetPorts, visit: Visit): Promise<{ readonly secret: string; readonly uri: string }> {
+  const { user, call } = visit
+  if (user.totpEnabled) throw new ApiError('conflict', 'Two-step sign-in is on: turn it off first')
+  const fields = new BodyFields(call.json)
+  const password = fields.text('password', 1_000) ?? null
+  fields.done()
+  await provePassword(ports, visit, 'password', password)
+  const seed = newSeed()
+  await ports.store.users.setTotp(user.id, { seed: sealSeed(ports.seal, user.id, seed), enabled: false, step: 0, recoveryHashes: [] })
+  return totpUri(seed, user.email)
+}
+
+async function confirm(ports: CabinetPorts, visit: Visit): Promise<{ readonly recovery_codes: readonly string[] }> {
+  const { user } = visit
+  const code = codeOf(visit)
+  if (user.totpEnabled || user.totpSeed === null) throw new ApiError('conflict', 'There is no new two-step sign-in to confirm')
+  takeTurn(ports.proofs, user.id, 'tries')
+  const step = stepOf(openSeed(ports.seal, user.id, user.totpSeed), code, ports.clock.now())
+  if (step === null) throw new ApiError('invalid_input', 'code: is wrong')
+  const { codes, hashes } = newRecoveryCodes()
+  // The confirming code is used up by it.
+  await ports.store.users.setTotp(user.id, { seed: user.totpSeed, enabled: true, step, recoveryHashes: hashes })
+  await changed(ports, visit, 'totp.enable')
+  return { recovery_codes: codes }
+}
+
+async function proveCode(ports: CabinetPorts, { user }: Visit, code: string): Promise<void> {
+  if (!user.totpEnabled) throw new ApiError('conflict', 'Two-step sign-in is off')
+  takeTurn(ports.proofs, user.id, 'tries')
+  if ((await useCode({ users: ports.store.users, seal: ports.seal }, user, code, ports.clock.now())) === null) throw new ApiError('invalid_input', 'code: is wrong, or was used before')
+}
+
+async function changed(ports: CabinetPorts, { user, session, call }: Visit, action: string): Promise<void> {
+  await ports.store.sessions.deleteOthers(user.id, session.hash)
+  await recordEvent(ports, user.email, call.clientIp, action, user.id)
+}

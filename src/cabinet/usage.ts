@@ -1,0 +1,62 @@
+import { ApiError } from '../errors.ts'
+import { dayAfter, dayRange } from '../http/day-range.ts'
+import { rubles } from '../money.ts'
+import type { SpendGroup } from '../store/console-records.ts'
+import type { AppRow, LogFilters, UsageAnswer } from './contract.ts'
+import { iso, type CabinetPorts, type Visit } from './ports.ts'
+import { byCost, everyDay, total, wireSums } from './sums.ts'
+
+const GROUPS: readonly SpendGroup[] = ['model', 'key', 'app']
+const GROUPS_MAX = 50
+const REST = '…rest'
+const RANGES: Readonly<Record<string, number>> = { day: 1, '7d': 7, '30d': 30 }
+const FILTER_DAYS = 90
+const TOP_MODELS = 5
+
+/** Sums by day and by model, key or app. */
+export async function usage(ports: CabinetPorts, { call, accountId }: Visit): Promise<UsageAnswer> {
+  const group = GROUPS.find((name) => name === (call.query.get('group_by') ?? 'model'))
+  if (group === undefined) throw new ApiError('invalid_input', `group_by: must be one of ${GROUPS.join(', ')}`)
+  const { from, to } = dayRange(call.query, ports.periods().day)
+  const rows = await ports.store.log.grouped(accountId, group, from, to)
+  const names = group === 'key' ? new Map((await ports.store.log.keys(accountId)).map(({ id, name }) => [id, name])) : new Map<string, string>()
+  const kept = new Set(byCost(rows, (row) => row.group).slice(0, GROUPS_MAX).map(({ id }) => id))
+  const shown = rows.map((row) => (kept.has(row.group) ? row : { ...row, group: REST, title: null }))
+  const groups = byCost(shown, (row) => row.group).map(({ id, rows: members, sums }) => ({ id, label: names.get(id) ?? members.find(({ title }) => title !== null)?.title ?? id, ...wireSums(sums) }))
+  const cells = [...Map.groupBy(shown, (row) => `${row.day} ${row.group}`).values()].flatMap(([first, ...more]) =>
+    first === undefined ? [] : [{ day: first.day, group: first.group, ...wireSums(total([first, ...more])) }],
+  )
+  return { from, to, totals: wireSums(total(rows)), days: everyDay(rows, from, to), groups, cells }
+}
+
+/** Apps as wire.md 11 has them: the account's own, in a range that ends today. */
+export async function apps(ports: CabinetPorts, { call, accountId }: Visit): Promise<{ readonly data: readonly AppRow[] }> {
+  const range = RANGES[call.query.get('range') ?? '30d']
+  if (range === undefined) throw new ApiError('invalid_input', `range: must be one of ${Object.keys(RANGES).join(', ')}`)
+  const today = ports.periods().day
+  const rows = await ports.store.log.apps(accountId, dayAfter(today, 1 - range), today)
+  const all = total(rows).costMicro
+  const data = byCost(rows, ({ app }) => app).map(({ id, rows: members, sums }) => ({
+    id,
+    title: members.find(({ title }) => title !== null)?.title ?? null,
+    url: /^https?:\/\//.test(id) ? id : null,
+    ...wireSums(sums),
+    share: all === 0n ? 0 : Number((sums.costMicro * 1_000_000n) / all) / 1_000_000,
+    top_models: byCost(members, ({ model }) => model).slice(0, TOP_MODELS).map((model) => ({ model: model.id, requests: model.sums.requests, cost: rubles(model.sums.costMicro) })),
+    last_used_at: iso(Math.max(...members.map(({ lastAtMs }) => lastAtMs))),
+  }))
+  return { data }
+}
+
+/** What the log can be filtered by. */
+export async function logFilters(ports: CabinetPorts, { accountId }: Visit): Promise<LogFilters> {
+  const today = ports.periods().day
+  const from = dayAfter(today, 1 - FILTER_DAYS)
+  const rows = await ports.store.log.apps(accountId, from, today)
+  return {
+    models: [...new Set(rows.map(({ model }) => model))].toSorted(),
+    providers: await ports.store.log.providers(accountId, from),
+    keys: await ports.store.log.keys(accountId),
+    apps: byCost(rows, ({ app }) => app).filter(({ id }) => id !== '').map(({ id, rows: members }) => ({ id, title: members.find(({ title }) => title !== null)?.title ?? id })),
+  }
+}

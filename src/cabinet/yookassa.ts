@@ -1,0 +1,132 @@
+import type { BlockList } from 'node:net'
+import { isIP } from 'node:net'
+import { request } from 'undici'
+import { ApiError } from '../errors.ts'
+import { proxyList } from '../http/client-ip.ts'
+import { isObject } from '../kinds/json-fields.ts'
+import { decimalText, MICRO_PER_RUB, parseDecimal, shift, type Micro } from '../money.ts'
+import type { PaymentRecord } from '../store/console-records.ts'
+import type { PaymentProvider, ProviderPayment } from './payment-provider.ts'
+
+const TIMEOUT_MS = 15_000
+const BYTES_MAX = 262_144
+const PAYMENT_ID = /^[A-Za-z0-9-]{10,64}$/
+const STATES: Readonly<Record<string, ProviderPayment['state']>> = { succeeded: 'succeeded', canceled: 'cancelled' }
+
+export interface YookassaOptions {
+  readonly shopId: string
+  readonly secretKey: string
+  /** Without a trailing slash. */
+  readonly apiUrl: string
+  readonly networks: readonly string[]
+}
+
+/** YooKassa's API v3. Its notifications carry no signature: they are taken from its addresses alone, and each is only a reason to ask for the payment. */
+export class Yookassa implements PaymentProvider {
+  readonly id = 'yookassa'
+  readonly name = 'YooKassa'
+  readonly leastMicro = 10n * MICRO_PER_RUB
+  readonly mostMicro = 350_000n * MICRO_PER_RUB
+  readonly #options: YookassaOptions
+  readonly #networks: BlockList
+
+  constructor(options: YookassaOptions) {
+    this.#options = options
+    this.#networks = proxyList(options.networks)
+  }
+
+  async create(order: PaymentRecord, returnUrl: string): Promise<ProviderPayment> {
+    const body = {
+      amount: { value: valueText(order.amountMicro), currency: order.currency },
+      capture: true,
+      confirmation: { type: 'redirect', return_url: returnUrl },
+      description: `Top-up ${order.id}`,
+      metadata: { order_id: order.id },
+    }
+    // A repeat with the order's own key makes no second payment.
+    const answer = await this.#ask('POST', '/payments', { 'idempotence-key': order.id, 'content-type': 'application/json' }, JSON.stringify(body))
+    const payment = answer.status === 200 ? readPayment(answer.body) : null
+    if (payment === null) throw unavailable(`YooKassa answered ${answer.status} to a new payment`)
+    return payment
+  }
+
+  async find(paymentId: string): Promise<ProviderPayment | null> {
+    if (!PAYMENT_ID.test(paymentId)) return null
+    const answer = await this.#ask('GET', `/payments/${paymentId}`, {}, null)
+    if (answer.status === 404) return null
+    const payment = answer.status === 200 ? readPayment(answer.body) : null
+    if (payment === null || payment.paymentId !== paymentId) throw unavailable(`YooKassa answered ${answer.status} when asked for a payment`)
+    return payment
+  }
+
+  notified({ clientIp, body }: { readonly clientIp: string; readonly body: unknown }): string | null {
+    const family = isIP(clientIp)
+    if (family === 0 || !this.#networks.check(clientIp, family === 6 ? 'ipv6' : 'ipv4')) throw new ApiError('access_denied', 'Notifications are taken from YooKassa alone')
+    const event = isObject(body) ? body['event'] : null
+    const object = isObject(body) ? body['object'] : null
+    if (typeof event !== 'string' || !event.startsWith('payment.') || !isObject(object)) return null
+    const { id } = object
+    return typeof id === 'string' && PAYMENT_ID.test(id) ? id : null
+  }
+
+  async #ask(method: 'GET' | 'POST', path: string, headers: Readonly<Record<string, string>>, body: string | null): Promise<{ readonly status: number; readonly body: unknown }> {
+    const { apiUrl, shopId, secretKey } = this.#options
+    const authorization = `Basic ${Buffer.from(`${shopId}:${secretKey}`).toString('base64')}`
+    try {
+      // undici's request follows no redirect: the answer comes from the address that was given.
+      const answer = await request(`${apiUrl}${path}`, { method, body, headers: { ...headers, authorization, accept: 'application/json' }, signal: AbortSignal.timeout(TIMEOUT_MS) })
+      return { status: answer.statusCode, body: JSON.parse(await readText(answer.body)) }
+    } catch (cause) {
+      throw unavailable('YooKassa did not answer', cause)
+    }
+  }
+}
+
+async function readText(body: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of body) {
+    bytes += chunk.length
+    if (bytes > BYTES_MAX) throw new Error(`the answer is longer than ${BYTES_MAX} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+/** null for what is no payment. */
+function readPayment(body: unknown): ProviderPayment | null {
+  if (!isObject(body)) return null
+  const { id, status, paid, amount, metadata, confirmation } = body
+  if (typeof id !== 'string' || typeof status !== 'string' || !isObject(amount)) return null
+  const { value, currency } = amount
+  const amountMicro = typeof value === 'string' ? microOf(value) : null
+  if (amountMicro === null || typeof currency !== 'string') return null
+  const state = STATES[status] ?? 'pending'
+  const url = isObject(confirmation) ? confirmation['confirmation_url'] : null
+  const orderId = isObject(metadata) ? metadata['order_id'] : null
+  return {
+    paymentId: id,
+    // `succeeded` without `paid` is nothing that YooKassa documents: no money is booked on it.
+    state: state === 'succeeded' && paid !== true ? 'pending' : state,
+    amountMicro,
+    currency,
+    orderId: typeof orderId === 'string' ? orderId : null,
+    confirmationUrl: typeof url === 'string' && /^https?:\/\//.test(url) ? url : null,
+  }
+}
+
+function microOf(value: string): Micro | null {
+  const decimal = parseDecimal(value)
+  const micro = decimal === null ? null : shift(decimal, 6)
+  return micro !== null && micro.scale === 0 && micro.digits > 0n ? micro.digits : null
+}
+
+/** Rubles with two decimals, as YooKassa asks for them; amounts are whole kopecks by then. */
+function valueText(amountMicro: Micro): string {
+  const [whole = '0', fraction = ''] = decimalText({ digits: amountMicro, scale: 6 }).split('.')
+  return `${whole}.${fraction.padEnd(2, '0')}`
+}
+
+function unavailable(message: string, cause: unknown = new Error(message)): ApiError {
+  return new ApiError('service_unavailable', 'The payment provider does not answer. Try again in a minute', { retryAfterSeconds: 60, cause })
+}

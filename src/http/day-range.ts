@@ -1,0 +1,32 @@
+import { ApiError } from '../errors.ts'
+
+const DAY_MS = 86_400_000
+const DAYS_MAX = 366
+const SHAPE = /^\d{4}-\d{2}-\d{2}$/
+
+/** The day `count` days after one; days are `YYYY-MM-DD` without a zone. */
+export function dayAfter(day: string, count: number): string {
+  return new Date(Date.parse(day) + count * DAY_MS).toISOString().slice(0, 10)
+}
+
+/** Every day from one to another, both included. */
+export function daysBetween(from: string, to: string): readonly string[] {
+  const count = Math.round((Date.parse(to) - Date.parse(from)) / DAY_MS) + 1
+  return Array.from({ length: count }, (_, index) => dayAfter(from, index))
+}
+
+/** `from` and `to` of a query, both included; by default the last 30 days. */
+export function dayRange(query: URLSearchParams, today: string): { readonly from: string; readonly to: string } {
+  const to = dayParameter(query, 'to') ?? today
+  const from = dayParameter(query, 'from') ?? dayAfter(to, -29)
+  if (from > to) throw new ApiError('invalid_input', `from: must not be after to, got ${from} and ${to}`)
+  if (Date.parse(to) - Date.parse(from) >= DAYS_MAX * DAY_MS) throw new ApiError('invalid_input', `from: at most ${DAYS_MAX} days are answered at once`)
+  return { from, to }
+}
+
+function dayParameter(query: URLSearchParams, name: string): string | null {
+  const text = query.get(name)
+  if (text === null) return null
+  if (SHAPE.test(text) && !Number.isNaN(Date.parse(text)) && new Date(Date.parse(text)).toISOString().startsWith(text)) return text
+  throw new ApiError('invalid_input', `${name}: must be a day such as 2026-11-20, got '${text.slice(0, 40)}'`)
+}

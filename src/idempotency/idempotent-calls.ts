@@ -1,0 +1,151 @@
+import { createHash } from 'node:crypto'
+import type { Principal } from '../access/principal.ts'
+import { ApiError, asApiError } from '../errors.ts'
+import type { Call, HIJACKED, Reply } from '../http/edge.ts'
+import { parseMultipart } from '../http/multipart.ts'
+import type { KeyWrap } from '../ledger/seal.ts'
+import type { Clock } from '../lib/clock.ts'
+import { timedId, type IdSource } from '../lib/ids.ts'
+import type { CallClaim } from '../relay/order.ts'
+import { answerPurpose, type ClaimOutcome, type IdempotencyStore } from '../store/idempotency-store.ts'
+import { keptAnswer, readKeptAnswer, writeKeptAnswer } from './kept-answer.ts'
+
+const HEADER = 'idempotency-key'
+/** At most 255 characters that are harmless in a header; a space stands only inside. */
+const KEY = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/
+const KEEP_MS = 24 * 3_600_000
+const JSON_TYPE = 'application/json; charset=utf-8'
+
+export interface IdempotentCallPorts {
+  readonly store: IdempotencyStore
+  readonly keyWrap: KeyWrap
+  readonly clock: Clock
+  readonly ids: IdSource
+}
+
+type Outcome = Reply | typeof HIJACKED
+
+/**
+ * `Idempotency-Key` (reliability.md 4 row 24): under one key of an account a request is answered once and charged once, by whichever node.
+ * The key is claimed before anything is held, ends in the commit of the charge, and is given up where nothing was charged.
+ */
+export class IdempotentCalls {
+  readonly #ports: IdempotentCallPorts
+
+  constructor(ports: IdempotentCallPorts) {
+    this.#ports = ports
+  }
+
+  /** A call whose charge ends its claim. */
+  once(call: Call<Principal>, run: (claim: CallClaim | null) => Promise<Outcome>): Promise<Outcome> {
+    return call.request.headers[HEADER] === undefined ? run(null) : this.#once(call, 'gen', run, 'charge')
+  }
+
+  /** A call that creates a job: its reply ends its claim. `again` answers where the job was created and the reply was lost. */
+  job(call: Call<Principal>, run: (id: string | null) => Promise<Reply>, again: (id: string) => Promise<Reply>): Promise<Reply> {
+    if (call.request.headers[HEADER] === undefined) return run(null)
+    const create = async (claim: CallClaim): Promise<Reply> => run(claim.generationId)
+    // Only a stream takes the response over, and a job is none.
+    return this.#once(call, 'gen-vid', create, 'reply', again) as Promise<Reply>
+  }
+
+  async #once(call: Call<Principal>, prefix: string, run: (claim: CallClaim) => Promise<Outcome>, ends: 'charge' | 'reply', again?: (id: string) => Promise<Reply>): Promise<Outcome> {
+    const claim = this.#claimOf(call, prefix)
+    const outcome = await this.#claim(call, claim)
+    if (outcome.status !== 'claimed') return this.#repeat(call, claim.id, outcome, again)
+    try {
+      const reply = await run(claim)
+      if (ends === 'reply' && isReply(reply)) await this.#end(claim, reply)
+      else if (!isReply(reply)) await this.#release(claim)
+      return reply
+    } catch (thrown) {
+      // A job whose commit was not heard of may be there all the same: its claim waits until that is known.
+      if (ends === 'charge' || asApiError(thrown).status < 500) await this.#release(claim)
+      throw thrown
+    }
+  }
+
+  #claimOf(call: Call<Principal>, prefix: string): CallClaim {
+    const key = call.request.headers[HEADER]
+    if (typeof key !== 'string' || !KEY.test(key)) throw new ApiError('invalid_input', 'Idempotency-Key: must have 1 to 255 printable ASCII characters')
+    const id = digest([accountOf(call), key])
+    const generationId = timedId(prefix, call.arrivedAtMs, this.#ports.ids)
+    const seal: CallClaim['seal'] = (answer) => {
+      const kept = keptAnswer(200, answer)
+      return kept === null ? null : this.#ports.keyWrap.seal(writeKeptAnswer(kept), answerPurpose(id, generationId))
+    }
+    return { id, generationId, seal }
+  }
+
+  async #claim(call: Call<Principal>, { id, generationId }: CallClaim): Promise<ClaimOutcome> {
+    const atMs = this.#ports.clock.now()
+    try {
+      return await this.#ports.store.claim({ id, accountId: accountOf(call), requestDigest: requestDigest(call), generationId, atMs, expiresAtMs: atMs + KEEP_MS })
+    } catch (cause) {
+      if (cause instanceof ApiError) throw cause
+      throw new ApiError('service_unavailable', 'Service is overloaded or its store is not available. Retry after 1 seconds', { retryAfterSeconds: 1, cause })
+    }
+  }
+
+  async #repeat(call: Call<Principal>, id: string, outcome: Exclude<ClaimOutcome, { status: 'claimed' }>, again: ((id: string) => Promise<Reply>) | undefined): Promise<Reply> {
+    if (outcome.status === 'other_request') throw new ApiError('idempotency_mismatch', 'This Idempotency-Key was used with another body')
+    if (!('generationId' in outcome)) throw new Error('A claim that is taken names its generation.')
+    const { generationId } = outcome
+    call.log.set({ generation_id: generationId, status_text: 'repeated' })
+    const headers = { 'x-generation-id': generationId, 'idempotent-replayed': 'true' }
+    if (outcome.status === 'running') throw conflict('A request with this Idempotency-Key is still running', generationId, { retryAfterSeconds: 1 })
+    if (outcome.answer === null && again !== undefined) return again(generationId)
+    const kept = outcome.answer === null ? null : this.#opened(outcome.answer, id, generationId)
+    if (kept === null) throw conflict('The request with this Idempotency-Key was answered, and its answer is not kept: it was a stream, or too large', generationId, { noRetry: true })
+    return { status: kept.status, body: kept.bytes, contentType: kept.contentType ?? JSON_TYPE, headers }
+  }
+
+  /** null where the key that sealed it is no longer there. */
+  #opened(answer: Buffer, id: string, generationId: string): ReturnType<typeof readKeptAnswer> | null {
+    try {
+      return readKeptAnswer(this.#ports.keyWrap.open(answer, answerPurpose(id, generationId)))
+    } catch {
+      return null
+    }
+  }
+
+  /** The job is there already: what is lost with the reply is only that a repeat is answered with the job as it is by then. */
+  async #end({ id, generationId }: CallClaim, { status, body }: Reply): Promise<void> {
+    const kept = keptAnswer(status, { body })
+    const sealed = kept === null ? null : this.#ports.keyWrap.seal(writeKeptAnswer(kept), answerPurpose(id, generationId))
+    await this.#ports.store.end(id, generationId, sealed).catch(() => undefined)
+  }
+
+  /** A store that does not answer now leaves the claim to its lease. */
+  async #release({ id, generationId }: CallClaim): Promise<void> {
+    await this.#ports.store.release(id, generationId).catch(() => undefined)
+  }
+}
+
+function isReply(outcome: Outcome): outcome is Reply {
+  return typeof outcome !== 'symbol'
+}
+
+function accountOf({ principal }: Call<Principal>): string {
+  if (principal === null) throw new Error('A paid route has a principal.')
+  return principal.accountId
+}
+
+function conflict(message: string, generationId: string, details: { readonly retryAfterSeconds?: number; readonly noRetry?: boolean }): ApiError {
+  return new ApiError('idempotency_conflict', message, { ...details, metadata: { generation_id: generationId }, headers: { 'x-generation-id': generationId } })
+}
+
+/** What was asked for. A form is told by its content: its boundary is drawn anew with each try. */
+function requestDigest({ request, json, rawBody = Buffer.alloc(0) }: Call<Principal>): string {
+  const path = (request.url ?? '').split('?', 1)[0] ?? ''
+  if (json !== undefined) return digest([path, rawBody])
+  const { fields, file } = parseMultipart(request.headers['content-type'], rawBody)
+  return digest([path, ...fields.flat(), ...(file === null ? [] : [file.field, file.fileName, file.contentType ?? '', file.bytes])])
+}
+
+/** Each part with its length, so that no two lists read the same. */
+function digest(parts: readonly (string | Buffer)[]): string {
+  const hash = createHash('sha256')
+  for (const part of parts) hash.update(`${Buffer.byteLength(part)}:`).update(part)
+  return hash.digest('hex')
+}

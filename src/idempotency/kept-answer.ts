@@ -1,0 +1,39 @@
+import type { AnswerBody } from '../relay/order.ts'
+
+/** What is larger is not kept (reliability.md 4 row 24). */
+const ANSWER_BYTES_MAX = 1_048_576
+const LINE_END = 0x0a
+
+/** An answer as its client got it. */
+export interface KeptAnswer {
+  readonly status: number
+  /** null = JSON. */
+  readonly contentType: string | null
+  readonly bytes: Buffer
+}
+
+/** The bytes that the edge sends for the answer; null where they are too many to keep. */
+export function keptAnswer(status: number, { body, contentType }: AnswerBody): KeptAnswer | null {
+  const bytes = contentType === undefined ? Buffer.from(JSON.stringify(body)) : bytesOf(body)
+  return bytes === null || bytes.length > ANSWER_BYTES_MAX ? null : { status, contentType: contentType ?? null, bytes }
+}
+
+function bytesOf(body: unknown): Buffer | null {
+  if (typeof body === 'string') return Buffer.from(body)
+  if (Buffer.isBuffer(body)) return body
+  const parts = Array.isArray(body) ? body.filter((part) => Buffer.isBuffer(part)) : []
+  const length = parts.reduce((sum, part) => sum + part.length, 0)
+  return parts.length === 0 || length > ANSWER_BYTES_MAX ? null : Buffer.concat(parts, length)
+}
+
+/** A line of JSON, then the bytes. */
+export function writeKeptAnswer({ status, contentType, bytes }: KeptAnswer): Buffer {
+  return Buffer.concat([Buffer.from(`${JSON.stringify({ status, contentType })}\n`), bytes])
+}
+
+export function readKeptAnswer(written: Buffer): KeptAnswer {
+  const end = written.indexOf(LINE_END)
+  // Written by `writeKeptAnswer`, and sealed since.
+  const head = JSON.parse(written.subarray(0, end).toString('utf8')) as Pick<KeptAnswer, 'status' | 'contentType'>
+  return { ...head, bytes: written.subarray(end + 1) }
+}

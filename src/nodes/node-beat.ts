@@ -1,0 +1,72 @@
+import type { Clock } from '../lib/clock.ts'
+import type { NodeStore, NodeView } from '../store/store.ts'
+
+const BEAT_MS = 2_000
+
+export interface NodeBeatPorts {
+  readonly id: string
+  /** null = there are no other nodes. */
+  readonly store: NodeStore | null
+  readonly clock: Clock
+  /** Takes in what changed elsewhere. The view's time is from between the two, which are monotonic. */
+  readonly heard: (view: NodeView, askedMs: number, answeredMs: number) => Promise<void> | void
+}
+
+/**
+ * Every two seconds this node says that it lives and asks what has changed. It polls, and does not LISTEN: a poll works through
+ * every pooler and on every database that speaks PostgreSQL's protocol, it bounds staleness by itself, and a lost notification
+ * would need it all the same.
+ */
+export class NodeBeat {
+  readonly #ports: NodeBeatPorts
+  #view: Pick<NodeView, 'nodes' | 'leads'>
+  #cancel: () => void = () => undefined
+  #running: Promise<void> | null = null
+  #stopped = false
+
+  constructor(ports: NodeBeatPorts) {
+    this.#ports = ports
+    this.#view = { nodes: 1, leads: ports.store === null }
+  }
+
+  /** Live nodes, this one included, as of the last beat that the database answered. */
+  get nodes(): number {
+    return this.#view.nodes
+  }
+
+  /** This node does what is enough to be done once. */
+  get leads(): boolean {
+    return this.#view.leads
+  }
+
+  /** Resolves after the first beat. Rejects when the database does not answer it. */
+  async start(): Promise<void> {
+    if (this.#ports.store === null) return
+    await this.#beat(this.#ports.store)
+    this.#next(this.#ports.store)
+  }
+
+  /** The others no longer count this node. */
+  async stop(): Promise<void> {
+    this.#stopped = true
+    this.#cancel()
+    await this.#running
+    await this.#ports.store?.leave(this.#ports.id).catch(() => undefined)
+  }
+
+  #next(store: NodeStore): void {
+    this.#cancel = this.#ports.clock.after(BEAT_MS, () => {
+      // A database that is down now is asked again at the next beat; without it nothing is sold meanwhile.
+      this.#running = this.#beat(store).catch(() => undefined).then(() => {
+        if (!this.#stopped) this.#next(store)
+      })
+    })
+  }
+
+  async #beat(store: NodeStore): Promise<void> {
+    const askedMs = this.#ports.clock.monotonic()
+    const view = await store.beat(this.#ports.id)
+    this.#view = view
+    await this.#ports.heard(view, askedMs, this.#ports.clock.monotonic())
+  }
+}

@@ -1,0 +1,178 @@
+import type { Clock } from '../lib/clock.ts'
+import type { IdSource } from '../lib/ids.ts'
+import type { Reader } from '../relay/reader.ts'
+import type { Valkey } from './valkey.ts'
+
+const CHANNEL = 'tollgate:streams'
+/** A reader on another node is taken for gone when it has not said for this long that it is there. */
+const WATCHED_MS = 6_000
+/** A cancelled stream is settled before the answer; the database may take two seconds for that. */
+const ANSWER_MS = 4_000
+
+/** A running stream of this node, as far as this folder needs it. */
+export interface OwnStream {
+  readonly finished: boolean
+  readonly input: { readonly generationId: string }
+  readonly done: Promise<unknown>
+  cancel(): void
+  attach(reader: Reader, after: number): void
+  /** The client of `reader` is gone. */
+  detached(reader: Reader): void
+}
+
+export interface Cancelled {
+  readonly generationId: string
+  readonly status: 'completed' | 'cancelled'
+}
+
+export interface StreamMessagePorts {
+  readonly valkey: Valkey
+  readonly clock: Clock
+  readonly ids: IdSource
+  readonly node: string
+  /** A stream of this node by its account and its generation id or X-Request-Id. */
+  readonly find: (accountId: string, id: string) => OwnStream | null
+}
+
+type Message =
+  | { readonly op: 'watch' | 'leave'; readonly node: string; readonly accountId: string; readonly id: string; readonly reader: string }
+  | { readonly op: 'cancel'; readonly node: string; readonly accountId: string; readonly id: string; readonly ask: string }
+  | { readonly op: 'answer'; readonly node: string; readonly ask: string; readonly found: Cancelled | null }
+
+interface Asked {
+  readonly resolve: (found: Cancelled | null) => void
+  /** Nodes that have heard it, once that is known. */
+  receivers: number
+  answers: number
+}
+
+/** What nodes tell one another of their streams: who reads one from afar, and whose client cancels it. */
+export class StreamMessages {
+  readonly #ports: StreamMessagePorts
+  readonly #watched = new Map<string, { readonly reader: Reader; readonly stream: OwnStream; stop: () => void }>()
+  readonly #asked = new Map<string, Asked>()
+  readonly #close: () => void
+
+  constructor(ports: StreamMessagePorts) {
+    this.#ports = ports
+    this.#close = ports.valkey.listen([CHANNEL], (bytes) => this.#heard(bytes))
+  }
+
+  close(): void {
+    this.#close()
+    for (const { stop } of this.#watched.values()) stop()
+    this.#watched.clear()
+  }
+
+  /** Tells the owner that a client reads its stream here: it goes on as if the client were there. Said again and again. */
+  watch(accountId: string, id: string, reader: string): void {
+    void this.#send({ op: 'watch', node: this.#ports.node, accountId, id, reader })
+  }
+
+  leave(accountId: string, id: string, reader: string): void {
+    void this.#send({ op: 'leave', node: this.#ports.node, accountId, id, reader })
+  }
+
+  /** Cancels a stream of another node; null = no node that answers has it. */
+  cancel(accountId: string, id: string): Promise<Cancelled | null> {
+    const { clock, ids, node } = this.#ports
+    const ask = ids.letters(16)
+    return new Promise((resolve) => {
+      const stop = clock.after(ANSWER_MS, () => finish(null))
+      const finish = (found: Cancelled | null): void => {
+        stop()
+        this.#asked.delete(ask)
+        resolve(found)
+      }
+      const asked: Asked = { resolve: finish, receivers: Number.POSITIVE_INFINITY, answers: 0 }
+      this.#asked.set(ask, asked)
+      void this.#send({ op: 'cancel', node, accountId, id, ask }).then((receivers) => {
+        // This node hears itself too.
+        asked.receivers = receivers - 1
+        if (asked.answers >= asked.receivers) finish(null)
+      })
+    })
+  }
+
+  async #send(message: Message): Promise<number> {
+    return Number((await this.#ports.valkey.command('PUBLISH', [CHANNEL, JSON.stringify(message)])) ?? 0)
+  }
+
+  #heard(bytes: Buffer): void {
+    const message = parse(bytes)
+    if (message === null || message.node === this.#ports.node) return
+    switch (message.op) {
+      case 'watch':
+        return this.#watch(message.accountId, message.id, message.reader)
+      case 'leave':
+        return this.#leave(message.reader)
+      case 'cancel':
+        return void this.#cancelHere(message.accountId, message.id, message.ask)
+      case 'answer':
+        return this.#answered(message.ask, message.found)
+    }
+  }
+
+  #watch(accountId: string, id: string, name: string): void {
+    const known = this.#watched.get(name)
+    if (known !== undefined) {
+      known.stop()
+      known.stop = this.#ports.clock.after(WATCHED_MS, () => this.#leave(name))
+      return
+    }
+    const stream = this.#ports.find(accountId, id)
+    if (stream === null || stream.finished) return
+    const entry = { reader: farReader(), stream, stop: this.#ports.clock.after(WATCHED_MS, () => this.#leave(name)) }
+    this.#watched.set(name, entry)
+    stream.attach(entry.reader, Number.MAX_SAFE_INTEGER)
+    void stream.done.then(() => {
+      entry.stop()
+      this.#watched.delete(name)
+    })
+  }
+
+  #leave(name: string): void {
+    const entry = this.#watched.get(name)
+    if (entry === undefined) return
+    entry.stop()
+    this.#watched.delete(name)
+    entry.stream.detached(entry.reader)
+  }
+
+  async #cancelHere(accountId: string, id: string, ask: string): Promise<void> {
+    const stream = this.#ports.find(accountId, id)
+    const found = stream === null ? null : await cancelled(stream)
+    void this.#send({ op: 'answer', node: this.#ports.node, ask, found })
+  }
+
+  #answered(ask: string, found: Cancelled | null): void {
+    const asked = this.#asked.get(ask)
+    if (asked === undefined) return
+    if (found !== null) return asked.resolve(found)
+    asked.answers += 1
+    if (asked.answers >= asked.receivers) asked.resolve(null)
+  }
+}
+
+/** Ends the stream; resolves when it has been settled. */
+async function cancelled(stream: OwnStream): Promise<Cancelled> {
+  const status = stream.finished ? 'completed' : 'cancelled'
+  stream.cancel()
+  await stream.done
+  return { generationId: stream.input.generationId, status }
+}
+
+/** The client's end is on another node, which reads the copy. */
+function farReader(): Reader {
+  return { write: () => true, end: () => undefined, reset: () => undefined }
+}
+
+function parse(bytes: Buffer): Message | null {
+  try {
+    // Written by #send of a node; another version's message has an op that is not known here.
+    const message = JSON.parse(bytes.toString()) as Message
+    return ['watch', 'leave', 'cancel', 'answer'].includes(message.op) ? message : null
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,70 @@
+import type { SharedFailure, SharedGuard } from '../access/shared-access.ts'
+import { script, type Valkey } from './valkey.ts'
+
+const DAY_MS = 86_400_000
+
+/** Answers whether the address had been blocked, for how many ms it is now, and its blocks in a row, each within a day. */
+const FAIL = script(`
+local left = redis.call('PTTL', KEYS[2])
+if left > 0 then return { 1, left, tonumber(redis.call('GET', KEYS[2])) } end
+local time = redis.call('TIME')
+local now = time[1] * 1000 + time[2] / 1000
+local failures, window, duration, day = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - window)
+redis.call('ZADD', KEYS[1], now, now .. ':' .. redis.call('ZCARD', KEYS[1]))
+if redis.call('ZCARD', KEYS[1]) < failures then
+  redis.call('PEXPIRE', KEYS[1], window)
+  return { 0, 0, 0 }
+end
+redis.call('DEL', KEYS[1])
+local blocks = redis.call('INCR', KEYS[3])
+left = math.min(day, duration * 2 ^ math.min(blocks - 1, 30))
+redis.call('SET', KEYS[2], blocks, 'PX', left)
+redis.call('PEXPIRE', KEYS[3], left + day)
+return { 0, left, blocks }`)
+
+const BLOCKED = script(`
+local left = redis.call('PTTL', KEYS[1])
+if left <= 0 then return { 0, 0 } end
+return { left, tonumber(redis.call('GET', KEYS[1])) }`)
+
+/** Address blocks that are exact over all nodes. The braces keep the keys of an address together where slots are divided. */
+export class ValkeyGuard implements SharedGuard {
+  readonly #valkey: Valkey
+
+  constructor(valkey: Valkey) {
+    this.#valkey = valkey
+  }
+
+  get available(): boolean {
+    return this.#valkey.available
+  }
+
+  async fail(ip: string, { failures, windowMs, durationMs }: Parameters<SharedGuard['fail']>[1]): Promise<SharedFailure | null> {
+    const keys = ['failures', 'block', 'blocks'].map((name) => `tollgate:${name}:{${ip}}`)
+    const answer = await this.#valkey.run(FAIL, keys, [failures, windowMs, durationMs, DAY_MS])
+    if (!Array.isArray(answer)) return null
+    const [was = 0, leftMs = 0, blocks = 0] = answer.map(Number)
+    return { wasBlocked: was === 1, leftMs, blocks }
+  }
+
+  async blocked(ip: string): Promise<Omit<SharedFailure, 'wasBlocked'> | null> {
+    const answer = await this.#valkey.run(BLOCKED, [`tollgate:block:{${ip}}`], [])
+    if (!Array.isArray(answer)) return null
+    const [leftMs = 0, blocks = 0] = answer.map(Number)
+    return { leftMs, blocks }
+  }
+
+  prove(ip: string, digest: string): void {
+    // What is not remembered is asked of the key's own node again.
+    void this.#valkey.command('SET', [proofKey(ip, digest), '1', 'PX', DAY_MS])
+  }
+
+  async isProven(ip: string, digest: string): Promise<boolean> {
+    return (await this.#valkey.command('GET', [proofKey(ip, digest)])) !== null
+  }
+}
+
+function proofKey(ip: string, digest: string): string {
+  return `tollgate:proven:{${ip}}:${digest}`
+}

@@ -1,0 +1,186 @@
+import { createHash } from 'node:crypto'
+import { Redis } from 'ioredis'
+import type { Clock } from '../lib/clock.ts'
+
+const TIMEOUT_MS = 50
+const FAILURES_MAX = 3
+const PROBE_MS = 1_000
+const CONNECT_MS = 1_000
+const RECONNECT_MS_MAX = 1_000
+const CLOSE_MS = 1_000
+
+/** A value of a command. Keys and values are bytes to Valkey. */
+export type Argument = string | number | Buffer
+
+/** A program that Valkey runs as one step. */
+export interface Script {
+  readonly text: string
+  readonly sha: string
+}
+
+export interface ValkeyPorts {
+  /** redis:, rediss:, valkey: or valkeys:. */
+  readonly url: string
+  readonly clock: Clock
+  /** One sentence for the operator. */
+  readonly notice: (message: string) => void
+}
+
+export function script(text: string): Script {
+  return Object.freeze({ text, sha: createHash('sha1').update(text).digest('hex') })
+}
+
+/**
+ * What nodes share quickly. Nothing waits for it longer than 50 ms, and after three failures in a row nobody asks until a probe
+ * has been answered: requests go on by what the node knows alone.
+ */
+export class Valkey {
+  readonly #redis: Redis
+  readonly #clock: Clock
+  readonly #notice: (message: string) => void
+  #failures = 0
+  /** Nobody asks until a probe is answered. */
+  #open = false
+  #stopProbe: () => void = () => undefined
+  #closed = false
+  /** Why there is no connection. */
+  #broken: string | null = null
+  /** Runs when it answers again. */
+  onReturn: () => Promise<void> = () => Promise.resolve()
+
+  constructor({ url, clock, notice }: ValkeyPorts) {
+    this.#clock = clock
+    this.#notice = notice
+    this.#redis = connect(url)
+    // Without a listener it would end the process. Whoever asks meanwhile only hears that there is no connection.
+    this.#redis.on('error', (error: Error) => {
+      this.#broken = error.message
+    })
+    this.#redis.on('ready', () => {
+      this.#broken = null
+    })
+  }
+
+  /** false = not to be asked now. */
+  get available(): boolean {
+    return !this.#open && !this.#closed
+  }
+
+  /** Resolves when it has answered for the first time, or has not. */
+  async start(): Promise<void> {
+    for (let tries = 0; tries < FAILURES_MAX * 10 && this.#redis.status !== 'ready'; tries += 1) {
+      await new Promise<void>((resolve) => void this.#clock.after(PROBE_MS / 20, resolve))
+    }
+    while (!this.#open && !(await this.#ping()));
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    this.#stopProbe()
+    await new Promise<void>((resolve) => {
+      const stop = this.#clock.after(CLOSE_MS, resolve)
+      this.#redis.once('end', () => {
+        stop()
+        resolve()
+      })
+      this.#redis.disconnect()
+    })
+  }
+
+  /** Runs the script on `keys`; null = no answer in time. What it answers as text comes as bytes. */
+  run(program: Script, keys: readonly string[], values: readonly Argument[]): Promise<unknown> {
+    return this.#ask(async () => {
+      try {
+        return await this.#redis.callBuffer('EVALSHA', [program.sha, keys.length, ...keys, ...values])
+      } catch (thrown) {
+        // It was restarted, or never knew it.
+        if (!(thrown instanceof Error) || !thrown.message.startsWith('NOSCRIPT')) throw thrown
+        return this.#redis.callBuffer('EVAL', [program.text, keys.length, ...keys, ...values])
+      }
+    })
+  }
+
+  /** Runs one command; null = no answer in time, or the answer is null. */
+  command(name: string, values: readonly Argument[]): Promise<unknown> {
+    return this.#ask(() => this.#redis.callBuffer(name, [...values]))
+  }
+
+  /** A connection of its own that hears what is published on `channels`, whatever the circuit says. The answer ends it. */
+  listen(channels: readonly string[], heard: (message: Buffer) => void): () => void {
+    const listener = this.#redis.duplicate({ enableOfflineQueue: true, maxRetriesPerRequest: null, autoResubscribe: true })
+    listener.on('error', () => undefined)
+    listener.on('messageBuffer', (_channel: Buffer, message: Buffer) => heard(message))
+    listener.subscribe(...channels).catch(() => undefined)
+    return () => listener.disconnect()
+  }
+
+  async #ask(command: () => Promise<unknown>): Promise<unknown> {
+    if (!this.available) return null
+    try {
+      const answer = await this.#inTime(command())
+      this.#failures = 0
+      return answer
+    } catch (thrown) {
+      this.#failed(thrown)
+      return null
+    }
+  }
+
+  #inTime(answer: Promise<unknown>): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const stop = this.#clock.after(TIMEOUT_MS, () => {
+        // Where this process was busy itself the answer may be there, unread: sockets are read before this is called.
+        setImmediate(() => reject(new Error(`No answer in ${TIMEOUT_MS} ms.`)))
+      })
+      answer.then(resolve, reject).finally(stop)
+    })
+  }
+
+  #failed(thrown: unknown): void {
+    this.#failures += 1
+    if (this.#failures < FAILURES_MAX || this.#open || this.#closed) return
+    this.#open = true
+    const reason = this.#broken ?? (thrown instanceof Error ? thrown.message : String(thrown))
+    this.#notice(`Valkey does not answer (${reason}): rate limits and address blocks go by what each node knows alone, until it does`)
+    this.#probeLater()
+  }
+
+  #probeLater(): void {
+    this.#stopProbe = this.#clock.after(PROBE_MS, () => void this.#probe())
+  }
+
+  async #probe(): Promise<void> {
+    if (!(await this.#ping())) {
+      if (!this.#closed) this.#probeLater()
+      return
+    }
+    this.#open = false
+    this.#failures = 0
+    await this.onReturn()
+    this.#notice('Valkey answers again')
+  }
+
+  async #ping(): Promise<boolean> {
+    try {
+      await this.#inTime(this.#redis.ping())
+      return true
+    } catch (thrown) {
+      this.#failed(thrown)
+      return false
+    }
+  }
+}
+
+function connect(url: string): Redis {
+  return new Redis(url.replace(/^valkey/, 'redis'), {
+    connectTimeout: CONNECT_MS,
+    // A command that cannot be sent now is not worth sending later.
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    retryStrategy: (times) => Math.min(RECONNECT_MS_MAX, 50 * times),
+    // The former primary of a failover.
+    reconnectOnError: (error) => (error.message.startsWith('READONLY') ? 1 : false),
+    disableClientInfo: true,
+  })
+}

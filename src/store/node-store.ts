@@ -1,0 +1,56 @@
+import { big, integer, text, type Database } from './database.ts'
+import type { NodeStore, NodeView, SharedBlock } from './store.ts'
+
+/** A node that has not been heard of for this long is not counted, and does not lead. */
+const LIVE_MS = 10_000
+/** Rows of nodes and blocks that nobody asks for any more. */
+const FORGET_MS = 86_400_000
+/** A change is read again for this long, since its transaction may have ended after the reading that it came before. */
+const OVERLAP_MS = 10_000
+const DB_NOW = '(EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::bigint'
+
+/** The nodes that share a PostgreSQL, by its clock. */
+export class SqlNodes implements NodeStore {
+  readonly #database: Database
+  #readUntilMs = 0
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  async beat(id: string): Promise<NodeView> {
+    await this.#database.run(
+      `INSERT INTO node (id, started_at, seen_at) VALUES (?, ${DB_NOW}, ${DB_NOW}) ON CONFLICT (id) DO UPDATE SET seen_at = EXCLUDED.seen_at`,
+      [id],
+    )
+    const live = await this.#database.all(`SELECT id, ${DB_NOW} AS now FROM node WHERE seen_at > ${DB_NOW} - ? ORDER BY started_at, id`, [BigInt(LIVE_MS)])
+    const [oldest] = live
+    const nowMs = oldest === undefined ? 0 : integer(oldest, 'now')
+    const leads = oldest !== undefined && text(oldest, 'id') === id
+    if (leads) await this.#forget(nowMs)
+    return { nowMs, nodes: Math.max(1, live.length), leads, blocks: await this.#blocks(nowMs) }
+  }
+
+  async leave(id: string): Promise<void> {
+    await this.#database.run('DELETE FROM node WHERE id = ?', [id])
+  }
+
+  async block({ ip, leftMs, blocks }: SharedBlock): Promise<void> {
+    await this.#database.run(
+      `INSERT INTO ip_block (ip, until, blocks, changed_at) VALUES (?, ${DB_NOW} + ?, ?, ${DB_NOW})
+       ON CONFLICT (ip) DO UPDATE SET until = GREATEST(ip_block.until, EXCLUDED.until), blocks = GREATEST(ip_block.blocks, EXCLUDED.blocks), changed_at = EXCLUDED.changed_at`,
+      [ip, BigInt(Math.ceil(leftMs)), BigInt(blocks)],
+    )
+  }
+
+  async #blocks(nowMs: number): Promise<readonly SharedBlock[]> {
+    const rows = await this.#database.all('SELECT ip, until, blocks FROM ip_block WHERE changed_at > ? AND until > ?', [BigInt(this.#readUntilMs - OVERLAP_MS), BigInt(nowMs)])
+    this.#readUntilMs = nowMs
+    return rows.map((row) => ({ ip: text(row, 'ip'), leftMs: Number(big(row, 'until')) - nowMs, blocks: integer(row, 'blocks') }))
+  }
+
+  async #forget(nowMs: number): Promise<void> {
+    await this.#database.run('DELETE FROM node WHERE seen_at < ?', [BigInt(nowMs - FORGET_MS)])
+    await this.#database.run('DELETE FROM ip_block WHERE until < ?', [BigInt(nowMs - FORGET_MS)])
+  }
+}

@@ -1,0 +1,77 @@
+import type { SignInMethod, SignInRecord, SignInRule, SignInStart, SignInStore } from './console-records.ts'
+import { integer, text, textOrNull, type Database, type Row, type Sql, type SqlValue } from './database.ts'
+
+const SELECT = 'SELECT id, at, email, user_id, ip, user_agent, method, outcome FROM sign_in'
+const CONDITIONS: Readonly<Record<SignInRule['of'], string>> = { email_and_ip: 'email = ? AND ip_key = ?', email: 'email = ?', email_codes: `email = ? AND method = 'totp'`, ip: 'ip_key = ?' }
+
+function readSignIn(row: Row): SignInRecord {
+  return {
+    id: integer(row, 'id'),
+    atMs: integer(row, 'at'),
+    email: text(row, 'email'),
+    userId: textOrNull(row, 'user_id'),
+    ip: text(row, 'ip'),
+    userAgent: text(row, 'user_agent'),
+    // Both are written by this folder alone.
+    method: text(row, 'method') as SignInMethod,
+    outcome: text(row, 'outcome') as SignInRecord['outcome'],
+  }
+}
+
+/** Every try to sign in: what the limits count, and what users see of theirs. */
+export class SqlSignIns implements SignInStore {
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  begin(attempt: Parameters<SignInStore['begin']>[0], rules: readonly SignInRule[]): Promise<SignInStart> {
+    return this.#database.transaction(async (sql): Promise<SignInStart> => {
+      // Tries of one person or one address wait for each other; always in this order.
+      if (this.#database.dialect === 'postgres') {
+        for (const name of [`email ${attempt.email}`, `ip ${attempt.ipKey}`].toSorted()) await sql.run('SELECT pg_advisory_xact_lock(hashtextextended(?, 0))', [name])
+      }
+      for (const rule of rules) {
+        const retryAtMs = await limitedUntil(sql, attempt, rule)
+        if (retryAtMs !== null) return { status: 'limited', rule: rule.of, retryAtMs }
+      }
+      const [row] = await sql.all(`INSERT INTO sign_in (at, email, user_id, ip, ip_key, user_agent, method, outcome) VALUES (?,?,?,?,?,?,?,'failed') RETURNING id`, [
+        BigInt(attempt.atMs), attempt.email, attempt.userId, attempt.ip, attempt.ipKey, attempt.userAgent, attempt.method,
+      ])
+      if (row === undefined) throw new Error('An insert that returns its row returned none.')
+      return { status: 'begun', id: integer(row, 'id') }
+    })
+  }
+
+  async succeed(id: number, userId: string, method: SignInMethod): Promise<void> {
+    await this.#database.run(`UPDATE sign_in SET outcome = 'succeeded', user_id = ?, method = ? WHERE id = ?`, [userId, method, BigInt(id)])
+  }
+
+  async failCode(id: number): Promise<void> {
+    await this.#database.run(`UPDATE sign_in SET method = 'totp' WHERE id = ? AND outcome = 'failed'`, [BigInt(id)])
+  }
+
+  async forget(id: number): Promise<void> {
+    await this.#database.run('DELETE FROM sign_in WHERE id = ?', [BigInt(id)])
+  }
+
+  async list(userId: string, beforeId: number | null, limit: number): Promise<readonly SignInRecord[]> {
+    const before = beforeId === null ? '' : ' AND id < ?'
+    const values: SqlValue[] = beforeId === null ? [userId] : [userId, BigInt(beforeId)]
+    return (await this.#database.all(`${SELECT} WHERE user_id = ?${before} ORDER BY id DESC LIMIT ?`, [...values, BigInt(limit)])).map(readSignIn)
+  }
+
+  async prune(beforeMs: number): Promise<void> {
+    await this.#database.run('DELETE FROM sign_in WHERE at < ?', [BigInt(beforeMs)])
+  }
+}
+
+/** When the oldest of the failures that fill the rule leaves its window; null while there is room. A success clears nobody's count: it would let a thief with one account reset an address. */
+async function limitedUntil(sql: Sql, attempt: { readonly email: string; readonly ipKey: string; readonly atMs: number }, rule: SignInRule): Promise<number | null> {
+  const values = { email_and_ip: [attempt.email, attempt.ipKey], email: [attempt.email], email_codes: [attempt.email], ip: [attempt.ipKey] }[rule.of]
+  const [row] = await sql.all(`SELECT at FROM sign_in WHERE ${CONDITIONS[rule.of]} AND outcome = 'failed' AND at > ? ORDER BY at DESC LIMIT 1 OFFSET ?`, [
+    ...values, BigInt(attempt.atMs - rule.windowMs), BigInt(rule.failures - 1),
+  ])
+  return row === undefined ? null : integer(row, 'at') + rule.windowMs
+}

@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { signedUp, type ConsoleClient } from '../harness/console-client.ts'
+import { startTollgate, type Answer, type Tollgate } from '../harness/server.ts'
+import { startYookassa, type YookassaImitation } from '../harness/yookassa.ts'
+
+const NOTIFICATIONS = '/cabinet/v1/payments/notifications/yookassa'
+const SECRET = 'test_secret-of-the-shop'
+
+let yookassa: YookassaImitation
+let tollgate: Tollgate
+
+before(async () => {
+  yookassa = await startYookassa('100500', SECRET)
+  tollgate = await startTollgate({ env: { YOOKASSA_SHOP_ID: '100500', YOOKASSA_SECRET_KEY: SECRET, YOOKASSA_API_URL: yookassa.url, YOOKASSA_NETWORKS: '127.0.0.1,185.71.76.0/27' } })
+})
+
+after(async () => {
+  await tollgate.stop()
+  await yookassa.close()
+})
+
+function refused(answer: Answer, status: number, errorType: string, message?: RegExp): void {
+  assert.equal(answer.status, status, answer.text)
+  assert.equal(answer.body.error.metadata.error_type, errorType)
+  if (message !== undefined) assert.match(answer.body.error.message, message)
+}
+
+function notify(paymentId: string, body: Record<string, unknown> = {}): Promise<Answer> {
+  return tollgate.request('POST', NOTIFICATIONS, { body: { type: 'notification', event: 'payment.succeeded', object: { id: paymentId, status: 'succeeded', paid: true, amount: { value: '1000000.00', currency: 'RUB' } }, ...body } })
+}
+
+async function order(browser: ConsoleClient, amount: number): Promise<{ readonly id: string; readonly paymentId: string }> {
+  const made = await browser.post('payments', { method: 'yookassa', amount })
+  assert.equal(made.status, 201, made.text)
+  assert.deepEqual([made.body.state, made.body.amount, made.body.currency, made.body.paid_at], ['pending', amount, 'RUB', null])
+  const [paymentId = '', payment] = [...yookassa.payments].at(-1) ?? []
+  assert.deepEqual([payment?.metadata['order_id'], payment?.amount.value], [made.body.id, amount.toFixed(2)])
+  assert.equal(made.body.confirmation_url, payment?.confirmation?.confirmation_url)
+  return { id: made.body.id, paymentId }
+}
+
+function pay(paymentId: string): void {
+  const payment = yookassa.payments.get(paymentId)
+  if (payment !== undefined) Object.assign(payment, { status: 'succeeded', paid: true })
+}
+
+async function balance(browser: ConsoleClient): Promise<number> {
+  return (await browser.get('ledger')).body.balance
+}
+
+test('an order that is paid becomes one ledger entry, keyed by the payment id, however often and at once it is notified', async () => {
+  const { browser, accountId } = await signedUp(tollgate)
+  assert.deepEqual((await browser.get('payments')).body.methods, [{ id: 'yookassa', name: 'YooKassa', least: 10, most: 350_000 }])
+  const { id, paymentId } = await order(browser, 150.5)
+  assert.equal((await notify(paymentId)).status, 200)
+  assert.equal(await balance(browser), 0, 'a notification is believed only as far as the provider repeats it')
+  pay(paymentId)
+  const answers = await Promise.all(Array.from({ length: 10 }, () => notify(paymentId)))
+  assert.deepEqual([...new Set(answers.map(({ status }) => status))], [200])
+  await notify(paymentId)
+  assert.equal(await balance(browser), 150.5)
+  const ledger = (await browser.get('ledger')).body.data
+  assert.deepEqual(ledger.map(({ kind, amount, reference }: Record<string, unknown>) => [kind, amount, reference]), [['topup', 150.5, `yookassa:${paymentId}`]])
+  const paid = (await browser.get(`payments/${id}`)).body
+  assert.deepEqual([paid.state, paid.confirmation_url], ['paid', null])
+  assert.ok(Date.parse(paid.paid_at) > 0)
+  const seen = (await tollgate.admin('GET', `/admin/v1/payments?account=${accountId}`)).body.data
+  assert.deepEqual(seen.map((row: Record<string, unknown>) => [row['id'], row['payment_id'], row['state']]), [[id, paymentId, 'paid']])
+  assert.ok((await tollgate.admin('GET', '/admin/v1/events?action=payment.paid')).body.data.some(({ object }: { object: string }) => object === id))
+})
+
+test('forged and foreign notifications move nothing', async () => {
+  const { browser } = await signedUp(tollgate)
+  const { paymentId } = await order(browser, 100)
+  const asked = yookassa.asked.length
+  assert.equal((await notify('00000000-0000-0000-0000-000000000000')).status, 200)
+  assert.equal((await notify('../../payments?x=')).status, 200)
+  assert.equal((await notify(paymentId, { event: 'refund.succeeded' })).status, 200)
+  assert.equal((await notify(paymentId, { object: null })).status, 200)
+  assert.deepEqual(yookassa.asked.slice(asked), ['GET /payments/00000000-0000-0000-0000-000000000000'])
+  yookassa.payments.set('11111111-2222-3333-4444-555555555555', { id: '11111111-2222-3333-4444-555555555555', status: 'succeeded', paid: true, amount: { value: '100.00', currency: 'RUB' }, metadata: { order_id: 'pay_of_another_shop' } })
+  await notify('11111111-2222-3333-4444-555555555555')
+  yookassa.payments.set('11111111-2222-3333-4444-666666666666', { id: '11111111-2222-3333-4444-666666666666', status: 'succeeded', paid: true, amount: { value: '100.00', currency: 'RUB' }, metadata: {} })
+  await notify('11111111-2222-3333-4444-666666666666')
+  assert.equal(await balance(browser), 0)
+})
+
+for (const [what, change] of [
+  ['another amount', { amount: { value: '1.00', currency: 'RUB' } }],
+  ['a larger amount', { amount: { value: '100.01', currency: 'RUB' } }],
+  ['another currency', { amount: { value: '100.00', currency: 'KZT' } }],
+  ['succeeded but not paid', { paid: false }],
+  ['no amount', { amount: {} }],
+] as const) {
+  test(`a payment that is not what was ordered books nothing: ${what}`, async () => {
+    const { browser } = await signedUp(tollgate)
+    const { id, paymentId } = await order(browser, 100)
+    pay(paymentId)
+    Object.assign(yookassa.payments.get(paymentId) ?? {}, change)
+    assert.ok([200, 503].includes((await notify(paymentId)).status))
+    assert.equal(await balance(browser), 0)
+    assert.equal((await browser.get(`payments/${id}`)).body.state, 'pending')
+  })
+}
+
+test('a second payment that names an order which has one books nothing', async () => {
+  const { browser } = await signedUp(tollgate)
+  const { id, paymentId } = await order(browser, 100)
+  const copy = '99999999-2222-3333-4444-555555555555'
+  yookassa.payments.set(copy, { id: copy, status: 'succeeded', paid: true, amount: { value: '100.00', currency: 'RUB' }, metadata: { order_id: id } })
+  await notify(copy)
+  assert.equal(await balance(browser), 0)
+  pay(paymentId)
+  await notify(paymentId)
+  await notify(copy)
+  assert.equal(await balance(browser), 100)
+})
+
+test('a cancelled payment is said so; the customer may ask without waiting for a notification', async () => {
+  const { browser } = await signedUp(tollgate)
+  const first = await order(browser, 50)
+  Object.assign(yookassa.payments.get(first.paymentId) ?? {}, { status: 'canceled' })
+  assert.equal((await browser.post(`payments/${first.id}/check`)).body.state, 'cancelled')
+  const second = await order(browser, 60)
+  assert.equal((await browser.post(`payments/${second.id}/check`)).body.state, 'pending')
+  pay(second.paymentId)
+  assert.equal((await browser.post(`payments/${second.id}/check`)).body.state, 'paid')
+  await notify(second.paymentId)
+  assert.equal(await balance(browser), 60)
+  const stranger = await signedUp(tollgate)
+  refused(await stranger.browser.get(`payments/${second.id}`), 404, 'not_found')
+  refused(await stranger.browser.post(`payments/${second.id}/check`), 404, 'not_found')
+})
+
+test('a provider that does not answer is a 503, to the customer and to its own notification, and is asked again', async () => {
+  const { browser } = await signedUp(tollgate)
+  const { paymentId } = await order(browser, 70)
+  pay(paymentId)
+  yookassa.broken = true
+  refused(await notify(paymentId), 503, 'service_unavailable')
+  refused(await browser.post('payments', { method: 'yookassa', amount: 70 }), 503, 'service_unavailable')
+  yookassa.broken = false
+  assert.equal((await notify(paymentId)).status, 200)
+  assert.equal(await balance(browser), 70)
+  assert.doesNotMatch(tollgate.logs().join('\n') + tollgate.errors(), new RegExp(SECRET))
+})
+
+test('orders are whole kopecks within bounds, of a method that is set up', async () => {
+  const { browser } = await signedUp(tollgate)
+  for (const body of [{ amount: 9.99 }, { amount: 350_000.01 }, { amount: 10.001 }, { amount: -10 }, { amount: '10' }, {}, { amount: 10, method: 'card' }]) {
+    refused(await browser.post('payments', { method: 'yookassa', ...body }), 400, 'invalid_input')
+  }
+})
+
+test('the route exists only where YooKassa is set up, and takes notifications from its addresses alone', async () => {
+  const bare = await startTollgate()
+  try {
+    refused(await bare.request('POST', NOTIFICATIONS, { body: {} }), 404, 'endpoint_not_found')
+    const { browser } = await signedUp(bare)
+    assert.deepEqual((await browser.get('payments')).body, { methods: [], data: [], next_cursor: null })
+    refused(await browser.post('payments', { method: 'yookassa', amount: 100 }), 400, 'invalid_input', /not set up/)
+  } finally {
+    await bare.stop()
+  }
+  const published = await startTollgate({ env: { YOOKASSA_SHOP_ID: '100500', YOOKASSA_SECRET_KEY: SECRET, YOOKASSA_API_URL: yookassa.url, TRUSTED_PROXIES: '127.0.0.1' } })
+  try {
+    const { browser } = await signedUp(published)
+    const { paymentId } = await order(browser, 80)
+    pay(paymentId)
+    const from = (address: string): Promise<Answer> => published.request('POST', NOTIFICATIONS, { headers: { 'x-forwarded-for': address }, body: { event: 'payment.succeeded', object: { id: paymentId } } })
+    refused(await from('203.0.113.9'), 403, 'access_denied')
+    refused(await from('185.71.76.99'), 403, 'access_denied')
+    assert.equal(await balance(browser), 0)
+    assert.equal((await from('185.71.76.1')).status, 200)
+    assert.equal(await balance(browser), 80)
+  } finally {
+    await published.stop()
+  }
+})
+
+test('after all of it the books balance', async () => {
+  assert.equal((await tollgate.admin('GET', '/admin/v1/audit')).body.violations, 0)
+})

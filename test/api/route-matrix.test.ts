@@ -1,0 +1,325 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Route } from '../../src/http/edge.ts'
+import { generateKey } from '../../src/access/api-key.ts'
+import { randomIds } from '../../src/lib/ids.ts'
+import { administrator, ConsoleClient, signedUp, topUp } from '../harness/console-client.ts'
+import { startMovingServer, type MovingServer } from '../harness/moving-server.ts'
+import type { Answer } from '../harness/api-client.ts'
+import { audioForm } from '../harness/audio-form.ts'
+
+/** Every route of the table × every principal × an object of account A (reliability.md 4 rows 6 and 7, S1). */
+const CATALOG = `
+rate_limit: { requests: 100000, window: 60 }
+ip_block: { failures: 100000, window: 60, duration: 1 }
+models:
+  - { id: test/slow, type: chat, context_length: 128000, endpoints: [{ provider: sandbox, model: chat, price: { currency: RUB, prompt: 15, completion: 60 } }] }
+`
+/** A and B are customers with a key and a console session each; `session` is an administrator's. */
+const PRINCIPALS = ['none', 'malformed', 'unknown', 'stale session', 'B', 'session B', 'admin', 'session', 'A', 'session A'] as const
+type Principal = (typeof PRINCIPALS)[number]
+const JSON_TYPE = 'application/json; charset=utf-8'
+
+interface Person {
+  readonly id: string
+  readonly userId: string
+  readonly keyId: string
+  readonly key: string
+  readonly cookie: string
+}
+
+let server: MovingServer
+let adminCookie: string
+const people: { A: Person; B: Person } = { A: { id: '', userId: '', keyId: '', key: '', cookie: '' }, B: { id: '', userId: '', keyId: '', key: '', cookie: '' } }
+/** What A has, by what a path or a query names it with. */
+const objects = { generation: '', stream: '', response: '', video: '', picture: '', session: '', code: '' }
+
+async function person(email: string): Promise<Person> {
+  const { browser, accountId, userId } = await signedUp(server, email)
+  await topUp(server, accountId, 1_000)
+  const made = await browser.post('keys', { name: 'first' })
+  return { id: accountId, userId, keyId: made.body.id, key: made.body.key, cookie: browser.cookie }
+}
+
+before(async () => {
+  server = await startMovingServer(CATALOG)
+  people.A = await person('a@example.com')
+  people.B = await person('b@example.com')
+  adminCookie = (await administrator(server, 'root@example.com')).cookie
+  const { key } = people.A
+  const chat = await server.request('POST', '/v1/chat/completions', { key, body: { model: 'sandbox/chat', messages: [{ role: 'user', content: 'x' }] } })
+  objects.generation = chat.body.id
+  const stream = await server.request('POST', '/v1/chat/completions', { key, body: { model: 'sandbox/chat', stream: true, messages: [{ role: 'user', content: 'x' }] }, headers: { 'x-request-id': 'stream-of-A' } })
+  objects.stream = stream.headers['x-generation-id'] ?? ''
+  const response = await server.request('POST', '/v1/responses', { key, body: { model: 'sandbox/chat', stream: true, input: 'x' }, headers: { 'x-request-id': 'response-of-A' } })
+  objects.response = (response.headers['x-generation-id'] ?? '').replace('gen-', 'resp-')
+  const picture = await server.request('POST', '/v1/images/generations', { key, body: { model: 'sandbox/image', prompt: 'x', response_format: 'url' } })
+  objects.picture = new URL(picture.body.data[0].url).search
+  const second = new ConsoleClient(server)
+  await second.signIn('a@example.com')
+  const { body } = await second.get('sessions')
+  objects.session = body.data.find(({ current }: { current: boolean }) => current).id
+  objects.code = (await server.admin('POST', '/admin/v1/codes', { amount: 5 })).body.data[0].id
+  const video = await server.request('POST', '/v1/videos', { key, body: { model: 'sandbox/video', prompt: 'x', duration: 4 } })
+  objects.video = video.body.id
+  for (;;) {
+    const { body: job } = await server.request('GET', `/v1/videos?id=${objects.video}`, { key })
+    if (job.status === 'completed') break
+    server.clock.advance(1_000)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+})
+
+after(() => server.stop())
+
+const BODIES: Readonly<Record<string, unknown>> = {
+  'POST /v1/chat/completions': { model: 'sandbox/chat', messages: [{ role: 'user', content: 'x' }] },
+  'POST /v1/responses': { model: 'sandbox/chat', input: 'x' },
+  'POST /v1/completions': { model: 'sandbox/chat', prompt: 'x' },
+  'POST /v1/embeddings': { model: 'sandbox/embeddings', input: 'x' },
+  'POST /v1/rerank': { model: 'sandbox/rerank', query: 'x', documents: ['a'] },
+  'POST /v1/images/generations': { model: 'sandbox/image', prompt: 'x' },
+  'POST /v1/images': { model: 'sandbox/image', prompt: 'x' },
+  'POST /v1/audio/speech': { model: 'sandbox/tts', input: 'x', voice: 'alloy' },
+  'POST /v1/videos': { model: 'sandbox/video', prompt: 'x', duration: 4 },
+  'POST /setup': { token: 'A'.repeat(43), email: 'x@example.com', password: 'correct horse battery' },
+}
+
+/** Query of the routes that name an object by one. */
+const QUERIES: Readonly<Record<string, () => string>> = {
+  '/v1/images/content': () => objects.picture,
+  '/v1/videos': () => `?id=${objects.video}`,
+  '/v1/videos/content': () => `?id=${objects.video}`,
+  '/v1/generation': () => `?id=${objects.generation}`,
+  '/v1/streams': () => `?id=${objects.stream}`,
+  '/admin/v1/catalog': () => '?dry_run=1',
+  '/admin/v1/catalog/update': () => '?dry_run=1',
+}
+
+/** Path parameters, by the path up to them. A new route with one must say here what stands in it. */
+const PARAMETERS: Readonly<Record<string, () => string>> = {
+  '/v1/videos/:id': () => objects.video,
+  '/v1/responses/:id': () => objects.response,
+  '/v1/models/:author': () => 'sandbox',
+  '/v1/models/:author/endpoints :author': () => 'sandbox%2Fchat',
+  '/v1/models/:author/:slug': () => 'chat',
+  '/v1/models/*id': () => 'sandbox/chat',
+  '/v1/model/*id': () => 'sandbox/chat',
+  '/admin/v1/accounts/:id': () => people.A.id,
+  '/admin/v1/keys/:id': () => people.A.keyId,
+  '/admin/v1/providers/:slug': () => 'sandbox',
+  '/admin/v1/models/*id': () => 'test/slow',
+  '/admin/v1/videos/:id': () => objects.video,
+  '/admin/v1/users/:id': () => people.A.userId,
+  '/admin/v1/ip-blocks/*ip': () => '203.0.113.7',
+  '/admin/v1/codes/:id': () => objects.code,
+  '/cabinet/v1/sessions/:id': () => objects.session,
+  '/cabinet/v1/keys/:id': () => people.A.keyId,
+  '/cabinet/v1/log/:id': () => objects.generation,
+  '/cabinet/v1/models/*id': () => 'sandbox/chat',
+  // No payments are configured: this names nobody's.
+  '/cabinet/v1/payments/:id': () => 'pay_none',
+}
+
+/** Routes that name an object of one account: a stranger must not learn that it is there. */
+const OWNED: ReadonlySet<string> = new Set([
+  'GET /v1/videos', 'GET /v1/videos/content', 'GET /v1/videos/:id', 'GET /v1/videos/:id/content', 'DELETE /v1/videos', 'DELETE /v1/videos/:id',
+  'GET /v1/generation', 'GET /v1/streams', 'DELETE /v1/streams', 'GET /v1/responses/:id', 'POST /v1/responses/:id/cancel',
+  'GET /cabinet/v1/keys/:id', 'PATCH /cabinet/v1/keys/:id', 'DELETE /cabinet/v1/keys/:id', 'DELETE /cabinet/v1/sessions/:id', 'GET /cabinet/v1/log/:id',
+])
+/** After these the caller is nobody any more. */
+const LEAVING: ReadonlySet<string> = new Set(['POST /cabinet/v1/sign-out', 'POST /cabinet/v1/sessions/revoke-others'])
+/** The playground is the paid calls again. */
+const callOf = (name: string): string => name.replace('/cabinet/v1/playground/', '/v1/')
+
+const nameOf = ({ method, path }: Pick<Route<unknown>, 'method' | 'path'>): string => `${method} ${path}`
+
+function targetOf({ path: given }: Route<unknown>, stranger = false): string {
+  const path = callOf(given)
+  const parts = path.split('/').slice(1)
+  const filled = parts.map((part, index) => {
+    if (!/^[:*]/.test(part)) return part
+    const value = PARAMETERS[`${path} ${part}`] ?? PARAMETERS[`/${parts.slice(0, index + 1).join('/')}`]
+    assert.ok(value !== undefined, `${path}: PARAMETERS names no object for '${part}'`)
+    return stranger ? absent(value()) : value()
+  })
+  const query = QUERIES[path]?.() ?? ''
+  return `/${filled.join('/').replace(/^v1\//, given === path ? 'v1/' : 'cabinet/v1/playground/')}${stranger ? query.replace(/(?<=id=)[^&]+/, absent) : query}`
+}
+
+/** An id of the same form that nobody has. */
+function absent(id: string): string {
+  return `${id.slice(0, -4)}${id.slice(-4).replaceAll(/[0-9A-Za-z]/g, 'Q')}`
+}
+
+function headersOf(principal: Principal): Record<string, string> {
+  switch (principal) {
+    case 'none':
+      return {}
+    case 'malformed':
+      return { authorization: 'Bearer sk-tg-short' }
+    case 'unknown':
+      return { authorization: `Bearer ${generateKey(randomIds())}` }
+    case 'A':
+    case 'B':
+      return { authorization: `Bearer ${people[principal].key}` }
+    case 'session A':
+    case 'session B': {
+      const { cookie, keyId } = people[principal === 'session A' ? 'A' : 'B']
+      return { cookie, 'sec-fetch-site': 'same-origin', 'x-tollgate-key-id': keyId }
+    }
+    case 'admin':
+      return { authorization: `Bearer ${server.adminToken}` }
+    case 'session':
+      return { cookie: adminCookie, 'sec-fetch-site': 'same-origin' }
+    case 'stale session':
+      return { cookie: `tg_sid=${'B'.repeat(43)}`, 'sec-fetch-site': 'same-origin' }
+  }
+}
+
+function ask(route: Route<unknown>, headers: Record<string, string>, target = targetOf(route)): Promise<Answer> {
+  if (route.body === 'json-or-multipart') {
+    const form = audioForm({ model: 'sandbox/transcription' }, { bytes: Buffer.from('x') })
+    return server.request(route.method, target, { body: form.body, headers: { ...headers, ...form.headers } })
+  }
+  return server.request(route.method, target, { headers, ...(route.body === 'none' ? {} : { body: BODIES[callOf(nameOf(route))] ?? {} }) })
+}
+
+function errorOf(answer: Answer, what: string): { readonly status: number; readonly type: string } {
+  assert.equal(answer.headers['content-type'], JSON_TYPE, what)
+  assert.match(answer.headers['x-request-id'] ?? '', /^[A-Za-z0-9._:-]+$/, what)
+  assert.deepEqual(Object.keys(answer.body), ['error'], what)
+  const { code, message, metadata } = answer.body.error
+  assert.equal(code, answer.status, what)
+  assert.ok(typeof message === 'string' && message.length > 0, what)
+  return { status: answer.status, type: metadata.error_type }
+}
+
+const KEYS: ReadonlySet<Principal> = new Set(['A', 'B'])
+const CUSTOMERS: ReadonlySet<Principal> = new Set(['session A', 'session B'])
+const NOBODY: ReadonlySet<Principal> = new Set(['none', 'stale session'])
+
+/** What the edge must say before a handler is reached; null = the handler decides. */
+function refusalOf({ plane }: Route<unknown>, principal: Principal): { readonly status: number; readonly type: string } | null {
+  switch (plane) {
+    case 'open':
+    case 'token':
+      return null
+    case 'key':
+      if (KEYS.has(principal)) return null
+      return { status: 401, type: principal === 'none' || principal.includes('session') ? 'missing_api_key' : 'invalid_api_key' }
+    case 'admin':
+      if (principal === 'admin' || principal === 'session') return null
+      return NOBODY.has(principal) ? { status: 401, type: 'unauthorized' } : { status: 403, type: 'access_denied' }
+    case 'session':
+    case 'playground':
+      if (CUSTOMERS.has(principal)) return null
+      if (NOBODY.has(principal)) return { status: 401, type: 'unauthorized' }
+      if (principal !== 'session') return { status: 403, type: 'access_denied' }
+      return plane === 'session' ? null : { status: 400, type: 'invalid_input' }
+  }
+}
+
+test('A finds every object that B was refused', async () => {
+  const { key } = people.A
+  for (const path of [`/v1/generation?id=${objects.generation}`, `/v1/streams?id=${objects.stream}`, '/v1/streams?id=stream-of-A', `/v1/responses/${objects.response}`]) {
+    assert.equal((await server.request('GET', path, { key })).status, 200, path)
+    assert.equal((await server.request('GET', path, { key: people.B.key })).status, 404, path)
+  }
+})
+
+test("a session spends from no key but its own account's", async () => {
+  for (const keyId of [people.A.keyId, 'key_none', '', people.B.id]) {
+    const answer = await server.request('POST', '/cabinet/v1/playground/chat/completions', { body: BODIES['POST /v1/chat/completions'], headers: { ...headersOf('session B'), 'x-tollgate-key-id': keyId } })
+    assert.ok([400, 401].includes(answer.status), `${keyId}: ${answer.status}`)
+  }
+})
+
+test('a session changes nothing unless its own page asks', async () => {
+  for (const route of server.app.routes.filter(({ plane, method }) => ['admin', 'session', 'playground'].includes(plane) && method !== 'GET')) {
+    for (const headers of [{}, { 'sec-fetch-site': 'same-site' }, { 'sec-fetch-site': 'cross-site' }, { 'sec-fetch-site': 'none' }, { origin: 'https://evil.example' }].map((more) => ({ cookie: route.plane === 'admin' ? adminCookie : people.A.cookie, ...more }))) {
+      const answer = await ask(route, headers)
+      assert.ok([401, 403].includes(answer.status), `${nameOf(route)} ${JSON.stringify(headers)}: ${answer.status}`)
+    }
+  }
+})
+
+/** What takes an object away is asked for last, and what ends a session after that. */
+function order(route: Route<unknown>): number {
+  if (LEAVING.has(nameOf(route))) return nameOf(route).endsWith('sign-out') ? 3 : 2
+  return route.method === 'DELETE' ? 1 : 0
+}
+
+test('every route × every principal: the plane of a route decides, and a stranger learns of no object whether it is there', async (t) => {
+  const { routes } = server.app
+  let cells = 0
+  for (const route of routes.toSorted((left, right) => order(left) - order(right))) {
+    for (const principal of PRINCIPALS) {
+      const what = `${nameOf(route)} as ${principal}`
+      cells += 1
+      const refusal = refusalOf(route, principal)
+      const answer = await ask(route, headersOf(principal))
+      if (refusal !== null) assert.deepEqual(errorOf(answer, what), refusal, what)
+      else await checkLetIn(route, principal, answer, what)
+      assert.ok(![people.A.key, people.B.key, server.adminToken].some((secret) => answer.text.includes(secret)), `${what} shows a secret`)
+    }
+  }
+  t.diagnostic(`${routes.length} routes, ${cells} cells`)
+  assert.ok(routes.length > 120)
+  assert.equal(cells, routes.length * PRINCIPALS.length)
+})
+
+async function checkLetIn(route: Route<unknown>, principal: Principal, answer: Answer, what: string): Promise<void> {
+  const name = nameOf(route)
+  assert.ok(answer.status < 500, `${what}: ${answer.status} ${answer.text.slice(0, 200)}`)
+  if (answer.status >= 400) errorOf(answer, what)
+  if (route.plane === 'open') return assert.ok(answer.status === 200 || route.method === 'POST', what)
+  if (route.plane === 'token') return assert.equal(answer.status, 200, what)
+  const ownerDid = route.method === 'DELETE' || name.includes('/ip-blocks/')
+  if (route.plane === 'admin') return assert.ok(![401, 403, 405].includes(answer.status) && (answer.status !== 404 || ownerDid), `${what}: ${answer.status} ${answer.text}`)
+  // An administrator has no account: their session opens what is the user's own alone.
+  if (principal === 'session') return assert.notEqual(answer.status, 401, what)
+  if (OWNED.has(callOf(name))) return principal === 'A' || principal === 'session A' ? assert.ok(answer.status < 300 || [400, 404].includes(answer.status), `${what}: ${answer.status}`) : checkStranger(route, principal, answer, what)
+  if (principal === 'B' || principal === 'session B') for (const secret of [people.A.id, people.A.keyId, people.A.userId, objects.generation, objects.video, 'a@example.com']) assert.equal(answer.text.includes(secret), false, `${what} shows ${secret}`)
+  if (route.plane === 'key') assert.ok(answer.status < 300 || (route.body === 'json-or-multipart' && answer.status === 400), `${what}: ${answer.status} ${answer.text.slice(0, 200)}`)
+  else if (!LEAVING.has(name)) assert.ok(![401, 403, 405].includes(answer.status), `${what}: ${answer.status} ${answer.text.slice(0, 200)}`)
+}
+
+/** Not a word differs from the answer about what never was, but for the id. */
+async function checkStranger(route: Route<unknown>, principal: Principal, answer: Answer, what: string): Promise<void> {
+  const never = await ask(route, headersOf(principal), targetOf(route, true))
+  assert.deepEqual([answer.status, errorOf(answer, what).type], [404, errorOf(never, what).type], what)
+  const ids = [objects.video, objects.generation, objects.stream, objects.response, objects.session, people.A.keyId].flatMap((id) => [id, id.replace('resp-', 'gen-')])
+  const plain = (text: string): string => ids.reduce((rest, id) => rest.replaceAll(id, 'ID').replaceAll(absent(id), 'ID'), text)
+  assert.equal(plain(answer.text), plain(never.text), what)
+}
+
+test('what is in no table is a 404 for everybody, and a wrong method a 405, before any credential is looked at', async () => {
+  for (const principal of PRINCIPALS) {
+    for (const path of ['/v1/nothing', '/admin/v1/nothing', '/admin', '/v1', '/V1/models', '/v1//models', '/v1/models/', '/.env', '/config/update', '/key/generate', '/debug/pprof']) {
+      const answer = await server.request('GET', path, { headers: headersOf(principal) })
+      // The rest of a path under models is a model's name, and asked for with a key.
+      assert.ok(answer.status === 404 || (path === '/v1/models/' && answer.status === 401), `${path} as ${principal}: ${answer.status}`)
+      errorOf(answer, path)
+    }
+    for (const [method, path] of [['PUT', '/v1/chat/completions'], ['POST', '/v1/models'], ['DELETE', '/admin/v1/accounts'], ['PATCH', '/setup']] as const) {
+      const answer = await server.request(method, path, { headers: headersOf(principal) })
+      assert.deepEqual(errorOf(answer, path), { status: 405, type: 'method_not_allowed' }, path)
+    }
+  }
+})
+
+test('mass assignment: what only the operator may set, a body cannot', async () => {
+  const { key } = people.B
+  const before = await server.admin('GET', `/admin/v1/accounts/${people.B.id}`)
+  const hostile = { account_id: people.A.id, account: people.A.id, key_id: people.A.keyId, user_role: 'proxy_admin', allowed_routes: ['/admin'], role: 'admin', is_admin: true, balance: 1e9, api_base: 'http://127.0.0.1:1', cost: 0, __proto__: { admin: true } }
+  const answer = await server.request('POST', '/v1/chat/completions', { key, body: { model: 'sandbox/chat', messages: [{ role: 'user', content: 'x' }], ...hostile } })
+  assert.equal(answer.status, 200, answer.text)
+  const row = await server.request('GET', `/v1/generation?id=${answer.body.id}`, { key })
+  assert.equal(row.status, 200)
+  const after = await server.admin('GET', `/admin/v1/accounts/${people.B.id}`)
+  assert.ok(after.body.balance < before.body.balance)
+  for (const [path, body] of [[`/admin/v1/accounts/${people.B.id}`, { balance: 5 }], [`/admin/v1/accounts/${people.B.id}`, { role: 'admin' }], [`/admin/v1/keys/${people.B.keyId}`, { account_id: people.A.id }], [`/admin/v1/keys/${people.B.keyId}`, { allowed_routes: ['*'] }]] as const) {
+    assert.equal((await server.admin('PATCH', path, body)).status, 400, path)
+  }
+})

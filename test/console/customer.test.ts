@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { browserSkip, openBrowser, visitor, type Visitor } from '../harness/browser.ts'
+import { buildConsole, chat, enter, makeKey, PASSWORD, signUp } from '../harness/console-world.ts'
+import { startTollgate, type Tollgate } from '../harness/server.ts'
+
+const skip = browserSkip()
+const EN = { signUp: 'Sign up', signIn: 'Sign in', email: 'E-mail', password: 'Password', name: 'Name', overview: 'Overview', wrong: /did not work/, createKey: 'Create key', kept: 'I have kept it', redeem: 'Redeem', code: 'Code', added: /added/, compare: /Compare 2 models/, comparison: 'Comparison', search: 'Search', send: 'Send', message: 'Message', talk: /Cost of this talk ₽0\.\d+/, route: 'Route', bill: 'Bill', hold: 'Hold', settings: 'Settings', save: 'Save', zone: 'Time zone', statement: 'Statement' }
+const RU: typeof EN = { signUp: 'Регистрация', signIn: 'Вход', email: 'E-mail', password: 'Пароль', name: 'Имя', overview: 'Обзор', wrong: /Не получилось/, createKey: 'Создать ключ', kept: 'Я сохранил ключ', redeem: 'Активировать', code: 'Код', added: /Зачислено/, compare: /Сравнить 2 модели/, comparison: 'Сравнение', search: 'Поиск', send: 'Отправить', message: 'Сообщение', talk: /Стоимость разговора 0,\d+/, route: 'Маршрут', bill: 'Счёт', hold: 'Резерв', settings: 'Настройки', save: 'Сохранить', zone: 'Часовой пояс', statement: 'Выписка' }
+
+/** A second model, to be compared with the first. */
+const CATALOGUE = 'models: [{ id: aurora/mini, name: Sandbox Aurora, type: chat, context_length: 200000, endpoints: [{ provider: sandbox, model: chat, price: { currency: RUB, prompt: 18, completion: 72 } }] }]\n'
+
+let tollgate: Tollgate
+let browser: Browser
+
+before(async () => {
+  if (skip !== false) return
+  buildConsole()
+  tollgate = await startTollgate({ catalog: CATALOGUE, env: { TOLLGATE_LOG_LEVEL: 'error' } })
+  browser = await openBrowser()
+})
+
+after(async () => {
+  if (skip !== false) return
+  await browser.close()
+  await tollgate.stop()
+})
+
+/** A signed-in customer's browser; at its end nothing may have gone wrong in it. */
+async function asCustomer(email: string, language: 'en' | 'ru', run: (page: Page, world: { readonly key: string; readonly accountId: string; readonly guest: Visitor }) => Promise<void>): Promise<void> {
+  const customer = await signUp(tollgate, email)
+  const { key } = await makeKey(tollgate, customer, { name: 'backend' })
+  const guest = await visitor(browser, tollgate.url, { language })
+  await enter(guest.context, tollgate, customer)
+  await run(guest.page, { key, accountId: customer.accountId, guest })
+  assert.deepEqual(guest.troubles, [])
+  await guest.close()
+}
+
+for (const [language, words] of [['en', EN], ['ru', RU]] as const) {
+  const at = (name: string): string => `${name}.${language}@example.com`
+
+  test(`1 (${language}): sign-up, sign-out, a wrong password, sign-in, settings`, { skip }, async () => {
+    const { page, troubles, close } = await visitor(browser, tollgate.url, { language })
+    await page.goto(tollgate.url)
+    await page.getByRole('link', { name: words.signUp }).click()
+    await page.getByLabel(words.name, { exact: true }).fill('Ann')
+    await page.getByLabel(words.email).fill(at('new'))
+    await page.getByRole('textbox', { name: words.password }).fill(PASSWORD)
+    await page.getByRole('button', { name: words.signUp }).click()
+    await page.getByRole('heading', { level: 1, name: words.overview }).waitFor()
+    await page.goto(`${tollgate.url}/settings`)
+    await page.getByRole('textbox', { name: words.name, exact: true }).fill('Ann Lee')
+    await page.getByRole('button', { name: words.save }).click()
+    await page.getByRole('button', { name: /^AL · / }).click()
+    await page.getByRole('menuitem').last().click()
+    await page.waitForURL(/sign-in/)
+    await page.getByLabel(words.email).fill(at('new'))
+    await page.getByRole('textbox', { name: words.password }).fill('not the right one')
+    await page.getByRole('button', { name: words.signIn }).click()
+    await page.getByRole('alert').filter({ hasText: words.wrong }).waitFor()
+    await page.getByRole('textbox', { name: words.password }).fill(PASSWORD)
+    await page.getByRole('button', { name: words.signIn }).click()
+    await page.getByRole('heading', { level: 1, name: words.overview }).waitFor()
+    assert.deepEqual(troubles, [])
+    await close()
+  })
+
+  test(`2 (${language}): home shows balance, spend and a first request that works as pasted`, { skip }, async () => {
+    await asCustomer(at('home'), language, async (page, { key }) => {
+      await page.goto(tollgate.url)
+      const snippet = await page.locator('code').first().innerText()
+      assert.ok(snippet.includes(`${tollgate.url}/v1/chat/completions`), snippet)
+      const answer = await chat(tollgate, key, 'Hello')
+      assert.equal(answer.status, 200)
+      await page.reload()
+      await page.getByText('sandbox/chat').first().waitFor()
+      assert.match(await page.getByRole('main').innerText(), language === 'en' ? /₽0\.000\d+/ : /0,000\d+\s₽/)
+    })
+  })
+
+  test(`3 (${language}): a key is made, shown once, works, is listed, disabled and deleted`, { skip }, async () => {
+    await asCustomer(at('keys'), language, async (page) => {
+      await page.goto(`${tollgate.url}/keys`)
+      await page.getByRole('button', { name: words.createKey }).first().click()
+      const dialog = page.getByRole('dialog')
+      await dialog.locator('input[data-autofocus]').fill('from the browser')
+      await dialog.getByRole('button', { name: words.createKey }).click()
+      const shown = await page.getByText(/^sk-tg-[0-9A-Za-z]{38}$/).innerText()
+      assert.equal((await chat(tollgate, shown, 'Hello')).status, 200)
+      await page.getByRole('button', { name: words.kept }).click()
+      await page.getByRole('cell', { name: /^from the browser/ }).waitFor()
+      assert.equal(await page.getByText(shown).count(), 0)
+      const menu = page.getByRole('row', { name: /^from the browser/ }).getByRole('button')
+      await menu.click()
+      await page.getByRole('menuitem').nth(2).click()
+      await page.getByRole('row', { name: language === 'en' ? /from the browser.*disabled/ : /from the browser.*отключён/ }).waitFor()
+      assert.equal((await chat(tollgate, shown, 'Hello')).status, 403)
+      await menu.click()
+      await page.getByRole('menuitem').last().click()
+      await page.getByRole('dialog').getByRole('button').last().click()
+      await page.getByRole('cell', { name: /^from the browser/ }).waitFor({ state: 'detached' })
+    })
+  })
+
+  test(`4 (${language}): usage, the log with filters in the address, a request's whole story, CSV`, { skip }, async () => {
+    await asCustomer(at('usage'), language, async (page, { key, guest }) => {
+      const id = (await chat(tollgate, key, 'Hello', { 'http-referer': 'https://notes.example', 'x-title': 'Notes' })).headers['x-generation-id'] ?? ''
+      await chat(tollgate, key, 'sandbox: status=500')
+      await page.goto(`${tollgate.url}/usage`)
+      await page.locator('.recharts-surface').first().waitFor()
+      await page.getByRole('cell', { name: 'sandbox/chat' }).waitFor()
+      await page.goto(`${tollgate.url}/log?status=error`)
+      await page.getByRole('row').nth(1).waitFor()
+      assert.equal(await page.getByRole('table').getByRole('row').filter({ hasText: 'sandbox/chat' }).count(), 1)
+      await page.goto(`${tollgate.url}/log?app=${encodeURIComponent('https://notes.example')}`)
+      await page.getByRole('table').getByRole('row').filter({ hasText: 'Notes' }).getByRole('link').click()
+      await page.waitForURL(`${tollgate.url}/log/${id}`)
+      for (const section of [words.route, words.bill, words.hold]) await page.getByRole('heading', { level: 2, name: section, exact: true }).waitFor()
+      await page.goto(`${tollgate.url}/log`)
+      const csv = await guest.context.request.get(`${tollgate.url}${await page.getByRole('link', { name: 'CSV' }).getAttribute('href')}`)
+      assert.match(csv.headers()['content-type'] ?? '', /^text\/csv/)
+      assert.match(await csv.text(), new RegExp(id))
+    })
+  })
+
+  test(`5 (${language}): models are searched and compared, one is read`, { skip }, async () => {
+    await asCustomer(at('models'), language, async (page) => {
+      await page.goto(`${tollgate.url}/models`)
+      await page.getByLabel(words.search).fill('Sandbox')
+      await page.getByRole('link', { name: /sandbox.*chat|Sandbox/i }).first().waitFor()
+      const boxes = page.getByRole('table').getByRole('checkbox')
+      await boxes.nth(0).check()
+      await boxes.nth(1).check()
+      await page.getByRole('button', { name: words.compare }).click()
+      await page.getByRole('dialog', { name: words.comparison }).getByRole('columnheader').nth(1).waitFor()
+      await page.goto(`${tollgate.url}/model/sandbox/chat`)
+      await page.getByRole('cell', { name: 'Sandbox' }).first().waitFor()
+    })
+  })
+
+  test(`6 (${language}): the playground streams a chat and says what it cost`, { skip }, async () => {
+    await asCustomer(at('play'), language, async (page) => {
+      await page.goto(`${tollgate.url}/playground?model=sandbox/chat`)
+      await page.getByLabel(words.message, { exact: true }).fill('Hello\nsandbox: words=30')
+      await page.getByRole('button', { name: words.send }).click()
+      await page.getByText(words.talk).waitFor()
+      assert.ok((await page.getByRole('log').innerText()).split(/\s+/).length > 30)
+    })
+  })
+
+  test(`7 (${language}): a code is redeemed, the ledger and the printable statement have it`, { skip }, async () => {
+    await asCustomer(at('money'), language, async (page) => {
+      const code = (await tollgate.admin('POST', '/admin/v1/codes', { amount: 250 })).body.data[0].code
+      await page.goto(`${tollgate.url}/top-up`)
+      await page.getByRole('textbox', { name: words.code }).fill(code)
+      await page.getByRole('button', { name: words.redeem }).click()
+      await page.getByRole('status').filter({ hasText: words.added }).waitFor()
+      await page.getByRole('textbox', { name: words.code }).fill(code)
+      await page.getByRole('button', { name: words.redeem }).click()
+      await page.getByRole('alert').filter({ hasText: words.wrong }).waitFor()
+      await page.goto(`${tollgate.url}/ledger`)
+      await page.getByRole('cell', { name: /250[.,]00/ }).waitFor()
+      await page.goto(`${tollgate.url}/statement`)
+      await page.getByText(/750[.,]00/).first().waitFor()
+      await page.emulateMedia({ media: 'print' })
+      assert.equal(await page.getByRole('navigation').isVisible(), false)
+    })
+  })
+}

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { browserSkip, openBrowser, visitor } from '../harness/browser.ts'
+import { buildConsole, chat, enter, makeKey, promote, signUp, type Customer } from '../harness/console-world.ts'
+import { startTollgate, type Tollgate } from '../harness/server.ts'
+
+const skip = browserSkip()
+const EN = { post: 'Post', reason: 'Note', amount: 'Amount', lock: 'Lock the API', codes: 'New codes', add: 'Add provider', short: 'Short name', adapter: 'Adapter', key: 'API key of the provider', save: 'Save', show: 'Show the difference', document: 'Catalogue', apply: /^Apply \d+ change/, start: 'Start maintenance', end: 'End maintenance', fine: 'Every ruble is where it should be', unblock: 'Unblock' }
+const RU: typeof EN = { post: 'Провести', reason: 'Примечание', amount: 'Сумма', lock: 'Заблокировать API', codes: 'Новые коды', add: 'Добавить провайдера', short: 'Короткое имя', adapter: 'Адаптер', key: 'API-ключ провайдера', save: 'Сохранить', show: 'Показать различия', document: 'Каталог', apply: /^Применить \d+ изменени/, start: 'Начать обслуживание', end: 'Закончить обслуживание', fine: 'Каждый рубль на своём месте', unblock: 'Разблокировать' }
+
+let tollgate: Tollgate
+let browser: Browser
+let customer: Customer
+let operator: Customer
+let key = ''
+
+before(async () => {
+  if (skip !== false) return
+  buildConsole()
+  tollgate = await startTollgate({ env: { TOLLGATE_LOG_LEVEL: 'error' } })
+  browser = await openBrowser()
+  customer = await signUp(tollgate, 'ann@example.com')
+  ;({ key } = await makeKey(tollgate, customer, { name: 'backend' }))
+  await chat(tollgate, key, 'Hello')
+  operator = await promote(tollgate, await signUp(tollgate, 'root@example.com'))
+})
+
+after(async () => {
+  if (skip !== false) return
+  await browser.close()
+  await tollgate.stop()
+})
+
+async function asOperator(language: 'en' | 'ru', run: (page: Page) => Promise<void>): Promise<void> {
+  const guest = await visitor(browser, tollgate.url, { language })
+  await enter(guest.context, tollgate, operator)
+  await run(guest.page)
+  assert.deepEqual(guest.troubles, [])
+  await guest.close()
+}
+
+for (const [language, words] of [['en', EN], ['ru', RU]] as const) {
+  test(`8 (${language}): an account is found, topped up, locked and let go`, { skip }, async () => {
+    await asOperator(language, async (page) => {
+      const before = (await tollgate.admin('GET', `/admin/v1/accounts/${customer.accountId}`)).body.balance
+      await page.goto(`${tollgate.url}/operator/accounts`)
+      await page.getByRole('searchbox').fill('ann@')
+      await page.getByRole('row', { name: /ann@example.com/ }).getByRole('link').click()
+      await page.waitForURL(new RegExp(customer.accountId))
+      await page.getByLabel(words.amount).fill('42.5')
+      await page.getByLabel(words.reason).fill('a gift')
+      await page.getByRole('button', { name: words.post, exact: true }).click()
+      await page.getByRole('dialog').getByRole('button', { name: words.post, exact: true }).click()
+      await page.getByRole('cell', { name: 'a gift' }).first().waitFor()
+      assert.equal((await tollgate.admin('GET', `/admin/v1/accounts/${customer.accountId}`)).body.balance.toFixed(6), (before + 42.5).toFixed(6))
+      await page.getByRole('button', { name: words.lock }).click()
+      const locked = page.waitForResponse((response) => response.request().method() === 'PATCH')
+      await page.getByRole('dialog').getByRole('button', { name: words.lock }).click()
+      assert.equal((await locked).status(), 200)
+      assert.equal((await tollgate.admin('GET', `/admin/v1/accounts/${customer.accountId}`)).body.status, 'locked')
+      await tollgate.admin('PATCH', `/admin/v1/accounts/${customer.accountId}`, { status: 'active' })
+    })
+  })
+
+  test(`8 (${language}): a provider's credential goes in and never comes back`, { skip }, async () => {
+    await asOperator(language, async (page) => {
+      await page.goto(`${tollgate.url}/operator/providers`)
+      await page.getByRole('button', { name: words.add }).click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByLabel(words.short).fill(`upstream-${language}`)
+      await dialog.getByLabel(words.adapter).fill('openai')
+      await dialog.getByRole('textbox', { name: words.key }).fill('sk-upstream-secret-7788')
+      await dialog.getByRole('button', { name: words.save }).click()
+      await dialog.waitFor({ state: 'detached' })
+      await page.getByRole('row', { name: new RegExp(`upstream-${language}.*…7788`) }).waitFor()
+      assert.equal((await page.content()).includes('upstream-secret'), false)
+    })
+  })
+
+  test(`8 (${language}): the difference of the catalogue is shown before anything is applied`, { skip }, async () => {
+    await asOperator(language, async (page) => {
+      await page.goto(`${tollgate.url}/operator/catalog`)
+      const editor = page.getByRole('textbox', { name: words.document })
+      const catalog = JSON.parse(await editor.inputValue())
+      const markup = language === 'en' ? 1.31 : 1.32
+      await editor.fill(JSON.stringify({ ...catalog, markup }))
+      await page.getByRole('button', { name: words.show }).last().click()
+      await page.getByRole('button', { name: words.apply }).waitFor()
+      assert.notEqual((await tollgate.admin('GET', '/admin/v1/settings')).body.markup, markup)
+      const applied = page.waitForResponse((response) => response.request().method() === 'PUT')
+      await page.getByRole('button', { name: words.apply }).click()
+      assert.equal((await applied).status(), 200)
+      assert.equal((await tollgate.admin('GET', '/admin/v1/settings')).body.markup, markup)
+    })
+  })
+
+  test(`8 (${language}): maintenance stops the customers' API and ends again`, { skip }, async () => {
+    await asOperator(language, async (page) => {
+      await page.goto(`${tollgate.url}/operator/settings`)
+      await page.getByRole('button', { name: words.start }).click()
+      await page.getByRole('dialog').getByRole('button', { name: words.start }).click()
+      await page.getByRole('button', { name: words.end }).waitFor()
+      assert.equal((await chat(tollgate, key, 'Hello')).status, 503)
+      const ended = page.waitForResponse((response) => response.request().method() === 'PATCH')
+      await page.getByRole('button', { name: words.end }).click()
+      await ended
+      assert.equal((await chat(tollgate, key, 'Hello')).status, 200)
+    })
+  })
+
+  test(`8 (${language}): codes are made, requests, margin, health, the audit and its log are read, a blocked address is let in`, { skip }, async () => {
+    await asOperator(language, async (page) => {
+      await page.goto(`${tollgate.url}/operator/codes`)
+      await page.getByRole('button', { name: words.codes }).click()
+      await page.getByRole('dialog').getByRole('button', { name: words.codes }).click()
+      const code = await page.getByRole('dialog').locator('code').innerText()
+      assert.ok(code.length > 8)
+      await page.goto(`${tollgate.url}/operator/requests?account=${customer.accountId}`)
+      await page.getByRole('cell', { name: /sandbox\/chat/ }).first().waitFor()
+      await page.goto(`${tollgate.url}/operator/margin`)
+      await page.getByRole('cell', { name: 'sandbox/chat' }).waitFor()
+      await page.goto(`${tollgate.url}/operator/health`)
+      await page.getByRole('cell', { name: 'sandbox/chat' }).waitFor()
+      await page.goto(`${tollgate.url}/operator/audit`)
+      await page.getByText(words.fine).waitFor()
+      await page.goto(`${tollgate.url}/operator/events`)
+      await page.getByRole('cell', { name: 'root@example.com' }).first().waitFor()
+      for (let index = 0; index < 25; index += 1) await tollgate.request('GET', '/v1/user/balance', { key: 'sk-tg-no' })
+      await page.goto(`${tollgate.url}/operator/ip-blocks`)
+      await page.getByRole('button', { name: words.unblock }).click()
+      await page.getByRole('button', { name: words.unblock }).waitFor({ state: 'detached' })
+    })
+  })
+}
+
+test('a customer is told that the operator’s part is not for them, and gets nothing of it', { skip }, async () => {
+  const guest = await visitor(browser, tollgate.url)
+  const stranger = await signUp(tollgate, 'eve@example.com')
+  await enter(guest.context, tollgate, stranger)
+  await guest.page.goto(`${tollgate.url}/operator/accounts`)
+  await guest.page.getByText('This part is for administrators').waitFor()
+  assert.equal((await guest.page.content()).includes('ann@example.com'), false)
+  await guest.close()
+})

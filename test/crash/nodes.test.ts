@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict'
+import { after, describe, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import pg from 'pg'
+import { checkMoney, crashAccount, crashClient, type Observed } from '../harness/crash-clients.ts'
+import { ask, auditClean, NodeBench, until } from '../harness/node-bench.ts'
+import type { Tollgate } from '../harness/server.ts'
+
+/** reliability.md R2: the long form kills nodes more than 200 times and PostgreSQL 26 times. */
+const LONG = process.env['TOLLGATE_CHAOS'] !== undefined
+const ROUNDS = LONG ? 180 : 6
+const CLIENTS = 10
+const LOAD_MS = 700
+/** The figure is 2 s; a machine that many tests share is slower. */
+const SERVES_MS = 10_000
+const CATALOG = 'rate_limit: { requests: 100000, window: 60 }'
+
+const bench = await NodeBench.start({ valkey: true })
+if (bench === null) test.skip('crashes of nodes: no PostgreSQL or no Valkey on this machine')
+else crashTests(bench)
+
+function crashTests(shared: NodeBench): void {
+  describe('crashes of nodes', () => {
+    after(() => shared.stop())
+
+    test('F1, F2, R2: kill -9 of one node and of both, and crashes of PostgreSQL, under load: what clients saw is what was charged', async (context) => {
+      const database = await shared.newDatabase()
+      const start = (): Promise<Tollgate> => shared.node(database, { catalog: CATALOG })
+      const nodes = [await start(), await start()]
+      const account = await crashAccount(nodes[0] ?? assert.fail())
+      const record: Observed = { whole: [], broken: new Set() }
+      const stopped = { now: false }
+      const clients = Array.from({ length: CLIENTS }, (_, number) => crashClient(() => nodes[number % nodes.length], account.key, number, record, stopped))
+      try {
+        for (let round = 0; round < ROUNDS; round += 1) {
+          await delay(LOAD_MS)
+          if (round % 7 === 2) {
+            await shared.postgres.crash()
+            const seen = record.whole.length
+            const tookMs = await until(SERVES_MS, 'R5: requests are served after PostgreSQL is back', async () => record.whole.length > seen + CLIENTS)
+            context.diagnostic(`served again ${Math.round(tookMs)} ms after PostgreSQL was back`)
+            continue
+          }
+          const dying = round % 3 === 1 ? [0, 1] : [round % 2]
+          await Promise.all(dying.map((index) => nodes[index]?.kill('SIGKILL')))
+          await Promise.all(dying.map(async (index) => void (nodes[index] = await start())))
+        }
+      } finally {
+        stopped.now = true
+        await Promise.all(clients)
+      }
+      const [one = assert.fail()] = nodes
+      assert.ok(record.whole.length > ROUNDS * CLIENTS, `only ${record.whole.length} answers were completed`)
+      assert.ok(record.broken.size > 0, 'no stream was cut: the load did not reach the crashes')
+      await leasesEnd(database)
+      await until(20_000, 'the holds of dead nodes are given back', async () => (await one.admin('GET', `/admin/v1/accounts/${account.id}`)).body.reserved === 0)
+      await checkMoney(one, account, record)
+    })
+
+    test('a rolling restart behind a balancer fails no request and breaks no stream', async () => {
+      const database = await shared.newDatabase()
+      const balancer = new Balancer([await shared.node(database, { catalog: CATALOG }), await shared.node(database, { catalog: CATALOG })])
+      const { key } = await crashAccount(balancer.pick())
+      const statuses: number[] = []
+      let running = true
+      const clients = Array.from({ length: 6 }, async (_, number) => {
+        while (running) statuses.push((await ask(balancer.pick(), key, 'words=8 gap_ms=20', { stream: number % 2 === 0 })).status)
+      })
+      try {
+        for (const index of [0, 1]) {
+          await balancer.all[index]?.kill('SIGTERM')
+          assert.equal(balancer.all[index]?.exitCode, 0)
+          balancer.all[index] = await shared.node(database, { catalog: CATALOG })
+        }
+        await delay(LOAD_MS)
+      } finally {
+        running = false
+        await Promise.all(clients)
+        balancer.stop()
+      }
+      assert.ok(statuses.length > 50, String(statuses.length))
+      assert.deepEqual(statuses.filter((status) => status !== 200), [])
+      await auditClean(balancer.pick())
+    })
+  })
+}
+
+/** Time enough passes for every lease of a dead node. */
+async function leasesEnd(database: string): Promise<void> {
+  const client = new pg.Client({ connectionString: database })
+  await client.connect()
+  await client.query("UPDATE hold SET lease_until = 1 WHERE state = 'open'")
+  await client.end()
+}
+
+/** Deals requests out to the nodes that say they are ready, as the last look found them. */
+class Balancer {
+  readonly all: Tollgate[]
+  #ready: Tollgate[]
+  #next = 0
+  readonly #timer: NodeJS.Timeout
+
+  constructor(nodes: Tollgate[]) {
+    this.all = nodes
+    this.#ready = [...nodes]
+    this.#timer = setInterval(() => void this.#look(), 500)
+  }
+
+  pick(): Tollgate {
+    this.#next += 1
+    return this.#ready[this.#next % this.#ready.length] ?? assert.fail('no node is ready')
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+  }
+
+  async #look(): Promise<void> {
+    const looks = this.all.map((node) => node.request('GET', '/readyz').then(({ status }) => (status === 200 ? [node] : []), () => []))
+    this.#ready = (await Promise.all(looks)).flat()
+  }
+}

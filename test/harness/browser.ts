@@ -1,0 +1,57 @@
+import { existsSync } from 'node:fs'
+import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
+
+/** Runs in the page before anything of it; a text, since the project's own types know no document. */
+const REPORT_VIOLATIONS = "document.addEventListener('securitypolicyviolation', (event) => reportViolation(`CSP: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`))"
+const PATHS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'] as const
+
+/** Where the machine's Chromium is; null where there is none. CHROMIUM names another. */
+export function findChromium(): string | null {
+  return [process.env['CHROMIUM'], ...PATHS].find((path) => path !== undefined && existsSync(path)) ?? null
+}
+
+/** Why browser tests are skipped here, for `test`'s option; false where they run. In CI they always run, and fail without a browser. */
+export function browserSkip(): string | false {
+  if (findChromium() !== null || process.env['CI'] === 'true') return false
+  return 'SKIPPED: no Chromium on this machine (apt-get install chromium, or name one in CHROMIUM)'
+}
+
+export async function openBrowser(): Promise<Browser> {
+  const executablePath = findChromium()
+  if (executablePath === null) throw new Error('No Chromium on this machine: apt-get install chromium')
+  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] })
+}
+
+export interface Visitor {
+  readonly page: Page
+  readonly context: BrowserContext
+  /** What must not happen: violations of the content security policy, console errors, exceptions, requests to other hosts. */
+  readonly troubles: string[]
+  close(): Promise<void>
+}
+
+export interface VisitorOptions {
+  readonly language?: 'en' | 'ru'
+  readonly dark?: boolean
+  readonly width?: number
+  readonly height?: number
+}
+
+/** A browser of its own, without cookies, that writes down every trouble. `origin` is the only host it may ask. */
+export async function visitor(browser: Browser, origin: string, { language = 'en', dark = false, width = 1280, height = 860 }: VisitorOptions = {}): Promise<Visitor> {
+  const context = await browser.newContext({ locale: language === 'ru' ? 'ru-RU' : 'en-GB', colorScheme: dark ? 'dark' : 'light', viewport: { width, height }, timezoneId: 'Europe/Moscow', reducedMotion: 'reduce' })
+  const troubles: string[] = []
+  await context.exposeFunction('reportViolation', (text: string) => troubles.push(text))
+  await context.addInitScript({ content: REPORT_VIOLATIONS })
+  const page = await context.newPage()
+  page.on('console', (message) => {
+    // A refused call is part of some tests; the browser logs it by itself.
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) troubles.push(`console: ${message.text()}`)
+  })
+  page.on('pageerror', (error) => troubles.push(`exception: ${error.message}`))
+  page.on('request', (request) => {
+    const url = request.url()
+    if (!url.startsWith(origin) && !/^(?:data|blob|about):/.test(url)) troubles.push(`request to ${url}`)
+  })
+  return { page, context, troubles, close: () => context.close() }
+}

@@ -1,0 +1,71 @@
+import type { Answer, ApiClient } from './api-client.ts'
+
+export const PASSWORD = 'seven quiet lanterns'
+
+/** A browser at the console: keeps its cookie and sends what a page of our own sends. */
+export class ConsoleClient {
+  readonly #server: ApiClient
+  #cookie = ''
+
+  constructor(server: ApiClient, cookie = '') {
+    this.#server = server
+    this.#cookie = cookie
+  }
+
+  get cookie(): string {
+    return this.#cookie
+  }
+
+  async request(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+    const answer = await this.#server.request(method, path.startsWith('/') ? path : `/cabinet/v1/${path}`, {
+      ...(body === undefined ? {} : { body }),
+      headers: { 'sec-fetch-site': 'same-origin', ...(this.#cookie === '' ? {} : { cookie: this.#cookie }), ...headers },
+    })
+    const set = /^([^=;]+=[^;]*)/.exec(answer.headers['set-cookie'] ?? '')?.[1]
+    if (set?.includes('tg_sid=') === true) this.#cookie = set.endsWith('=') ? '' : set
+    return answer
+  }
+
+  get(path: string): Promise<Answer> {
+    return this.request('GET', path)
+  }
+
+  post(path: string, body: unknown = {}): Promise<Answer> {
+    return this.request('POST', path, body)
+  }
+
+  signIn(email: string, password = PASSWORD, code?: string): Promise<Answer> {
+    return this.post('sign-in', { email, password, ...(code === undefined ? {} : { code }) })
+  }
+
+  /** The same browser without or with another session. */
+  copy(): ConsoleClient {
+    return new ConsoleClient(this.#server, this.#cookie)
+  }
+}
+
+let people = 0
+
+/** Somebody new with an account of their own, signed in. */
+export async function signedUp(server: ApiClient, email = `person${(people += 1)}@example.com`): Promise<{ readonly browser: ConsoleClient; readonly email: string; readonly accountId: string; readonly userId: string }> {
+  const browser = new ConsoleClient(server)
+  const answer = await browser.post('sign-up', { email, password: PASSWORD })
+  if (answer.status !== 201) throw new Error(`sign-up answered ${answer.status}: ${answer.text}`)
+  return { browser, email, accountId: answer.body.profile.account_id, userId: answer.body.profile.user_id }
+}
+
+/** An administrator, by way of a set-up link. */
+export async function administrator(server: ApiClient, email: string): Promise<ConsoleClient> {
+  const invited = await server.admin('POST', '/admin/v1/administrators', { email })
+  const token = new URL(String(invited.body.link)).searchParams.get('token')
+  const browser = new ConsoleClient(server)
+  const made = await browser.post('setup', { token, password: PASSWORD })
+  if (made.status !== 201) throw new Error(`setup answered ${made.status}: ${made.text}`)
+  return browser
+}
+
+/** Money for an account. */
+export async function topUp(server: ApiClient, accountId: string, amount: number): Promise<void> {
+  const answer = await server.admin('POST', `/admin/v1/accounts/${accountId}/ledger`, { kind: 'topup', amount, reason: 'test', reference: `test-${accountId}-${amount}` })
+  if (answer.status !== 201) throw new Error(`top-up answered ${answer.status}: ${answer.text}`)
+}

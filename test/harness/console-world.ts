@@ -1,0 +1,62 @@
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import type { BrowserContext } from 'playwright-core'
+import type { ApiClient } from './api-client.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+export const CONSOLE_DIR = join(ROOT, 'console/dist')
+export const PASSWORD = 'a gate with seven hinges'
+
+/** Builds the console where it is missing or old. */
+export function buildConsole(): void {
+  const built = spawnSync(process.execPath, ['-e', "import('./bin/console-fresh.js').then(({ freshenConsole }) => freshenConsole())"], { cwd: ROOT, encoding: 'utf8' })
+  if (built.status !== 0 || built.stderr !== '') throw new Error(`the console was not built: ${built.stderr}`)
+}
+
+export interface Customer {
+  readonly accountId: string
+  readonly email: string
+  /** `name=value` of the session. */
+  readonly cookie: string
+  /** Cookies and Origin of the console's own page. */
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** A user who signed up; their account has `balance` RUB. */
+export async function signUp(server: ApiClient, email: string, { balance = 500, name = 'Ann Lee' }: { readonly balance?: number; readonly name?: string } = {}): Promise<Customer> {
+  const made = await server.request('POST', '/cabinet/v1/sign-up', { body: { email, password: PASSWORD, name }, headers: { origin: server.url } })
+  if (made.status !== 201) throw new Error(`sign-up answered ${made.status}: ${made.text}`)
+  const cookie = (made.headers['set-cookie'] ?? '').split(';')[0] ?? ''
+  const accountId = String(made.body.profile.account_id)
+  if (balance > 0) await server.admin('POST', `/admin/v1/accounts/${accountId}/ledger`, { kind: 'topup', amount: balance, reason: 'first top-up', reference: `first-${accountId}` })
+  return { accountId, email, cookie, headers: { cookie, origin: server.url } }
+}
+
+/** A key as the cabinet makes it; answers the key itself. */
+export async function makeKey(server: ApiClient, customer: Customer, body: Readonly<Record<string, unknown>>): Promise<{ readonly id: string; readonly key: string }> {
+  const made = await server.request('POST', '/cabinet/v1/keys', { body, headers: customer.headers })
+  if (made.status !== 201) throw new Error(`POST keys answered ${made.status}: ${made.text}`)
+  return { id: String(made.body.id), key: String(made.body.key) }
+}
+
+/** The user's role becomes administrator; their session ends with it, so they sign in anew. */
+export async function promote(server: ApiClient, customer: Customer): Promise<Customer> {
+  const found = await server.admin('GET', `/admin/v1/users?account=${customer.accountId}`)
+  const changed = await server.admin('PATCH', `/admin/v1/users/${found.body.data[0].id}`, { role: 'admin' })
+  if (changed.status !== 200) throw new Error(`PATCH user answered ${changed.status}: ${changed.text}`)
+  const signed = await server.request('POST', '/cabinet/v1/sign-in', { body: { email: customer.email, password: PASSWORD }, headers: { origin: server.url } })
+  if (signed.status !== 200) throw new Error(`sign-in answered ${signed.status}: ${signed.text}`)
+  const cookie = (signed.headers['set-cookie'] ?? '').split(';')[0] ?? ''
+  return { ...customer, cookie, headers: { cookie, origin: server.url } }
+}
+
+/** The browser takes over the session. */
+export async function enter(context: BrowserContext, server: ApiClient, customer: Customer): Promise<void> {
+  const [name = '', value = ''] = customer.cookie.split('=')
+  await context.addCookies([{ name, value, url: server.url, httpOnly: true, sameSite: 'Lax' }])
+}
+
+/** One chat request to the sandbox. */
+export function chat(server: ApiClient, key: string, text: string, headers: Record<string, string> = {}, extra: Readonly<Record<string, unknown>> = {}): ReturnType<ApiClient['request']> {
+  return server.request('POST', '/v1/chat/completions', { key, headers, body: { model: 'sandbox/chat', messages: [{ role: 'user', content: text }], ...extra } })
+}

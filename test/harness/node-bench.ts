@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import pg from 'pg'
+import { startPostgres, type Postgres } from './postgres.ts'
+import { startTollgate, type Answer, type Tollgate } from './server.ts'
+import { startValkey, type TestValkey } from './valkey.ts'
+
+/** A PostgreSQL, a Valkey where it is asked for, and any number of servers in processes of their own that share them. */
+export class NodeBench {
+  readonly postgres: Postgres
+  readonly valkey: TestValkey | null
+  readonly #env: Record<string, string>
+  readonly #nodes = new Set<Tollgate>()
+  #databases = 0
+
+  private constructor(postgres: Postgres, valkey: TestValkey | null) {
+    this.postgres = postgres
+    this.valkey = valkey
+    this.#env = { TOLLGATE_KEK: randomBytes(32).toString('base64'), TOLLGATE_ADMIN_TOKEN: randomBytes(24).toString('hex') }
+  }
+
+  /** null where PostgreSQL or Valkey is not installed. */
+  static async start(options: { readonly valkey: boolean }): Promise<NodeBench | null> {
+    const postgres = await startPostgres()
+    const valkey = options.valkey ? await startValkey() : null
+    if (postgres !== null && (valkey !== null || !options.valkey)) return new NodeBench(postgres, valkey)
+    await postgres?.stop()
+    await valkey?.stop()
+    return null
+  }
+
+  /** The address of an empty database. */
+  async newDatabase(): Promise<string> {
+    this.#databases += 1
+    const client = new pg.Client({ connectionString: this.postgres.url })
+    await client.connect()
+    await client.query(`CREATE DATABASE nodes_${this.#databases}`)
+    await client.end()
+    return this.postgres.url.replace(/\/postgres$/, `/nodes_${this.#databases}`)
+  }
+
+  /** One more server on that database; without `valkey: false` it uses the Valkey there is. */
+  async node(database: string, options: { readonly catalog?: string; readonly valkey?: boolean; readonly env?: Record<string, string> } = {}): Promise<Tollgate> {
+    const shared = this.valkey === null || options.valkey === false ? {} : { VALKEY_URL: this.valkey.url }
+    const env = { ...this.#env, DATABASE_URL: database, ...shared, ...options.env }
+    const node = await startTollgate({ env, ...(options.catalog === undefined ? {} : { catalog: options.catalog }) })
+    this.#nodes.add(node)
+    return node
+  }
+
+  async stop(): Promise<void> {
+    // What they would drain nobody waits for.
+    await Promise.all([...this.#nodes].map((node) => node.kill('SIGKILL')))
+    await Promise.all([...this.#nodes].map((node) => node.stop()))
+    await this.postgres.stop()
+    await this.valkey?.stop()
+  }
+}
+
+export function ask(node: Tollgate, key: string, line: string, extra: Record<string, unknown> = {}, headers: Record<string, string> = {}): Promise<Answer> {
+  return node.request('POST', '/v1/chat/completions', { key, headers, body: { model: 'sandbox/chat', max_tokens: 50, messages: [{ role: 'user', content: `Hello\nsandbox: ${line}` }], ...extra } })
+}
+
+export async function auditClean(node: Tollgate): Promise<void> {
+  const audit = await node.admin('GET', '/admin/v1/audit')
+  assert.equal(audit.status, 200, audit.text)
+  assert.equal(audit.body.violations, 0, audit.text)
+}
+
+/** Asks until it is so, at most `limitMs`; answers how long it took. */
+export async function until(limitMs: number, what: string, isSo: () => Promise<boolean>): Promise<number> {
+  const startedMs = performance.now()
+  for (;;) {
+    const tookMs = performance.now() - startedMs
+    if (await isSo()) return tookMs
+    assert.ok(tookMs <= limitMs, `${what}: not after ${limitMs} ms`)
+    await new Promise((resolve) => setTimeout(resolve, 25))
+  }
+}

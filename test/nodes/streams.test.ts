@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { request } from 'undici'
+import { foldStream } from '../harness/chat-fold.ts'
+import { auditClean, NodeBench, until } from '../harness/node-bench.ts'
+import type { Tollgate } from '../harness/server.ts'
+
+const bench = await NodeBench.start({ valkey: true })
+if (bench === null) test.skip('streams of other nodes: no PostgreSQL or no Valkey on this machine')
+else streamTests(bench)
+
+function streamTests(shared: NodeBench): void {
+  describe('streams of other nodes', () => {
+    let one: Tollgate
+    let two: Tollgate
+    let alone: Tollgate
+    before(async () => {
+      const database = await shared.newDatabase()
+      one = await shared.node(database, { catalog: 'stream_resume: { grace: 2, retention: 300 }' })
+      two = await shared.node(database)
+      alone = await shared.node(database, { valkey: false })
+    })
+    after(() => shared.stop())
+
+    test('D-7.8: a stream that broke off on one node is resumed on another: what came, what comes, and the end', async () => {
+      const { key } = await one.createAccount()
+      // Far longer than the grace: it is the reader on the other node that keeps it going.
+      const { text, id } = await leaveAfter(one, key, 'words=60 gap_ms=80', 8, 'far-1')
+      const seen = [...text.matchAll(/^id: (\d+)$/gm)].length - 1
+      const kept = text.split('\n\n').slice(0, seen).join('\n\n')
+      const resumed = await two.request('GET', `/v1/streams?id=far-1&after=${seen}`, { key })
+      assert.equal(resumed.status, 200)
+      assert.equal(resumed.headers['x-generation-id'], id)
+      assert.match(resumed.text, new RegExp(`^id: ${seen + 1}\n`))
+      const whole = foldStream(200, `${kept}\n\n${resumed.text}`, {})
+      assert.equal(whole.choices.get(0)?.text.trim().split(' ').length, 60)
+      assert.equal(whole.done, true)
+      assert.equal((await logged(two, key, id))['status'], 'completed')
+      const again = await two.request('GET', `/v1/streams?id=${id}`, { key })
+      assert.equal(foldStream(200, again.text, {}).choices.get(0)?.text, whole.choices.get(0)?.text, 'kept after its end, found by its generation id too')
+    })
+
+    test('a stream that nobody reads any more, here or there, is abandoned after its grace', async () => {
+      const { key } = await one.createAccount()
+      const { id } = await leaveAfter(one, key, 'words=2000 gap_ms=20', 6, 'far-2')
+      await leaveAfter(two, key, '', 3, 'far-2', 'resume')
+      const tookMs = await until(15_000, 'it ends', async () => (await row(one, key, id)) !== null)
+      assert.ok(tookMs > 1_000, String(tookMs))
+      assert.equal((await logged(one, key, id))['status'], 'cancelled')
+    })
+
+    test('a cancel on another node stops the stream, charges what came, and breaks its connections', async () => {
+      const { key } = await one.createAccount()
+      const running = leaveAfter(one, key, 'words=2000 gap_ms=10', 5_000, 'far-3').then(() => 'ended', () => 'broke')
+      await until(5_000, 'it runs', async () => (await request(`${two.url}/v1/streams?id=far-3`, { method: 'GET', headers: { authorization: `Bearer ${key}` } }).then(({ statusCode, body }) => {
+        body.on('error', () => undefined).destroy()
+        return statusCode
+      })) === 200)
+      const cancelled = await two.request('DELETE', '/v1/streams?id=far-3', { key })
+      assert.equal(cancelled.status, 200, cancelled.text)
+      assert.equal(cancelled.body.status, 'cancelled')
+      assert.equal(await running, 'broke')
+      assert.equal((await logged(two, key, cancelled.body.id))['status'], 'cancelled')
+      await assert.rejects(two.request('GET', '/v1/streams?id=far-3', { key }), 'a stream that was cut does not end as if it were whole')
+    })
+
+    test('a stream without X-Request-Id is cancelled by its generation id, also from another node', async () => {
+      const { key } = await one.createAccount()
+      const answer = await request(`${one.url}/v1/chat/completions`, { method: 'POST', headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' }, body: body('words=2000 gap_ms=10') })
+      const id = String(answer.headers['x-generation-id'])
+      const ended = answer.body.text().then(() => 'ended', () => 'broke')
+      assert.equal((await two.request('DELETE', `/v1/streams?id=${id}`, { key })).status, 200)
+      assert.equal(await ended, 'broke')
+    })
+
+    test('404 stream_not_found: of another account, unknown, and everywhere else without Valkey', async () => {
+      const { key } = await one.createAccount()
+      const other = await one.createAccount()
+      const { id } = await leaveAfter(one, key, 'words=3', 100, 'far-4')
+      for (const [node, asked, who] of [[two, 'far-4', other.key], [two, id, other.key], [two, 'never', key], [alone, 'far-4', key], [alone, id, key]] as const) {
+        for (const method of ['GET', 'DELETE']) {
+          const startedMs = performance.now()
+          const answer = await node.request(method, `/v1/streams?id=${asked}`, { key: who })
+          assert.equal(answer.status, 404, `${method} ${asked}`)
+          assert.equal(answer.body.error.metadata.error_type, 'stream_not_found')
+          assert.ok(performance.now() - startedMs < 2_000)
+        }
+      }
+    })
+
+    test('a stream of more than 1 MiB is not resumed anywhere', async () => {
+      const { key } = await one.createAccount({ balance: 1_000 })
+      const whole = await leaveAfter(one, key, 'words=6000', 1e6, 'far-5')
+      assert.ok(whole.text.length > 1_048_576, String(whole.text.length))
+      assert.equal((await two.request('GET', '/v1/streams?id=far-5', { key })).status, 404)
+    })
+
+    test('a reader of a node that dies is cut off, not left waiting', async () => {
+      const { key } = await one.createAccount()
+      await leaveAfter(one, key, 'words=2000 gap_ms=20', 6, 'far-6')
+      const reading = two.request('GET', '/v1/streams?id=far-6', { key }).then(() => 'ended', () => 'broke')
+      await new Promise((resolve) => setTimeout(resolve, 300))
+      await one.kill('SIGKILL')
+      assert.equal(await reading, 'broke')
+    })
+
+    test('the audit is clean after all of it', () => auditClean(two))
+  })
+}
+
+function body(line: string): string {
+  return JSON.stringify({ model: 'sandbox/chat', stream: true, messages: [{ role: 'user', content: `Hello\nsandbox: ${line}` }] })
+}
+
+/** Reads a stream, new or resumed, until it has seen `events` of them, then leaves without a word. */
+async function leaveAfter(node: Tollgate, key: string, line: string, events: number, id: string, how: 'start' | 'resume' = 'start'): Promise<{ readonly text: string; readonly id: string }> {
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'x-request-id': id }
+  const answer = how === 'start'
+    ? await request(`${node.url}/v1/chat/completions`, { method: 'POST', headers, body: body(line) })
+    : await request(`${node.url}/v1/streams?id=${id}`, { method: 'GET', headers })
+  assert.equal(answer.statusCode, 200)
+  let text = ''
+  for await (const piece of answer.body) {
+    text += String(piece)
+    if (text.split('\n\n').length > events) break
+  }
+  answer.body.destroy()
+  answer.body.on('error', () => undefined)
+  return { text, id: String(answer.headers['x-generation-id']) }
+}
+
+async function row(node: Tollgate, key: string, id: string): Promise<Record<string, unknown> | null> {
+  const page = await node.request('GET', `/v1/generation?generation_id=${id}`, { key })
+  return page.body.total === 1 ? page.body.logs[0] : null
+}
+
+async function logged(node: Tollgate, key: string, id: string): Promise<Record<string, unknown>> {
+  await until(10_000, `a log row of ${id}`, async () => (await row(node, key, id)) !== null)
+  return (await row(node, key, id)) ?? {}
+}

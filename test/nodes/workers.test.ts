@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { after, before, describe, test } from 'node:test'
+import { request } from 'undici'
+import { foldStream } from '../harness/chat-fold.ts'
+import { ask, auditClean, NodeBench, until } from '../harness/node-bench.ts'
+import type { Tollgate } from '../harness/server.ts'
+
+const WORKERS = 3
+
+const bench = await NodeBench.start({ valkey: false })
+if (bench === null) test.skip('workers: no PostgreSQL on this machine')
+else workerTests(bench)
+
+function workerTests(shared: NodeBench): void {
+  describe('workers behind one port', () => {
+    let tollgate: Tollgate
+    before(async () => {
+      tollgate = await shared.node(await shared.newDatabase(), { env: { TOLLGATE_WORKERS: String(WORKERS) } })
+    })
+    after(() => shared.stop())
+
+    test('one ready line, one demo account, and every worker answers', async () => {
+      assert.equal(tollgate.logs().filter((line) => line.startsWith('Tollgate ready on')).length, 1)
+      assert.equal(tollgate.logs().filter((line) => line.startsWith('API key')).length, 1)
+      assert.equal(children(tollgate.pid).length, WORKERS)
+      const { key } = await tollgate.createAccount()
+      const answers = await Promise.all(Array.from({ length: 30 }, () => ask(tollgate, key, 'words=3')))
+      assert.deepEqual(answers.map(({ status }) => status), answers.map(() => 200))
+    })
+
+    test('a worker that is killed takes its requests with it and no others, and another takes its place', async () => {
+      const { key } = await tollgate.createAccount()
+      const [victim] = children(tollgate.pid)
+      assert.ok(victim !== undefined)
+      process.kill(victim, 'SIGKILL')
+      await until(15_000, 'another worker', async () => {
+        const now = children(tollgate.pid)
+        return now.length === WORKERS && !now.includes(victim)
+      })
+      const answers = await Promise.all(Array.from({ length: 30 }, () => ask(tollgate, key, 'words=3')))
+      assert.deepEqual(answers.map(({ status }) => status), answers.map(() => 200))
+      await auditClean(tollgate)
+    })
+
+    test('F10: at SIGTERM it is not ready at once, takes requests for 5 s, lets streams end, and exits with 0', async () => {
+      const { key } = await tollgate.createAccount()
+      const body = JSON.stringify({ model: 'sandbox/chat', stream: true, messages: [{ role: 'user', content: 'Hello\nsandbox: words=80 gap_ms=100' }] })
+      const streams = await Promise.all(Array.from({ length: 6 }, () => request(`${tollgate.url}/v1/chat/completions`, { method: 'POST', headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' }, body })))
+      const texts = Promise.all(streams.map((stream) => stream.body.text()))
+      const stopped = tollgate.kill('SIGTERM')
+      await until(2_000, 'it is not ready', async () => (await tollgate.request('GET', '/readyz')).status === 503)
+      assert.equal((await ask(tollgate, key, 'words=3')).status, 200, 'a balancer that has not looked yet is served')
+      for (const text of await texts) assert.equal(foldStream(200, text, {}).done, true)
+      await stopped
+      assert.equal(tollgate.exitCode, 0, tollgate.errors())
+      assert.deepEqual(children(tollgate.pid), [])
+    })
+  })
+}
+
+/** Process ids of the workers. */
+function children(pid: number): readonly number[] {
+  try {
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter((word) => word !== '').map(Number)
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,192 @@
+import type { HoldRow } from '../../src/ledger/ledger-store.ts'
+import { SqlAudit } from '../../src/store/audit-store.ts'
+import { HOLD_SELECT, readHoldRow } from '../../src/store/ledger-rows.ts'
+import { big, text } from '../../src/store/database.ts'
+import type { RequestFacts } from './facts.ts'
+import type { Intent } from './node.ts'
+import { dueOf, insuredOf, priceOf, type Due } from './oracle.ts'
+import type { World } from './world.ts'
+
+/** Refusals that a request may meet although everything works. */
+const FAIR_REFUSALS: ReadonlySet<string> = new Set(['insufficient_balance', 'limit_exceeded', 'key_deactivated', 'invalid_api_key'])
+/** A batch that waits for a store may be found down by another's try within this. */
+const FAULT_NEAR_MS = 3_500
+/** What is still on its way may be what found the store down. */
+const FAULT_SOON_MS = 1_000
+const OUTLAST_MS = 1_900
+const LEASE_MS = 60_000
+const CANCEL_MS = 1_000
+const DRAIN_MS = 120_010
+
+/** The product's own audit, I1 to I17, on the universe's books. */
+export async function auditWorld(world: World, except: readonly string[] = []): Promise<void> {
+  const replay = async (row: { readonly usage: Parameters<typeof priceOf>[0]; readonly priceVersion: number; readonly endpointId: string | null }): Promise<bigint | null> => {
+    const models = world.catalog.versions.get(row.priceVersion)?.models.values() ?? []
+    for (const { endpoints } of models) for (const { id, sell } of endpoints) if (id === row.endpointId) return priceOf(row.usage, sell)
+    return null
+  }
+  const checks = await new SqlAudit(world.database()).run({ sinceMs: 0, nowMs: Math.floor(world.beginMs + world.nowMs + world.skewMs), replay }).catch((thrown: unknown) => {
+    world.trace(`the audit could not run: ${String(thrown)}`)
+    return []
+  })
+  for (const { id, violations } of checks) if (!except.includes(id)) for (const violation of violations) world.violation(`${id} ${violation}`)
+}
+
+/** Compares the books with what clients and providers have seen; answers how many answers were charged. */
+export async function checkEnd(world: World): Promise<number> {
+  await auditWorld(world)
+  const holds = new Map(world.disk.all(HOLD_SELECT).map(readHoldRow).map((hold) => [hold.id, hold]))
+  for (const facts of world.requests) checkRequest(world, facts, facts.generationId === null ? null : (holds.get(facts.generationId) ?? null))
+  for (const hold of holds.values()) checkHold(world, hold)
+  checkMoney(world, [...holds.values()])
+  checkNodes(world)
+  return [...holds.values()].filter(({ chargedMicro }) => (chargedMicro ?? 0n) > 0n).length
+}
+
+function checkRequest(world: World, facts: RequestFacts, hold: HoldRow | null): void {
+  const say = (text: string): void => world.violation(`r${facts.number}: ${text}`)
+  const { sight } = facts
+  if (facts.generationId === null) {
+    if (facts.attempts.length > 0) say('a provider was asked before the request was admitted')
+    if (sight.kind === 'end') say('an answer without a generation')
+    if (sight.kind === 'error' && !FAIR_REFUSALS.has(sight.name)) checkExcuse(world, facts, sight.name)
+    return
+  }
+  const due = dueOf(facts, world.tokens)
+  const chargedMicro = hold?.chargedMicro ?? 0n
+  const settled = hold?.state === 'settled' || hold?.state === 'settled_late'
+  if (sight.kind === 'end') {
+    if (!settled) say(`I11 the client saw the end of its answer, and its hold is ${hold?.state ?? 'missing'}`)
+    if (sight.cost !== null && sight.cost !== Number(chargedMicro) / 1e6) say(`the client was told ${sight.cost} and charged ${chargedMicro} micro`)
+    if (due.kind === 'free') say('an answer that is free looks complete')
+  }
+  if (settled) checkCharge(say, hold, due)
+  if (hold !== null && hold.priceVersion !== facts.plan?.snapshot.priceVersion) say(`its hold names price version ${hold.priceVersion}`)
+  checkRetries(say, facts)
+  checkCancel(world, say, facts)
+  const intents = world.intents.filter(({ generationId, node }) => generationId === facts.generationId && node === facts.node)
+  const [asked] = intents
+  for (const intent of intents) checkPatience(world, say, intent)
+  const died = world.deaths.has(facts.node) && (asked === undefined || asked.answeredMs === null)
+  if (died || facts.doneMs === null) return
+  if (asked === undefined) say('it is done, and nobody ended its hold')
+  else if (asked.outcome === 'failed') checkFailedEnd(world, say, facts, hold, due)
+  else checkEnded(world, say, facts, hold, due)
+}
+
+/** The store took the end when it was asked for. */
+function checkEnded(world: World, say: (text: string) => void, facts: RequestFacts, hold: HoldRow | null, due: Due): void {
+  const settled = hold?.state === 'settled' || hold?.state === 'settled_late'
+  if (due.kind === 'exact' && !settled) say(`it is to be charged ${due.micro}, and its hold is ${hold?.state ?? 'missing'}`)
+  if (due.kind === 'exact' && facts.present && facts.sight.kind !== 'end' && !(facts.sight.kind === 'error' && facts.attempts.at(-1)?.outcome === 'failed') && !(facts.left && facts.sight.kind === 'broken')) say(`a charged answer whose client saw ${facts.sight.kind}`)
+  if (due.kind === 'free' && hold?.state !== 'voided' && hold?.state !== 'expired') say(`it is free, and its hold is ${hold?.state ?? 'missing'}`)
+  if (due.kind === 'free' && facts.present && facts.sight.kind !== 'error' && !(facts.left && facts.sight.kind === 'broken')) say(`a free answer whose client saw ${facts.sight.kind}`)
+  const [row] = world.disk.all('SELECT status FROM generation WHERE generation_id = ?', [facts.generationId])
+  if (due.kind === 'free' && row === undefined) say('it was free, and no log row tells of it')
+  const booked = world.disk.all("SELECT amount FROM entry WHERE kind = 'insured' AND ref = ?", [facts.generationId]).reduce((sum, row) => sum + big(row, 'amount'), 0n)
+  const insured = insuredOf(facts, due, world.tokens)
+  const cut = facts.attempts.at(-1)?.outcome === 'cancelled'
+  if (booked !== insured && !cut) say(`the operator's loss is ${insured} and ${booked} is booked`)
+}
+
+/** The store did not take it in time: a lease gives the money back, or a journal settles later. */
+function checkFailedEnd(world: World, say: (text: string) => void, facts: RequestFacts, hold: HoldRow | null, due: Due): void {
+  const journal = world.intents.some(({ generationId, outcome, node }) => generationId === facts.generationId && outcome !== 'failed' && outcome !== null && node !== '')
+  const settled = hold?.state === 'settled' || hold?.state === 'settled_late'
+  // The one process of an embedded store voids at its start what is open, or has lost it.
+  if (world.embedded && world.deaths.has(facts.node)) return
+  if (journal && due.kind === 'exact' && !settled) say(`the journal brought its settle, and its hold is ${hold?.state ?? 'missing'}`)
+}
+
+function checkCharge(say: (text: string) => void, hold: HoldRow, due: Due): void {
+  const chargedMicro = hold.chargedMicro ?? 0n
+  const costMicro = chargedMicro + (hold.shortfallMicro ?? 0n)
+  switch (due.kind) {
+    case 'free':
+      return say(`a free answer is charged ${chargedMicro}`)
+    case 'open':
+      return say('an answer is charged that no provider has finished')
+    case 'exact':
+    case 'free-or':
+      if (costMicro !== due.micro) say(`I12 the answer costs ${due.micro}, charged ${chargedMicro} with a shortfall of ${hold.shortfallMicro}`)
+      if (hold.state === 'settled' && due.micro <= hold.amountMicro && chargedMicro !== due.micro) say(`its hold covers ${due.micro}, and it is charged ${chargedMicro}`)
+  }
+}
+
+/** Who left is not read on for: at once where that stops the bill, else for two minutes at most (R9, rule 8). */
+function checkCancel(world: World, say: (text: string) => void, facts: RequestFacts): void {
+  const last = facts.attempts.at(-1)
+  if (facts.goneMs === null || last === undefined || world.deaths.has(facts.node)) return
+  const overMs = last.outcome === 'running' ? Infinity : last.outcomeMs
+  const limitMs = facts.request.stream && last.endpoint.provider.cancelStopsBilling ? CANCEL_MS : DRAIN_MS
+  if (overMs > facts.goneMs + limitMs) say(`its client left at ${facts.goneMs}, and the provider was read until ${overMs}`)
+}
+
+/** Once the answer has begun to arrive nobody else is asked. */
+function checkRetries(say: (text: string) => void, facts: RequestFacts): void {
+  for (const [index, attempt] of facts.attempts.entries()) {
+    if (index === facts.attempts.length - 1) continue
+    if (attempt.outcome === 'running' || attempt.outcome === 'cancelled') say('two providers were asked at once')
+    if (facts.request.stream && attempt.text !== '') say('another provider was asked after the answer had begun')
+    if (attempt.outcome === 'ended' && attempt.text !== '') say('another provider was asked after a complete answer')
+  }
+}
+
+/** 503 is an answer for a store that is down or a node that stops, never for a bug. */
+function checkExcuse(world: World, facts: RequestFacts, name: string): void {
+  if (name === 'service_unavailable' && facts.doneMs !== null && (facts.excused || faultNear(world, facts.node, facts.doneMs))) return
+  world.violation(`r${facts.number}: refused with ${name}, and nothing was the matter`)
+}
+
+/** An end is tried for two seconds before it is given up (rule 14). */
+function checkPatience(world: World, say: (text: string) => void, intent: Intent): void {
+  if (intent.outcome !== 'failed' || intent.answeredMs === null) return
+  if (!faultNear(world, intent.node, intent.answeredMs)) say(`its ${intent.end.op} failed on a healthy store`)
+  // A full disk is no outage that passes by itself.
+  if (!world.embedded && intent.answeredMs - intent.askedMs < OUTLAST_MS) say(`its ${intent.end.op} was given up after ${intent.answeredMs - intent.askedMs} ms`)
+}
+
+/** A lease may end only for a node that was gone, could not reach the store, or did not know of the hold. */
+function checkHold(world: World, hold: HoldRow): void {
+  const endedMs = (hold.endedAtMs ?? 0) - world.beginMs
+  if (hold.state !== 'expired' && hold.state !== 'settled_late') return
+  const facts = world.requests.find(({ generationId }) => generationId === hold.id)
+  const diedMs = world.deaths.get(hold.node)
+  const faulty = (world.nodes.find(({ name }) => name === hold.node)?.link.faultsMs ?? []).length > 0
+  if (world.intents.some(({ generationId, outcome }) => generationId === hold.id && outcome === 'failed')) return
+  if (faulty && (facts === undefined || world.skewMs > 0)) return
+  // A late settle came at any time after its lease had ended.
+  const withinMs = hold.state === 'settled_late' ? hold.leaseUntilMs : LEASE_MS + 20_000
+  if (diedMs !== undefined || faultNear(world, hold.node, endedMs, withinMs)) return
+  world.violation(`I14 hold ${hold.id} expired while its request ran on a healthy node`)
+}
+
+function faultNear(world: World, nodeName: string, atMs: number, withinMs = FAULT_NEAR_MS): boolean {
+  const faults = world.nodes.find(({ name }) => name === nodeName)?.link.faultsMs ?? []
+  return faults.some((faultMs) => faultMs <= atMs + FAULT_SOON_MS && faultMs >= atMs - withinMs)
+}
+
+/** Money in, less money charged, is money left: told by payments and holds alone. */
+function checkMoney(world: World, holds: readonly HoldRow[]): void {
+  for (const row of world.disk.all('SELECT id, available, held FROM account')) {
+    const id = text(row, 'id')
+    let expected = 0n
+    for (const { entry, counted } of world.payments) if (counted && entry.accountId === id) expected += entry.kind === 'refund' ? -entry.amountMicro : entry.amountMicro
+    for (const { accountId, chargedMicro } of holds) if (accountId === id) expected -= chargedMicro ?? 0n
+    if (big(row, 'available') + big(row, 'held') !== expected) world.violation(`account ${id} has ${big(row, 'available') + big(row, 'held')}, paid in less charged is ${expected}`)
+    if (big(row, 'held') !== 0n) world.violation(`account ${id} still holds ${big(row, 'held')} when all is at rest`)
+  }
+}
+
+/** A node at rest has given back whatever it took. */
+function checkNodes(world: World): void {
+  for (const { name, owner, drains, relay } of world.nodes) {
+    if (owner.dead) continue
+    if (relay.running !== 0) world.violation(`${name} has ${relay.running} answers that never end`)
+    for (const { accountId } of world.customers) {
+      const free = Array.from({ length: 10 }, () => drains.claim(accountId))
+      if (free.includes(false)) world.violation(`${name} has lost drain slots of ${accountId}`)
+      for (const claimed of free) if (claimed) drains.release(accountId)
+    }
+  }
+}

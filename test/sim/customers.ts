@@ -1,0 +1,34 @@
+import { createHash } from 'node:crypto'
+import type { LimitReset } from '../../src/ledger/ledger-store.ts'
+import { SqlAccounts } from '../../src/store/account-store.ts'
+import { SqlKeys } from '../../src/store/key-store.ts'
+import { sharedDatabase } from './sim-stores.ts'
+import type { World } from './world.ts'
+
+const ACCOUNTS = 2
+const RESETS: readonly (LimitReset | null)[] = [null, 'daily', 'weekly', 'monthly']
+
+export interface Customer {
+  readonly accountId: string
+  readonly keyId: string
+}
+
+/** Accounts with two keys each, and what they are going to pay in; poor where that is what the universe is about. */
+export async function createCustomers(world: World): Promise<void> {
+  const { random, disk, beginMs } = world
+  const database = sharedDatabase(disk)
+  const accounts = new SqlAccounts(database)
+  const keys = new SqlKeys(database)
+  for (let index = 0; index < ACCOUNTS; index += 1) {
+    const accountId = `acc_${index}`
+    await accounts.create({ id: accountId, name: 'sim', email: null, defaultModel: null, rateLimit: null, createdAtMs: beginMs })
+    world.pay({ accountId, kind: 'topup', amountMicro: BigInt(100 + random.below(world.aboutLeases || random.chance(0.5) ? 4_000 : 60_000)) })
+    for (const [number, limitReset] of [null, random.pick(RESETS)].entries()) {
+      const keyId = `key_${index}${number}`
+      const digest = createHash('sha256').update(keyId).digest()
+      const limitMicro = number === 0 && !world.aboutLimits ? null : BigInt(random.below(world.aboutLimits ? 2_500 : 9_000))
+      await keys.create({ id: keyId, accountId, name: 'sim', label: 'sim', digest, limitMicro, limitReset, expiresAtMs: null, allowedModels: null, createdAtMs: beginMs })
+      world.customers.push({ accountId, keyId })
+    }
+  }
+}

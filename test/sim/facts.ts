@@ -1,0 +1,60 @@
+import type { Endpoint } from '../../src/catalog/catalog.ts'
+import type { UsageReport } from '../../src/kinds/chat-answer.ts'
+import type { ChatRequest } from '../../src/kinds/chat-request.ts'
+import type { Plan } from '../../src/plan/plan.ts'
+
+/** What one provider has really done for a request, noted on its side of the wire. */
+export interface AttemptFacts {
+  readonly endpoint: Endpoint
+  readonly startedMs: number
+  headers: boolean
+  /** Output text that the gateway has read. */
+  text: string
+  /** The last usage that the gateway has read. */
+  usage: UsageReport | null
+  finish: string | null
+  outcome: 'running' | 'ended' | 'failed' | 'cancelled'
+  /** The client was listening, or might still come back, when the attempt came to its outcome. */
+  clientPresent: boolean
+  outcomeMs: number
+  /** Its node was told to stop by then. */
+  nodeClosing: boolean
+}
+
+/** How the answer looked from the client's chair. */
+export type Sight =
+  | { readonly kind: 'nothing' }
+  /** The whole answer; `cost` in RUB where the client could read it. */
+  | { readonly kind: 'end'; readonly cost: number | null }
+  | { readonly kind: 'error'; readonly name: string }
+  | { readonly kind: 'broken' }
+
+/** Everything that is known of one request without asking the gateway. */
+export interface RequestFacts {
+  readonly number: number
+  readonly askedMs: number
+  readonly node: string
+  readonly accountId: string
+  readonly keyId: string
+  readonly request: ChatRequest
+  generationId: string | null
+  plan: Plan | null
+  readonly attempts: AttemptFacts[]
+  /** The client listens; a client that comes back listens again. */
+  present: boolean
+  /** The client went away at least once. */
+  left: boolean
+  /** It went away for good, virtual ms: nothing of it is kept. */
+  goneMs: number | null
+  /** Until then, virtual ms, a client that left may come back to its stream. */
+  graceUntilMs: number
+  /** Its owner cancelled the stream. */
+  cancelled: boolean
+  /** The gateway ended the generation, virtual ms. */
+  doneMs: number | null
+  sight: Sight
+  /** It was refused by a node whose last batch had failed, or that was stopping. */
+  excused: boolean
+  /** Text that arrived at the client. */
+  received: string
+}

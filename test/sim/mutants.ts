@@ -1,0 +1,82 @@
+/** A bug that somebody has made somewhere, planted in a copy of the source; the simulation has to notice it. */
+export interface Mutant {
+  readonly name: string
+  /** Below `src`. */
+  readonly file: string
+  readonly find: string
+  readonly replace: string
+}
+
+const CORE = 'ledger/ledger-core.ts'
+const LEDGER = 'ledger/ledger.ts'
+const WRITER = 'ledger/batch-writer.ts'
+const GENERATION = 'relay/generation.ts'
+const EMBEDDED = 'store/sqlite-ledger.ts'
+
+/** The list of reliability.md 3.3 and more; `find` stands in its file exactly once. */
+export const MUTANTS: readonly Mutant[] = [
+  // The table of reliability.md 3.3.
+  { name: 'check then deduct: a hold is not guarded by what is available', file: CORE, find: 'if (account.availableMicro < request.amountMicro) return', replace: 'if (account.availableMicro + account.heldMicro < request.amountMicro) return' },
+  { name: 'settle without a look at the state', file: CORE, find: "if (hold.state === 'settled' || hold.state === 'settled_late') {\n      return { status: 'replayed'", replace: "if (hold.chargedMicro === -1n) {\n      return { status: 'replayed'" },
+  { name: 'void without a look at the state', file: CORE, find: "if (hold.state === 'voided' || closedAfterExpiry(hold)) return { status: 'replayed' }", replace: "if (closedAfterExpiry(hold)) return { status: 'replayed' }" },
+  { name: 'a settle after expiry takes the hold as if it were there', file: CORE, find: "const coveredMicro = late ? 0n : hold.amountMicro", replace: 'const coveredMicro = hold.amountMicro' },
+  { name: 'an overrun is charged unchecked', file: CORE, find: 'if (costMicro <= coveredMicro) return costMicro', replace: 'if (costMicro >= 0n) return costMicro' },
+  { name: 'an overrun takes what the key limit does not leave', file: CORE, find: 'least(costMicro - coveredMicro, beyondMicro, roomMicro)', replace: 'least(costMicro - coveredMicro, beyondMicro)' },
+  { name: 'the key is skipped when a hold is given back', file: CORE, find: '    key.heldMicro += heldMicro\n', replace: '    if (heldMicro > 0n) key.heldMicro += heldMicro\n' },
+  { name: 'a key limit forgets what is held', file: CORE, find: 'spentMicro + key.heldMicro + request.amountMicro > key.limitMicro', replace: 'spentMicro + request.amountMicro > key.limitMicro' },
+  { name: 'a top-up is not idempotent', file: 'store/entry-store.ts', find: 'if (known !== undefined) {', replace: 'if (known !== undefined && text(known, \'ref\') === \'\') {' },
+  { name: 'void after settle', file: CORE, find: "if (hold.state === 'settled' || hold.state === 'settled_late') return { status: 'not_open', state: 'settled' }", replace: '' },
+  { name: 'settle after void', file: CORE, find: "if (hold.state === 'voided' || closedAfterExpiry(hold)) return { status: 'not_open', state: 'voided' }", replace: '' },
+  { name: 'a hold leaks when the provider fails', file: GENERATION, find: "await this.#ports.ledger.void({ generationId: this.input.generationId, insuredMicro: this.#insuredMicro + deliveredMicro, record })", replace: 'if (error === null) await this.#ports.ledger.void({ generationId: this.input.generationId, insuredMicro: this.#insuredMicro + deliveredMicro, record })' },
+  { name: 'a hold leaks when its answer is lost', file: LEDGER, find: '    const outcome = await this.#place(operation)\n', replace: '    this.#running.add(request.generationId)\n    const outcome = await this.#place(operation)\n' },
+  { name: 'an abort is not billed', file: GENERATION, find: "    void this.#settle(this.#countedVerdict('cancelled'), (_usage) => undefined)\n", replace: '    void this.#finishFree(null)\n' },
+  { name: 'a drained answer is not billed', file: GENERATION, find: "    if (attempt.isEmpty()) return this.#attemptFailed('empty')", replace: "    if (this.#draining) return this.#finishFree(null)\n    if (attempt.isEmpty()) return this.#attemptFailed('empty')" },
+  { name: 'zero usage is taken for missing usage', file: 'orders/chat-attempt.ts', find: 'if (usage !== null) return { ...this.#bounded(usage)', replace: 'if (usage !== null && usage.inputTokens > 0) return { ...this.#bounded(usage)' },
+  { name: 'missing usage is free', file: 'orders/chat-attempt.ts', find: "return { report: this.delivered(), flagged: false, basis: 'counted' }", replace: "return { report: countedReport(0, 0), flagged: false, basis: 'counted' }" },
+  { name: 'implausible usage is believed', file: 'plan/usage-bounds.ts', find: 'if (inputOk && outputOk && !report.implausible && othersPlain(report.usage)) return', replace: 'if (othersPlain(report.usage)) return' },
+  { name: 'money in floats', file: 'meters.ts', find: 'return ceilMicro(exactCost(usage, prices))', replace: 'const exact = exactCost(usage, prices)\n  return BigInt(Math.round(Number(exact.digits) / 10 ** exact.scale))' },
+  { name: 'no sweeper', file: LEDGER, find: '    this.#repeat(SWEEP_MS, () => this.sweep())\n', replace: '' },
+  { name: 'no lease is renewed', file: LEDGER, find: '    this.#repeat(RENEW_MS, () => this.renew())\n', replace: '' },
+  { name: 'no late settle', file: CORE, find: "if (hold.state === 'voided' || closedAfterExpiry(hold)) return { status: 'not_open', state: 'voided' }", replace: "if (hold.state !== 'open' && hold.state !== 'settled') return { status: 'not_open', state: 'voided' }" },
+  { name: 'leases are renewed per node: an end that failed keeps its hold alive', file: LEDGER, find: "  async void(request: Omit<VoidRequest, 'op' | 'atMs'>): Promise<VoidOutcome> {\n    this.#running.delete(request.generationId)\n", replace: "  async void(request: Omit<VoidRequest, 'op' | 'atMs'>): Promise<VoidOutcome> {\n" },
+  // And what else can go wrong.
+  { name: 'the end is shown before the settle is durable', file: GENERATION, find: '    try {\n      const outcome = await this.#ports.ledger.settle({', replace: "    if (this.#committed && verdict.status === 'completed') show({ report: verdict.report, chargedMicro: chargeMicro(usage, endpoint.sell) })\n    try {\n      const outcome = await this.#ports.ledger.settle({" },
+  { name: 'a cut answer is charged', file: GENERATION, find: "if (this.input.plan.snapshot.settings.midstreamError === 'free') return this.#finishFree(error)", replace: '' },
+  { name: 'an empty answer is charged', file: GENERATION, find: "if (attempt.isEmpty()) return this.#attemptFailed('empty')", replace: '' },
+  { name: 'another provider is asked after the answer has begun', file: GENERATION, find: '    if (this.#contentSent) {\n      void this.#brokeMidStream(attempt)\n      return\n    }\n', replace: '' },
+  { name: 'the buying price is charged', file: GENERATION, find: 'costMicro: chargeMicro(usage, endpoint.sell)', replace: 'costMicro: chargeMicro(usage, endpoint.buy)' },
+  { name: 'a charge at the prices of now', file: 'relay/relay.ts', find: 'priceVersion: plan.snapshot.priceVersion', replace: 'priceVersion: plan.snapshot.priceVersion + 1' },
+  { name: 'a log row names the wrong price version', file: 'relay/verdict.ts', find: 'priceVersion: input.plan.snapshot.priceVersion', replace: 'priceVersion: input.plan.snapshot.priceVersion - 1' },
+  { name: 'drain slots leak', file: GENERATION, find: 'if (this.#draining) this.#ports.drains.release(this.input.accountId)', replace: '' },
+  { name: 'a drain has no end', file: GENERATION, find: '() => this.#cutAndCharge())', replace: '() => undefined)' },
+  { name: 'a failed end is given up at once', file: WRITER, find: 'const OUTLAST_MS = 2_000', replace: 'const OUTLAST_MS = 0' },
+  { name: 'a batch that is split loses its second half', file: WRITER, find: '      await this.#write(batch.slice(middle))\n', replace: '' },
+  { name: 'a failed batch is forgotten', file: WRITER, find: '    this.#queue.unshift(...waiting)\n', replace: '' },
+  { name: 'ends are not written durably', file: WRITER, find: "batch.some(({ operation }) => operation.op !== 'hold' || operation.job !== undefined)", replace: 'batch.length > BATCH_MAX' },
+  { name: 'a charge is not counted in its week', file: CORE, find: "['day', day], ['week', week]", replace: "['day', day], ['week', day]" },
+  { name: 'a charge counts in the period it was settled in', file: CORE, find: 'const { day, week, month } = hold.periods', replace: "const day = new Date(hold.endedAtMs ?? 0).toISOString().slice(0, 10)\n    const { week, month } = hold.periods" },
+  { name: 'a charge does not count for the holds of its own commit', file: CORE, find: 'if (spentMicro !== undefined) this.#rows.spends.set(name, spentMicro + chargedMicro)', replace: 'if (spentMicro === -1n) this.#rows.spends.set(name, spentMicro + chargedMicro)' },
+  { name: 'entries are not chained', file: CORE, find: 'account.entryHead = entryHash(account.entryHead,', replace: "account.entryHead = entryHash(''," },
+  { name: 'a shortfall is not booked', file: CORE, find: 'if (shortfallMicro > 0n) this.#post(', replace: 'if (shortfallMicro < 0n) this.#post(' },
+  { name: 'the loss of a free answer is not booked', file: CORE, find: "    this.#insure(account, hold, request)\n    if (request.record !== null) {", replace: '    if (request.record !== null) {' },
+  { name: 'the loss of failed attempts is not booked when the request is answered', file: CORE, find: "    this.#insure(account, hold, request)\n    this.#addLog", replace: '    this.#addLog' },
+  { name: 'a free answer has no log row', file: CORE, find: 'if (request.record !== null) {', replace: 'if (request.record !== null && hold.state === \'settled\') {' },
+  { name: 'a log row is not numbered', file: CORE, find: '    account.logRows += 1n\n', replace: '    if (record.streamed) account.logRows += 1n\n' },
+  { name: 'the sweeper does not look at the lease again', file: CORE, find: ' || hold.leaseUntilMs >= request.atMs) return', replace: ') return' },
+  { name: 'the sweeper takes what runs on this node', file: LEDGER, find: 'holds.filter(({ id }) => !this.#running.has(id))', replace: 'holds' },
+  { name: 'a node that starts voids what runs on the others', file: LEDGER, find: 'this.#ports.singleProcess ? await this.#recover() : 0', replace: 'await this.#recover()' },
+  { name: 'a node that starts leaves the holds of the dead one', file: LEDGER, find: 'this.#ports.singleProcess ? await this.#recover() : 0', replace: '0 * (await this.#recover.length)' },
+  { name: 'a revoked key opens on', file: CORE, find: "return key.disabled ? 'key_deactivated' : null", replace: 'return null' },
+  { name: 'a lowered limit records no overrun', file: 'store/key-store.ts', find: 'if (patch.limitMicro !== undefined || patch.limitReset !== undefined) await recordExcess', replace: 'if (patch.name !== undefined) await recordExcess' },
+  { name: 'a node that stops starts one more answer', file: 'relay/relay.ts', find: '    await Promise.allSettled(this.#admitting)\n', replace: '' },
+  { name: 'a client that is gone before the start is charged', file: GENERATION, find: '    if (!this.#upstreamAnswered) {\n      void this.#finishFree(null)\n      return\n    }\n', replace: '' },
+  { name: 'a client that leaves goes unnoticed', file: GENERATION, find: '    this.#clientGone = true\n    this.#attempt?.resume()\n', replace: '    this.#clientGone = true\n    if (this.input.order.delivery === \'events\') return\n' },
+  { name: 'a client in its grace loses its answer for good', file: GENERATION, find: 'if (this.#draining) return this.#settle(', replace: 'if (this.#clientGone) return this.#settle(' },
+  { name: 'a broken answer ends as if it were whole', file: GENERATION, find: '      reader.write(missed)\n      return reader.reset()\n', replace: '      return reader.end(missed)\n' },
+  { name: 'who comes back to an answer that is being settled waits for ever', file: GENERATION, find: "    this.#state = 'done'\n    // Who came back while a cancelled answer was being settled has nothing to wait for.\n    this.#reader?.reset()\n", replace: "    this.#state = 'done'\n" },
+  { name: 'holds in memory are forgotten when a write fails', file: EMBEDDED, find: 'for (const placed of waiting) this.#placeAgain(placed)', replace: 'this.#unwritten.holds.clear()' },
+  { name: 'kept rows outlive a failed write', file: EMBEDDED, find: '      this.#stale = true\n      this.#rollup.reset()\n', replace: '      this.#rollup.reset()\n' },
+  { name: 'kept rows outlive the writes of others', file: EMBEDDED, find: 'if (!full && !this.#stale && this.#coldWrites === coldWrites) return', replace: 'if (!full && !this.#stale) return' },
+  { name: 'sums outlive a failed write', file: EMBEDDED, find: '      this.#stale = true\n      this.#rollup.reset()\n', replace: '      this.#stale = true\n' },
+  { name: 'sums begin anew after a restart', file: 'store/sqlite-rollup.ts', find: "this.#rolledUp = typeof id === 'bigint' ? id : 0n", replace: "this.#rolledUp = typeof id === 'bigint' ? 0n : 0n" },
+]

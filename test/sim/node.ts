@@ -1,0 +1,146 @@
+import type { Principal } from '../../src/access/principal.ts'
+import { Ledger, type LedgerPorts } from '../../src/ledger/ledger.ts'
+import { periodEndMs } from '../../src/ledger/period.ts'
+import type { Clock } from '../../src/lib/clock.ts'
+import type { IdSource } from '../../src/lib/ids.ts'
+import type { TokenCounter } from '../../src/plan/token-count.ts'
+import { DrainSlots } from '../../src/relay/drain-slots.ts'
+import { EndpointHealthBook } from '../../src/relay/endpoint-health.ts'
+import { KeyPools } from '../../src/relay/key-pools.ts'
+import { Relay } from '../../src/relay/relay.ts'
+import { ProviderSlots } from '../../src/relay/provider-slots.ts'
+import { RetryBudget } from '../../src/relay/retry-budget.ts'
+import type { AdapterTable } from '../../src/providers/adapter.ts'
+import type { LedgerStore } from '../../src/ledger/ledger-store.ts'
+import type { Database } from '../../src/store/database.ts'
+import type { SimCatalog } from './catalog.ts'
+import type { Link } from './link.ts'
+import type { Random } from './random.ts'
+import type { Owner, Scheduler } from './scheduler.ts'
+import { simAdapter, type UpstreamPorts } from './upstream.ts'
+
+const COMMIT_SPACING_MS = 5
+const TURN_MS = 0.05
+
+type Settle = Parameters<Ledger['settle']>[0]
+type Void = Parameters<Ledger['void']>[0]
+
+/** One end of a hold as the gateway asked the ledger for it, and what came of it. */
+export interface Intent {
+  readonly generationId: string
+  readonly node: string
+  readonly end: { readonly op: 'settle'; readonly request: Settle } | { readonly op: 'void'; readonly request: Void }
+  readonly askedMs: number
+  answeredMs: number | null
+  /** null = no answer yet. */
+  outcome: Awaited<ReturnType<Ledger['settle'] | Ledger['void']>> | 'failed' | null
+}
+
+/** The product's ledger with someone who notes what it is asked. */
+class WitnessedLedger extends Ledger {
+  readonly #note: (end: Intent['end']) => Intent
+  readonly #nowMs: () => number
+
+  constructor(ports: LedgerPorts, note: (end: Intent['end']) => Intent, nowMs: () => number) {
+    super(ports)
+    this.#note = note
+    this.#nowMs = nowMs
+  }
+
+  override settle(request: Settle): ReturnType<Ledger['settle']> {
+    return this.#witness(this.#note({ op: 'settle', request }), super.settle(request))
+  }
+
+  override void(request: Void): ReturnType<Ledger['void']> {
+    return this.#witness(this.#note({ op: 'void', request }), super.void(request))
+  }
+
+  async #witness<T extends Awaited<ReturnType<Ledger['settle'] | Ledger['void']>>>(intent: Intent, answer: Promise<T>): Promise<T> {
+    try {
+      const outcome = await answer
+      intent.outcome = outcome
+      return outcome
+    } catch (thrown) {
+      intent.outcome = 'failed'
+      throw thrown
+    } finally {
+      intent.answeredMs = this.#nowMs()
+    }
+  }
+}
+
+export interface NodePorts {
+  readonly name: string
+  readonly scheduler: Scheduler
+  readonly random: Random
+  readonly ids: IdSource
+  readonly link: Link
+  readonly owner: Owner
+  readonly store: LedgerStore
+  /** Its way to everything of the store that is not the ledger's. */
+  readonly database: Database
+  readonly singleProcess: boolean
+  readonly catalog: SimCatalog
+  readonly tokens: TokenCounter
+  /** Unix ms of the universe's beginning. */
+  readonly beginMs: number
+  readonly factsOf: UpstreamPorts['factsOf']
+  readonly closing: () => boolean
+  readonly longAnswers: boolean
+  readonly note: (end: Intent['end'], node: string) => Intent
+  readonly trace: (text: string) => void
+}
+
+/** One process of the gateway: the product's ledger and relay on the universe's clock, chance, store and providers. */
+export class SimNode {
+  readonly name: string
+  readonly owner: Owner
+  readonly link: Link
+  readonly database: Database
+  readonly ledger: Ledger
+  readonly relay: Relay
+  readonly adapters: AdapterTable
+  readonly drains = new DrainSlots()
+  /** Its wall clock stands ahead of the true time by this, ms. */
+  skewMs = 0
+  /** It takes no requests: it starts, or it is told to stop. */
+  closed = true
+
+  constructor(ports: NodePorts) {
+    const { scheduler, catalog, owner, random } = ports
+    this.name = ports.name
+    this.owner = owner
+    this.link = ports.link
+    this.database = ports.database
+    const clock: Clock = {
+      now: () => Math.floor(ports.beginMs + scheduler.nowMs + this.skewMs),
+      monotonic: () => scheduler.nowMs,
+      after: (delayMs, task) => scheduler.after(delayMs, owner, task),
+    }
+    const timezone = (): string => catalog.current().settings.timezone
+    this.ledger = new WitnessedLedger(
+      { store: ports.store, clock, node: ports.name, timezone, singleProcess: ports.singleProcess, gather: () => scheduler.wait(TURN_MS, owner), commitSpacingMs: COMMIT_SPACING_MS },
+      (end) => ports.note(end, ports.name),
+      () => scheduler.nowMs,
+    )
+    const adapter = simAdapter({ scheduler, random, node: owner, factsOf: ports.factsOf, closing: ports.closing, longAnswers: ports.longAnswers, trace: ports.trace })
+    this.adapters = new Map([[adapter.name, adapter]])
+    this.relay = new Relay({
+      ledger: this.ledger, clock, catalog, adapters: this.adapters,
+      ids: ports.ids,
+      health: new EndpointHealthBook(clock),
+      tokens: ports.tokens,
+      keyPools: new KeyPools(clock, () => undefined),
+      retries: new RetryBudget(clock, () => this.relay.running),
+      drains: this.drains,
+      slots: new ProviderSlots(clock),
+      sharedStreams: null,
+      random: () => random.next(),
+      limitResetsAtMs: (reset) => (reset === null ? null : periodEndMs(clock.now(), reset, timezone())),
+    })
+  }
+
+  principal(accountId: string, keyId: string): Principal {
+    return { accountId, keyId, keyName: 'sim', keyLabel: 'sk-tg-…sim', limitMicro: null, limitReset: null, allowedModels: null, defaultModel: null, rateLimit: null }
+  }
+}

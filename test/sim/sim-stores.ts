@@ -1,0 +1,238 @@
+import type { AccountRow, HoldRow, KeyRow, LedgerChanges, LedgerOperation, LedgerRows, LedgerStore } from '../../src/ledger/ledger-store.ts'
+import { spendKeyText } from '../../src/ledger/ledger-store.ts'
+import { limitPeriod } from '../../src/ledger/ledger-core.ts'
+import type { Micro } from '../../src/money.ts'
+import { big, type Database, type Row, type Sql, type SqlValue, type TransactionOptions } from '../../src/store/database.ts'
+import { ACCOUNT_SELECT, HOLD_SELECT, KEY_SELECT, readAccountRow, readHoldRow, readKeyRow } from '../../src/store/ledger-rows.ts'
+import {
+  bigintOrNull, holdValues, INSERT_ENTRY, INSERT_HOLD, INSERT_LOG, logValues, SELECT_SPEND, UPDATE_ACCOUNT, UPDATE_HOLD, UPDATE_KEY,
+} from '../../src/store/ledger-values.ts'
+import type { SqliteDatabase } from '../../src/store/sqlite-database.ts'
+import { SqliteLedger } from '../../src/store/sqlite-ledger.ts'
+import type { Disk } from './disk.ts'
+import type { Link } from './link.ts'
+
+const ADD_SPEND = `INSERT INTO key_spend (key_id, period, start, spent, excess) VALUES (?,?,?,?,?)
+  ON CONFLICT (key_id, period, start) DO UPDATE SET spent = key_spend.spent + excluded.spent, excess = key_spend.excess + excluded.excess`
+const OPEN_HOLDS = `${HOLD_SELECT} WHERE state = 'open'`
+
+/** Who is told of a commit that must not be. */
+interface Witness {
+  /** True time, Unix ms. */
+  readonly nowMs: () => number
+  readonly violation: (text: string) => void
+}
+
+/** A database that several nodes share: every batch is a transaction that meets the others one at a time. */
+export class SharedLedger implements LedgerStore {
+  readonly decidesHoldsInMemory = false
+  readonly #disk: Disk
+  readonly #link: Link
+
+  readonly #world: Witness
+
+  constructor(disk: Disk, link: Link, world: Witness) {
+    this.#disk = disk
+    this.#link = link
+    this.#world = world
+  }
+
+  async commit(operations: readonly LedgerOperation[], decide: (rows: LedgerRows) => LedgerChanges): Promise<void> {
+    const link = this.#link
+    try {
+      await link.call(() => this.#disk.atomically(() => this.#decide(operations, decide)))
+      link.batchFailed = false
+    } catch (thrown) {
+      link.batchFailed = true
+      throw thrown
+    }
+  }
+
+  async flush(): Promise<void> {}
+
+  renewLeases(generationIds: readonly string[], leaseUntilMs: number): Promise<void> {
+    return this.#link.call(() =>
+      this.#disk.atomically(() => {
+        for (const id of generationIds) this.#disk.run("UPDATE hold SET lease_until = ? WHERE id = ? AND state = 'open'", [BigInt(Math.floor(leaseUntilMs)), id])
+      }),
+    )
+  }
+
+  openHolds(nowMs: number | null): Promise<readonly HoldRow[]> {
+    return this.#link.call(() => (nowMs === null ? this.#disk.all(OPEN_HOLDS) : this.#disk.all(`${OPEN_HOLDS} AND lease_until < ?`, [BigInt(Math.floor(nowMs))])).map(readHoldRow), true)
+  }
+
+  #decide(operations: readonly LedgerOperation[], decide: (rows: LedgerRows) => LedgerChanges): void {
+    const rows = this.#load(operations)
+    const changes = decide(rows)
+    this.#write(changes)
+    for (const hold of changes.endedHolds) {
+      if (hold.state === 'expired' && hold.chargedMicro === null && hold.leaseUntilMs > this.#world.nowMs()) this.#world.violation(`I14 hold ${hold.id} expired before its lease was over`)
+      if (operations.length === 1) this.#checkOverrun(hold, rows.keys.get(hold.keyId))
+    }
+  }
+
+  /** What a charge takes beyond its hold never passes the key's limit. */
+  #checkOverrun(hold: HoldRow, key: KeyRow | undefined): void {
+    const period = key === undefined ? null : limitPeriod(key, hold.periods)
+    const coveredMicro = hold.state === 'settled' ? hold.amountMicro : 0n
+    if (key === undefined || key.limitMicro === null || period === null || (hold.chargedMicro ?? 0n) <= coveredMicro) return
+    const [spend] = this.#disk.all(SELECT_SPEND, [period.keyId, period.period, period.start])
+    const spentMicro = spend === undefined ? 0n : big(spend, 'spent')
+    if (spentMicro + key.heldMicro > key.limitMicro) this.#world.violation(`I6 the overrun of ${hold.id} passes the limit of its key: ${spentMicro} + ${key.heldMicro} > ${key.limitMicro}`)
+  }
+
+  #load(operations: readonly LedgerOperation[]): LedgerRows {
+    const accounts = new Map<string, AccountRow>()
+    const keys = new Map<string, KeyRow>()
+    const holds = new Map<string, HoldRow>()
+    const spends = new Map<string, Micro>()
+    for (const operation of operations) {
+      const { generationId } = operation
+      if (!holds.has(generationId)) this.#read(HOLD_SELECT, generationId, readHoldRow, holds)
+      const owner = holds.get(generationId) ?? (operation.op === 'hold' ? operation : null)
+      if (owner === null) continue
+      if (!accounts.has(owner.accountId)) this.#read(ACCOUNT_SELECT, owner.accountId, readAccountRow, accounts)
+      if (!keys.has(owner.keyId)) this.#read(KEY_SELECT, owner.keyId, readKeyRow, keys)
+      const key = keys.get(owner.keyId)
+      const period = key === undefined ? null : limitPeriod(key, owner.periods)
+      const [spend] = period === null ? [] : this.#disk.all(SELECT_SPEND, [period.keyId, period.period, period.start])
+      if (period !== null) spends.set(spendKeyText(period), spend === undefined ? 0n : big(spend, 'spent'))
+    }
+    // The simulation has neither jobs nor Idempotency-Keys.
+    return { accounts, keys, holds, spends, jobs: new Map(), claims: new Map() }
+  }
+
+  #read<T>(select: string, id: string, read: (row: Row) => T, into: Map<string, T>): void {
+    const [row] = this.#disk.all(`${select} WHERE id = ?`, [id])
+    if (row !== undefined) into.set(id, read(row))
+  }
+
+  #write(changes: LedgerChanges): void {
+    const disk = this.#disk
+    for (const row of changes.accounts) disk.run(UPDATE_ACCOUNT, [row.availableMicro, row.heldMicro, row.logRows, row.entryHead, row.id])
+    for (const row of changes.keys) disk.run(UPDATE_KEY, [row.heldMicro, row.id])
+    for (const row of changes.newHolds) disk.run(INSERT_HOLD, holdValues(row))
+    for (const row of changes.endedHolds) disk.run(UPDATE_HOLD, [row.state, bigintOrNull(row.endedAtMs), row.chargedMicro, row.shortfallMicro, row.id])
+    for (const row of changes.spends) disk.run(ADD_SPEND, [row.keyId, row.period, row.start, row.spentMicro, row.excessMicro])
+    for (const row of changes.entries) disk.run(INSERT_ENTRY, [row.debit, row.credit, row.amountMicro, row.kind, row.reference, row.accountId, BigInt(row.atMs), row.hash])
+    for (const row of changes.log) disk.run(INSERT_LOG, logValues(row))
+  }
+}
+
+/** The store's other transactions on a shared database. */
+export function sharedDatabase(disk: Disk): Database {
+  const sql: Sql = { all: async (text, values) => disk.all(text, values), run: async (text, values) => disk.run(text, values) }
+  return {
+    ...sql,
+    dialect: 'sqlite',
+    transaction: async (work) => {
+      disk.enter()
+      let kept = false
+      try {
+        const result = await work(sql)
+        kept = true
+        return result
+      } finally {
+        disk.leave(kept)
+      }
+    },
+    close: async () => undefined,
+  }
+}
+
+class DiskFullError extends Error {
+  override readonly name = 'DiskFullError'
+}
+
+/** The embedded store's file as its one process has it: what `SqliteDatabase` is, on a disk that fails and takes virtual time. */
+export class EmbeddedDatabase implements Database {
+  readonly dialect = 'sqlite'
+  readonly #disk: Disk
+  readonly #link: Link
+  #coldWrites = 0
+  #beforeColdAccess = (): void => undefined
+  #tail: Promise<unknown> = Promise.resolve()
+
+  constructor(disk: Disk, link: Link) {
+    this.#disk = disk
+    this.#link = link
+  }
+
+  /** The product's own ledger of the embedded store on this file. */
+  ledger(): SqliteLedger {
+    // It takes the class by name and uses of it the members below.
+    const ledger = new SqliteLedger(this as unknown as SqliteDatabase)
+    ledger.open()
+    return ledger
+  }
+
+  get coldWrites(): number {
+    return this.#coldWrites
+  }
+
+  beforeColdAccess(flush: () => void): void {
+    this.#beforeColdAccess = flush
+  }
+
+  prepare(text: string): ReturnType<Disk['prepare']> {
+    return this.#disk.prepare(text)
+  }
+
+  atomically<T>(work: () => T): T {
+    if (this.#disk.isTransaction) return work()
+    const fails = this.#link.fault() === 'before'
+    return this.#disk.atomically(() => {
+      const result = work()
+      // The disk was full before the last page was written.
+      if (fails) throw new DiskFullError('database or disk is full')
+      return result
+    })
+  }
+
+  exclusively<T>(work: () => T | Promise<T>): Promise<T> {
+    const taken = this.#tail.then(work)
+    this.#tail = taken.catch(() => undefined)
+    return taken
+  }
+
+  async sync(): Promise<void> {
+    await this.#link.latency()
+    if (this.#link.fault() !== null) throw new DiskFullError('fdatasync failed')
+  }
+
+  async all(text: string, values: readonly SqlValue[] = []): Promise<readonly Row[]> {
+    if (!this.#disk.isTransaction) this.#beforeColdAccess()
+    return this.#disk.all(text, values)
+  }
+
+  run(text: string, values: readonly SqlValue[] = []): Promise<number> {
+    return this.exclusively(async () => {
+      this.#beforeColdAccess()
+      this.#coldWrites += 1
+      return this.#disk.run(text, values)
+    })
+  }
+
+  transaction<T>(work: (sql: Sql) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
+    const sql: Sql = { all: (text, values) => this.all(text, values), run: async (text, values = []) => this.#disk.run(text, values) }
+    return this.exclusively(async () => {
+      this.#beforeColdAccess()
+      if (options.purpose === 'snapshot') return work(sql)
+      this.#coldWrites += 1
+      this.#disk.enter()
+      let kept = false
+      try {
+        const result = await work(sql)
+        kept = true
+        return result
+      } finally {
+        this.#disk.leave(kept)
+      }
+    })
+  }
+
+  async close(): Promise<void> {
+    await this.exclusively(() => this.#beforeColdAccess())
+  }
+}

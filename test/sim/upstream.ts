@@ -1,0 +1,203 @@
+import type { AnswerEvent } from '../../src/kinds/answer-event.ts'
+import type { UsageReport } from '../../src/kinds/chat-answer.ts'
+import type { Adapter, AnswerSink, AttemptFailure, ChatCall, RunningCall } from '../../src/providers/adapter.ts'
+import type { AttemptFacts, RequestFacts } from './facts.ts'
+import type { Random } from './random.ts'
+import type { Owner, Scheduler } from './scheduler.ts'
+
+/** What a provider may do (reliability.md 3.5), and how often. */
+const OUTCOMES = [
+  ['complete', 34], ['usage_missing', 6], ['usage_zero', 5], ['usage_huge', 5], ['usage_negative', 3], ['usage_beyond_hold', 4], ['no_tokens_stop', 4], ['empty', 6],
+  ['refused', 6], ['unreachable', 5], ['bad_request', 2], ['cut', 10], ['cut_after_headers', 3], ['usage_then_error', 4], ['stall', 5], ['endless', 2],
+] as const
+type Outcome = (typeof OUTCOMES)[number][0]
+const WEIGHTS = OUTCOMES.reduce((sum, [, weight]) => sum + weight, 0)
+const WORDS = ['north', 'river', 'winter', 'garden', 'stone', 'quiet', 'copper', 'morning'] as const
+const STALL_MS = 60_000
+
+type Step = { readonly waitMs: number } & ({ readonly does: 'headers' } | { readonly does: 'push'; readonly events: readonly AnswerEvent[] } | { readonly does: 'end' } | { readonly does: 'fail'; readonly failure: AttemptFailure })
+
+export interface UpstreamPorts {
+  readonly scheduler: Scheduler
+  readonly random: Random
+  readonly node: Owner
+  /** The request that a generation belongs to. */
+  readonly factsOf: (generationId: string) => RequestFacts | null
+  /** Many answers last for minutes. */
+  readonly longAnswers: boolean
+  /** The node was told to stop. */
+  readonly closing: () => boolean
+  readonly trace: (text: string) => void
+}
+
+/** All providers of the universe behind one adapter: each call follows a script that was drawn for it. */
+export function simAdapter(ports: UpstreamPorts): Adapter {
+  return { name: 'openai', supportedParameters: ['max_tokens', 'temperature'], chat: (call, sink) => new ScriptedCall(ports, call, sink) }
+}
+
+class ScriptedCall implements RunningCall {
+  readonly #ports: UpstreamPorts
+  readonly #sink: AnswerSink
+  readonly #facts: AttemptFacts
+  readonly #request: RequestFacts
+  readonly #steps: Step[]
+  #stop: (() => void) | null = null
+  #paused = false
+
+  constructor(ports: UpstreamPorts, call: ChatCall, sink: AnswerSink) {
+    const request = ports.factsOf(call.generationId)
+    if (request === null) throw new Error(`Generation ${call.generationId} reached a provider, and nobody had asked for it.`)
+    this.#ports = ports
+    this.#sink = sink
+    this.#request = request
+    const { nowMs } = ports.scheduler
+    this.#facts = { endpoint: call.endpoint, startedMs: nowMs, headers: false, text: '', usage: null, finish: null, outcome: 'running', clientPresent: true, outcomeMs: nowMs, nodeClosing: false }
+    request.attempts.push(this.#facts)
+    const outcome = ports.longAnswers && ports.random.chance(0.3) ? 'endless' : draw(ports.random)
+    ports.trace(`r${request.number}: ${call.endpoint.id} will do: ${outcome}`)
+    this.#steps = script(outcome, call, ports.random)
+    this.#next()
+  }
+
+  cancel(): void {
+    if (this.#facts.outcome !== 'running') return
+    this.#stop?.()
+    this.#close('cancelled')
+  }
+
+  resume(): void {
+    if (!this.#paused || this.#facts.outcome !== 'running') return
+    this.#paused = false
+    this.#next()
+  }
+
+  #next(): void {
+    const step = this.#steps.shift()
+    if (step === undefined) return
+    const { scheduler, node } = this.#ports
+    this.#stop = scheduler.after(step.waitMs, node, () => this.#do(step))
+  }
+
+  #do(step: Step): void {
+    switch (step.does) {
+      case 'headers':
+        this.#facts.headers = true
+        this.#sink.headers()
+        return this.#next()
+      case 'push':
+        for (const event of step.events) this.#note(event)
+        this.#paused = !this.#sink.push(step.events)
+        // A reader that asks for a pause resumes it; a cancel may have come meanwhile.
+        if (!this.#paused && this.#facts.outcome === 'running') this.#next()
+        return
+      case 'end':
+        this.#close('ended')
+        this.#sink.end()
+        return
+      case 'fail':
+        this.#close('failed')
+        this.#sink.fail(step.failure)
+    }
+  }
+
+  #note(event: AnswerEvent): void {
+    if (event.type === 'text') this.#facts.text += event.text
+    if (event.type === 'usage') this.#facts.usage = event.usage
+    if (event.type === 'finish') this.#facts.finish = event.native
+  }
+
+  #close(outcome: AttemptFacts['outcome']): void {
+    this.#facts.outcome = outcome
+    this.#facts.nodeClosing = this.#ports.closing()
+    this.#facts.outcomeMs = this.#ports.scheduler.nowMs
+    this.#facts.clientPresent = this.#request.present || this.#ports.scheduler.nowMs < this.#request.graceUntilMs
+    this.#ports.trace(`r${this.#request.number}: attempt ${this.#request.attempts.length} ${outcome}`)
+  }
+}
+
+function draw(random: Random): Outcome {
+  let left = random.below(WEIGHTS)
+  for (const [outcome, weight] of OUTCOMES) {
+    left -= weight
+    if (left < 0) return outcome
+  }
+  return 'complete'
+}
+
+function script(outcome: Outcome, call: ChatCall, random: Random): Step[] {
+  const gapMs = random.chance(0.05) ? 15_000 : random.chance(0.2) ? 2_000 : random.chance(0.5) ? 120 : 8
+  const wait = (): number => random.between(0, gapMs)
+  const failed = (reason: AttemptFailure['reason'], status: number | null = null): Step => ({ waitMs: wait(), does: 'fail', failure: failure(reason, status) })
+  const headers: Step = { waitMs: wait(), does: 'headers' }
+  const end: Step = { waitMs: wait(), does: 'end' }
+  const pushed = (...events: AnswerEvent[]): Step => ({ waitMs: wait(), does: 'push', events })
+  const finish = (native: string | null): AnswerEvent => ({ type: 'finish', choice: 0, native })
+  const usage = (report: UsageReport): AnswerEvent => ({ type: 'usage', usage: report })
+  const input = 8 + random.below(8)
+  const words = 1 + random.below(12)
+  const content = contentSteps(words, call.request.stream, wait, random)
+  const rest = (last: readonly AnswerEvent[], before = content): Step[] => [headers, ...spread(before, last, call.request.stream, wait), end]
+  switch (outcome) {
+    case 'complete':
+      return rest([finish('stop'), usage(report(input, words))])
+    case 'usage_missing':
+      return rest([finish('stop')])
+    case 'usage_zero':
+      return rest([finish('stop'), usage(report(0, 0))])
+    case 'usage_huge':
+      return rest([finish('stop'), usage(report(input + (random.chance(0.5) ? 5_000_000 : 0), 900_000))])
+    case 'usage_negative':
+      return rest([finish('stop'), usage({ ...report(input, 0), implausible: true })])
+    case 'usage_beyond_hold':
+      // Within the bounds of an honest answer, and more than was planned for.
+      return rest([finish('length'), usage(report(900, Math.floor((call.sendMaxTokens ?? 10) * 1.1) + 16))])
+    case 'no_tokens_stop':
+      return rest([finish('stop'), usage(report(input, 0))], [])
+    case 'empty':
+      return rest(random.chance(0.5) ? [] : [finish(null), usage(report(input, 0))], [])
+    case 'refused':
+      return [failed('status', random.pick([500, 429, 503, 401]))]
+    case 'unreachable':
+      return [failed(random.pick(['connect', 'timeout']))]
+    case 'bad_request':
+      return [failed('status', 400)]
+    case 'cut':
+      return [headers, ...content.slice(0, 1 + random.below(content.length)), failed('cut')]
+    case 'cut_after_headers':
+      return [headers, failed('cut')]
+    case 'usage_then_error':
+      return [headers, pushed(usage(report(input, 3))), failed('error_event', 502)]
+    case 'endless':
+      return [headers, ...Array.from({ length: 25 }, (): Step => ({ waitMs: random.between(4_000, 9_000), does: 'push', events: [{ type: 'text', choice: 0, text: `${random.pick(WORDS)} ` }] })), pushed(finish('stop'), usage(report(input, 25))), end]
+    case 'stall':
+      return [...(random.chance(0.6) ? [headers] : []), ...(random.chance(0.5) ? content.slice(0, 1) : []), { waitMs: STALL_MS, does: 'fail', failure: failure('stall', null) }]
+  }
+}
+
+function contentSteps(words: number, streamed: boolean, wait: () => number, random: Random): Step[] {
+  const events = Array.from({ length: words }, (): AnswerEvent => ({ type: 'text', choice: 0, text: `${random.pick(WORDS)} ` }))
+  if (!streamed) return [{ waitMs: wait(), does: 'push', events }]
+  const steps: Step[] = []
+  for (let from = 0; from < events.length; ) {
+    const size = 1 + random.below(4)
+    steps.push({ waitMs: wait(), does: 'push', events: events.slice(from, from + size) })
+    from += size
+  }
+  return steps
+}
+
+/** A plain answer comes in one piece. */
+function spread(before: readonly Step[], last: readonly AnswerEvent[], streamed: boolean, wait: () => number): Step[] {
+  if (last.length === 0) return [...before]
+  const [only] = before
+  if (!streamed && only?.does === 'push') return [{ ...only, events: [...only.events, ...last] }]
+  return [...before, { waitMs: wait(), does: 'push', events: last }]
+}
+
+function report(inputTokens: number, outputTokens: number): UsageReport {
+  return { usage: { input: inputTokens, output: outputTokens }, inputTokens, outputTokens, cachedTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0, implausible: false }
+}
+
+function failure(reason: AttemptFailure['reason'], status: number | null): AttemptFailure {
+  return { reason, status, publicMessage: null, refusal: status === 401 ? 'credentials' : null, retryAfterSeconds: null, detail: reason }
+}

@@ -1,0 +1,255 @@
+import { periodStarts } from '../../src/ledger/period.ts'
+import type { IdSource } from '../../src/lib/ids.ts'
+import type { TokenCounter } from '../../src/plan/token-count.ts'
+import type { Database } from '../../src/store/database.ts'
+import { SqlEntries } from '../../src/store/entry-store.ts'
+import { SqlKeys } from '../../src/store/key-store.ts'
+import type { NewEntry } from '../../src/store/store.ts'
+import { REQUESTS, SimCatalog } from './catalog.ts'
+import { Client, drawHabits } from './client.ts'
+import { createCustomers, type Customer } from './customers.ts'
+import type { Disk } from './disk.ts'
+import type { RequestFacts } from './facts.ts'
+import { Link, type FaultRates } from './link.ts'
+import { SimNode, type Intent } from './node.ts'
+import { seededIds, type Random } from './random.ts'
+import { Scheduler, type Owner } from './scheduler.ts'
+import { EmbeddedDatabase, sharedDatabase, SharedLedger } from './sim-stores.ts'
+
+const QUIET: FaultRates = { before: 0, after: 0, stall: 0, slowRead: 0 }
+
+export interface Payment {
+  readonly entry: NewEntry
+  /** The store said what became of it. */
+  known: boolean
+  /** It stands in the books. */
+  counted: boolean
+}
+
+/** Everything there is: nodes, clients, providers, money, and the faults between them. */
+export class World {
+  readonly random: Random
+  readonly scheduler: Scheduler
+  readonly owner: Owner = { name: 'world', dead: false }
+  readonly disk: Disk
+  readonly embedded: boolean
+  /** It is about leases that run out: a node loses its store for longer than they last. */
+  readonly aboutLeases: boolean
+  /** It is about keys whose limits are nearly reached, and requests that meet in one commit. */
+  readonly aboutLimits: boolean
+  readonly catalog: SimCatalog
+  readonly tokens: TokenCounter
+  readonly beginMs: number
+  readonly nodes: SimNode[] = []
+  readonly customers: Customer[] = []
+  readonly requests: RequestFacts[] = []
+  readonly intents: Intent[] = []
+  readonly payments: Payment[] = []
+  readonly violations: string[] = []
+  readonly schedule: string[] = []
+  /** Nodes that died or were stopped, by name → virtual ms. */
+  readonly deaths = new Map<string, number>()
+  /** Keys that were switched off, since virtual ms. */
+  readonly closedKeys = new Map<string, number>()
+  /** The wall clock of the embedded store's machine stands ahead of the true time by this, ms. */
+  skewMs = 0
+  rates: FaultRates = QUIET
+  readonly #ids: IdSource
+  readonly #clients: { readonly client: Client; readonly facts: RequestFacts }[] = []
+  readonly #byGeneration = new Map<string, RequestFacts>()
+  readonly #traced: boolean
+  #nodeCount = 0
+
+  constructor(parts: { readonly random: Random; readonly disk: Disk; readonly tokens: TokenCounter; readonly traced: boolean }) {
+    this.random = parts.random
+    this.disk = parts.disk
+    this.tokens = parts.tokens
+    this.#traced = parts.traced
+    this.scheduler = new Scheduler(parts.random.fork())
+    this.#ids = seededIds(parts.random.fork())
+    this.embedded = parts.random.chance(0.4)
+    this.aboutLeases = !this.embedded && parts.random.chance(0.3)
+    this.aboutLimits = !this.aboutLeases && parts.random.chance(0.25)
+    this.catalog = new SimCatalog(parts.random.fork())
+    // Shortly before a midnight, a Sunday's or a month's end, or at any time.
+    this.beginMs = parts.random.pick([Date.UTC(2026, 10, 29, 20, 59, 40), Date.UTC(2026, 10, 30, 23, 59, 30), Date.UTC(2026, 2, 8, 4, 59, 0), Date.UTC(2026, 5, 3, 11)])
+  }
+
+  get nowMs(): number {
+    return this.scheduler.nowMs
+  }
+
+  trace = (text: string): void => {
+    if (this.#traced) this.schedule.push(`${this.nowMs.toFixed(1).padStart(9)} ${text}`)
+  }
+
+  violation = (text: string): void => {
+    if (!this.violations.includes(text)) this.violations.push(text)
+    this.trace(`VIOLATION ${text}`)
+  }
+
+  moveClock(aheadMs: number): void {
+    this.skewMs += aheadMs
+    for (const node of this.nodes) node.skewMs = this.skewMs
+    this.trace(`the clock jumps ahead to +${this.skewMs} ms`)
+  }
+
+  /** A node that can be talked to. */
+  liveNode(): SimNode | null {
+    const live = this.nodes.filter(({ owner }) => !owner.dead)
+    return live.length === 0 ? null : this.random.pick(live)
+  }
+
+  async begin(nodes: number): Promise<void> {
+    await createCustomers(this)
+    for (let index = 0; index < nodes; index += 1) this.start()
+  }
+
+  /** Starts a process; on the embedded store there is one at a time. */
+  start(): void {
+    if (this.embedded && this.nodes.some(({ owner }) => !owner.dead)) return
+    this.#nodeCount += 1
+    const name = `n${this.#nodeCount}`
+    const owner: Owner = { name, dead: false }
+    const random = this.random.fork()
+    const link = new Link({ scheduler: this.scheduler, random: this.random.fork(), node: owner, world: this.owner, rates: () => this.rates })
+    const failed = (thrown: unknown): void => {
+      this.trace(`${name} does not start: ${String(thrown)}`)
+      owner.dead = true
+      this.deaths.set(name, this.nowMs)
+      this.scheduler.after(1_000, this.owner, () => this.start())
+    }
+    try {
+      const embedded = this.embedded ? new EmbeddedDatabase(this.disk, link) : null
+      const node = new SimNode({
+        name, owner, link, random,
+        scheduler: this.scheduler,
+        ids: this.#ids,
+        store: embedded?.ledger() ?? new SharedLedger(this.disk, link, { nowMs: () => this.beginMs + this.nowMs, violation: this.violation }),
+        database: embedded ?? sharedDatabase(this.disk),
+        singleProcess: this.embedded,
+        catalog: this.catalog,
+        tokens: this.tokens,
+        beginMs: this.beginMs,
+        longAnswers: this.aboutLeases,
+        closing: () => this.nodes.some((node) => node.name === name && node.closed),
+        factsOf: (generationId) => this.#byGeneration.get(generationId) ?? null,
+        note: (end, node) => this.#note(end, node),
+        trace: this.trace,
+      })
+      node.skewMs = this.skewMs
+      this.nodes.push(node)
+      this.trace(`${name} starts`)
+      node.ledger.start().then(() => {
+        node.closed = false
+        const left = this.embedded ? this.disk.all("SELECT id FROM hold WHERE state = 'open' AND node <> ?", [name]) : []
+        if (left.length > 0) this.violation(`I10 ${name} started and left ${left.length} holds of a dead process open`)
+      }, failed)
+    } catch (thrown) {
+      failed(thrown)
+    }
+  }
+
+  /** kill -9: what was in memory is gone. */
+  kill(node: SimNode, restartMs: number | null): void {
+    if (node.owner.dead) return
+    this.trace(`${node.name} is killed${restartMs === null ? ' for good' : ''}`)
+    node.owner.dead = true
+    this.deaths.set(node.name, this.nowMs)
+    for (const { client, facts } of this.#clients) if (facts.node === node.name) client.cutOff()
+    if (restartMs !== null) this.scheduler.after(restartMs, this.owner, () => this.start())
+  }
+
+  /** SIGTERM: running answers may end within `limitMs`, then a new process takes over. */
+  stop(node: SimNode, limitMs: number): void {
+    if (node.owner.dead || node.closed) return
+    this.trace(`${node.name} is told to stop`)
+    node.closed = true
+    const gone = (): void => {
+      if (node.owner.dead) return
+      this.trace(`${node.name} has stopped`)
+      if (node.relay.running > 0) this.violation(`${node.name} stopped with ${node.relay.running} answers running`)
+      this.kill(node, 50)
+    }
+    void node.relay.close(limitMs).then(() => node.ledger.stop()).then(() => node.database.close()).then(gone, gone)
+  }
+
+  ask(): void {
+    const open = this.nodes.filter(({ owner, closed }) => !owner.dead && !closed)
+    if (open.length === 0) return
+    const node = this.random.pick(open)
+    const { accountId, keyId } = this.random.pick(this.customers)
+    const request = this.random.pick(REQUESTS)
+    const facts: RequestFacts = {
+      number: this.requests.length, askedMs: this.nowMs, node: node.name, accountId, keyId, request, generationId: null, plan: null, attempts: [], present: true, left: false, goneMs: null, graceUntilMs: 0, cancelled: false, doneMs: null,
+      sight: { kind: 'nothing' }, excused: false, received: '',
+    }
+    this.requests.push(facts)
+    this.trace(`r${facts.number}: ${accountId} ${keyId} asks ${node.name}${request.stream ? ' for a stream' : ''}, max_tokens ${request.maxTokens ?? '-'}`)
+    const admitted = (admittedFacts: RequestFacts): void => {
+      if (admittedFacts.generationId !== null) this.#byGeneration.set(admittedFacts.generationId, admittedFacts)
+      const closedMs = this.closedKeys.get(admittedFacts.keyId)
+      if (closedMs !== undefined && closedMs < admittedFacts.askedMs) this.violation(`r${admittedFacts.number}: admitted with a key that was closed at ${closedMs}`)
+      this.trace(`r${admittedFacts.number}: admitted as ${admittedFacts.generationId}, holds ${admittedFacts.plan?.holdMicro}`)
+    }
+    const { scheduler, owner, beginMs } = this
+    const client = new Client({ scheduler, random: this.random.fork(), world: owner, beginMs, trace: this.trace, admitted, violation: this.violation }, node, facts, drawHabits(this.random))
+    this.#clients.push({ client, facts })
+    void client.ask()
+  }
+
+  pay(entry: Pick<NewEntry, 'accountId' | 'kind' | 'amountMicro'>): Payment {
+    const payment: Payment = { entry: { ...entry, reason: 'sim', reference: `pay_${this.payments.length}`, actor: 'sim', atMs: this.beginMs }, known: false, counted: false }
+    this.payments.push(payment)
+    return payment
+  }
+
+  /** Sends a payment, or sends it again: its reference makes the repeat harmless. */
+  async send(payment: Payment): Promise<void> {
+    const node = this.liveNode()
+    if (node === null || (!this.embedded && node.link.out)) return
+    const fault = this.embedded ? null : node.link.fault()
+    if (fault === 'before') return
+    try {
+      const outcome = await new SqlEntries(node.database).post(payment.entry)
+      this.trace(`${payment.entry.kind} ${payment.entry.reference} of ${payment.entry.amountMicro}: ${outcome.status}${fault === 'after' ? ', answer lost' : ''}`)
+      if (outcome.status === 'conflict' || outcome.status === 'no_account') this.violation(`I9 payment ${payment.entry.reference} ended as ${outcome.status}`)
+      if (outcome.status === 'created' && payment.counted) this.violation(`I9 payment ${payment.entry.reference} was counted twice`)
+      if (outcome.status === 'created') payment.counted = true
+      if (outcome.status === 'existing' && !payment.counted) this.violation(`I9 payment ${payment.entry.reference} stands and was never made`)
+      if (fault === null) payment.known = true
+    } catch (thrown) {
+      this.trace(`payment ${payment.entry.reference} failed: ${String(thrown)}`)
+      if (node.link.faultsMs.at(-1) !== this.nowMs) this.violation(`payment ${payment.entry.reference} failed on a healthy store: ${String(thrown)}`)
+    }
+  }
+
+  /** Changes a key as its owner would; a store that fails leaves it as it is. */
+  async changeKey(change: (keys: SqlKeys, node: SimNode, keyId: string) => Promise<unknown>, what: string, open: boolean | null = null): Promise<void> {
+    const node = this.liveNode()
+    if (node === null || node.link.out) return
+    const { keyId } = this.random.pick(this.customers)
+    this.trace(`${keyId}: ${what}`)
+    try {
+      await change(new SqlKeys(node.database), node, keyId)
+    } catch {
+      return
+    }
+    if (open === true) this.closedKeys.delete(keyId)
+    if (open === false) this.closedKeys.set(keyId, this.closedKeys.get(keyId) ?? this.nowMs)
+  }
+
+  database(): Database {
+    return this.embedded ? (this.nodes.find(({ owner }) => !owner.dead)?.database ?? sharedDatabase(this.disk)) : sharedDatabase(this.disk)
+  }
+
+  periodsNow(node: SimNode): ReturnType<typeof periodStarts> {
+    return periodStarts(Math.floor(this.beginMs + this.nowMs + node.skewMs), this.catalog.current().settings.timezone)
+  }
+
+  #note(end: Intent['end'], node: string): Intent {
+    const intent: Intent = { generationId: end.request.generationId, node, end, askedMs: this.nowMs, answeredMs: null, outcome: null }
+    this.intents.push(intent)
+    return intent
+  }
+}
