@@ -3,12 +3,15 @@ import type { Principal } from './access/principal.ts'
 import type { SetupLinks } from './admin/setup-links.ts'
 import { openCore, type Core } from './app/core.ts'
 import { createConsole } from './app/console.ts'
+import { Load, type Machine } from './app/load.ts'
 import { allRoutes } from './app/routes.ts'
 import { createServices } from './app/services.ts'
 import type { RateFeed } from './catalog/rate-feed.ts'
 import type { Config } from './config.ts'
+import { metricsRoute } from './endpoints/metrics.ts'
 import type { Route } from './http/edge.ts'
 import type { LogFields } from './http/request-log.ts'
+import { RequestMetrics } from './http/request-metrics.ts'
 import { createEdge, type Edge } from './http/server.ts'
 import { systemClock, type Clock } from './lib/clock.ts'
 import { SyncedClock } from './lib/synced-clock.ts'
@@ -31,6 +34,8 @@ export interface AppOptions {
   readonly consoleDir?: string
   /** Time, where a test moves it. */
   readonly clock?: Clock
+  /** What only the process knows of itself; absent = the node never sheds load. */
+  readonly machine?: Machine
 }
 
 /** The running service. */
@@ -48,6 +53,8 @@ export interface App extends Core {
 }
 
 const DRAIN_MS = 120_000
+/** How long what was cut has to send its error and its hold to end. */
+const CUT_MS = 3_000
 /** How long a node that stops still takes requests, for balancers to see that it is not ready (reliability.md 5). */
 const BALANCERS_MS = 5_000
 
@@ -60,20 +67,28 @@ export async function createApp(options: AppOptions): Promise<App> {
   const { access, links, rateFeed, recovered, ids } = services
   const closing = { now: false }
   const web = createConsole(services, options, (message) => log.notice(message))
-  const routes = allRoutes(services, web.routes, config, version, () => !closing.now)
-  const edge = createEdge<Principal>({
-    routes, access, clock, ids, log,
+  const ready = (): boolean => !closing.now
+  const load = new Load(services, options.machine)
+  const requests = new RequestMetrics(log)
+  const metrics = metricsRoute(access, () => [...requests.metrics, ...load.metrics(version, ready, () => edge)])
+  const routes = [...allRoutes(services, web.routes, config, version, ready), metrics]
+  const edge: Edge = createEdge<Principal>({
+    routes, access, clock, ids,
+    log: requests,
+    refuse: (route, principal) => load.refusal(route, principal),
     maintenance: () => core.catalog.current().settings.maintenance,
     trustedProxies: config.trustedProxies,
     unmatched: (request, path) => web.unmatched(request, path),
     describe: ({ accountId, keyId }) => ({ account_id: accountId, key_id: keyId }),
   })
   await services.start()
+  load.start()
   const stop = async (): Promise<void> => {
     closing.now = true
     if (core.store.nodes !== null) await pause(clock, BALANCERS_MS)
     web.stop()
-    await services.stop(DRAIN_MS, edge.close(DRAIN_MS))
+    load.stop()
+    await services.stop(DRAIN_MS, edge.close(DRAIN_MS + CUT_MS))
   }
   return { ...core, edge, access, links, rateFeed, routes, recovered, stop }
 }

@@ -19,7 +19,7 @@ function problems(environment: Environment): readonly string[] {
 test('an empty environment gives the documented defaults', () => {
   assert.deepEqual({ ...config({}) }, {
     host: '127.0.0.1', port: 8_080, dataDir: './data', databaseUrl: null, valkeyUrl: null, workers: 1, configFile: null, adminToken: null, url: 'http://127.0.0.1:8080', kek: null,
-    publicUrl: null, trustedProxies: [], allowPrivateUpstreams: false, cbrUrl: 'https://www.cbr.ru/scripts/XML_daily.asp', logLevel: 'info',
+    publicUrl: null, trustedProxies: [], allowPrivateUpstreams: false, cbrUrl: 'https://www.cbr.ru/scripts/XML_daily.asp', logLevel: 'info', logRetentionDays: null,
     adminTotpRequired: false, oidc: null, yookassa: null,
   })
 })
@@ -28,14 +28,14 @@ test('every setting is read', () => {
   const all = config({
     HOST: '[::]', PORT: '0', TOLLGATE_DATA: '/var/lib/tollgate', DATABASE_URL: 'postgres://u:p@db/t', TOLLGATE_CONFIG: 'c.yaml',
     TOLLGATE_ADMIN_TOKEN: TOKEN, TOLLGATE_URL: 'https://gate.test/', TOLLGATE_KEK: `${KEK}, ${OTHER_KEK}`, TOLLGATE_PUBLIC_URL: 'https://gate.test/ai/', TOLLGATE_WORKERS: '4', VALKEY_URL: 'rediss://:p@cache:6379/2',
-    TRUSTED_PROXIES: '10.0.0.0/8, ::1', ALLOW_PRIVATE_UPSTREAMS: 'true', TOLLGATE_CBR_URL: 'http://127.0.0.1:9/daily?x=1', TOLLGATE_LOG_LEVEL: 'debug',
+    TRUSTED_PROXIES: '10.0.0.0/8, ::1', ALLOW_PRIVATE_UPSTREAMS: 'true', TOLLGATE_CBR_URL: 'http://127.0.0.1:9/daily?x=1', TOLLGATE_LOG_LEVEL: 'debug', TOLLGATE_LOG_RETENTION_DAYS: '90',
     TOLLGATE_ADMIN_TOTP: 'optional', OIDC_ISSUER: 'https://id.test', OIDC_CLIENT_ID: 'c', OIDC_CLIENT_SECRET: 's', OIDC_NAME: 'Acme', YOOKASSA_SHOP_ID: '1', YOOKASSA_SECRET_KEY: 'k', YOOKASSA_API_URL: 'http://127.0.0.1:8/v3/',
     YOOKASSA_NETWORKS: '10.1.0.0/16',
   })
   assert.deepEqual({ ...all, kek: all.kek?.map((key) => key.toString()) }, {
     host: '::', port: 0, dataDir: '/var/lib/tollgate', databaseUrl: 'postgres://u:p@db/t', valkeyUrl: 'rediss://:p@cache:6379/2', workers: 4, configFile: 'c.yaml',
     adminToken: TOKEN, url: 'https://gate.test', kek: ['k'.repeat(32), 'o'.repeat(32)], publicUrl: 'https://gate.test/ai',
-    trustedProxies: ['10.0.0.0/8', '::1'], allowPrivateUpstreams: true, cbrUrl: 'http://127.0.0.1:9/daily?x=1', logLevel: 'debug',
+    trustedProxies: ['10.0.0.0/8', '::1'], allowPrivateUpstreams: true, cbrUrl: 'http://127.0.0.1:9/daily?x=1', logLevel: 'debug', logRetentionDays: 90,
     adminTotpRequired: false, oidc: { issuer: 'https://id.test', clientId: 'c', clientSecret: 's', name: 'Acme' }, yookassa: { shopId: '1', secretKey: 'k', apiUrl: 'http://127.0.0.1:8/v3', networks: ['10.1.0.0/16'] },
   })
 })

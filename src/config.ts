@@ -34,6 +34,8 @@ export interface Config {
   /** Where `rates: { source: cbr }` reads the daily rates. */
   readonly cbrUrl: string
   readonly logLevel: LogLevel
+  /** How long rows of the usage log are kept; null = for ever. */
+  readonly logRetentionDays: number | null
   /** Administrators must turn two-step sign-in on; by default wherever the console is not just this machine's. */
   readonly adminTotpRequired: boolean
   readonly oidc: OidcConfig | null
@@ -96,6 +98,7 @@ export function readConfig(environment: Environment): { readonly config: Config;
     allowPrivateUpstreams: reader.flag('ALLOW_PRIVATE_UPSTREAMS', false),
     cbrUrl: reader.url('TOLLGATE_CBR_URL', ['http:', 'https:'], CBR_URL) ?? CBR_URL,
     logLevel: reader.oneOf('TOLLGATE_LOG_LEVEL', LOG_LEVELS, 'info'),
+    logRetentionDays: reader.given('TOLLGATE_LOG_RETENTION_DAYS') ? reader.whole('TOLLGATE_LOG_RETENTION_DAYS', 1, 1, 36_500) : null,
     adminTotpRequired: readAdminTotp(reader, databaseUrl !== null),
     oidc: readOidc(reader),
     yookassa: readYookassa(reader),

@@ -107,6 +107,15 @@ export class ApiError extends Error {
   }
 }
 
+/** Seconds over which clients that a node refused come back. */
+const SPREAD_SECONDS = 5
+
+/** The node has no room for the request. `share`, uniform in [0, 1), spreads the return of many clients over five seconds. */
+export function overloaded(share: number, cause?: unknown): ApiError {
+  const retryAfterSeconds = 1 + Math.floor(share * SPREAD_SECONDS)
+  return new ApiError('service_unavailable', `Service is overloaded or its store is not available. Retry after ${retryAfterSeconds} seconds`, { retryAfterSeconds, cause })
+}
+
 /** Turns anything thrown into what a client may see: an ApiError as it is, all else `internal_error`. */
 export function asApiError(thrown: unknown): ApiError {
   return thrown instanceof ApiError ? thrown : new ApiError('internal_error', 'Internal server error', { cause: thrown })

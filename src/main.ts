@@ -1,12 +1,15 @@
 import cluster from 'node:cluster'
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { totalmem } from 'node:os'
 import { join } from 'node:path'
+import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
 import { fileURLToPath } from 'node:url'
 import { pino } from 'pino'
 import { digestOf, generateKey, labelOf } from './access/api-key.ts'
 import { createApp, type App, type AppLog } from './app.ts'
 import { openCore } from './app/core.ts'
+import type { Machine } from './app/load.ts'
 import { CatalogError } from './catalog/catalog-check.ts'
 import { missingSdkPackages } from './catalog/sdk-package.ts'
 import { runCommand } from './cli/run-command.ts'
@@ -14,11 +17,14 @@ import { readConfig, withEnvFile, type Config } from './config.ts'
 import { newWrappingKey, parseWrappingKeys, WrappingKeyError } from './ledger/seal.ts'
 import { systemClock } from './lib/clock.ts'
 import { randomIds } from './lib/ids.ts'
+import { gauge } from './lib/prometheus.ts'
 import { MICRO_PER_RUB } from './money.ts'
 import { WORKER_ROLE, WorkerGroup, type WorkerReady } from './nodes/workers.ts'
 import { createAdapters } from './providers/index.ts'
+import { JournalError } from './store/journal-file.ts'
 import { StoreBusyError } from './store/sqlite-database.ts'
 
+const DELAY_RESOLUTION_MS = 20
 const DEMO_BALANCE_RUB = 100n
 const DEFAULT_CATALOGUE = './tollgate.yaml'
 const EXIT_BAD_INPUT = 2
@@ -36,11 +42,33 @@ function version(): string {
   return manifest !== null && typeof manifest === 'object' && 'version' in manifest ? String(manifest.version) : '0.0.0'
 }
 
+/** Lines wait in so many bytes for a slow reader or a full disk, and are dropped beyond. */
+const LOG_BYTES_MAX = 4 * 1_048_576
+
+interface ProcessLog extends AppLog {
+  /** Lines that nobody will read. */
+  dropped(): number
+}
+
 /** One JSON line per request on stdout; a terminal gets readable lines. */
-function createLog(config: Config): AppLog {
-  const logger = pino({ level: config.logLevel, base: null, messageKey: 'message' }, pino.destination({ dest: 1, sync: false, minLength: 0 }))
+function createLog(config: Config): ProcessLog {
+  const destination = pino.destination({ dest: 1, sync: false, minLength: 0, maxLength: LOG_BYTES_MAX })
+  const logger = pino({ level: config.logLevel, base: null, messageKey: 'message' }, destination)
   const readable = process.stdout.isTTY
+  let dropped = 0
+  let told = 0
+  destination.on('drop', () => {
+    dropped += 1
+  })
+  // A full disk must not end the process: the line is written again with the next one.
+  destination.on('error', () => undefined)
+  destination.on('drain', () => {
+    if (dropped === told) return
+    logger.warn(`${dropped - told} log lines were dropped, the log took no more`)
+    told = dropped
+  })
   return {
+    dropped: () => dropped,
     line: (fields, failed) => {
       if (readable) process.stdout.write(`${Object.entries(fields).map(([name, value]) => `${name}=${value}`).join(' ')}\n`)
       else if (failed) logger.error(fields)
@@ -51,6 +79,39 @@ function createLog(config: Config): AppLog {
       else logger.warn(message)
     },
     bug: (thrown, requestId) => logger.error({ request_id: requestId, bug: thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown) }),
+  }
+}
+
+/** The first reading after the start knows nothing. */
+function machineOf(log: ProcessLog): Machine {
+  const delay = monitorEventLoopDelay({ resolution: DELAY_RESOLUTION_MS })
+  delay.enable()
+  const memoryBytesMax = Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem())
+  let last = performance.eventLoopUtilization()
+  let resident = 0
+  const residentBytes = (): number => {
+    try {
+      resident = process.memoryUsage.rss()
+    } catch {
+      // It is read from a file, and there may be no descriptor left: the last reading stands.
+    }
+    return resident
+  }
+  return {
+    read: () => {
+      const now = performance.eventLoopUtilization()
+      const { utilization: utilisation } = performance.eventLoopUtilization(now, last)
+      last = now
+      const delayMs = Math.max(0, delay.percentile(99) / 1e6 - DELAY_RESOLUTION_MS)
+      delay.reset()
+      return { utilisation, delayMs, memory: residentBytes() / memoryBytesMax }
+    },
+    metrics: [
+      gauge('tollgate_log_lines_dropped', 'Log lines that the log did not take, since the start.', log.dropped),
+      gauge('process_resident_memory_bytes', 'Memory of the process.', residentBytes),
+      { name: 'process_cpu_seconds_total', help: 'CPU time of the process.', type: 'counter', samples: () => [{ value: (process.cpuUsage().user + process.cpuUsage().system) / 1e6 }] },
+      gauge('process_start_time_seconds', 'When the process began, Unix seconds.', () => Math.round(Date.now() / 1_000 - process.uptime())),
+    ],
   }
 }
 
@@ -117,7 +178,7 @@ async function start(env: ReturnType<typeof environment>): Promise<number> {
   if (config.workers > 1 && cluster.isPrimary) return runWorkers(config)
   const path = cataloguePath(config)
   const log = createLog(config)
-  const app = await createApp({ consoleDir: fileURLToPath(new URL('../console/dist', import.meta.url)), config, version: version(), wrappingKeys: await wrappingKeys(config), env, log })
+  const app = await createApp({ consoleDir: fileURLToPath(new URL('../console/dist', import.meta.url)), config, version: version(), wrappingKeys: await wrappingKeys(config), env, log, machine: machineOf(log) })
   // What is said and done once is done by the first of several workers.
   const others = cluster.isWorker && env[WORKER_ROLE] === 'other'
   const demoKey = others ? null : await prepare(app, path)
@@ -176,13 +237,16 @@ function untilStopped(app: App, path: string | null, log: AppLog): Promise<numbe
 
 /** What stops a start is one clear line, without a stack. */
 function report(thrown: unknown): never {
-  const known = thrown instanceof StartError || thrown instanceof CatalogError || thrown instanceof StoreBusyError || thrown instanceof WrappingKeyError
+  const known = thrown instanceof StartError || thrown instanceof CatalogError || thrown instanceof StoreBusyError || thrown instanceof WrappingKeyError || thrown instanceof JournalError
   const message = thrown instanceof Error ? (known ? thrown.message : (thrown.stack ?? thrown.message)) : String(thrown)
   process.stderr.write(`${message}\n`)
   process.exit(known ? EXIT_BAD_INPUT : 1)
 }
 
 async function main(): Promise<void> {
+  // Nobody reads, or the disk is full: no reason to end.
+  process.stdout.on('error', () => undefined)
+  process.stderr.on('error', () => undefined)
   const env = environment()
   const { adapters, close } = createAdapters({ clock: systemClock })
   await close()

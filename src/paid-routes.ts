@@ -12,7 +12,8 @@ import { rubles } from './money.ts'
 import type { RemoteStreams } from './nodes/remote-streams.ts'
 import type { PaidKind } from './orders/paid-kind.ts'
 import { isResponsesOrder } from './orders/responses-order.ts'
-import type { Generation, GenerationResult } from './relay/generation.ts'
+import type { Generation } from './relay/generation.ts'
+import type { GenerationResult } from './relay/generation-input.ts'
 import type { CallClaim, Order } from './relay/order.ts'
 import type { Reader } from './relay/reader.ts'
 import type { Relay } from './relay/relay.ts'
@@ -35,7 +36,7 @@ export interface FoundResponse {
 
 /** The routes of every paid kind: the edge's call in, the relay's generation out. */
 export function paidRoutes(ports: PaidRoutePorts, kinds: readonly PaidKind[]): readonly Route<Principal>[] {
-  return kinds.flatMap((kind) => kind.paths.map((path): Route<Principal> => ({ method: 'POST', path, plane: 'key', body: kind.body, handle: (call) => paid(ports, kind, call) })))
+  return kinds.flatMap((kind) => kind.paths.map((path): Route<Principal> => ({ method: 'POST', path, plane: 'key', body: kind.body, priority: 'paid', handle: (call) => paid(ports, kind, call) })))
 }
 
 function paid(ports: PaidRoutePorts, kind: PaidKind, call: Call<Principal>): Promise<Reply | typeof HIJACKED> {

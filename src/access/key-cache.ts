@@ -12,6 +12,8 @@ const ABSENT_MS = 30_000
 const ENTRIES_MAX = 10_000
 const TOUCH_FLUSH_MS = 5_000
 const RETRY_SECONDS = 2
+/** A stuck database must turn into a 503 in a second (reliability.md F2). */
+const LOOKUP_MS = 900
 
 /** What is known of a key; whether it may be used is judged at each request, since keys expire between look-ups. */
 export interface KnownKey {
@@ -114,13 +116,20 @@ export class KeyCache {
   async #read(digest: string): Promise<KnownKey | null> {
     const generation = this.#generation
     const readAtMs = this.#clock.monotonic()
-    const owner = await this.#keys.findByDigest(digestBytes(digest)).catch((cause: unknown) => {
+    const owner = await this.#found(digest).catch((cause: unknown) => {
       const message = `Service is overloaded or its store is not available. Retry after ${RETRY_SECONDS} seconds`
       throw new ApiError('service_unavailable', message, { retryAfterSeconds: RETRY_SECONDS, cause })
     })
     const known = owner === null ? null : knownKey(digest, owner, readAtMs)
     if (generation === this.#generation) this.#keep(digest, known)
     return known
+  }
+
+  #found(digest: string): Promise<KeyOwner | null> {
+    const { promise, resolve, reject } = Promise.withResolvers<KeyOwner | null>()
+    const stop = this.#clock.after(LOOKUP_MS, () => reject(new Error(`The store did not answer in ${LOOKUP_MS} ms.`)))
+    void this.#keys.findByDigest(digestBytes(digest)).then(resolve, reject).finally(stop)
+    return promise
   }
 
   /** Re-inserting moves an entry to the young end of the map, so the first is the least recently refreshed. */

@@ -1,5 +1,5 @@
 import type { Principal } from '../access/principal.ts'
-import { generationFilter, logRecord } from '../endpoints/generation.ts'
+import { generationFilter, logRecord, searchNotes } from '../endpoints/generation.ts'
 import { timeParameter } from '../http/query.ts'
 import { ApiError } from '../errors.ts'
 import type { Reply, Route } from '../http/edge.ts'
@@ -69,8 +69,8 @@ async function generations(ports: AdminPorts, call: AdminCall): Promise<Reply> {
     if (known === undefined) throw new ApiError('invalid_input', `status: must be one of ${STATUSES.join(', ')}`)
     filter.status = known
   }
-  const { data, total } = await ports.store.generations.list(filter)
-  return { status: 200, body: { data: data.map(operatorRecord), total } }
+  const found = await ports.store.generations.list(filter)
+  return { status: 200, body: { data: found.data.map(operatorRecord), total: found.total, ...searchNotes(found) } }
 }
 
 function operatorRecord(row: GenerationRow): Record<string, unknown> {

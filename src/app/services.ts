@@ -1,5 +1,5 @@
-import { randomInt } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import { join } from 'node:path'
 import { createAccess, type Access } from '../access/access.ts'
 import { ConsoleSessions } from '../access/console-sessions.ts'
 import { SetupLinks } from '../admin/setup-links.ts'
@@ -8,11 +8,13 @@ import type { Config } from '../config.ts'
 import { StoredPictures } from '../endpoints/stored-pictures.ts'
 import { SseStreams } from '../http/sse.ts'
 import { IdempotentCalls } from '../idempotency/idempotent-calls.ts'
+import { EndJournal } from '../ledger/end-journal.ts'
 import { Ledger } from '../ledger/ledger.ts'
 import { periodEndMs } from '../ledger/period.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { SyncedClock } from '../lib/synced-clock.ts'
 import { randomIds, type IdSource } from '../lib/ids.ts'
+import { uniform } from '../lib/uniform.ts'
 import { Nodes } from '../nodes/nodes.ts'
 import { createTokenCounter } from '../plan/token-count.ts'
 import type { AdapterTable } from '../providers/adapter.ts'
@@ -20,16 +22,18 @@ import { createAdapters } from '../providers/index.ts'
 import { DrainSlots } from '../relay/drain-slots.ts'
 import { EndpointHealthBook } from '../relay/endpoint-health.ts'
 import { KeyPools } from '../relay/key-pools.ts'
+import { ProviderSlots } from '../relay/provider-slots.ts'
 import { Relay } from '../relay/relay.ts'
 import { RetryBudget } from '../relay/retry-budget.ts'
 import { ExpirySweep } from '../store/expiry-sweep.ts'
+import { openJournal, type Journal } from '../store/journal-file.ts'
+import { LogKeeper } from '../store/log-keeper.ts'
 import { createVideos } from '../videos/videos.ts'
 import type { Core } from './core.ts'
 import { ownStream } from './stream-access.ts'
 
 /** Adds at most this to the end of an answer, and only where another ended just before; a tenth of the commits under load. */
 const COMMIT_SPACING_MS = 5
-const RANDOM_STEPS = 2 ** 47
 
 /** Everything that runs behind the routes. */
 export interface Services {
@@ -41,6 +45,8 @@ export interface Services {
   readonly ledger: Ledger
   readonly health: EndpointHealthBook
   readonly relay: Relay
+  readonly drains: DrainSlots
+  readonly slots: ProviderSlots
   readonly videos: ReturnType<typeof createVideos>
   readonly pictures: StoredPictures
   readonly idempotency: IdempotentCalls
@@ -65,23 +71,27 @@ export async function createServices(core: Core, config: Config, clock: SyncedCl
   const timezone = (): string => catalog.current().settings.timezone
   const nodes = new Nodes({ store: store.nodes, valkeyUrl: config.valkeyUrl, clock, ids, notice, refreshCatalog: () => catalog.refresh() })
   const own = { node: nodes.id, singleProcess: store.kind === 'embedded' }
-  const ledger = new Ledger({ ...own, store: store.ledger, clock, timezone, gather: nextTurn, commitSpacingMs: COMMIT_SPACING_MS })
+  const journal = await journalOf(config)
+  const ledger = new Ledger({ ...own, store: store.ledger, clock, timezone, gather: nextTurn, commitSpacingMs: COMMIT_SPACING_MS, notice, ...(journal === null ? {} : { journal: new EndJournal(journal) }) })
   const recovered = await ledger.start()
   if (own.singleProcess) await store.idempotency.releaseLost()
   const health = new EndpointHealthBook(clock)
   const tokens = createTokenCounter()
   tokens.warm()
   const attempts = { clock, health, keyPools: new KeyPools(clock, notice), retries: new RetryBudget(clock, () => relay.running) }
+  const drains = new DrainSlots()
+  const slots = new ProviderSlots(clock)
   const relay: Relay = new Relay({
     ...attempts, ledger, adapters, ids, tokens, catalog,
-    drains: new DrainSlots(),
+    drains, slots,
     sharedStreams: nodes.sharedStreams,
-    random: () => randomInt(RANDOM_STEPS) / RANDOM_STEPS,
+    random: uniform,
     limitResetsAtMs: (reset) => (reset === null ? null : periodEndMs(clock.now(), reset, timezone())),
   })
   const videos = createVideos({ ...attempts, ...own, relay, jobs: store.jobs, files: store.files, ledger, catalog, adapters, seal: keyWrap, notice })
   const rateFeed = new RateFeed({ catalog, clock, url: config.cbrUrl, log: notice, leads: () => nodes.leads })
   const sweep = new ExpirySweep({ 'Stored files': store.files, 'Idempotency keys': store.idempotency }, clock, notice)
+  const logKeeper = new LogKeeper({ upkeep: store.logUpkeep, clock, retentionDays: config.logRetentionDays, log: notice })
   const sessions = new ConsoleSessions({ store: store.sessions, clock, ids, secure: config.publicUrl?.startsWith('https:') === true })
   const access = createAccess({
     keys: store.keys,
@@ -94,28 +104,36 @@ export async function createServices(core: Core, config: Config, clock: SyncedCl
   })
   const pictures = new StoredPictures({ files: store.files, clock, ids })
   return {
-    core, clock, ids, adapters, nodes, ledger, health, relay, videos, pictures, rateFeed, sessions, access, recovered,
+    core, clock, ids, adapters, nodes, ledger, health, relay, drains, slots, videos, pictures, rateFeed, sessions, access, recovered,
     idempotency: new IdempotentCalls({ store: store.idempotency, keyWrap, clock, ids }),
     links: new SetupLinks({ users: store.users, clock, ids }),
     sse: new SseStreams(clock),
     start: async () => {
       await videos.runner.start()
       sweep.start()
+      logKeeper.start()
       await nodes.start({ block: (ip, leftMs, blocks) => access.block(ip, leftMs, blocks), tellWindows: () => access.tellWindows(), findStream: (accountId, id) => ownStream(relay, accountId, id) })
     },
     stop: async (drainMs, closed) => {
       await rateFeed.stop()
       await sweep.stop()
+      await logKeeper.stop()
       await relay.close(drainMs)
       await closed
       await videos.runner.stop()
       await nodes.stop()
       await ledger.stop()
+      await journal?.close()
       await access.close()
       await closeAdapters()
       await core.close()
     },
   }
+}
+
+/** A database over the network may go away while answers end; the embedded store is on the disk that the journal would be on. */
+function journalOf({ databaseUrl, dataDir }: Config): Promise<Journal | null> {
+  return databaseUrl === null ? Promise.resolve(null) : openJournal(join(dataDir, 'journal'))
 }
 
 /** Requests read from many sockets in one turn of the event loop are called one after another, with no microtask between them in common. */

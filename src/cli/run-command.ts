@@ -1,6 +1,7 @@
 import { CatalogError } from '../catalog/catalog-check.ts'
 import { readConfig } from '../config.ts'
 import { ApiError } from '../errors.ts'
+import { BackupError } from '../store/backup.ts'
 import { StoreBusyError } from '../store/sqlite-database.ts'
 import { WrappingKeyError } from '../ledger/seal.ts'
 import { StoreUnavailableError } from '../store/store-unavailable-error.ts'
@@ -39,7 +40,7 @@ export async function runCommand(argv: readonly string[], ports: CliPorts): Prom
 
 /** Failures whose sentence tells the operator what to do; anything else is a bug and keeps its stack. */
 function isExpected(thrown: unknown): thrown is Error {
-  return [CommandError, StoreBusyError, StoreUnavailableError, WrappingKeyError, ApiError].some((kind) => thrown instanceof kind)
+  return [BackupError, CommandError, StoreBusyError, StoreUnavailableError, WrappingKeyError, ApiError].some((kind) => thrown instanceof kind)
 }
 
 function answer({ stdout }: CliPorts, text: string): number {

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { auditBody } from '../admin/reports.ts'
 import { SetupLinks } from '../admin/setup-links.ts'
 import { providerKeys } from '../catalog/bundled-base.ts'
@@ -9,9 +10,10 @@ import { NOTHING, stateAfter, type CatalogState } from '../catalog/catalog-state
 import { EMPTY_DOCUMENT, type CatalogDocument } from '../catalog/document.ts'
 import { wireDocument } from '../catalog/wire-document.ts'
 import { isObject } from '../kinds/json-fields.ts'
+import { backupStore } from '../store/backup.ts'
 import { StoreBusyError } from '../store/sqlite-database.ts'
 import { openStore } from '../store/open.ts'
-import { UsageError, type Command, type CommandInput } from './command.ts'
+import { CommandError, UsageError, type Command, type CommandInput } from './command.ts'
 import type { CliContext } from './ports.ts'
 import { changesOf, printApplied, printDifference, recordEvent, refuseBadSettings, unopenable, withStore } from './store-access.ts'
 
@@ -25,6 +27,7 @@ export const STORE_COMMANDS: readonly Command[] = [
     options: { 'dry-run': { help: 'print the difference alone' } }, run: apply,
   },
   { words: 'export', operands: [], summary: 'Writes the catalogue out as a file, without credentials.', options: {}, run: exportCatalog },
+  { words: 'backup', operands: ['DIR'], summary: 'Copies the embedded store and its stored files into a new directory, while the server runs or not.', options: { json: { help: 'print what was copied as JSON' } }, run: backup },
   { words: 'migrate', operands: [], summary: "Brings the store's schema up to date.", options: {}, run: migrate },
   {
     words: 'audit', operands: [], summary: 'Checks the money invariants; exit 1 on a violation.',
@@ -94,6 +97,17 @@ async function apply(input: CommandInput, context: CliContext): Promise<number> 
 async function exportCatalog(_input: CommandInput, context: CliContext): Promise<number> {
   const text = await withStore(context, async ({ catalog }) => catalog.exportText(), (client) => client.text('/admin/v1/catalog?format=yaml'))
   context.stdout(text.trimEnd())
+  return 0
+}
+
+async function backup(input: CommandInput, context: CliContext): Promise<number> {
+  refuseBadSettings(context)
+  const { dataDir, databaseUrl } = context.config
+  if (databaseUrl !== null) throw new CommandError('With DATABASE_URL everything is in PostgreSQL: back it up with pg_dump or by its own means')
+  const directory = input.operands[0] ?? ''
+  const { bytes, files, missing } = await backupStore(dataDir, directory)
+  context.stdout(input.flag('json') ? JSON.stringify({ directory, bytes, files, missing }) : `Copied ${bytes} bytes and ${files} stored files to ${directory}`)
+  if (!input.flag('json')) context.stdout(`The key that seals provider credentials is not in it: keep ${context.config.kek === null ? join(dataDir, 'kek') : 'TOLLGATE_KEK'} elsewhere`)
   return 0
 }
 

@@ -2,7 +2,7 @@ import type { Principal } from '../access/principal.ts'
 import { ApiError } from '../errors.ts'
 import type { Call, Reply, Route } from '../http/edge.ts'
 import { rubles } from '../money.ts'
-import type { GenerationFilter, GenerationRow, Store } from '../store/store.ts'
+import type { GenerationFilter, GenerationRow, LogPage, Store } from '../store/store.ts'
 import { principalOf } from './account.ts'
 import { timeParameter, wholeParameter } from '../http/query.ts'
 
@@ -20,7 +20,7 @@ export interface GenerationRoutePorts {
 
 /** The usage log (wire.md 6): the list of `api.md`, and OpenRouter's single record where `id` is given. */
 export function generationRoutes({ store }: GenerationRoutePorts): readonly Route<Principal>[] {
-  return [{ method: 'GET', path: '/v1/generation', plane: 'key', body: 'none', handle: (call) => (call.query.has('id') ? single(store, call) : list(store, call)) }]
+  return [{ method: 'GET', path: '/v1/generation', plane: 'key', body: 'none', priority: 'low', handle: (call) => (call.query.has('id') ? single(store, call) : list(store, call)) }]
 }
 
 /** Filters that the customer's and the operator's log share; a limit above 300 is clamped, not refused. */
@@ -47,7 +47,13 @@ export function generationFilter(query: URLSearchParams): GenerationFilter {
 
 async function list(store: GenerationRoutePorts['store'], call: Call<Principal>): Promise<Reply> {
   const page = await store.generations.list({ ...generationFilter(call.query), accountId: principalOf(call).accountId })
-  return { status: 200, body: { logs: page.data.map(logRecord), total: page.total } }
+  return { status: 200, body: { logs: page.data.map(logRecord), total: page.total, ...searchNotes(page) } }
+}
+
+/** Where a search was cut short: `total` is then the least there is, and rows that ended before `searched_to` were not looked at. */
+export function searchNotes({ atLeast, searchedToMs }: LogPage): Record<string, unknown> {
+  if (atLeast === undefined) return {}
+  return { total_exact: false, ...(searchedToMs === undefined ? {} : { searched_to: new Date(searchedToMs).toISOString() }) }
 }
 
 export function logRecord(row: GenerationRow): Record<string, unknown> {

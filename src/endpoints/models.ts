@@ -51,7 +51,7 @@ export function modelRoutes(ports: ModelRoutePorts): readonly Route<Principal>[]
 }
 
 function get(path: string, handle: (call: Call<Principal>) => Reply): Route<Principal> {
-  return { method: 'GET', path, plane: 'key', body: 'none', handle }
+  return { method: 'GET', path, plane: 'key', body: 'none', priority: 'low', handle }
 }
 
 function ok(body: unknown): Reply {

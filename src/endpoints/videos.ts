@@ -42,14 +42,16 @@ export interface VideoRoutePorts {
 
 /** Video jobs (wire.md 4): created here, worked on by the server itself, looked at as often as one likes. */
 export function videoRoutes(ports: VideoRoutePorts): readonly Route<Principal>[] {
-  const route = (method: Route<Principal>['method'], path: string, handle: Route<Principal>['handle']): Route<Principal> => ({ method, path, plane: 'key', body: method === 'POST' ? 'json' : 'none', handle })
+  const route = (method: Route<Principal>['method'], path: string, handle: Route<Principal>['handle'], priority?: Route<Principal>['priority']): Route<Principal> => ({
+    method, path, plane: 'key', body: method === 'POST' ? 'json' : 'none', handle, ...(priority === undefined ? {} : { priority }),
+  })
   const show = (call: Call<Principal>): Promise<Reply> => shown(ports, call)
   const content = (call: Call<Principal>): Promise<typeof HIJACKED> => sent(ports, call)
   const remove = (call: Call<Principal>): Promise<Reply> => removed(ports, call)
   return [
-    route('POST', '/v1/videos', (call) => created(ports, call)),
+    route('POST', '/v1/videos', (call) => created(ports, call), 'paid'),
     route('GET', '/v1/videos', show),
-    route('GET', '/v1/videos/history', (call) => history(ports, call)),
+    route('GET', '/v1/videos/history', (call) => history(ports, call), 'low'),
     route('GET', '/v1/videos/content', content),
     route('GET', '/v1/videos/:id', show),
     route('GET', '/v1/videos/:id/content', content),

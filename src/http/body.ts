@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { ApiError } from '../errors.ts'
+import { ApiError, overloaded } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import { invalidJson, JsonScan } from './json-scan.ts'
 
@@ -7,7 +7,6 @@ const BODY_BYTES_MAX = 10_485_760
 /** Body bytes held by one node; what does not fit is refused before it is read (reliability.md 5). */
 const BODY_BUDGET_BYTES = 256 * 1_048_576
 const SWEEP_MS = 1_000
-const OVERLOAD_RETRY_SECONDS = 2
 
 /** What a request's head says of its body. */
 export interface BodyHead {
@@ -116,6 +115,8 @@ export class BodyDeadlines {
 export interface BodyPorts {
   readonly budget: BodyBudget
   readonly deadlines: BodyDeadlines
+  /** Uniform in [0, 1). */
+  readonly random: () => number
 }
 
 /** Reads a body whole. The caller gives its length back to the budget when the bytes are no longer needed. */
@@ -153,6 +154,7 @@ class BodyReading {
   readonly #scan: JsonScan | null
   readonly #declaredBytes: number | null
   readonly #budget: BodyBudget
+  readonly #random: () => number
   #bytes = 0
   #takenBytes = 0
 
@@ -160,6 +162,7 @@ class BodyReading {
     this.#scan = head.type === 'json' ? new JsonScan() : null
     this.#declaredBytes = head.declaredBytes
     this.#budget = ports.budget
+    this.#random = ports.random
   }
 
   start(): ApiError | null {
@@ -189,10 +192,7 @@ class BodyReading {
   }
 
   #take(bytes: number): ApiError | null {
-    if (!this.#budget.take(bytes)) {
-      const message = `Service is overloaded or its store is not available. Retry after ${OVERLOAD_RETRY_SECONDS} seconds`
-      return new ApiError('service_unavailable', message, { retryAfterSeconds: OVERLOAD_RETRY_SECONDS })
-    }
+    if (!this.#budget.take(bytes)) return overloaded(this.#random())
     this.#takenBytes += bytes
     return null
   }

@@ -14,6 +14,8 @@ export interface Route<P> {
   readonly plane: RoutePlane
   /** What a body may be; GET and DELETE ignore bodies. */
   readonly body: 'none' | 'json' | 'json-or-multipart'
+  /** What an overloaded node refuses first: `low`, then `paid`; absent = never. */
+  readonly priority?: 'low' | 'paid'
   handle(call: Call<P>): Promise<Reply | typeof HIJACKED> | Reply | typeof HIJACKED
 }
 

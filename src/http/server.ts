@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { ApiError, asApiError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { IdSource } from '../lib/ids.ts'
+import { uniform } from '../lib/uniform.ts'
 import { BodyBudget, BodyDeadlines, checkBodyHead, ClientGone, readBody, type BodyHead, type BodyPorts } from './body.ts'
 import { createClientIp } from './client-ip.ts'
 import { type AccessResult, type EdgeAccess, HIJACKED, type MaintenanceNotice, type Reply, type Route } from './edge.ts'
@@ -26,6 +27,8 @@ export interface EdgeTimeouts {
 const TIMEOUTS: EdgeTimeouts = Object.freeze({ headers: 15_000, request: 60_000, upload: 120_000, keepAlive: 75_000, check: 5_000 })
 const KEEP_ALIVE_PROBE_MS = 30_000
 const CONNECTIONS_MAX = 10_000
+/** Connections that wait to be taken; Node's 511 makes clients of a burst wait seconds for the system's next try. */
+const BACKLOG = 4_096
 const IDLE_SWEEP_MS = 250
 /** How long the line of a stream whose client left waits for the handler to learn the cost: longer than any drain. */
 const LATE_LINE_MS = 180_000
@@ -48,6 +51,8 @@ export interface EdgeOptions<P> {
   readonly maintenance: () => MaintenanceNotice | null
   /** CIDR ranges; throws at construction when one is malformed. */
   readonly trustedProxies: readonly string[]
+  /** Why an admitted request may not go on now, before its body is read; absent = all may. */
+  readonly refuse?: (route: Route<P>, principal: P) => ApiError | null
   /** What the request's log line says of its principal. */
   readonly describe?: (principal: P) => LogFields
   /** What a path that is no route gets instead of a 404: the console's files and pages. */
@@ -58,6 +63,10 @@ export interface EdgeOptions<P> {
 
 export interface Edge {
   readonly server: Server
+  /** Of request bodies, held now. */
+  readonly bodyBytes: number
+  /** Connections that are open. */
+  readonly connections: number
   listen(host: string, port: number): Promise<AddressInfo>
   /** Stops listening and waits up to `drainMs` for running responses, then cuts them. */
   close(drainMs: number): Promise<void>
@@ -78,6 +87,7 @@ class HttpEdge<P> implements Edge {
   /** Ends the lines of hijacked responses: at the close of the edge nobody waits for their cost any more. */
   readonly #unfinished = new Set<() => void>()
   #draining = false
+  #connections = 0
 
   constructor(options: EdgeOptions<P>) {
     const { access, clock, ids, log } = options
@@ -85,7 +95,7 @@ class HttpEdge<P> implements Edge {
     this.#timeouts = { ...TIMEOUTS, ...options.timeouts }
     this.#router = new Router(options.routes)
     this.#ports = { access, clock, ids, log, clientIp: createClientIp(options.trustedProxies), draining: () => this.#draining }
-    this.#body = { budget: new BodyBudget(options.bodyBudgetBytes), deadlines: new BodyDeadlines(clock) }
+    this.#body = { budget: new BodyBudget(options.bodyBudgetBytes), deadlines: new BodyDeadlines(clock), random: uniform }
     this.server = createServer({
       headersTimeout: this.#timeouts.headers,
       // The edge's own body deadline answers first; Node's is the net under it.
@@ -99,16 +109,30 @@ class HttpEdge<P> implements Edge {
       requireHostHeader: false,
     })
     this.server.maxConnections = CONNECTIONS_MAX
+    this.server.on('connection', (socket) => {
+      this.#connections += 1
+      socket.on('close', () => {
+        this.#connections -= 1
+      })
+    })
     this.server.on('request', (request, response) => this.#start(request, response, false))
     this.server.on('checkContinue', (request, response) => this.#start(request, response, true))
     this.server.on('checkExpectation', (request, response) => this.#start(request, response, false))
     this.server.on('clientError', (error, socket) => answerBrokenRequest(error, socket, this.#ports))
   }
 
+  get bodyBytes(): number {
+    return this.#body.budget.bytes
+  }
+
+  get connections(): number {
+    return this.#connections
+  }
+
   listen(host: string, port: number): Promise<AddressInfo> {
     return new Promise((resolve, reject) => {
       this.server.once('error', reject)
-      this.server.listen(port, host, () => {
+      this.server.listen({ port, host, backlog: BACKLOG }, () => {
         this.server.off('error', reject)
         // A listening TCP server has an address object; only pipes have a string.
         resolve(this.server.address() as AddressInfo)
@@ -177,6 +201,8 @@ class HttpEdge<P> implements Edge {
     if ('error' in result) return this.#fail(exchange, result.error)
     exchange.principal = result.principal
     if (result.principal !== null && this.#options.describe !== undefined) exchange.log.set(this.#options.describe(result.principal))
+    const refusal = result.principal === null ? null : (this.#options.refuse?.(route, result.principal) ?? null)
+    if (refusal !== null) return this.#fail(exchange, refusal)
     this.#receive(exchange, route)
   }
 

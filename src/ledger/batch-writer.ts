@@ -1,14 +1,19 @@
 import { ApiError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import { StoreUnavailableError } from '../store/store-unavailable-error.ts'
+import { isHoldEnd, type EndJournal, type JournaledEnd } from './end-journal.ts'
 import { LedgerBatch } from './ledger-core.ts'
-import type { LedgerOperation, LedgerOutcome, LedgerStore } from './ledger-store.ts'
+import type { HoldRequest, LedgerOperation, LedgerOutcome, LedgerStore } from './ledger-store.ts'
+import { Patience } from './patience.ts'
+import type { JournalTicket } from '../store/journal-file.ts'
 
 const BATCH_MAX = 1_024
 const QUEUE_MAX = 8_192
 /** How long the end of an answer waits for its settle (reliability.md 5), and how often it is tried meanwhile. */
 const OUTLAST_MS = 2_000
 const OUTLAST_PAUSE_MS = 100
+/** A stuck database must turn into a 503 in a second (reliability.md F2): how long a hold waits, and a write before no more is taken on. */
+const HOLD_MS = 900
 
 export interface BatchWriterPorts {
   readonly store: Pick<LedgerStore, 'commit'>
@@ -17,12 +22,24 @@ export interface BatchWriterPorts {
   readonly gather?: (() => Promise<void>) | undefined
   /** Least time between the starts of two batches, ms: under load many requests share a commit, alone nobody waits. */
   readonly spacingMs: number
+  /** Takes the ends that the store has not confirmed in time; null = they are refused then. */
+  readonly journal: EndJournal | null
+  /** A sentence for the operator. */
+  readonly notice: (message: string) => void
 }
 
 interface Queued {
   readonly operation: LedgerOperation
   /** Set when the store was first found down. */
   giveUpAtMs: number | null
+  /** Set while the journal holds it: its asker has its answer, and the store is still asked. */
+  ticket: JournalTicket | null
+  /** On its way into the journal. */
+  journaling: boolean
+  /** The store has it, or will never. */
+  over: boolean
+  /** A hold whose asker has been refused. */
+  abandoned: boolean
   readonly resolve: (outcome: LedgerOutcome) => void
   readonly reject: (error: Error) => void
 }
@@ -33,18 +50,30 @@ interface Queued {
  */
 export class BatchWriter {
   readonly #ports: BatchWriterPorts
+  readonly #ends: Patience<Queued>
+  readonly #holds: Patience<Queued>
   #queue: Queued[] = []
   #writing: Promise<void> | null = null
   #down = false
+  #closing = false
   #startedMs = Number.NEGATIVE_INFINITY
+  /** clock.monotonic() at the start of the write that is under way. */
+  #writeStartedMs: number | null = null
 
   constructor(ports: BatchWriterPorts) {
     this.#ports = ports
+    this.#ends = new Patience(ports.clock, OUTLAST_MS, (overdue) => void this.#journal(overdue))
+    this.#holds = new Patience(ports.clock, HOLD_MS, (overdue) => this.#abandon(overdue))
   }
 
   /** Something is queued or being written. */
   get busy(): boolean {
     return this.#writing !== null
+  }
+
+  /** Operations that wait for a write. */
+  get waiting(): number {
+    return this.#queue.length
   }
 
   /** The last write found the store down. */
@@ -54,15 +83,25 @@ export class BatchWriter {
 
   /** No more should be taken on: too much waits, or the store is down and one write is finding out whether it is back. */
   get blocked(): boolean {
-    return this.#queue.length >= QUEUE_MAX || (this.#down && this.#writing !== null)
+    return this.#queue.length >= QUEUE_MAX || (this.#down && this.#writing !== null) || this.#stuck
   }
 
-  /** Rejects with `service_unavailable` when the operation could not be written. */
+  get #stuck(): boolean {
+    return this.#ports.journal !== null && this.#writeStartedMs !== null && this.#ports.clock.monotonic() - this.#writeStartedMs > HOLD_MS
+  }
+
+  /** Rejects with `service_unavailable` when the operation could be written neither to the store nor to the journal. */
   submit(operation: LedgerOperation): Promise<LedgerOutcome> {
     return new Promise((resolve, reject) => {
-      this.#queue.push({ operation, giveUpAtMs: null, resolve, reject })
-      this.#writing ??= this.#drain()
+      const queued: Queued = { operation, giveUpAtMs: null, ticket: null, journaling: false, over: false, abandoned: false, resolve, reject }
+      if (this.#ports.journal !== null) this.#watch(queued)
+      this.#enqueue(queued)
     })
+  }
+
+  /** Goes on with an end that the journal has. */
+  resume({ operation, ticket }: JournaledEnd): void {
+    this.#enqueue({ operation, giveUpAtMs: null, ticket, journaling: false, over: false, abandoned: false, resolve: () => undefined, reject: () => undefined })
   }
 
   /** Resolves when nothing is queued any more. */
@@ -70,12 +109,32 @@ export class BatchWriter {
     while (this.#writing !== null) await this.#writing
   }
 
+  /** As `idle`, but a store that is down is not waited for: what the journal takes is left to the next process. */
+  async close(): Promise<void> {
+    this.#closing = true
+    await this.#journal(this.#ends.hurry())
+    await this.idle()
+    this.#abandon(this.#holds.hurry())
+  }
+
+  #enqueue(queued: Queued): void {
+    this.#queue.push(queued)
+    this.#writing ??= this.#drain()
+  }
+
+  #watch(queued: Queued): void {
+    const { operation } = queued
+    if (isHoldEnd(operation)) this.#ends.watch(queued)
+    // A job is made with its hold: it cannot be given up alone.
+    else if (operation.op === 'hold' && operation.job === undefined) this.#holds.watch(queued)
+  }
+
   async #drain(): Promise<void> {
     await this.#ports.gather?.()
     while (this.#queue.length > 0) {
       await this.#space()
-      const batch = this.#queue.splice(0, BATCH_MAX)
-      await this.#write(batch)
+      const batch = this.#queue.splice(0, BATCH_MAX).filter(({ abandoned }) => !abandoned)
+      if (batch.length > 0) await this.#write(batch)
     }
     this.#writing = null
   }
@@ -95,6 +154,7 @@ export class BatchWriter {
 
   async #write(batch: readonly Queued[]): Promise<void> {
     let outcomes: readonly LedgerOutcome[] = []
+    this.#writeStartedMs = this.#ports.clock.monotonic()
     try {
       // After an outage even a hold finds out whether the store can write again.
       const durable = this.#down || batch.some(({ operation }) => operation.op !== 'hold' || operation.job !== undefined)
@@ -108,13 +168,72 @@ export class BatchWriter {
         durable,
       )
     } catch (thrown) {
+      this.#writeStartedMs = null
       await this.#splitOrFail(batch, thrown)
       return
     }
+    this.#writeStartedMs = null
     this.#down = false
     for (const [index, queued] of batch.entries()) {
       const outcome = outcomes[index]
-      if (outcome !== undefined) queued.resolve(outcome)
+      if (outcome !== undefined) this.#confirm(queued, outcome)
+    }
+  }
+
+  #confirm(queued: Queued, outcome: LedgerOutcome): void {
+    const { operation, ticket, abandoned } = queued
+    this.#finish(queued)
+    if (ticket !== null) this.#ports.journal?.settled(ticket)
+    if (ticket !== null && outcome.status === 'not_open') this.#ports.notice(`Generation ${operation.generationId}: its ${operation.op} from the journal met a hold that is ${outcome.state}`)
+    // Its request was refused and will never end it.
+    if (abandoned && outcome.status === 'held' && operation.op === 'hold') void this.submit(voidOf(operation, this.#ports.clock)).catch(() => undefined)
+    queued.resolve(outcome)
+  }
+
+  #refuse(queued: Queued, cause: unknown): void {
+    this.#finish(queued)
+    queued.reject(storeUnavailable(cause))
+  }
+
+  #finish(queued: Queued): void {
+    queued.over = true
+    if (this.#ports.journal === null) return
+    this.#ends.forget(queued)
+    this.#holds.forget(queued)
+  }
+
+  /** What has waited long enough is answered once it is on this machine's disk; the store is asked until it has it. */
+  async #journal(overdue: readonly Queued[]): Promise<void> {
+    const { journal, clock } = this.#ports
+    const ends = overdue.flatMap((queued) => (isHoldEnd(queued.operation) && !queued.over && !queued.journaling && queued.ticket === null ? [{ queued, operation: queued.operation }] : []))
+    if (journal === null || ends.length === 0) return
+    for (const { queued } of ends) queued.journaling = true
+    let tickets: readonly JournalTicket[] = []
+    try {
+      tickets = await journal.append(ends.map(({ operation }) => operation))
+    } catch (thrown) {
+      // Refused as soon as the write under way has failed.
+      for (const { queued } of ends) queued.giveUpAtMs = clock.monotonic()
+      this.#ports.notice(`The journal cannot be written: ${thrown instanceof Error ? thrown.message : String(thrown)}`)
+    }
+    for (const [index, { queued, operation }] of ends.entries()) {
+      queued.journaling = false
+      const ticket = tickets[index]
+      if (ticket === undefined) continue
+      if (queued.over) {
+        journal.settled(ticket)
+        continue
+      }
+      queued.ticket = ticket
+      queued.resolve(operation.op === 'settle' ? { status: 'journaled', chargedMicro: operation.costMicro, shortfallMicro: 0n } : { status: 'journaled' })
+    }
+  }
+
+  /** Should the store have placed it after all, it is given back. */
+  #abandon(overdue: readonly Queued[]): void {
+    for (const queued of overdue) {
+      queued.abandoned = true
+      queued.reject(storeUnavailable(null))
     }
   }
 
@@ -130,7 +249,10 @@ export class BatchWriter {
       await this.#write(batch.slice(middle))
       return
     }
-    for (const queued of batch) queued.reject(storeUnavailable(thrown))
+    for (const queued of batch) {
+      if (queued.ticket !== null) this.#ports.notice(`Generation ${queued.operation.generationId}: its ${queued.operation.op} stays in the journal, the store refuses it: ${String(thrown)}`)
+      this.#refuse(queued, thrown)
+    }
   }
 
   /**
@@ -139,17 +261,30 @@ export class BatchWriter {
    */
   async #outlast(batch: readonly Queued[], thrown: StoreUnavailableError): Promise<void> {
     this.#down = true
-    const nowMs = this.#ports.clock.monotonic()
-    const waiting: Queued[] = []
+    if (this.#closing) await this.#journal(batch)
+    const waiting = batch.filter((queued) => this.#waits(queued))
     for (const queued of batch) {
-      if (queued.operation.op === 'settle' || queued.operation.op === 'void') queued.giveUpAtMs ??= nowMs + OUTLAST_MS
-      if (queued.giveUpAtMs !== null && nowMs < queued.giveUpAtMs) waiting.push(queued)
-      else queued.reject(storeUnavailable(thrown))
+      if (queued.ticket === null && !waiting.includes(queued)) this.#refuse(queued, thrown)
     }
     if (waiting.length === 0) return
     await this.#pause(OUTLAST_PAUSE_MS)
     this.#queue.unshift(...waiting)
   }
+
+  #waits(queued: Queued): boolean {
+    const { op } = queued.operation
+    if (queued.ticket !== null) return !this.#closing
+    if (op !== 'settle' && op !== 'void') return false
+    const nowMs = this.#ports.clock.monotonic()
+    queued.giveUpAtMs ??= nowMs + OUTLAST_MS
+    // The journal takes it when its time is over.
+    return queued.journaling || this.#ends.watches(queued) || nowMs < queued.giveUpAtMs
+  }
+}
+
+/** A hold without a request gives its money back, and leaves no log row: nothing was sent to a provider. */
+function voidOf({ generationId }: HoldRequest, clock: Clock): LedgerOperation {
+  return { op: 'void', generationId, insuredMicro: 0n, record: null, atMs: clock.now() }
 }
 
 export function storeUnavailable(cause: unknown): ApiError {

@@ -76,6 +76,8 @@ export interface SettleRequest {
 export type SettleOutcome =
   /** `replayed`: this generation had been settled before; nothing moved. */
   | { readonly status: 'settled' | 'settled_late' | 'replayed'; readonly chargedMicro: Micro; readonly shortfallMicro: Micro }
+  /** On this machine's disk, and in the store as soon as it answers: the charge may then still be less than the cost. */
+  | { readonly status: 'journaled'; readonly chargedMicro: Micro; readonly shortfallMicro: Micro }
   /** `job_moved`: the job is no longer what the move was made from; `claim_lost`: another request has its key now. Nothing was changed. */
   | { readonly status: 'not_open'; readonly state: 'voided' | 'missing' | 'job_moved' | 'claim_lost' }
 
@@ -91,7 +93,7 @@ export interface VoidRequest {
   readonly atMs: number
 }
 
-export type VoidOutcome = { readonly status: 'voided' | 'replayed' } | { readonly status: 'not_open'; readonly state: 'settled' | 'missing' | 'job_moved' }
+export type VoidOutcome = { readonly status: 'voided' | 'replayed' | 'journaled' } | { readonly status: 'not_open'; readonly state: 'settled' | 'missing' | 'job_moved' }
 
 /** The sweeper's move for a hold whose lease ended: the money returns, a late settle stays possible. */
 export interface ExpireRequest {

@@ -1,5 +1,6 @@
 import type { Clock } from '../lib/clock.ts'
 import { BatchWriter, storeUnavailable } from './batch-writer.ts'
+import type { EndJournal } from './end-journal.ts'
 import type { GenerationRecord } from './generation-record.ts'
 import type {
   HoldOutcome, HoldRequest, HoldRow, LedgerStore, PeriodStarts, SettleOutcome, SettleRequest, VoidOutcome, VoidRequest,
@@ -26,6 +27,10 @@ export interface LedgerPorts {
   readonly gather?: () => Promise<void>
   /** Least time between the starts of two commits, ms; absent = none. */
   readonly commitSpacingMs?: number
+  /** For outages of the store; absent = an answer whose settle it does not confirm in time is refused. */
+  readonly journal?: EndJournal
+  /** A sentence for the operator. */
+  readonly notice?: (message: string) => void
 }
 
 /**
@@ -43,25 +48,35 @@ export class Ledger {
 
   constructor(ports: LedgerPorts) {
     this.#ports = ports
-    const { store, clock, gather, commitSpacingMs: spacingMs = 0 } = ports
-    this.#ends = new BatchWriter({ store, clock, gather, spacingMs })
-    this.#holds = store.decidesHoldsInMemory ? new BatchWriter({ store, clock, spacingMs: 0 }) : this.#ends
+    const { store, clock, gather, commitSpacingMs: spacingMs = 0, journal = null, notice = (): void => undefined } = ports
+    this.#ends = new BatchWriter({ store, clock, gather, spacingMs, journal, notice })
+    this.#holds = store.decidesHoldsInMemory ? new BatchWriter({ store, clock, spacingMs: 0, journal: null, notice }) : this.#ends
   }
 
-  /** Recovers the holds of a dead process, then keeps leases alive and sweeps the ended ones. Answers how many were recovered. */
+  /** What waits for the store, and whether it answers. */
+  get load(): { readonly waiting: number; readonly down: boolean; readonly journaled: number } {
+    const own = this.#holds === this.#ends ? 0 : this.#holds.waiting
+    return { waiting: this.#ends.waiting + own, down: this.#ends.down, journaled: this.#ports.journal?.open ?? 0 }
+  }
+
+  /** Recovers the holds of a dead process and goes on with what its journal holds, then keeps leases alive and sweeps the ended ones. Answers how many were recovered. */
   async start(): Promise<number> {
+    // Before anything else is asked of the store, and without waiting for it.
+    const left = this.#ports.journal?.left() ?? []
+    for (const end of left) this.#ends.resume(end)
+    if (left.length > 0) this.#ports.notice?.(`The journal holds the ends of ${left.length} requests that the database did not take: they go to it now`)
     const recovered = this.#ports.singleProcess ? await this.#recover() : 0
     this.#repeat(RENEW_MS, () => this.renew())
     this.#repeat(SWEEP_MS, () => this.sweep())
     return recovered
   }
 
-  /** Stops the timers and waits for what is queued. */
+  /** Stops the timers and waits for what is queued, or until the journal has it. */
   async stop(): Promise<void> {
     for (const stop of this.#stops) stop()
     this.#stops = []
-    await this.#holds.idle()
-    await this.#ends.idle()
+    await this.#holds.close()
+    await this.#ends.close()
   }
 
   /** Takes the worst case of a request out of what is available; the lease is renewed until its settle or void. */
@@ -90,7 +105,7 @@ export class Ledger {
     return outcome
   }
 
-  /** Durable when it resolves. */
+  /** Durable when it resolves, in the store or in the journal. */
   async settle(request: Omit<SettleRequest, 'op' | 'atMs'>): Promise<SettleOutcome> {
     this.#running.delete(request.generationId)
     const { generationId, costMicro, providerCostMicro, insuredMicro, record, job, claim } = request

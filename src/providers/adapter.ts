@@ -17,8 +17,8 @@ import type { VideoUpstream } from './videos.ts'
 
 /** Why an attempt failed, already stripped of anything of the operator's; the relay decides on fallback and status. */
 export interface AttemptFailure {
-  /** `unsendable` = this provider's protocol has no words for a part of the request; nothing was sent. */
-  readonly reason: 'connect' | 'unsendable' | 'timeout' | 'stall' | 'status' | 'cut' | 'garbage' | 'error_event' | 'too_large' | 'cancelled'
+  /** `unsendable` = this provider's protocol has no words for a part of the request, `saturated` = as much runs there as may; nothing was sent. */
+  readonly reason: 'connect' | 'saturated' | 'unsendable' | 'timeout' | 'stall' | 'status' | 'cut' | 'garbage' | 'error_event' | 'too_large' | 'cancelled'
   /** Upstream HTTP status; an error inside a 200 carries the code it names, else 502. null when there was none. */
   readonly status: number | null
   /** For 4xx classes only: the upstream's own message, redacted, ≤ 500 characters; else null. */

@@ -34,7 +34,8 @@ export function mayRotateKey(attempt: FailedAttempt): boolean {
 
 /** Whether the failure speaks against the endpoint's health (wire.md D-8.1), as a client's own bad request does not: else prompts could eject an endpoint for everybody. */
 export function isUnhealthy(attempt: FailedAttempt): boolean {
-  return attempt.failure === 'empty' || (!isRequestFault(attempt.failure) && !isAboutPrompt(attempt.failure))
+  if (attempt.failure === 'empty') return true
+  return !isRequestFault(attempt.failure) && !isAboutPrompt(attempt.failure) && attempt.failure.reason !== 'saturated'
 }
 
 function isAboutPrompt({ refusal }: AttemptFailure): boolean {
@@ -49,7 +50,7 @@ export function pauseSeconds(attempt: FailedAttempt): number {
 
 function isBusy(attempt: FailedAttempt): boolean {
   if (attempt.failure === 'empty') return false
-  return attempt.failure.reason === 'connect' || (attempt.failure.status !== null && BUSY.has(attempt.failure.status))
+  return attempt.failure.reason === 'connect' || attempt.failure.reason === 'saturated' || (attempt.failure.status !== null && BUSY.has(attempt.failure.status))
 }
 
 /**

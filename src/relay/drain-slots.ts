@@ -6,6 +6,10 @@ export class DrainSlots {
   readonly #byAccount = new Map<string, number>()
   #used = 0
 
+  get used(): number {
+    return this.#used
+  }
+
   claim(accountId: string): boolean {
     const own = this.#byAccount.get(accountId) ?? 0
     if (this.#used >= NODE_MAX || own >= ACCOUNT_MAX) return false

@@ -1,20 +1,17 @@
 import { ApiError, asApiError } from '../errors.ts'
-import type { Clock } from '../lib/clock.ts'
-import type { Ledger } from '../ledger/ledger.ts'
 import type { GenerationRecord, GenerationStatus } from '../ledger/generation-record.ts'
 import type { ChargedUsage } from '../kinds/answer-format.ts'
 import type { ChunkIdentity, UsageReport } from '../kinds/chat-answer.ts'
 import { chargeMicro } from '../meters.ts'
 import type { Micro } from '../money.ts'
-import type { Candidate, Plan } from '../plan/plan.ts'
-import type { TokenCounter } from '../plan/token-count.ts'
+import type { Candidate } from '../plan/plan.ts'
 import { countedReport } from '../plan/usage-bounds.ts'
-import type { AdapterTable, AttemptFailure } from '../providers/adapter.ts'
+import type { AttemptFailure } from '../providers/adapter.ts'
 import { errorOfAttempts, failureNotes, failuresText, midStreamError, type FailedAttempt } from './attempt-error.ts'
-import { AttemptQueue, type AttemptQueuePorts } from './attempt-queue.ts'
-import type { DrainSlots } from './drain-slots.ts'
-import type { EventBuffer } from './event-buffer.ts'
-import type { AnswerBody, Attempt, AttemptSink, CallClaim, Order } from './order.ts'
+import { AttemptQueue } from './attempt-queue.ts'
+import type { GenerationInput, GenerationPorts, GenerationResult } from './generation-input.ts'
+import type { AnswerBody, Attempt, AttemptSink } from './order.ts'
+import { ProviderPlace, SATURATED } from './provider-slots.ts'
 import type { Reader } from './reader.ts'
 import { recordOf, type Verdict } from './verdict.ts'
 
@@ -26,48 +23,6 @@ const RETRY_MS_MAX = 500
 const HEAD_BYTES_MAX = 65_536
 const KEEP_ALIVE = Buffer.from(': PROCESSING\n\n')
 
-/** What every generation works with; made once. */
-export interface GenerationPorts extends AttemptQueuePorts {
-  readonly ledger: Ledger
-  readonly adapters: AdapterTable
-  readonly clock: Clock
-  /** Uniform in [0, 1). */
-  readonly random: () => number
-  readonly drains: DrainSlots
-  readonly tokens: TokenCounter
-}
-
-/** One admitted, held request. */
-export interface GenerationInput {
-  readonly generationId: string
-  readonly accountId: string
-  readonly keyId: string
-  readonly requestId: string
-  readonly order: Order
-  readonly plan: Plan
-  readonly startedMs: number
-  readonly arrivedAtMs: number
-  readonly appUrl: string | null
-  readonly appTitle: string | null
-  /** Ended with the charge. */
-  readonly claim: CallClaim | null
-  /** Present for a stream whose client sent X-Request-Id. */
-  readonly buffer: EventBuffer | null
-  /** Commits the response headers and answers the client's end; called at most once, for streams only. null = the client has left. */
-  readonly open: () => Reader | null
-}
-
-/** How a generation ended. `error` is for the client when nothing had been sent yet; a broken stream carries it too. */
-export interface GenerationResult {
-  readonly record: GenerationRecord
-  readonly chargedMicro: Micro
-  readonly error: ApiError | null
-  /** How attempts before the last failed, or all of them; for the log. Empty where none did. */
-  readonly failedAttempts: string
-  /** The complete answer of a request that is not answered as it arrives. */
-  readonly body: AnswerBody | null
-}
-
 /**
  * One paid answer. It owns the upstream reader, the hold and the client's end, so that a disconnect, a resume,
  * a drain and a cancel are ordinary operations on it and billing never depends on who is still listening.
@@ -78,6 +33,7 @@ export class Generation {
   readonly done: Promise<GenerationResult>
   readonly #ports: GenerationPorts
   readonly #tries: AttemptQueue
+  readonly #place: ProviderPlace
   #resolve!: (result: GenerationResult) => void
   #state: 'running' | 'finishing' | 'done' = 'running'
   /** The one under way, or the last; null before the first. */
@@ -103,6 +59,7 @@ export class Generation {
     this.#ports = ports
     this.input = input
     this.#tries = new AttemptQueue(ports, input.plan.candidates)
+    this.#place = new ProviderPlace(ports.slots)
     this.#lastSentMs = ports.clock.monotonic()
     this.done = new Promise((resolve) => {
       this.#resolve = resolve
@@ -203,6 +160,13 @@ export class Generation {
 
   #begin(): void {
     const apiKey = this.#tries.begin()
+    this.#place.take(this.#candidate.endpoint.provider.slug, (granted) => {
+      if (granted) this.#ask(apiKey)
+      else this.#attemptFailed(SATURATED)
+    })
+  }
+
+  #ask(apiKey: string | null): void {
     const candidate = this.#candidate
     const name = candidate.endpoint.provider.adapter
     const adapter = this.#ports.adapters.get(name)
@@ -262,14 +226,15 @@ export class Generation {
   }
 
   #attemptFailed(failure: AttemptFailure | 'empty'): void {
-    this.#asking = false
+    this.#asked()
     const { endpoint } = this.#candidate
     const attempt = this.#tries.fail(failure)
     if (this.#contentSent) {
       void this.#brokeMidStream(attempt)
       return
     }
-    const billed = this.#billedFor(this.#attempt)
+    // Where nothing was sent, the attempt at hand is an earlier one.
+    const billed = failure === SATURATED ? null : this.#billedFor(this.#attempt)
     if (billed !== null) this.#insuredMicro += chargeMicro(billed.usage, endpoint.buy)
     const next = this.#draining ? null : this.#tries.next(attempt)
     if (next === null) {
@@ -304,7 +269,7 @@ export class Generation {
 
   async #answered(number: number): Promise<void> {
     const attempt = this.#running()
-    this.#asking = false
+    this.#asked()
     if (attempt.isEmpty()) return this.#attemptFailed('empty')
     if (attempt.prepare !== undefined && !(await this.#prepared(attempt, number))) return
     const verdict = this.#completeVerdict(attempt)
@@ -355,7 +320,7 @@ export class Generation {
     const { provider } = this.#candidate.endpoint
     const cancelStops = this.input.order.delivery !== 'whole' && provider.cancelStopsBilling
     // Nobody waits for an attempt that has not begun.
-    if (this.#stopWait !== null || cancelStops || !this.#ports.drains.claim(this.input.accountId)) {
+    if (this.#stopWait !== null || this.#place.waits || cancelStops || !this.#ports.drains.claim(this.input.accountId)) {
       this.#cutAndCharge()
       return
     }
@@ -375,7 +340,13 @@ export class Generation {
 
   #stopAsking(): void {
     if (this.#asking) this.#attempt?.cancel()
+    this.#asked()
+  }
+
+  /** The upstream's part is over. */
+  #asked(): void {
     this.#asking = false
+    this.#place.release()
   }
 
   /** Ends the hold with a charge, durably, and only then shows the end of the answer through `show`. */
@@ -453,6 +424,7 @@ export class Generation {
     this.#stopWait = null
     this.#releaseDrain()
     this.#tries.release()
+    this.#asked()
   }
 
   #releaseDrain(): void {

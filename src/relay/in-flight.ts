@@ -1,27 +1,45 @@
-import { ApiError } from '../errors.ts'
+import { ApiError, overloaded } from '../errors.ts'
 
-const NODE_MAX = 2_000
+export const NODE_MAX = 2_000
 const ACCOUNT_MAX = 200
 const KEY_MAX = 100
+const SHARE_SLACK_MIN = 8
 
 /** Caps on paid requests running at once (reliability.md 5): a caller's own cap is a 429, the node's a 503. */
 export class InFlight {
+  readonly #random: () => number
   readonly #byCaller = new Map<string, number>()
+  #accounts = 0
   #used = 0
+
+  /** `random` is uniform in [0, 1). */
+  constructor(random: () => number) {
+    this.#random = random
+  }
 
   get count(): number {
     return this.#used
   }
 
+  /** Well more of the node than each account's part, where several use it now: equals are never exactly equal. */
+  isAboveFairShare(accountId: string): boolean {
+    const fair = this.#used / Math.max(1, this.#accounts)
+    return (this.#byCaller.get(accountId) ?? 0) > fair + Math.max(SHARE_SLACK_MIN, fair / 2)
+  }
+
+  /** Why no further request of the caller may run now, or null. */
+  refusal(accountId: string, keyId: string): ApiError | null {
+    if (this.#used >= NODE_MAX) return overloaded(this.#random())
+    if ((this.#byCaller.get(accountId) ?? 0) < ACCOUNT_MAX && (this.#byCaller.get(keyId) ?? 0) < KEY_MAX) return null
+    return new ApiError('rate_limit_exceeded', 'Too many requests running at once. Retry after 1 seconds', { retryAfterSeconds: 1 })
+  }
+
   /** Counts a request in, or refuses it. Each success is paired with one `leave`. */
   enter(accountId: string, keyId: string): void {
-    if (this.#used >= NODE_MAX) {
-      throw new ApiError('service_unavailable', 'Service is overloaded or its store is not available. Retry after 1 seconds', { retryAfterSeconds: 1 })
-    }
-    if ((this.#byCaller.get(accountId) ?? 0) >= ACCOUNT_MAX || (this.#byCaller.get(keyId) ?? 0) >= KEY_MAX) {
-      throw new ApiError('rate_limit_exceeded', 'Too many requests running at once. Retry after 1 seconds', { retryAfterSeconds: 1 })
-    }
+    const refusal = this.refusal(accountId, keyId)
+    if (refusal !== null) throw refusal
     this.#used += 1
+    if (!this.#byCaller.has(accountId)) this.#accounts += 1
     this.#add(accountId, 1)
     this.#add(keyId, 1)
   }
@@ -30,6 +48,7 @@ export class InFlight {
     this.#used -= 1
     this.#add(accountId, -1)
     this.#add(keyId, -1)
+    if (!this.#byCaller.has(accountId)) this.#accounts -= 1
   }
 
   #add(caller: string, change: number): void {

@@ -9,7 +9,8 @@ import { AMOUNT_MICRO_MAX, type Micro } from '../money.ts'
 import { InsufficientBalanceError } from '../plan/insufficient-balance.ts'
 import type { Plan } from '../plan/plan.ts'
 import { BufferBudget, EventBuffer } from './event-buffer.ts'
-import { Generation, type GenerationInput, type GenerationPorts } from './generation.ts'
+import { Generation } from './generation.ts'
+import type { GenerationInput, GenerationPorts } from './generation-input.ts'
 import { InFlight } from './in-flight.ts'
 import type { CallClaim, Order } from './order.ts'
 import type { SharedStreams, StreamCopy } from './shared-streams.ts'
@@ -70,7 +71,7 @@ interface Funds {
 export class Relay {
   readonly streams: Streams
   readonly #ports: RelayPorts
-  readonly #inFlight = new InFlight()
+  readonly inFlight: InFlight
   readonly #running = new Set<Generation>()
   /** Requests whose hold is being placed. */
   readonly #admitting = new Set<Promise<unknown>>()
@@ -80,6 +81,7 @@ export class Relay {
 
   constructor(ports: RelayPorts) {
     this.#ports = ports
+    this.inFlight = new InFlight(ports.random)
     this.streams = new Streams(ports.clock)
   }
 
@@ -99,7 +101,7 @@ export class Relay {
 
   async #admit(call: PaidCall): Promise<Generation> {
     const { accountId, keyId } = call.principal
-    this.#inFlight.enter(accountId, keyId)
+    this.inFlight.enter(accountId, keyId)
     try {
       const generationId = call.claim?.generationId ?? timedId('gen', call.arrivedAtMs, this.#ports.ids)
       const plan = await this.#hold(call, generationId)
@@ -121,7 +123,7 @@ export class Relay {
       this.#track(generation)
       return generation
     } catch (thrown) {
-      this.#inFlight.leave(accountId, keyId)
+      this.inFlight.leave(accountId, keyId)
       throw thrown
     }
   }
@@ -130,13 +132,13 @@ export class Relay {
   async admitJob(call: JobCall): Promise<string> {
     if (this.#closing) throw shuttingDown()
     const { accountId, keyId } = call.principal
-    this.#inFlight.enter(accountId, keyId)
+    this.inFlight.enter(accountId, keyId)
     try {
       const id = call.id ?? timedId('gen-vid', call.arrivedAtMs, this.#ports.ids)
       await this.#hold(call, id, call.job)
       return id
     } finally {
-      this.#inFlight.leave(accountId, keyId)
+      this.inFlight.leave(accountId, keyId)
     }
   }
 
@@ -168,7 +170,7 @@ export class Relay {
     if (this.#stopTick === null) this.#scheduleTick()
     void generation.done.then(() => {
       this.#running.delete(generation)
-      this.#inFlight.leave(accountId, keyId)
+      this.inFlight.leave(accountId, keyId)
     })
   }
 

@@ -2,7 +2,7 @@ import type { ApiError } from '../errors.ts'
 import type { BillingBasis, FailedAttemptNote, GenerationRecord, GenerationStatus } from '../ledger/generation-record.ts'
 import type { Candidate } from '../plan/plan.ts'
 import type { UsageReport } from '../kinds/chat-answer.ts'
-import type { GenerationInput } from './generation.ts'
+import type { GenerationInput } from './generation-input.ts'
 
 /** What became of a generation, decided before the ledger is told. */
 export interface Verdict {

@@ -1,6 +1,6 @@
 import type { Micro } from '../money.ts'
 import { big, type Sql } from './database.ts'
-import { GENERATION_SELECT, readGeneration } from './generation-store.ts'
+import { GENERATION_SELECT, readGeneration } from './generation-row.ts'
 import type { GenerationRow } from './store.ts'
 
 const PAGE_ROWS = 1_000n

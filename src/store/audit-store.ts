@@ -96,15 +96,15 @@ function historyQueries(nowMs: number, since: bigint): readonly Query[] {
     {
       id: 'I15', name: 'one log row per generation, its cost the charge, its numbers without gaps',
       text: `SELECT 'generation ' || g.generation_id AS what FROM generation g LEFT JOIN entry e ON e.kind = 'charge' AND e.ref = g.generation_id WHERE g.cost <> COALESCE(e.amount, 0)
-        UNION ALL SELECT 'hold ' || h.id AS what FROM hold h LEFT JOIN generation g ON g.generation_id = h.id WHERE h.state IN ('settled', 'settled_late') AND g.id IS NULL
+        UNION ALL SELECT 'hold ' || h.id AS what FROM hold h LEFT JOIN generation g ON g.generation_id = h.id WHERE h.state IN ('settled', 'settled_late') AND g.id IS NULL AND h.ended_at >= (SELECT before_at FROM log_kept)
         UNION ALL SELECT 'account ' || a.id AS what FROM account a LEFT JOIN (SELECT account_id, COUNT(*) AS n, MAX(seq) AS top FROM generation GROUP BY account_id) g ON g.account_id = a.id
-          WHERE a.log_rows <> COALESCE(g.n, 0) OR a.log_rows <> COALESCE(g.top, 0)`,
+          WHERE a.log_rows - a.log_dropped <> COALESCE(g.n, 0) OR a.log_rows <> COALESCE(g.top, a.log_dropped)`,
     },
     {
       id: 'I18', name: 'a job holds its money while it lives, is charged exactly when it is completed, and ends with one log row',
       text: `SELECT 'job ' || j.id AS what FROM job j LEFT JOIN hold h ON h.id = j.id LEFT JOIN generation g ON g.generation_id = j.id
         WHERE h.id IS NULL OR h.amount <> j.hold OR (j.status IN ('pending','in_progress')) <> (h.state = 'open') OR (j.status = 'completed') <> (h.state IN ('settled','settled_late'))
-          OR (j.status IN ('pending','in_progress')) <> (g.id IS NULL)`,
+          OR (j.status IN ('pending','in_progress') AND g.id IS NOT NULL) OR (j.status NOT IN ('pending','in_progress') AND g.id IS NULL AND h.ended_at >= (SELECT before_at FROM log_kept))`,
     },
   ]
 }

@@ -1,7 +1,7 @@
 import type { HoldRow } from '../ledger/ledger-store.ts'
 import type { AppSums, LogFilter, LogPage, LogStore, SpendGroup, SpendSums } from './console-records.ts'
 import { big, integer, integerOrNull, text, textOrNull, type Database, type Row, type SqlValue } from './database.ts'
-import { GENERATION_SELECT, readGeneration } from './generation-store.ts'
+import { GENERATION_SELECT, readGeneration } from './generation-row.ts'
 import { HOLD_SELECT, readHoldRow } from './ledger-rows.ts'
 
 /** Rows that one page may look at: 20 000 take up to 200 ms on a busy machine, where an account has ten million. */
@@ -94,17 +94,18 @@ export class SqlLog implements LogStore {
 
   /** Numbers between which the rows of the asked time lie: they grow with time, so that a few looks find each end. */
   async #bounds(filter: LogFilter): Promise<{ readonly below: bigint; readonly from: bigint }> {
-    const [account] = await this.#database.all('SELECT log_rows FROM account WHERE id = ?', [filter.accountId])
+    const [account] = await this.#database.all('SELECT log_rows, log_dropped FROM account WHERE id = ?', [filter.accountId])
     const rows = account === undefined ? 0 : integer(account, 'log_rows')
-    const newest = filter.toMs === undefined ? rows + 1 : await this.#firstAt(filter.accountId, filter.toMs, rows)
+    const first = account === undefined ? 1 : integer(account, 'log_dropped') + 1
+    const newest = filter.toMs === undefined ? rows + 1 : await this.#firstAt(filter.accountId, filter.toMs, first, rows)
     const below = Math.min(newest, filter.beforeSeq ?? newest)
-    const from = filter.fromMs === undefined ? 1 : await this.#firstAt(filter.accountId, filter.fromMs, rows)
+    const from = filter.fromMs === undefined ? first : await this.#firstAt(filter.accountId, filter.fromMs, first, rows)
     return { below: BigInt(below), from: BigInt(from) }
   }
 
   /** Number of the first row at or after a time; one more than the last where there is none. */
-  async #firstAt(accountId: string, atMs: number, rows: number): Promise<number> {
-    let low = 1
+  async #firstAt(accountId: string, atMs: number, first: number, rows: number): Promise<number> {
+    let low = first
     let high = rows + 1
     while (low < high) {
       const middle = Math.floor((low + high) / 2)

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { consoleStatements } from './console-migration.ts'
 import { big, text, type Database, type Sql } from './database.ts'
+import { logStatements } from './log-migration.ts'
 import { StoreUnavailableError } from './store-unavailable-error.ts'
 
 interface Migration {
@@ -151,6 +152,7 @@ const MIGRATIONS: readonly Migration[] = [
       ]
     },
   },
+  { version: 7, name: 'a log of any length', least: 6, statements: logStatements },
 ]
 
 /** Only nodes that share a database keep bytes in it. Pictures and videos are compressed already: trying it again would cost CPU for nothing. */

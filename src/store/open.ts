@@ -15,6 +15,7 @@ import { SqlIdempotency } from './idempotency-store.ts'
 import { SqlJobs } from './job-store.ts'
 import { SqlKeys } from './key-store.ts'
 import { SqlLog } from './log-store.ts'
+import { SqlLogUpkeep } from './log-upkeep.ts'
 import { migrate } from './migrations.ts'
 import { SqlNodes } from './node-store.ts'
 import { SqlPayments } from './payment-store.ts'
@@ -61,6 +62,7 @@ async function opened(kind: Store['kind'], database: Database, ledger: LedgerSto
     keys: new SqlKeys(database),
     entries: new SqlEntries(database),
     generations: new SqlGenerations(database),
+    logUpkeep: new SqlLogUpkeep(database),
     catalogs: new SqlCatalogs(database),
     events: new SqlEvents(database),
     users: new SqlUsers(database),

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { setImmediate } from 'node:timers/promises'
 import type { Database, Row, Sql, SqlValue, TransactionOptions } from './database.ts'
+import { takeLock, type DirectoryLock } from './directory-lock.ts'
 
 const STATEMENTS_MAX = 256
-const SQLITE_BUSY = 5
 
 /**
  * The embedded store's file. Commits run with synchronous=NORMAL and are made durable by an fdatasync of the WAL in the
@@ -14,7 +14,7 @@ const SQLITE_BUSY = 5
 export class SqliteDatabase implements Database {
   readonly dialect = 'sqlite'
   readonly #database: DatabaseSync
-  readonly #lock: DatabaseSync
+  readonly #lock: DirectoryLock
   readonly #path: string
   readonly #walPath: string
   readonly #statements = new Map<string, StatementSync>()
@@ -27,7 +27,7 @@ export class SqliteDatabase implements Database {
   constructor(directory: string) {
     mkdirSync(directory, { recursive: true, mode: 0o700 })
     const path = join(directory, 'tollgate.db')
-    this.#lock = takeLock(directory)
+    this.#lock = takeDirectory(directory)
     this.#database = new DatabaseSync(path, { readBigInts: true, enableForeignKeyConstraints: true })
     this.#database.exec('PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=2000; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-32000; PRAGMA wal_autocheckpoint=4000')
     this.#path = path
@@ -157,17 +157,10 @@ export class SqliteDatabase implements Database {
   }
 }
 
-/** One process per data directory, held as a lock on a file of its own: the system frees it even on kill -9. */
-function takeLock(directory: string): DatabaseSync {
-  const lock = new DatabaseSync(join(directory, 'lock.db'))
-  try {
-    lock.exec('PRAGMA locking_mode=EXCLUSIVE; PRAGMA busy_timeout=0; BEGIN EXCLUSIVE')
-    return lock
-  } catch (thrown) {
-    lock.close()
-    if (!(thrown instanceof Error && 'errcode' in thrown && thrown.errcode === SQLITE_BUSY)) throw thrown
-    throw new StoreBusyError(`The data directory ${directory} is in use by another running Tollgate. Stop it, or set TOLLGATE_DATA to another directory.`)
-  }
+function takeDirectory(directory: string): DirectoryLock {
+  const lock = takeLock(directory)
+  if (lock === null) throw new StoreBusyError(`The data directory ${directory} is in use by another running Tollgate. Stop it, or set TOLLGATE_DATA to another directory.`)
+  return lock
 }
 
 /** Another process has the embedded store open. */

@@ -6,6 +6,7 @@ import type { FileStore } from './file-store.ts'
 import type { IdempotencyStore } from './idempotency-store.ts'
 import type { JobStore } from './job-store.ts'
 import type { CodeStore, LogStore, PaymentStore, SessionStore, SignInStore, UserStore } from './console-records.ts'
+import type { LogUpkeep } from './log-upkeep.ts'
 
 export type AccountStatus = 'active' | 'deactivated' | 'locked'
 
@@ -160,6 +161,14 @@ export interface GenerationFilter {
   readonly offset: number
 }
 
+/** A page of the usage log. */
+export interface LogPage extends Page<GenerationRow> {
+  /** There may be more than `total`, which is as far as was counted. */
+  readonly atLeast?: true
+  /** Rows that ended before it were not looked at. */
+  readonly searchedToMs?: number
+}
+
 export interface UsageRow {
   readonly group: string
   readonly requests: number
@@ -172,7 +181,8 @@ export interface UsageRow {
 }
 
 export interface GenerationStore {
-  list(filter: GenerationFilter): Promise<Page<GenerationRow>>
+  /** Newest first. */
+  list(filter: GenerationFilter): Promise<LogPage>
   get(generationId: string): Promise<GenerationRow | null>
   usage(query: { readonly groupBy: 'model' | 'provider' | 'account' | 'key' | 'day'; readonly fromDay: string; readonly toDay: string }): Promise<readonly UsageRow[]>
 }
@@ -269,6 +279,7 @@ export interface Store {
   readonly keys: KeyStore
   readonly entries: EntryStore
   readonly generations: GenerationStore
+  readonly logUpkeep: LogUpkeep
   readonly catalogs: CatalogStore
   readonly events: EventStore
   readonly users: UserStore

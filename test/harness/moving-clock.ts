@@ -3,19 +3,25 @@ import type { Clock } from '../../src/lib/clock.ts'
 export interface MovingClock extends Clock {
   /** Moves both clocks and runs the tasks that fall due, in order. */
   advance(ms: number): void
+  /** Moves the wall clock alone, as an operator or a time server does. */
+  jump(ms: number): void
 }
 
 /** A clock that stands still until a test moves it. */
 export function movingClock(startUnixMs = 1_764_547_200_000): MovingClock {
   let nowMs = 0
+  let jumpedMs = 0
   const tasks = new Set<{ readonly atMs: number; readonly task: () => void }>()
   return {
-    now: () => startUnixMs + nowMs,
+    now: () => startUnixMs + nowMs + jumpedMs,
     monotonic: () => nowMs,
     after(delayMs, task) {
       const entry = { atMs: nowMs + delayMs, task }
       tasks.add(entry)
       return () => tasks.delete(entry)
+    },
+    jump(ms) {
+      jumpedMs += ms
     },
     advance(ms) {
       const untilMs = nowMs + ms

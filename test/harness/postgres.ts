@@ -15,6 +15,11 @@ export interface Postgres {
   readonly url: string
   /** Ends every server process at once, as a crash would, and starts again on the same data. */
   crash(): Promise<void>
+  /** Ends every server process at once, until `start`. */
+  halt(): Promise<void>
+  start(): Promise<void>
+  /** Stops every server process where it stands, as a machine that hangs; what it answers lets them go on. */
+  stall(): Promise<() => void>
   stop(): Promise<void>
 }
 
@@ -51,12 +56,16 @@ export async function startPostgres(): Promise<Postgres | null> {
     await stop()
     throw thrown
   }
-  const crash = async (): Promise<void> => {
-    await ended(child)
+  const halt = (): Promise<void> => ended(child)
+  const startAgain = async (): Promise<void> => {
     child = start()
     await ready(url, child)
   }
-  return { url, crash, stop }
+  const crash = async (): Promise<void> => {
+    await halt()
+    await startAgain()
+  }
+  return { url, crash, halt, start: startAgain, stall: () => stall(child.pid ?? 0), stop }
 }
 
 function newestBin(): string | null {
@@ -98,6 +107,24 @@ async function ready(url: string, child: ChildProcess): Promise<void> {
     }
     await new Promise((resolve) => setTimeout(resolve, POLL_MS))
   }
+}
+
+/** The postmaster is stopped first, so that it starts nothing meanwhile. */
+async function stall(postmaster: number): Promise<() => void> {
+  process.kill(postmaster, 'SIGSTOP')
+  const { stdout } = await run('ps', ['-o', 'pid=', '--ppid', String(postmaster)])
+  const all = [postmaster, ...stdout.split('\n').map(Number).filter((pid) => pid > 0)]
+  const send = (signal: NodeJS.Signals): void => {
+    for (const pid of all) {
+      try {
+        process.kill(pid, signal)
+      } catch {
+        // It ended meanwhile.
+      }
+    }
+  }
+  send('SIGSTOP')
+  return () => send('SIGCONT')
 }
 
 function ended(child: ChildProcess): Promise<void> {

@@ -8,6 +8,7 @@ import { DrainSlots } from '../../src/relay/drain-slots.ts'
 import { EndpointHealthBook } from '../../src/relay/endpoint-health.ts'
 import { KeyPools } from '../../src/relay/key-pools.ts'
 import { Relay } from '../../src/relay/relay.ts'
+import { ProviderSlots } from '../../src/relay/provider-slots.ts'
 import { RetryBudget } from '../../src/relay/retry-budget.ts'
 import type { AdapterTable } from '../../src/providers/adapter.ts'
 import type { LedgerStore } from '../../src/ledger/ledger-store.ts'
@@ -132,6 +133,7 @@ export class SimNode {
       keyPools: new KeyPools(clock, () => undefined),
       retries: new RetryBudget(clock, () => this.relay.running),
       drains: this.drains,
+      slots: new ProviderSlots(clock),
       sharedStreams: null,
       random: () => random.next(),
       limitResetsAtMs: (reset) => (reset === null ? null : periodEndMs(clock.now(), reset, timezone())),

@@ -5,7 +5,7 @@ import type { Clock } from '../../src/lib/clock.ts'
 import type { Micro } from '../../src/money.ts'
 import type { GenerationRecord } from '../../src/ledger/generation-record.ts'
 import type { LimitReset } from '../../src/ledger/ledger-store.ts'
-import { Ledger } from '../../src/ledger/ledger.ts'
+import { Ledger, type LedgerPorts } from '../../src/ledger/ledger.ts'
 import { periodStarts } from '../../src/ledger/period.ts'
 import type { Store } from '../../src/store/store.ts'
 
@@ -62,10 +62,10 @@ export class Bench<C extends Clock = TestClock> {
   readonly clock: C
   readonly ledger: Ledger
 
-  constructor(store: Store, clock: C, node = 'node-1') {
+  constructor(store: Store, clock: C, node = 'node-1', more: Pick<LedgerPorts, 'journal' | 'notice'> = {}) {
     this.store = store
     this.clock = clock
-    this.ledger = new Ledger({ store: store.ledger, clock, node, timezone: () => 'UTC', singleProcess: store.kind === 'embedded' })
+    this.ledger = new Ledger({ store: store.ledger, clock, node, timezone: () => 'UTC', singleProcess: store.kind === 'embedded', ...more })
   }
 
   async customer(balanceMicro: Micro, key: { limitMicro?: Micro; limitReset?: LimitReset; expiresAtMs?: number } = {}): Promise<Customer> {

@@ -6,6 +6,8 @@ import { test } from 'node:test'
 import { ApiError } from '../../src/errors.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import type { LedgerStore } from '../../src/ledger/ledger-store.ts'
+import { EndJournal } from '../../src/ledger/end-journal.ts'
+import { openJournal, type Journal } from '../../src/store/journal-file.ts'
 import { openStore } from '../../src/store/open.ts'
 import { StoreUnavailableError } from '../../src/store/store-unavailable-error.ts'
 import { Bench, newId } from './ledger-fixture.ts'
@@ -108,4 +110,130 @@ test('while a settle waits for the store, new holds do not wait with it', () =>
     assert.ok(performance.now() - started < 50)
     assert.equal((await settling).status, 'settled')
     assert.equal((await bench.hold(customer, 1n)).status, 'held')
+  }))
+
+/** The same with a journal in its own directory; `restart` is the process that starts after a kill. */
+async function withJournal(body: (bench: Bench<typeof systemClock>, faults: Fault[], world: { readonly journal: Journal; readonly notices: string[]; readonly restart: () => Promise<Bench<typeof systemClock>> }) => Promise<void>): Promise<void> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-outage-'))
+  const store = await openStore({ dataDir, databaseUrl: null })
+  const ledger = new FaultyLedger(store.ledger)
+  const notices: string[] = []
+  const notice = (message: string): number => notices.push(message)
+  const journals = [await openJournal(join(dataDir, 'journal'))]
+  const [journal] = journals
+  assert.ok(journal)
+  const bench = new Bench({ ...store, ledger }, systemClock, 'node-1', { journal: new EndJournal(journal), notice })
+  const restart = async (): Promise<Bench<typeof systemClock>> => {
+    await journals.at(-1)?.close()
+    const next = await openJournal(join(dataDir, 'journal'))
+    journals.push(next)
+    const again = new Bench({ ...store, kind: 'postgres', ledger }, systemClock, 'node-2', { journal: new EndJournal(next), notice })
+    await again.ledger.start()
+    return again
+  }
+  try {
+    await body(bench, ledger.faults, { journal, notices, restart })
+    await bench.auditClean()
+  } finally {
+    ledger.faults.length = 0
+    await bench.ledger.stop()
+    await journals.at(-1)?.close()
+    await store.close()
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+}
+
+const down = (faults: Fault[]): void => void faults.push(...Array.from({ length: 500 }, (): Fault => 'before'))
+
+test('with a journal, a settle that outlasts two seconds is answered, and in the store once it is back; a void too', () =>
+  withJournal(async (bench, faults, { journal, notices }) => {
+    const customer = await bench.customer(100n)
+    const [charged, free] = [newId('gen-'), newId('gen-')]
+    await bench.hold(customer, 10n, charged)
+    await bench.hold(customer, 20n, free)
+    down(faults)
+    const started = performance.now()
+    assert.deepEqual(await Promise.all([bench.settle(customer, charged, 7n), bench.void(customer, free)]), [{ status: 'journaled', chargedMicro: 7n, shortfallMicro: 0n }, { status: 'journaled' }])
+    const tookMs = performance.now() - started
+    assert.ok(tookMs > 1_900 && tookMs < 3_000, `${tookMs} ms`)
+    assert.equal(journal.open, 2)
+    await assert.rejects(bench.hold(customer, 1n), isUnavailable)
+    assert.deepEqual(await bench.money(customer.accountId), { available: 70n, held: 30n })
+    faults.length = 0
+    while (journal.open > 0) await new Promise((resolve) => setTimeout(resolve, 20))
+    assert.deepEqual(await bench.money(customer.accountId), { available: 93n, held: 0n })
+    assert.deepEqual(await bench.spend(customer).then(({ total }) => total), 7n)
+    assert.deepEqual(notices, [])
+  }))
+
+test('killed during the outage: the next process charges what the journal holds, once, also when the store had it after all', () =>
+  withJournal(async (bench, faults, { restart }) => {
+    const customer = await bench.customer(100n)
+    const ids = [newId('gen-'), newId('gen-'), newId('gen-')] as const
+    for (const id of ids) await bench.hold(customer, 10n, id)
+    // The first commit reaches the store, its answer does not.
+    faults.push('after')
+    down(faults)
+    const outcomes = await Promise.all(ids.map((id) => bench.settle(customer, id, 7n)))
+    assert.deepEqual(outcomes.map(({ status }) => status), ['journaled', 'journaled', 'journaled'])
+    await bench.ledger.stop()
+    faults.length = 0
+    const again = await restart()
+    await again.ledger.stop()
+    assert.deepEqual(await bench.money(customer.accountId), { available: 79n, held: 0n })
+    const third = await restart()
+    await third.ledger.stop()
+    assert.deepEqual(await bench.money(customer.accountId), { available: 79n, held: 0n })
+  }))
+
+test('the hold of a journaled answer that expired meanwhile is charged late, once', () =>
+  withJournal(async (bench, faults, { restart }) => {
+    const customer = await bench.customer(100n)
+    const id = newId('gen-')
+    await bench.hold(customer, 10n, id)
+    down(faults)
+    assert.equal((await bench.settle(customer, id, 7n)).status, 'journaled')
+    await bench.ledger.stop()
+    faults.length = 0
+    const other = new Bench(bench.store, systemClock, 'node-3')
+    await other.store.ledger.renewLeases([id], 1)
+    await other.ledger.sweep()
+    assert.deepEqual(await bench.money(customer.accountId), { available: 100n, held: 0n })
+    const again = await restart()
+    await again.ledger.stop()
+    assert.deepEqual(await bench.money(customer.accountId), { available: 93n, held: 0n })
+  }))
+
+test('a journal that cannot be written leaves it as without one: the answer is refused, its hold stays settleable', () =>
+  withJournal(async (bench, faults, { journal, notices }) => {
+    const customer = await bench.customer(100n)
+    const id = newId('gen-')
+    await bench.hold(customer, 10n, id)
+    for (const large of Array.from({ length: 64 }, () => Buffer.alloc(1_048_536))) await journal.append([large])
+    down(faults)
+    await assert.rejects(bench.settle(customer, id, 7n), isUnavailable)
+    assert.match(notices.join(), /journal cannot be written: The journal is full/)
+    faults.length = 0
+    assert.equal((await bench.settle(customer, id, 7n)).status, 'settled')
+  }))
+
+test('a hold that a stuck store takes after its asker was refused is given back', () =>
+  withJournal(async (bench) => {
+    const customer = await bench.customer(100n)
+    const { ledger } = bench.store
+    const commit = ledger.commit.bind(ledger)
+    let stuck = true
+    ledger.commit = async (...values) => {
+      while (stuck) await new Promise((resolve) => setTimeout(resolve, 10))
+      await commit(...values)
+    }
+    const started = performance.now()
+    await assert.rejects(bench.hold(customer, 10n), isUnavailable)
+    assert.ok(performance.now() - started < 1_000)
+    await assert.rejects(bench.hold(customer, 10n), isUnavailable)
+    assert.ok(performance.now() - started < 1_100, 'the next one does not wait')
+    stuck = false
+    await bench.ledger.stop()
+    assert.deepEqual(await bench.money(customer.accountId), { available: 100n, held: 0n })
+    assert.equal((await bench.store.generations.list({ accountId: customer.accountId, limit: 1, offset: 0 })).total, 0)
   }))

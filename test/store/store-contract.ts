@@ -4,12 +4,14 @@ import { claimsContract } from './claims-contract.ts'
 import { filesContract } from './files-contract.ts'
 import { jobsContract } from './jobs-contract.ts'
 import { ledgerContract } from './ledger-contract.ts'
+import { logContract } from './log-contract.ts'
 import { recordsContract } from './records-contract.ts'
 
 /** What every store guarantees; each test gets a store of its own from `open`. */
 export function storeContract(open: () => Promise<Store>): void {
   describe('ledger', () => ledgerContract(open))
   describe('records', () => recordsContract(open))
+  describe('log', () => logContract(open))
   describe('files', () => filesContract(open))
   describe('jobs', () => jobsContract(open))
   describe('claims', () => claimsContract(open))

@@ -1,0 +1,178 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { cpus, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { parseArgs } from 'node:util'
+import pg from 'pg'
+import { request } from 'undici'
+import { openStore } from '../src/store/open.ts'
+import { startPostgres } from '../test/harness/postgres.ts'
+import { startTollgate, type Tollgate } from '../test/harness/server.ts'
+
+const { values } = parseArgs({
+  options: { rows: { type: 'string', default: '1000000' }, store: { type: 'string', default: 'both' }, asks: { type: 'string', default: '300' } },
+})
+const rows = Number(values.rows)
+const asks = Number(values.asks)
+if (!Number.isInteger(rows) || rows < 1_000 || !Number.isInteger(asks) || asks < 10 || !['both', 'embedded', 'postgres'].includes(values.store)) {
+  process.stderr.write('usage: npm run bench:growth -- [--rows N] [--store embedded|postgres|both] [--asks N]\n')
+  process.exit(2)
+}
+
+/** One account has half of the rows, a thousand others share the rest. */
+const OTHERS = 1_000
+const LARGE = 'acc_large'
+const STEP_MS = 1_000
+const WARM_UP = 20
+const START_MS = Date.UTC(2026, 0, 1)
+const KEK = Buffer.alloc(32, 5).toString('base64')
+
+/**
+ * Row number n of the log as SQL, the same in both dialects: 20 models by turns and one that stands in every 50,000th, one failure
+ * in a hundred, a row a second. `n` and `half` are the number and half of it, rounded down.
+ */
+const COLUMNS = 'generation_id, account_id, seq, key_id, request_id, type, model, provider, status, cost, provider_cost, shortfall, insured, input_tokens, output_tokens, price_version, created_at, ended_at, record'
+const RECORD = JSON.stringify({ providerName: 'OpenAI', endpointId: 'openai/m', upstreamId: 'chatcmpl-0123456789', finishReason: 'stop', usage: { input: 24, output: 9 }, cachedTokens: 0, reasoningTokens: 0, billingBasis: 'provider_usage', flagged: false, streamed: true, attempts: 1, latencyMs: 310, durationMs: 820 })
+const ROW = `'gen-' || (1767225600 + n) || '-bench', CASE WHEN n % 2 = 0 THEN '${LARGE}' ELSE 'acc_' || (half % ${OTHERS}) END, CASE WHEN n % 2 = 0 THEN half + 1 ELSE half / ${OTHERS} + 1 END,
+  CASE WHEN n % 2 = 0 THEN 'key_large_' || (half % 3) ELSE 'key_' || (half % ${OTHERS}) END, 'req-' || (n / 3), CASE WHEN n % 10 = 4 THEN 'embeddings' ELSE 'chat' END,
+  CASE WHEN n % 50000 = 8 THEN 'rare/model' ELSE 'vendor/model-' || (half % 20) END, CASE WHEN n % 4 < 2 THEN 'openai' ELSE 'azure' END,
+  CASE WHEN n % 100 = 6 THEN 'error' ELSE 'completed' END, 900, 450, 0, 0, 24, 9, 1, ${START_MS} + n * ${STEP_MS}, ${START_MS} + n * ${STEP_MS} + 820, '${RECORD}'`
+const OTHER_ROWS = Math.floor(rows / 2)
+const LARGE_ROWS = rows - OTHER_ROWS
+
+/** Accounts and their keys, as the rows name them. */
+function accountStatements(): readonly string[] {
+  const names = [LARGE, ...Array.from({ length: OTHERS }, (_value, index) => `acc_${index}`)]
+  const keys = [...[0, 1, 2].map((index) => [`key_large_${index}`, LARGE]), ...Array.from({ length: OTHERS }, (_value, index) => [`key_${index}`, `acc_${index}`])]
+  const counts = (name: string): number => (name === LARGE ? LARGE_ROWS : Math.ceil((OTHER_ROWS - Number(name.slice(4))) / OTHERS))
+  return [
+    `INSERT INTO account (id, name, log_rows, created_at) VALUES ${names.map((name) => `('${name}', 'bench', ${counts(name)}, ${START_MS})`).join(', ')}`,
+    ...keys.map(([id, account], index) => `INSERT INTO api_key (id, account_id, name, digest, label, created_at) VALUES ('${id}', '${account}', 'bench', ${digest(index)}, 'sk', ${START_MS})`),
+  ]
+}
+
+let dialect: 'sqlite' | 'postgres' = 'sqlite'
+const digest = (index: number): string => {
+  const hex = index.toString(16).padStart(64, '0')
+  return dialect === 'sqlite' ? `X'${hex}'` : `'\\x${hex}'`
+}
+
+async function fillEmbedded(dataDir: string): Promise<void> {
+  dialect = 'sqlite'
+  await (await openStore({ dataDir, databaseUrl: null })).close()
+  const database = new DatabaseSync(join(dataDir, 'tollgate.db'))
+  database.exec('PRAGMA synchronous=OFF; PRAGMA cache_size=-400000')
+  for (const statement of accountStatements()) database.exec(statement)
+  for (let from = 0; from < rows; from += 250_000) {
+    const to = Math.min(rows, from + 250_000)
+    database.exec(`INSERT INTO generation (${COLUMNS}) WITH RECURSIVE numbers (n) AS (SELECT ${from} UNION ALL SELECT n + 1 FROM numbers WHERE n + 1 < ${to}) SELECT ${ROW} FROM (SELECT n, n / 2 AS half FROM numbers)`)
+    process.stderr.write(`embedded: ${to} rows\n`)
+  }
+  database.exec(`UPDATE rolled_up SET generation = ${rows}; PRAGMA wal_checkpoint(TRUNCATE)`)
+  database.close()
+}
+
+async function fillPostgres(url: string): Promise<void> {
+  dialect = 'postgres'
+  const store = await openStore({ dataDir: '', databaseUrl: url })
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  for (const statement of accountStatements()) await client.query(statement)
+  for (let from = 0; from < rows; from += 250_000) {
+    const to = Math.min(rows, from + 250_000)
+    await client.query(`INSERT INTO generation (${COLUMNS}) SELECT ${ROW} FROM (SELECT n, n / 2 AS half FROM generate_series(${from}::bigint, ${to - 1}::bigint) AS numbers (n)) AS halves`)
+    // The server's keeper would do it by the hour.
+    await store.logUpkeep.makeRoom()
+    process.stderr.write(`postgres: ${to} rows\n`)
+  }
+  await client.query('VACUUM ANALYZE generation')
+  await client.end()
+  await store.close()
+}
+
+/** What customers and operators ask; a function of the number of the question. */
+function questions(customer: string, token: string): readonly { readonly name: string; readonly key: string; readonly path: (turn: number) => string }[] {
+  const time = (index: number): string => new Date(START_MS + index * STEP_MS).toISOString()
+  const spread = (turn: number, of: number): number => Math.floor(((turn * 0.618_034) % 1) * of)
+  const own = (name: string, path: (turn: number) => string) => ({ name: `GET /v1/generation ${name}`, key: customer, path: (turn: number) => `/v1/generation?${path(turn)}` })
+  const admin = (name: string, path: (turn: number) => string) => ({ name: `GET /admin/v1/generations ${name}`, key: token, path: (turn: number) => `/admin/v1/generations?${path(turn)}` })
+  return [
+    own('limit=10', () => 'limit=10'),
+    own('limit=300, any offset', (turn) => `limit=300&offset=${spread(turn, LARGE_ROWS)}`),
+    own('a day', (turn) => `limit=100&from=${time(spread(turn, rows))}&to=${time(spread(turn, rows) + 86_400)}`),
+    own('model', (turn) => `limit=50&offset=${spread(turn, 1_000)}&model=vendor/model-${turn % 20}`),
+    own('rare model', () => 'limit=50&model=rare/model'),
+    own('model that is not there', () => 'limit=50&model=no/model'),
+    own('type', () => 'limit=50&type=embeddings'),
+    own('model and type', (turn) => `limit=50&type=embeddings&model=vendor/model-${turn % 20}`),
+    own('generation_id', (turn) => `generation_id=gen-${1_767_225_600 + 2 * spread(turn, LARGE_ROWS)}-bench`),
+    own('request_id', (turn) => `request_id=req-${spread(turn, Math.floor(rows / 3))}`),
+    own('id (single record)', (turn) => `id=gen-${1_767_225_600 + 2 * spread(turn, LARGE_ROWS)}-bench`),
+    admin('limit=100', () => 'limit=100'),
+    admin('offset to 10,000', (turn) => `limit=100&offset=${spread(turn, 10_000)}`),
+    admin('an hour', (turn) => `limit=100&from=${time(spread(turn, rows))}&to=${time(spread(turn, rows) + 3_600)}`),
+    admin('account', (turn) => `limit=100&account=acc_${turn % OTHERS}`),
+    admin('key', (turn) => `limit=100&key=key_large_${turn % 3}&offset=${spread(turn, 5_000)}`),
+    admin('account and status=error', (turn) => `limit=100&account=${LARGE}&status=error&offset=${spread(turn, 1_000)}`),
+    admin('status=error', () => 'limit=100&status=error'),
+    admin('provider', () => 'limit=100&provider=azure'),
+    admin('rare model, newest rows', () => 'limit=100&model=rare/model'),
+  ]
+}
+
+async function measure(name: string, tollgate: Tollgate): Promise<readonly string[]> {
+  const created = await tollgate.admin('POST', `/admin/v1/accounts/${LARGE}/keys`, { name: 'bench' })
+  if (created.status !== 201) throw new Error(created.text)
+  await tollgate.admin('PATCH', '/admin/v1/settings', { rate_limit: { requests: 100_000, window: 1 } })
+  const lines: string[] = []
+  for (const { name: question, key, path } of questions(String(created.body.key), tollgate.adminToken)) {
+    const took: number[] = []
+    for (let turn = -WARM_UP; turn < asks; turn += 1) {
+      const startedMs = performance.now()
+      const answer = await request(`${tollgate.url}${path(Math.abs(turn))}`, { headers: { authorization: `Bearer ${key}` } })
+      const text = await answer.body.text()
+      if (turn >= 0) took.push(performance.now() - startedMs)
+      if (answer.statusCode !== 200) throw new Error(`${path(Math.abs(turn))}: ${answer.statusCode} ${text}`)
+    }
+    took.sort((left, right) => left - right)
+    const at = (share: number): string => (took[Math.floor(took.length * share)] ?? 0).toFixed(1)
+    const line = `| ${name} | ${question} | ${at(0.5)} | ${at(0.99)} |`
+    process.stderr.write(`${line}\n`)
+    lines.push(line)
+  }
+  return lines
+}
+
+async function embedded(): Promise<readonly string[]> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-growth-'))
+  try {
+    await fillEmbedded(dataDir)
+    const tollgate = await startTollgate({ dataDir })
+    try {
+      return await measure('embedded', tollgate)
+    } finally {
+      await tollgate.stop()
+    }
+  } finally {
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+}
+
+async function postgres(): Promise<readonly string[]> {
+  const server = await startPostgres()
+  if (server === null) return []
+  try {
+    await fillPostgres(server.url)
+    const tollgate = await startTollgate({ env: { DATABASE_URL: server.url, TOLLGATE_KEK: KEK } })
+    try {
+      return await measure('PostgreSQL', tollgate)
+    } finally {
+      await tollgate.stop()
+    }
+  } finally {
+    await server.stop()
+  }
+}
+
+const lines = [...(values.store === 'postgres' ? [] : await embedded()), ...(values.store === 'embedded' ? [] : await postgres())]
+process.stdout.write(`${rows} rows; ${cpus().length} × ${cpus()[0]?.model.trim() ?? 'unknown CPU'}, Node ${process.versions.node}; ${asks} questions each, one after another, over HTTP\n\n| Store | Question | p50 ms | p99 ms |\n|---|---|---|---|\n${lines.join('\n')}\n`)

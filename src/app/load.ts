@@ -1,0 +1,66 @@
+import type { Principal } from '../access/principal.ts'
+import { nodeMetrics } from '../admin/node-metrics.ts'
+import type { ApiError } from '../errors.ts'
+import type { Route } from '../http/edge.ts'
+import type { Edge } from '../http/server.ts'
+import type { Metric } from '../lib/prometheus.ts'
+import { uniform } from '../lib/uniform.ts'
+import { Shedding, type LoadReading } from '../relay/shedding.ts'
+import type { Services } from './services.ts'
+
+/** What only the process knows of itself. */
+export interface Machine {
+  /** How it has fared since it was asked last. */
+  read(): LoadReading
+  readonly metrics: readonly Metric[]
+}
+
+/** A node that does not know how it fares never sheds load. */
+const IDLE: Machine = { read: () => ({ utilisation: 0, delayMs: 0, memory: 0 }), metrics: [] }
+
+/** What a node takes on, and what it tells of itself. */
+export class Load {
+  readonly #services: Services
+  readonly #shedding: Shedding
+  readonly #machine: Machine
+
+  constructor(services: Services, machine: Machine = IDLE) {
+    const { clock, relay } = services
+    this.#services = services
+    this.#machine = machine
+    this.#shedding = new Shedding({ clock, random: uniform, inFlight: relay.inFlight, read: () => machine.read() })
+  }
+
+  start(): void {
+    if (this.#machine !== IDLE) this.#shedding.start()
+  }
+
+  stop(): void {
+    this.#shedding.stop()
+  }
+
+  /** Caps first, then what the node sheds (reliability.md 5); both before the body is read. */
+  refusal({ priority }: Route<Principal>, { accountId, keyId }: Principal): ApiError | null {
+    if (priority === undefined) return null
+    const capped = priority === 'paid' ? this.#services.relay.inFlight.refusal(accountId, keyId) : null
+    return capped ?? this.#shedding.refusal(priority, accountId)
+  }
+
+  metrics(version: string, ready: () => boolean, edge: () => Edge): readonly Metric[] {
+    const { relay, slots, drains, sse, ledger, health, core } = this.#services
+    const own = nodeMetrics({
+      version, ready,
+      inFlight: () => relay.inFlight.count,
+      providers: () => slots.report(),
+      drains: () => drains.used,
+      openStreams: () => sse.size,
+      bodyBytes: () => edge().bodyBytes,
+      connections: () => edge().connections,
+      shedding: () => this.#shedding.levels,
+      ledger: () => ledger.load,
+      priceVersion: () => core.catalog.current().priceVersion,
+      unhealthyEndpoints: () => [...core.catalog.current().models.values()].reduce((sum, { endpoints }) => sum + endpoints.filter(({ id }) => health.unhealthy(id)).length, 0),
+    })
+    return [...own, ...this.#machine.metrics]
+  }
+}

@@ -1,0 +1,22 @@
+import type { Principal } from '../access/principal.ts'
+import type { EdgeAccess, Route } from '../http/edge.ts'
+import { PROMETHEUS_TYPE, prometheusText, type Metric } from '../lib/prometheus.ts'
+
+const LOOPBACK = /^(?:::ffff:)?127\.|^::1$/
+/** What a proxy adds: then the connection's own address is the proxy's. */
+const FORWARDED = ['forwarded', 'via', 'x-forwarded-for', 'x-real-ip'] as const
+
+/** `GET /metrics` for Prometheus (operator.md 4): from this machine itself, else with the admin token. */
+export function metricsRoute(access: EdgeAccess<Principal>, metrics: () => readonly Metric[]): Route<Principal> {
+  return {
+    method: 'GET', path: '/metrics', plane: 'open', body: 'none',
+    handle: async ({ request, clientIp }) => {
+      const direct = FORWARDED.every((name) => request.headers[name] === undefined)
+      if (!(direct && LOOPBACK.test(request.socket.remoteAddress ?? ''))) {
+        const admitted = await access.admit(request, 'admin', clientIp)
+        if ('error' in admitted) throw admitted.error
+      }
+      return { status: 200, body: prometheusText(metrics()), contentType: PROMETHEUS_TYPE }
+    },
+  }
+}

@@ -1,0 +1,76 @@
+import type { Journal, JournalRecord, JournalTicket } from '../store/journal-file.ts'
+import type { GenerationRecord } from './generation-record.ts'
+import type { LedgerOperation, SettleRequest, VoidRequest } from './ledger-store.ts'
+
+/** The end of a hold that belongs to no job: the one kind of work that a client waits for and that must not be lost. */
+export type HoldEnd = SettleRequest | VoidRequest
+
+/** An end that is on this machine's disk, and not yet in the store. */
+export interface JournaledEnd {
+  readonly operation: HoldEnd
+  readonly ticket: JournalTicket
+}
+
+/** Ends of holds in the journal's records. A job's end is not among them: its runner asks for it until the store has it. */
+export class EndJournal {
+  readonly #journal: Journal
+
+  constructor(journal: Journal) {
+    this.#journal = journal
+  }
+
+  /** Ends that the store does not have yet. */
+  get open(): number {
+    return this.#journal.open
+  }
+
+  /** What an earlier process left. */
+  left(): readonly JournaledEnd[] {
+    return this.#journal.left.map(endOf)
+  }
+
+  /** Durable when it resolves; in the order given. */
+  append(operations: readonly HoldEnd[]): Promise<readonly JournalTicket[]> {
+    return this.#journal.append(operations.map(payloadOf))
+  }
+
+  settled(ticket: JournalTicket): void {
+    this.#journal.settled(ticket)
+  }
+}
+
+/** Whether an operation may go to the journal. */
+export function isHoldEnd(operation: LedgerOperation): operation is HoldEnd {
+  return (operation.op === 'settle' || operation.op === 'void') && operation.job === undefined
+}
+
+/** Amounts are texts: JSON has no whole numbers of this size. */
+interface Payload {
+  readonly op: HoldEnd['op']
+  readonly generationId: string
+  readonly costMicro: string
+  readonly providerCostMicro: string
+  readonly insuredMicro: string
+  readonly record: GenerationRecord | null
+  /** The answer under its Idempotency-Key, sealed, in base64: the charge that it tells is the cost. */
+  readonly claim?: { readonly id: string; readonly answer: string | null }
+  readonly atMs: number
+}
+
+function payloadOf(operation: HoldEnd): Buffer {
+  const { op, generationId, insuredMicro, record, atMs } = operation
+  const costs = op === 'settle' ? { costMicro: String(operation.costMicro), providerCostMicro: String(operation.providerCostMicro) } : { costMicro: '0', providerCostMicro: '0' }
+  const claim = op === 'settle' && operation.claim !== undefined ? { claim: { id: operation.claim.id, answer: operation.claim.answer(operation.costMicro)?.toString('base64') ?? null } } : {}
+  const payload: Payload = { op, generationId, ...costs, insuredMicro: String(insuredMicro), record, ...claim, atMs }
+  return Buffer.from(JSON.stringify(payload))
+}
+
+function endOf({ payload, ticket }: JournalRecord): JournaledEnd {
+  // Written by `payloadOf`, and whole by its checksum.
+  const { op, generationId, costMicro, providerCostMicro, insuredMicro, record, claim, atMs } = JSON.parse(payload.toString('utf8')) as Payload
+  const common = { generationId, insuredMicro: BigInt(insuredMicro), atMs }
+  if (op === 'void') return { operation: { op, ...common, record }, ticket }
+  if (record === null) throw new Error(`The journal has a settle of ${generationId} without its log row.`)
+  const kept = claim === undefined ? {} : { claim: { id: claim.id, answer: () => (claim.answer === null ? null : Buffer.from(claim.answer, 'base64')) } }
+  return { operation: { op, ...common, costMicro: BigInt(costMicro), providerCostMicro: BigInt(providerCostMicro), record, ...kept }, ticket }
+}

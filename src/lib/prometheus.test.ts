@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Counter, gauge, Histogram, prometheusText } from './prometheus.ts'
+
+test('counters, gauges and histograms as Prometheus reads them', () => {
+  const counter = new Counter('c_total', 'Counts.', ['a', 'b'])
+  counter.add(1, 'x', 'with "quotes"\nand \\')
+  counter.add(2, 'x', 'with "quotes"\nand \\')
+  const histogram = new Histogram('h_seconds', 'Times.', 'route', [0.1, 1])
+  for (const seconds of [0.05, 0.1, 0.5, 7]) histogram.observe(seconds, '/v1')
+  assert.equal(
+    prometheusText([counter, gauge('g', 'Now.', () => 1.5), histogram, new Counter('n_total', 'None yet.')]),
+    [
+      '# HELP c_total Counts.', '# TYPE c_total counter', String.raw`c_total{a="x",b="with \"quotes\"\nand \\"} 3`,
+      '# HELP g Now.', '# TYPE g gauge', 'g 1.5',
+      '# HELP h_seconds Times.', '# TYPE h_seconds histogram', 'h_seconds_bucket{route="/v1",le="0.1"} 2', 'h_seconds_bucket{route="/v1",le="1"} 3',
+      'h_seconds_bucket{route="/v1",le="+Inf"} 4', 'h_seconds_sum{route="/v1"} 7.65', 'h_seconds_count{route="/v1"} 4',
+      '# HELP n_total None yet.', '# TYPE n_total counter', 'n_total 0', '',
+    ].join('\n'),
+  )
+})
+
+test('labels that nobody bounds are counted as others beyond two thousand', () => {
+  const counter = new Counter('c_total', 'Counts.', ['name'])
+  for (let count = 0; count < 5_000; count += 1) counter.add(1, `name ${count}`)
+  const samples = [...counter.samples()]
+  assert.ok(samples.length <= 2_001)
+  assert.equal(samples.reduce((sum, { value }) => sum + value, 0), 5_000)
+})

@@ -1,0 +1,112 @@
+import { constants, existsSync } from 'node:fs'
+import { copyFile, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import { backup, DatabaseSync } from 'node:sqlite'
+
+/** All pages in one step: a step is a snapshot, and a store that is written to meanwhile would begin the copy again with each further one. */
+const PAGES_PER_STEP = 2 ** 31 - 1
+const DATABASE = 'tollgate.db'
+const FILES = 'files'
+
+export interface BackupReport {
+  /** Of the database and the stored files. */
+  readonly bytes: number
+  readonly files: number
+  /** Stored files that were removed between the snapshot and their turn; their rows are not in the copy either. */
+  readonly missing: number
+}
+
+/** The copy could not be made; what the operator can do about it. */
+export class BackupError extends Error {
+  override readonly name = 'BackupError'
+}
+
+/**
+ * Copies the embedded store into a directory that must not exist yet, beside a server that goes on. The directory gets its name
+ * last: one that is there is whole.
+ */
+export async function backupStore(dataDir: string, directory: string): Promise<BackupReport> {
+  const source = join(dataDir, DATABASE)
+  const target = resolve(directory)
+  if (!existsSync(source)) throw new BackupError(`There is no store in ${dataDir}. Is TOLLGATE_DATA right?`)
+  if (existsSync(target) && (await readdir(target).catch(() => [''])).length > 0) throw new BackupError(`${directory} is there already: name a new directory`)
+  const part = `${target}.part`
+  try {
+    await rm(part, { recursive: true, force: true })
+    await mkdir(join(part, FILES), { recursive: true, mode: 0o700 })
+    await copyDatabase(source, join(part, DATABASE))
+    const files = await copyFiles(join(dataDir, FILES), part)
+    await syncAll(part)
+    const bytes = files.bytes + (await stat(join(part, DATABASE))).size
+    await rename(part, target)
+    await sync(dirname(target))
+    return { bytes, files: files.copied, missing: files.missing }
+  } catch (thrown) {
+    await rm(part, { recursive: true, force: true }).catch(() => undefined)
+    throw new BackupError(`The backup could not be written: ${thrown instanceof Error ? thrown.message : String(thrown)}`, { cause: thrown })
+  }
+}
+
+async function copyDatabase(source: string, target: string): Promise<void> {
+  const database = new DatabaseSync(source)
+  try {
+    database.exec('PRAGMA busy_timeout=5000; PRAGMA query_only=1')
+    await backup(database, target, { rate: PAGES_PER_STEP })
+  } finally {
+    database.close()
+  }
+  const copy = new DatabaseSync(target)
+  try {
+    // One file: what was read from the log of the original is in it.
+    copy.exec('PRAGMA journal_mode=DELETE')
+    const [result] = copy.prepare('PRAGMA quick_check(1)').all()
+    const said = Object.values(result ?? {})[0]
+    if (said !== 'ok') throw new Error(`the copy is broken: ${String(said)}`)
+  } finally {
+    copy.close()
+  }
+}
+
+/** Copies the bytes that the snapshot names. */
+async function copyFiles(from: string, part: string): Promise<{ readonly copied: number; readonly missing: number; readonly bytes: number }> {
+  const copy = new DatabaseSync(join(part, DATABASE))
+  let [copied, missing, bytes] = [0, 0, 0]
+  try {
+    for (const row of copy.prepare('SELECT content, bytes FROM stored_file').all()) {
+      const content = String(row['content'])
+      const target = join(part, FILES, content)
+      const there = await copyFile(join(from, content), target, constants.COPYFILE_FICLONE).then(() => true, isMissing)
+      if (there) {
+        copied += 1
+        bytes += Number(row['bytes'])
+      } else {
+        missing += 1
+        copy.prepare('DELETE FROM stored_file WHERE content = ?').run(content)
+      }
+    }
+  } finally {
+    copy.close()
+  }
+  return { copied, missing, bytes }
+}
+
+function isMissing(thrown: unknown): false {
+  if (thrown instanceof Error && 'code' in thrown && thrown.code === 'ENOENT') return false
+  throw thrown
+}
+
+async function syncAll(part: string): Promise<void> {
+  await sync(join(part, DATABASE))
+  for (const name of await readdir(join(part, FILES))) await sync(join(part, FILES, name))
+  await sync(join(part, FILES))
+  await sync(part)
+}
+
+async function sync(path: string): Promise<void> {
+  const handle = await open(path, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}

@@ -1,0 +1,109 @@
+import { big, integer, text, type Database, type Sql } from './database.ts'
+import { PART_ROWS, PARTS_AHEAD, partStatements } from './log-migration.ts'
+
+/** Rows of one step: it holds its accounts for some milliseconds. */
+const STEP_ROWS = 500n
+/** Any number that no other program takes as an advisory lock of this database; one node at a time cares for parts. */
+const UPKEEP_LOCK = 7_465_617_205n
+
+/** Keeps the usage log of bounded size, and on PostgreSQL room in it. Two nodes may do it at once. */
+export interface LogUpkeep {
+  /** Removes rows that ended before `beforeMs`, oldest first, a bounded number of them; answers how many, 0 when none is left. The newest row stays. */
+  removeSome(beforeMs: number): Promise<number>
+  /** Makes the parts that the coming rows need. */
+  makeRoom(): Promise<void>
+}
+
+export class SqlLogUpkeep implements LogUpkeep {
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  async removeSome(beforeMs: number): Promise<number> {
+    const part = await this.#removePart(beforeMs)
+    return part > 0 ? part : this.#removeRows(beforeMs)
+  }
+
+  async makeRoom(): Promise<void> {
+    if (this.#database.dialect === 'sqlite') return
+    await this.#database.transaction(async (sql) => {
+      await begin(sql)
+      const [newest] = await sql.all('SELECT last_value FROM generation_number')
+      const needed = (big(newest ?? {}, 'last_value') / PART_ROWS + PARTS_AHEAD) * PART_ROWS
+      const bounds = (await parts(sql)).map(({ below }) => below)
+      let bound = bounds.reduce((most, below) => (below > most ? below : most), PART_ROWS)
+      for (; bound <= needed; bound += PART_ROWS) for (const statement of partStatements(bound)) await sql.run(statement)
+    }, { purpose: 'migration' })
+  }
+
+  /** Rows go in the order of their numbers, which grow with time, up to the first that must stay. */
+  async #removeRows(beforeMs: number): Promise<number> {
+    const rows = await this.#database.all('SELECT id, account_id, ended_at FROM generation WHERE id < (SELECT MAX(id) FROM generation) ORDER BY id LIMIT ?', [STEP_ROWS])
+    const kept = rows.findIndex((row) => integer(row, 'ended_at') >= beforeMs)
+    const old = kept === -1 ? rows : rows.slice(0, kept)
+    const last = old.at(-1)
+    if (last === undefined) return 0
+    const accounts = [...new Set(old.map((row) => text(row, 'account_id')))].toSorted()
+    return this.#database.transaction(async (sql) => {
+      for (const account of accounts) await lockAccount(sql, this.#database.dialect, account)
+      // Counted as they go: another node may have been here meanwhile.
+      const gone = await sql.all('DELETE FROM generation WHERE id <= ? RETURNING account_id', [big(last, 'id')])
+      const counts = new Map<string, bigint>()
+      for (const row of gone) counts.set(text(row, 'account_id'), (counts.get(text(row, 'account_id')) ?? 0n) + 1n)
+      await drop(sql, counts, beforeMs)
+      return old.length
+    })
+  }
+
+  /** A part all of whose rows are old goes whole: nothing is read but the count of each account. */
+  async #removePart(beforeMs: number): Promise<number> {
+    if (this.#database.dialect === 'sqlite') return 0
+    return this.#database.transaction(async (sql) => {
+      await begin(sql)
+      const [newest] = await sql.all('SELECT MAX(id) AS id FROM generation')
+      const newestId = newest?.['id']
+      const [oldest] = (await parts(sql)).toSorted((one, other) => (one.below < other.below ? -1 : 1))
+      if (oldest === undefined || typeof newestId !== 'bigint' || oldest.below > newestId) return 0
+      const { table } = oldest
+      // The newest first: a part that has just begun to age is known without reading it.
+      const [young] = await sql.all(`SELECT 1 AS young FROM (SELECT ended_at FROM ${table} ORDER BY id DESC LIMIT 1) AS newest WHERE ended_at >= ?`, [BigInt(beforeMs)])
+      if (young !== undefined) return 0
+      const [late] = await sql.all(`SELECT 1 AS late FROM ${table} WHERE ended_at >= ? LIMIT 1`, [BigInt(beforeMs)])
+      if (late !== undefined) return 0
+      const counts = new Map((await sql.all(`SELECT account_id, COUNT(*) AS rows FROM ${table} GROUP BY account_id ORDER BY account_id`)).map((row) => [text(row, 'account_id'), big(row, 'rows')]))
+      await drop(sql, counts, beforeMs)
+      await sql.run(`DROP TABLE ${table}`)
+      return Math.max(1, [...counts.values()].reduce((sum, count) => sum + Number(count), 0))
+    }, { purpose: 'migration' })
+  }
+}
+
+/** Parts come and go under a lock of the whole log: whoever waits for it makes everybody wait, so it gives up soon and is tried again. */
+async function begin(sql: Sql): Promise<void> {
+  await sql.run('SELECT pg_advisory_xact_lock(?)', [UPKEEP_LOCK])
+  await sql.run(`SET LOCAL lock_timeout = '500ms'`)
+}
+
+async function lockAccount(sql: Sql, dialect: Database['dialect'], accountId: string): Promise<void> {
+  if (dialect === 'postgres') await sql.all('SELECT id FROM account WHERE id = ? FOR UPDATE', [accountId])
+}
+
+/** Accounts in their common order. */
+async function drop(sql: Sql, counts: ReadonlyMap<string, bigint>, beforeMs: number): Promise<void> {
+  for (const accountId of [...counts.keys()].toSorted()) await sql.run('UPDATE account SET log_dropped = log_dropped + ? WHERE id = ?', [counts.get(accountId) ?? 0n, accountId])
+  await sql.run('UPDATE log_kept SET before_at = ? WHERE id = 1 AND before_at < ?', [BigInt(beforeMs), BigInt(beforeMs)])
+}
+
+interface Part {
+  readonly table: string
+  /** The first number beyond. */
+  readonly below: bigint
+}
+
+async function parts(sql: Sql): Promise<readonly Part[]> {
+  const rows = await sql.all(`SELECT c.relname AS name, (regexp_match(pg_get_expr(c.relpartbound, c.oid), 'TO \\(''*(\\d+)''*\\)'))[1]::int8 AS below
+    FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'generation'::regclass`)
+  return rows.flatMap((row) => (typeof row['below'] === 'bigint' ? [{ table: text(row, 'name'), below: big(row, 'below') }] : []))
+}

@@ -1,0 +1,233 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import pg from 'pg'
+import { checkMoney, crashAccount, crashClient, type Observed } from '../harness/crash-clients.ts'
+import { startPostgres, type Postgres } from '../harness/postgres.ts'
+import { mountSmallDisk } from '../harness/small-disk.ts'
+import { startTollgate, type Answer, type Tollgate } from '../harness/server.ts'
+
+const CLIENTS = 12
+const LONG = process.env['TOLLGATE_CHAOS'] !== undefined
+const ROUNDS = LONG ? 20 : 3
+/** F2: new paid requests are refused within a second, and served again two seconds after the database accepts; and what a loaded machine adds. */
+const REFUSED_MS = 1_000
+const SERVED_MS = 2_000
+const SLACK_MS = 1_500
+
+const postgres: { current: Postgres | null } = { current: null }
+let databases = 0
+
+before(async () => {
+  postgres.current = await startPostgres()
+})
+
+after(() => postgres.current?.stop())
+
+interface World {
+  readonly postgres: Postgres
+  readonly databaseUrl: string
+  tollgate: Tollgate
+  readonly account: Awaited<ReturnType<typeof crashAccount>>
+  readonly restart: () => Promise<void>
+}
+
+/** A server on an empty database, with its data directory kept over restarts. */
+async function withWorld(body: (world: World) => Promise<void>, options: { readonly dataDir?: string } = {}): Promise<void> {
+  const { current } = postgres
+  if (current === null) return
+  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'tollgate-outage-'))
+  databases += 1
+  const client = new pg.Client({ connectionString: current.url })
+  await client.connect()
+  await client.query(`CREATE DATABASE outage_${databases}`)
+  await client.end()
+  const env = { DATABASE_URL: current.url.replace(/\/postgres$/, `/outage_${databases}`), TOLLGATE_KEK: Buffer.alloc(32, 7).toString('base64') }
+  const start = (): Promise<Tollgate> => startTollgate({ dataDir, env })
+  const tollgate = await start()
+  const world: World = {
+    postgres: current,
+    databaseUrl: env.DATABASE_URL,
+    tollgate,
+    account: await crashAccount(tollgate),
+    restart: async () => {
+      world.tollgate = await start()
+    },
+  }
+  try {
+    await body(world)
+  } finally {
+    await world.tollgate.kill('SIGKILL')
+    if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true })
+  }
+}
+
+function ask({ tollgate, account }: World, line: string, extra: Record<string, unknown> = {}): Promise<Answer> {
+  return tollgate.request('POST', '/v1/chat/completions', { key: account.key, body: { model: 'sandbox/chat', max_tokens: 100, messages: [{ role: 'user', content: `Hello\nsandbox: ${line}` }], ...extra } })
+}
+
+async function untilServed(world: World): Promise<number> {
+  const startedMs = performance.now()
+  while ((await ask(world, 'words=1')).status !== 200) assert.ok(performance.now() - startedMs < 20_000, 'it serves again')
+  return performance.now() - startedMs
+}
+
+/** Every hold is closed within 20 s of the end of an outage (I13). */
+async function settled({ tollgate, account }: World): Promise<void> {
+  const startedMs = performance.now()
+  for (;;) {
+    const { body } = await tollgate.admin('GET', `/admin/v1/accounts/${account.id}`)
+    if (body?.reserved === 0) return
+    assert.ok(performance.now() - startedMs < 20_000, JSON.stringify(body))
+    await delay(50)
+  }
+}
+
+async function clients(world: World, record: Observed, during: () => Promise<void>): Promise<void> {
+  const stopped = { now: false }
+  const running = Array.from({ length: CLIENTS }, (_value, number) => crashClient(() => world.tollgate, world.account.key, number, record, stopped))
+  await during()
+  stopped.now = true
+  await Promise.all(running)
+}
+
+test('F2: the database is gone for longer than a settle waits: answers end, are journaled, and are charged once it is back', () =>
+  withWorld(async (world) => {
+    const record: Observed = { whole: [], broken: new Set() }
+    const stream = ask(world, 'words=30 gap_ms=50', { stream: true })
+    const plain = ask(world, 'delay_ms=1000 words=3')
+    await delay(500)
+    await world.postgres.halt()
+    const [streamed, answered] = await Promise.all([stream, plain])
+    assert.match(streamed.text, /"cost":[\d.e-]+[\s\S]*data: \[DONE\]/, 'a stream in progress finishes')
+    assert.equal(answered.status, 200, answered.text)
+    record.whole.push({ id: answered.body.id, cost: answered.body.usage.cost })
+    const refusedMs = performance.now()
+    const refused = await ask(world, 'words=1')
+    assert.equal(refused.status, 503, refused.text)
+    assert.equal(refused.body.error.metadata.error_type, 'service_unavailable')
+    assert.ok(Number(refused.headers['retry-after']) >= 1)
+    assert.ok(performance.now() - refusedMs < REFUSED_MS + SLACK_MS)
+    await world.postgres.start()
+    const servedMs = await untilServed(world)
+    assert.ok(servedMs < SERVED_MS + SLACK_MS, `served after ${servedMs} ms`)
+    await settled(world)
+    const log = await world.tollgate.admin('GET', `/admin/v1/generations?account=${world.account.id}`)
+    assert.equal(log.body.data.filter((row: { status: string }) => row.status === 'completed').length, 3)
+    await checkMoney(world.tollgate, world.account, record)
+  }))
+
+test('F2: the database hangs (SIGSTOP): refused within a second, answers end after two, all charged once when it goes on', () =>
+  withWorld(async (world) => {
+    const record: Observed = { whole: [], broken: new Set() }
+    await clients(world, record, async () => {
+      await delay(300)
+      const resume = await world.postgres.stall()
+      try {
+        await delay(400)
+        for (let turn = 0; turn < 8; turn += 1) {
+          const startedMs = performance.now()
+          const refused = await ask(world, 'words=1')
+          assert.equal(refused.status, 503, refused.text)
+          assert.ok(performance.now() - startedMs < REFUSED_MS + SLACK_MS, `refused after ${performance.now() - startedMs} ms`)
+          await delay(500)
+        }
+      } finally {
+        resume()
+      }
+      await untilServed(world)
+    })
+    await settled(world)
+    await checkMoney(world.tollgate, world.account, record)
+    assert.ok(record.whole.length > 0)
+  }))
+
+test('kill -9 while the database is down, again and again: every end that a client saw is charged once after the restart', () =>
+  withWorld(async (world) => {
+    const record: Observed = { whole: [], broken: new Set() }
+    let journaled = 0
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const before = record.whole.length
+      await clients(world, record, async () => {
+        await delay(400)
+        // These end while the database is down.
+        const late = Array.from({ length: 8 }, (_value, index) => ask(world, `delay_ms=${200 + index * 100} words=${5 + index}`).catch(() => null))
+        await delay(150)
+        await world.postgres.halt()
+        // Every other round the process dies before the first of them has its answer.
+        await delay(round % 2 === 0 ? 3_000 : 1_500)
+        await world.tollgate.kill('SIGKILL')
+        for (const answer of await Promise.all(late)) {
+          if (answer?.status !== 200) continue
+          record.whole.push({ id: answer.body.id, cost: answer.body.usage.cost })
+          journaled += 1
+        }
+        await world.postgres.start()
+        await world.restart()
+      })
+      assert.ok(record.whole.length > before)
+    }
+    assert.ok(journaled > 0, 'answers ended during the outages')
+    await untilExpired(world)
+    await checkMoney(world.tollgate, world.account, record)
+  }))
+
+/** Holds of the killed processes whose requests never ended: their lease of a minute is over at once here, and the sweep comes within 15 s. */
+async function untilExpired(world: World): Promise<void> {
+  const client = new pg.Client({ connectionString: world.databaseUrl })
+  await client.connect()
+  await client.query("UPDATE hold SET lease_until = 1 WHERE state = 'open'")
+  await client.end()
+  const startedMs = performance.now()
+  for (;;) {
+    const { body } = await world.tollgate.admin('GET', `/admin/v1/accounts/${world.account.id}`)
+    if (body?.reserved === 0) return
+    assert.ok(performance.now() - startedMs < 30_000, JSON.stringify(body))
+    await delay(500)
+  }
+}
+
+test('the server stops during an outage without waiting for it, and the next one charges what it left', () =>
+  withWorld(async (world) => {
+    const answer = ask(world, 'delay_ms=600 words=3')
+    await delay(300)
+    await world.postgres.halt()
+    await delay(400)
+    const startedMs = performance.now()
+    await world.tollgate.kill('SIGTERM')
+    assert.ok(performance.now() - startedMs < 10_000)
+    const { status, body } = await answer
+    assert.equal(status, 200)
+    await world.postgres.start()
+    await world.restart()
+    await settled(world)
+    await checkMoney(world.tollgate, world.account, { whole: [{ id: body.id, cost: body.usage.cost }], broken: new Set() })
+  }))
+
+test('F6: with its own disk full, answers that end in an outage are journaled and charged', async () => {
+  const disk = mountSmallDisk(80)
+  if (disk === null) return
+  try {
+    await withWorld(
+      async (world) => {
+        const answers = Array.from({ length: 20 }, (_value, index) => ask(world, `delay_ms=800 words=${index + 1}`))
+        await delay(300)
+        disk.fill()
+        await world.postgres.halt()
+        const record: Observed = { whole: (await Promise.all(answers)).map(({ status, body, text }) => (assert.equal(status, 200, text), { id: body.id, cost: body.usage.cost })), broken: new Set() }
+        await world.tollgate.kill('SIGKILL')
+        disk.free()
+        await world.postgres.start()
+        await world.restart()
+        await settled(world)
+        await checkMoney(world.tollgate, world.account, record)
+      },
+      { dataDir: disk.path },
+    )
+  } finally {
+    disk.stop()
+  }
+})

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { ApiClient } from '../harness/api-client.ts'
+import { mountSmallDisk } from '../harness/small-disk.ts'
+
+const MAIN = join(import.meta.dirname, '../../src/main.ts')
+const TOKEN = 'f'.repeat(48)
+
+test('F6: the disk of the log is full: requests go on, and their lines are written once there is room', async () => {
+  const disk = mountSmallDisk(4)
+  if (disk === null) return
+  const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-log-'))
+  const logPath = join(disk.path, 'server.log')
+  const log = openSync(logPath, 'a')
+  const env = { PATH: process.env['PATH'], HOST: '127.0.0.1', PORT: '0', TOLLGATE_DATA: dataDir, TOLLGATE_ADMIN_TOKEN: TOKEN }
+  const child = spawn(process.execPath, [MAIN, 'start'], { cwd: dataDir, env, stdio: ['ignore', log, 'inherit'] })
+  try {
+    const client = new ApiClient(await written(logPath, /Tollgate ready on (http:\/\/\S+)/), TOKEN)
+    const { key } = await client.createAccount()
+    disk.fill()
+    const ask = (): ReturnType<ApiClient['request']> => client.request('POST', '/v1/chat/completions', { key, body: { model: 'sandbox/chat', messages: [{ role: 'user', content: 'Hi\nsandbox: words=2' }] } })
+    for (let round = 0; round < 10; round += 1) for (const answer of await Promise.all(Array.from({ length: 10 }, ask))) assert.equal(answer.status, 200, answer.text)
+    assert.equal(child.exitCode, null)
+    disk.free()
+    assert.equal((await ask()).status, 200)
+    await delay(300)
+    assert.equal((await ask()).status, 200)
+    const lines = (): number => readFileSync(logPath, 'utf8').split('\n').filter((line) => line.includes('/v1/chat/completions') && line.endsWith('}')).length
+    for (let tries = 0; lines() < 102 && tries < 50; tries += 1) await delay(100)
+    assert.equal(lines(), 102, 'one line for each request')
+    const { body } = await client.admin('GET', '/admin/v1/audit')
+    assert.equal(body.violations, 0)
+  } finally {
+    child.kill('SIGKILL')
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+    disk.stop()
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+})
+
+async function written(path: string, pattern: RegExp): Promise<string> {
+  for (let tries = 0; tries < 200; tries += 1) {
+    const found = pattern.exec(readFileSync(path, 'utf8'))?.[1]
+    if (found !== undefined) return found
+    await delay(100)
+  }
+  throw new Error(readFileSync(path, 'utf8'))
+}

@@ -1,0 +1,240 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import type { ServerResponse } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { after, before, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { checkBooks } from '../harness/money-check.ts'
+import { exchangeRaw, parseRaw, pump } from '../harness/raw-http.ts'
+import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
+import { startTollgate, type Tollgate } from '../harness/server.ts'
+
+// The client's half of the fault matrix (reliability.md 2, F40 to F47 and F55), each with its money check.
+
+const LONG = process.env['TOLLGATE_CHAOS'] !== undefined
+const ABORTS = LONG ? 100 : 10
+const SSE = { 'content-type': 'text/event-stream' }
+
+let upstream: ScriptedUpstream
+let tollgate: Tollgate
+
+before(async () => {
+  upstream = await startScriptedUpstream()
+  tollgate = await startTollgate({
+    catalog: `
+rate_limit: { requests: 100000, window: 60 }
+markup: 1
+providers:
+  stops: { adapter: openai, base_url: '${upstream.url}/v1', api_key: k, cancel_stops_billing: true }
+  bills: { adapter: openai, base_url: '${upstream.url}/v1', api_key: k, cancel_stops_billing: false }
+models:
+  - { id: test/stops, type: chat, context_length: 100000, endpoints: [{ provider: stops, model: m, price: { currency: RUB, prompt: 1000, completion: 1000 } }] }
+  - { id: test/bills, type: chat, context_length: 100000, endpoints: [{ provider: bills, model: m, price: { currency: RUB, prompt: 1000, completion: 1000 } }] }
+`,
+  })
+})
+
+after(async () => {
+  await upstream.close()
+  await tollgate.stop()
+})
+
+function event(text: string, finish: string | null = null): string {
+  return `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', choices: [{ index: 0, delta: { content: text }, finish_reason: finish }] })}\n\n`
+}
+
+const USAGE = `data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 } })}\n\ndata: [DONE]\n\n`
+
+function requestBytes(key: string, body: unknown, path = '/v1/chat/completions'): string {
+  const text = JSON.stringify(body)
+  return `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`
+}
+
+/** A client on a socket of its own, and what it has read. */
+function client(bytes: string): { readonly socket: Socket; readonly text: () => string } {
+  const socket = connect(Number(new URL(tollgate.url).port), '127.0.0.1')
+  let text = ''
+  socket.on('data', (chunk) => {
+    text += chunk.toString('latin1')
+  })
+  socket.on('error', () => undefined)
+  socket.write(bytes)
+  return { socket, text: () => text }
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  for (let tries = 0; !isSo(); tries += 1) {
+    assert.ok(tries < 2_000)
+    await delay(5)
+  }
+}
+
+const LEAVES = { FIN: (socket: Socket) => socket.destroy(), RST: (socket: Socket) => socket.resetAndDestroy() } as const
+const MOMENTS = ['before the first token', 'mid-stream', 'right after the last token'] as const
+
+for (const how of ['FIN', 'RST'] as const) {
+  for (const moment of MOMENTS) {
+    test(`F40: ${how} ${moment}: the upstream is cancelled within a second, and what is billed is what came`, async () => {
+      const account = await tollgate.createAccount({ balance: 100 })
+      const took: number[] = []
+      for (let count = 0; count < ABORTS; count += 1) {
+        const seen: { response: ServerResponse | null; closedMs: number } = { response: null, closedMs: 0 }
+        upstream.answer((response) => {
+          seen.response = response
+          response.on('close', () => {
+            seen.closedMs = performance.now()
+          })
+          if (moment !== 'before the first token') response.writeHead(200, SSE).write(event('Hello '))
+          if (moment === 'right after the last token') response.write(event('world', 'stop'))
+        })
+        const { socket, text } = client(requestBytes(account.key, { model: 'test/stops', stream: true, max_tokens: 50, messages: [{ role: 'user', content: 'Hi' }] }))
+        if (moment === 'before the first token') await until(() => seen.response !== null)
+        else await until(() => text().includes(moment === 'mid-stream' ? 'Hello' : 'world'))
+        const leftMs = performance.now()
+        LEAVES[how](socket)
+        await until(() => seen.closedMs > 0)
+        took.push(seen.closedMs - leftMs)
+      }
+      assert.ok(Math.max(...took) < 1_000, `${Math.max(...took)} ms`)
+      const { rows } = await checkBooks(tollgate, account, 100)
+      assert.equal(rows.length, ABORTS)
+      for (const row of rows) {
+        assert.equal(row['status'], 'cancelled')
+        assert.equal(row['billing_basis'], moment === 'before the first token' ? 'free' : 'counted')
+        assert.equal(Number(row['total_cost']) > 0, moment !== 'before the first token')
+      }
+    })
+  }
+}
+
+test('F40: a provider that bills a cancelled answer is read to its usage, and that is what is charged', async () => {
+  const account = await tollgate.createAccount({ balance: 100 })
+  upstream.answer((response) => {
+    response.writeHead(200, SSE).write(event('Hello '))
+    setTimeout(() => response.end(event('world', 'stop') + USAGE), 300)
+  })
+  const { socket, text } = client(requestBytes(account.key, { model: 'test/bills', stream: true, max_tokens: 50, messages: [{ role: 'user', content: 'Hi' }] }))
+  await until(() => text().includes('Hello'))
+  socket.destroy()
+  await delay(600)
+  const { rows } = await checkBooks(tollgate, account, 100)
+  assert.deepEqual(rows.map((row) => [row['billing_basis'], row['output_tokens']]), [['drained', 7]])
+})
+
+function residentBytes(): number {
+  return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${tollgate.pid}/status`, 'latin1'))?.[1]) * 1_024
+}
+
+test('F41: readers that stop reading stop their providers: no more than a window of each is in memory, and each is charged once', async () => {
+  const account = await tollgate.createAccount({ balance: 1_000 })
+  const [readers, megabytes] = LONG ? [100, 200] : [5, 40]
+  const chunk = event('x'.repeat(64 * 1_024))
+  let sent = 0
+  upstream.answer((response) => {
+    response.writeHead(200, SSE)
+    let left = (megabytes * 1_048_576) / chunk.length
+    const more = (): void => {
+      for (; left > 0; left -= 1) {
+        sent += chunk.length
+        if (!response.write(chunk)) return void response.once('drain', more)
+      }
+      response.end(event('', 'stop') + USAGE)
+    }
+    more()
+  })
+  const body = { model: 'test/stops', stream: true, max_tokens: 50, messages: [{ role: 'user', content: 'Hi' }] }
+  // One that reads it all, so that what is measured is what waits, not the heap that any stream takes once.
+  await (await fetch(`${tollgate.url}/v1/chat/completions`, { method: 'POST', headers: { authorization: `Bearer ${account.key}`, 'content-type': 'application/json' }, body: JSON.stringify(body) })).text()
+  sent = 0
+  const before = residentBytes()
+  const bytes = requestBytes(account.key, body)
+  const paused = Array.from({ length: readers }, () => {
+    const socket = connect(Number(new URL(tollgate.url).port), '127.0.0.1')
+    socket.on('error', () => undefined)
+    socket.write(bytes)
+    return socket
+  })
+  let last = -1
+  for (let same = 0; same < 10; same += sent === last ? 1 : 0) {
+    last = sent
+    await delay(100)
+  }
+  // What the system's own socket buffers hold is not the process's memory.
+  assert.ok(sent < readers * 16 * 1_048_576, `${sent} bytes were sent`)
+  const grown = residentBytes() - before
+  assert.ok(grown < 64 * 1_048_576, `${grown} bytes`)
+  for (const socket of paused) socket.destroy()
+  const { rows } = await checkBooks(tollgate, account, 1_000)
+  assert.equal(rows.length, readers + 1)
+})
+
+test('F44: a thousand pipelined requests are answered in order; paid ones one after another, each charged once', async () => {
+  const port = Number(new URL(tollgate.url).port)
+  const health = Array.from({ length: 1_000 }, (_value, index) => `GET /v1/health HTTP/1.1\r\nHost: x\r\nX-Request-Id: p-${index}\r\n\r\n`).join('')
+  const text = await exchangeRaw(port, health, { idleMs: 3_000, until: (got) => got.includes('p-999\r\n') && got.endsWith('}') })
+  const ids = [...text.matchAll(/^x-request-id: p-(\d+)\r$/gim)].map(([, id]) => Number(id))
+  assert.deepEqual(ids, Array.from({ length: ids.length }, (_value, index) => index))
+  assert.equal(ids.length, 1_000)
+  let running = 0
+  let most = 0
+  upstream.answer((response) => {
+    running += 1
+    most = Math.max(most, running)
+    setTimeout(() => {
+      running -= 1
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ id: 'c', choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }], usage: { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 } }))
+    }, 5)
+  })
+  const account = await tollgate.createAccount({ balance: 100 })
+  const paid = requestBytes(account.key, { model: 'test/stops', max_tokens: 10, messages: [{ role: 'user', content: 'Hi' }] }).repeat(50)
+  const answers = await exchangeRaw(port, paid, { idleMs: 3_000, until: (got) => (got.match(/HTTP\/1\.1 200/g) ?? []).length === 50 && got.endsWith('}') })
+  assert.equal((answers.match(/HTTP\/1\.1 200/g) ?? []).length, 50)
+  const { rows } = await checkBooks(tollgate, account, 100)
+  assert.equal(rows.length, 50)
+  assert.ok(most <= 50)
+})
+
+test('F47: a client that sends 60 MB sees 413, with a length and without; nothing is held, and the next request is served', async () => {
+  const account = await tollgate.createAccount({ balance: 100 })
+  const port = Number(new URL(tollgate.url).port)
+  const head = `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${account.key}\r\nContent-Type: application/json\r\n`
+  const megabyte = Buffer.alloc(1_048_576, 0x20)
+  for (const [framing, piece] of [[`Content-Length: ${60 * 1_048_576}`, megabyte], ['Transfer-Encoding: chunked', Buffer.concat([Buffer.from('100000\r\n'), megabyte, Buffer.from('\r\n')])]] as const) {
+    const socket = connect(port, '127.0.0.1')
+    let text = ''
+    socket.on('data', (chunk) => {
+      text += chunk.toString('latin1')
+    })
+    socket.on('error', () => undefined)
+    socket.write(`${head}${framing}\r\n\r\n`)
+    await pump(socket, piece, 60)
+    if (!socket.destroyed) socket.end()
+    await until(() => text.includes('\r\n\r\n'))
+    assert.equal(parseRaw(text).status, 413, framing)
+    socket.destroy()
+  }
+  const { rows } = await checkBooks(tollgate, account, 100)
+  assert.deepEqual(rows, [])
+})
+
+test('F55: a hundred 10 MB uploads at once: those beyond 256 MB get 503 before they are read, the others are served, memory stays bounded', async () => {
+  const uploads = LONG ? 100 : 40
+  const account = await tollgate.createAccount({ balance: 1_000 })
+  upstream.answer((response) => void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ id: 'c', choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }], usage: { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 } })))
+  // A body of 10 MB that a chat may have: its text is long, its tokens few.
+  const body = JSON.stringify({ model: 'test/stops', max_tokens: 10, messages: [{ role: 'user', content: 'Hi' }], user: 'u'.repeat(10_000_000) })
+  const head = `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${account.key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`
+  const clients = Array.from({ length: uploads }, () => client(head))
+  const status = ({ text }: { readonly text: () => string }): number => Number(/^HTTP\/1\.1 (\d+)/.exec(text())?.[1] ?? 0)
+  await until(() => clients.filter((one) => status(one) === 503).length >= uploads - 26)
+  const going = clients.filter((one) => status(one) === 0)
+  assert.ok(going.length >= 20 && going.length <= 26, `${going.length} were let in`)
+  for (const { socket } of going) socket.write(body)
+  await until(() => going.every((one) => status(one) !== 0))
+  const statuses = new Set(going.map(status))
+  assert.ok([...statuses].every((code) => code === 200 || code === 400), String([...statuses]))
+  const { rows } = await checkBooks(tollgate, account, 1_000)
+  assert.equal(rows.length, going.filter((one) => status(one) === 200).length)
+  assert.ok(residentBytes() < 2_500 * 1_048_576)
+  for (const { socket } of clients) socket.destroy()
+})
