@@ -10,8 +10,11 @@ export interface Sql {
 }
 
 export interface TransactionOptions {
-  /** `snapshot`: reads one state of the data beside all other work. `migration`: changes the schema. Both take the time they need. */
-  readonly purpose?: 'snapshot' | 'migration'
+  /**
+   * `snapshot`: reads one state of the data beside all other work. `migration`: changes the schema. Both take the time they need.
+   * `charge`: holds and their ends, which wait for no other work of this process.
+   */
+  readonly purpose?: 'snapshot' | 'migration' | 'charge'
 }
 
 /** A SQL database, embedded or PostgreSQL. */

@@ -3,7 +3,9 @@ import pg from 'pg'
 import type { Database, Row, Sql, SqlValue, TransactionOptions } from './database.ts'
 import { StoreUnavailableError } from './store-unavailable-error.ts'
 
-const POOL_MAX = 16
+const POOL_MAX = 14
+/** One for the batch that is being written, one for the next where that one's connection broke. */
+const CHARGE_POOL_MAX = 2
 const RETRIES_MAX = 5
 // reliability.md 5: a stuck database must turn into a 503 soon.
 const CONNECT_MS = 2_000
@@ -23,26 +25,16 @@ const NUMERIC = 1700
 export class PostgresDatabase implements Database {
   readonly dialect = 'postgres'
   readonly #pool: pg.Pool
+  /** A pool of its own, since a charge that queued behind readers would keep its account locked out for longer than a hold waits. */
+  readonly #charges: pg.Pool
 
   constructor(url: string) {
     const types = new pg.TypeOverrides()
     types.setTypeParser(INT8, (value) => BigInt(value))
     // A SUM of int8 is a numeric without fraction.
     types.setTypeParser(NUMERIC, (value) => BigInt(value))
-    this.#pool = new pg.Pool({
-      connectionString: url,
-      max: POOL_MAX,
-      types,
-      connectionTimeoutMillis: CONNECT_MS,
-      statement_timeout: STATEMENT_MS,
-      lock_timeout: LOCK_MS,
-      idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
-      keepAlive: true,
-    })
-    // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
-    this.#pool.on('error', () => undefined)
-    // Nor may one that breaks between two statements of a transaction: its next statement tells.
-    this.#pool.on('connect', (client) => client.on('error', () => undefined))
+    this.#pool = poolOf(url, types, POOL_MAX)
+    this.#charges = poolOf(url, types, CHARGE_POOL_MAX)
   }
 
   async all(text: string, values: readonly SqlValue[] = []): Promise<readonly Row[]> {
@@ -56,7 +48,7 @@ export class PostgresDatabase implements Database {
   async transaction<T>(work: (sql: Sql) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
     for (let tries = 1; ; tries += 1) {
       try {
-        return await this.#once((client) => transact(client, work, options))
+        return await this.#once((client) => transact(client, work, options), options.purpose === 'charge' ? this.#charges : this.#pool)
       } catch (thrown) {
         if (tries > RETRIES_MAX || !RETRYABLE.has(codeOf(thrown))) throw thrown
       }
@@ -64,11 +56,11 @@ export class PostgresDatabase implements Database {
   }
 
   /** Runs `work` on a connection of the pool; one that broke is thrown away and told apart from a refused statement. */
-  async #once<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
-    if (this.#pool.waitingCount >= WAITERS_MAX) throw new StoreUnavailableError('Too many wait for a connection to the database.')
+  async #once<T>(work: (client: pg.PoolClient) => Promise<T>, pool = this.#pool): Promise<T> {
+    if (pool.waitingCount >= WAITERS_MAX) throw new StoreUnavailableError('Too many wait for a connection to the database.')
     let client: pg.PoolClient
     try {
-      client = await this.#pool.connect()
+      client = await pool.connect()
     } catch (thrown) {
       throw new StoreUnavailableError('The database takes no connection.', { cause: thrown })
     }
@@ -85,8 +77,26 @@ export class PostgresDatabase implements Database {
   }
 
   async close(): Promise<void> {
-    await this.#pool.end()
+    await Promise.all([this.#pool.end(), this.#charges.end()])
   }
+}
+
+function poolOf(url: string, types: pg.TypeOverrides, max: number): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max,
+    types,
+    connectionTimeoutMillis: CONNECT_MS,
+    statement_timeout: STATEMENT_MS,
+    lock_timeout: LOCK_MS,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+    keepAlive: true,
+  })
+  // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
+  pool.on('error', () => undefined)
+  // Nor may one that breaks between two statements of a transaction: its next statement tells.
+  pool.on('connect', (client) => client.on('error', () => undefined))
+  return pool
 }
 
 /**
@@ -101,8 +111,13 @@ const BEGIN_PATIENT = {
   migration: `BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '2s'`,
 } as const
 
+/** How a transaction begins that takes its time; null = it is short. */
+function patient({ purpose }: TransactionOptions): string | null {
+  return purpose === undefined || purpose === 'charge' ? null : BEGIN_PATIENT[purpose]
+}
+
 async function transact<T>(client: pg.PoolClient, work: (sql: Sql) => Promise<T>, options: TransactionOptions): Promise<T> {
-  await client.query(within(options.purpose === undefined ? BEGIN_BY_INDEX : BEGIN_PATIENT[options.purpose]))
+  await client.query(within(patient(options) ?? BEGIN_BY_INDEX))
   try {
     const result = await work({
       all: async (text, values = []) => (await client.query<Record<string, unknown>>(prepared(text, values, options))).rows,
@@ -129,7 +144,7 @@ function statement(text: string, values: readonly SqlValue[]): Timed {
 
 /** Transactions run few different texts, over and over: planning them anew would cost more than running them. */
 function prepared(text: string, values: readonly SqlValue[], options: TransactionOptions): Timed {
-  if (options.purpose !== undefined) return { text: numbered(text), values: bound(values) }
+  if (patient(options) !== null) return { text: numbered(text), values: bound(values) }
   return { ...statement(text, values), name: hash('md5', text) }
 }
 

@@ -58,7 +58,7 @@ export class PostgresLedger implements LedgerStore {
   commit(operations: readonly LedgerOperation[], decide: (rows: LedgerRows) => LedgerChanges): Promise<void> {
     return this.#database.transaction(async (sql) => {
       await write(sql, decide(await load(sql, operations)))
-    })
+    }, { purpose: 'charge' })
   }
 
   async flush(): Promise<void> {}
