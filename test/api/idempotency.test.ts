@@ -274,7 +274,7 @@ if (postgres !== null) describe('two nodes on one database', () => {
         for (;;) {
           const answer = await node().request('POST', '/v1/chat/completions', { key, body: chat(`words=${index + 1} delay_ms=${index * 5}`), headers: once(`race-${index}`) })
           if (answer.status === 200) return answer.text
-          // Sixscore clients that ask without a pause may be more than the machine can take: they are told so, and ask again.
+          // Many clients that ask without a pause may be more than the machine can take: they are told so, and ask again.
           assert.ok(isConflict(answer) || answer.status === 503, answer.text)
           await new Promise((resolve) => setTimeout(resolve, 25))
         }
