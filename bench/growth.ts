@@ -1,7 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import pg from 'pg'
 import { request } from 'undici'
@@ -10,12 +11,12 @@ import { startPostgres } from '../test/harness/postgres.ts'
 import { startTollgate, type Tollgate } from '../test/harness/server.ts'
 
 const { values } = parseArgs({
-  options: { rows: { type: 'string', default: '1000000' }, store: { type: 'string', default: 'both' }, asks: { type: 'string', default: '300' } },
+  options: { rows: { type: 'string', default: '1000000' }, store: { type: 'string', default: 'both' }, asks: { type: 'string', default: '300' }, after: { type: 'string', default: '' } },
 })
 const rows = Number(values.rows)
 const asks = Number(values.asks)
 if (!Number.isInteger(rows) || rows < 1_000 || !Number.isInteger(asks) || asks < 10 || !['both', 'embedded', 'postgres'].includes(values.store)) {
-  process.stderr.write('usage: npm run bench:growth -- [--rows N] [--store embedded|postgres|both] [--asks N]\n')
+  process.stderr.write('usage: npm run bench:growth -- [--rows N] [--store embedded|postgres|both] [--asks N] [--after FILE]: the store is filled at once, and asked when FILE is there\n')
   process.exit(2)
 }
 
@@ -124,6 +125,7 @@ async function measure(name: string, tollgate: Tollgate): Promise<readonly strin
   const created = await tollgate.admin('POST', `/admin/v1/accounts/${LARGE}/keys`, { name: 'bench' })
   if (created.status !== 201) throw new Error(created.text)
   await tollgate.admin('PATCH', '/admin/v1/settings', { rate_limit: { requests: 100_000, window: 1 } })
+  while (values.after !== '' && !existsSync(values.after)) await delay(1_000)
   const lines: string[] = []
   for (const { name: question, key, path } of questions(String(created.body.key), tollgate.adminToken)) {
     const took: number[] = []
