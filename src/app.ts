@@ -10,7 +10,7 @@ import type { RateFeed } from './catalog/rate-feed.ts'
 import type { Config } from './config.ts'
 import { metricsRoute } from './endpoints/metrics.ts'
 import type { Route } from './http/edge.ts'
-import type { LogFields } from './http/request-log.ts'
+import type { LogFields, RequestStory } from './http/request-log.ts'
 import { RequestMetrics } from './http/request-metrics.ts'
 import { createEdge, type Edge } from './http/server.ts'
 import { systemClock, type Clock } from './lib/clock.ts'
@@ -18,7 +18,7 @@ import { SyncedClock } from './lib/synced-clock.ts'
 
 /** Where the application's words go; main gives pino. */
 export interface AppLog {
-  line(fields: LogFields, failed: boolean): void
+  line(fields: LogFields, failed: boolean, story: RequestStory): void
   bug(thrown: unknown, requestId: string): void
   /** One sentence for the operator. */
   notice(message: string): void

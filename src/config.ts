@@ -38,6 +38,8 @@ export interface Config {
   readonly logRetentionDays: number | null
   /** Administrators must turn two-step sign-in on; by default wherever the console is not just this machine's. */
   readonly adminTotpRequired: boolean
+  /** null = nothing is traced. */
+  readonly traces: TracesConfig | null
   readonly oidc: OidcConfig | null
   readonly yookassa: YookassaConfig | null
 }
@@ -49,6 +51,16 @@ export interface OidcConfig {
   readonly clientSecret: string
   /** What its button says. */
   readonly name: string
+}
+
+/** Traces over OTLP. */
+export interface TracesConfig {
+  /** Of the collector, without `/v1/traces`. */
+  readonly endpoint: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly serviceName: string
+  /** Share of requests that are traced, 0 to 1. */
+  readonly ratio: number
 }
 
 /** Payments through YooKassa. */
@@ -100,6 +112,7 @@ export function readConfig(environment: Environment): { readonly config: Config;
     logLevel: reader.oneOf('TOLLGATE_LOG_LEVEL', LOG_LEVELS, 'info'),
     logRetentionDays: reader.given('TOLLGATE_LOG_RETENTION_DAYS') ? reader.whole('TOLLGATE_LOG_RETENTION_DAYS', 1, 1, 36_500) : null,
     adminTotpRequired: readAdminTotp(reader, databaseUrl !== null),
+    traces: readTraces(reader),
     oidc: readOidc(reader),
     yookassa: readYookassa(reader),
   })
@@ -153,6 +166,29 @@ function readOidc(reader: SettingReader): OidcConfig | null {
   const issuer = reader.url('OIDC_ISSUER', ['http:', 'https:'], 'https://accounts.example.com') ?? ''
   if (URL.canParse(issuer) && new URL(issuer).protocol === 'http:' && !isLoopback(new URL(issuer).hostname)) reader.problem('OIDC_ISSUER', 'must be https: on plain http anybody between could sign in as anyone')
   return Object.freeze({ issuer, clientId: reader.text('OIDC_CLIENT_ID') ?? '', clientSecret: reader.text('OIDC_CLIENT_SECRET') ?? '', name: reader.text('OIDC_NAME') ?? 'Single sign-on' })
+}
+
+function readTraces(reader: SettingReader): TracesConfig | null {
+  const endpoint = reader.address('OTEL_EXPORTER_OTLP_ENDPOINT', 'http://127.0.0.1:4318')
+  if (endpoint === null) return null
+  const share = reader.text('OTEL_TRACES_SAMPLER_ARG') ?? '1'
+  if (!/^(?:0(?:\.\d+)?|1(?:\.0+)?)$/.test(share)) reader.problem('OTEL_TRACES_SAMPLER_ARG', `must be a share from 0 to 1, got '${share}'`)
+  return Object.freeze({ endpoint, headers: readHeaders(reader, 'OTEL_EXPORTER_OTLP_HEADERS'), serviceName: reader.text('OTEL_SERVICE_NAME') ?? 'tollgate', ratio: Number(share) })
+}
+
+/** `name=value,name=value`, percent-encoded, as OpenTelemetry writes it. A value may be a secret and is not repeated. */
+function readHeaders(reader: SettingReader, name: string): Readonly<Record<string, string>> {
+  const pairs = (reader.text(name) ?? '').split(',').filter((pair) => pair.trim() !== '').map((pair) => /^\s*([\w.-]+)\s*=(.*)$/.exec(pair))
+  if (pairs.includes(null)) reader.problem(name, "must be a comma list of name=value, such as 'authorization=Basic%20abc'")
+  return Object.freeze(Object.fromEntries(pairs.flatMap((pair) => (pair === null ? [] : [[(pair[1] ?? '').toLowerCase(), decoded(pair[2] ?? '')]]))))
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text.trim())
+  } catch {
+    return text.trim()
+  }
 }
 
 function readYookassa(reader: SettingReader): YookassaConfig | null {

@@ -1,7 +1,7 @@
 import cluster from 'node:cluster'
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
-import { totalmem } from 'node:os'
+import { hostname, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
 import { fileURLToPath } from 'node:url'
@@ -21,6 +21,7 @@ import { gauge } from './lib/prometheus.ts'
 import { MICRO_PER_RUB } from './money.ts'
 import { WORKER_ROLE, WorkerGroup, type WorkerReady } from './nodes/workers.ts'
 import { createAdapters } from './providers/index.ts'
+import type { RequestTraces } from './telemetry/request-traces.ts'
 import { JournalError } from './store/journal-file.ts'
 import { StoreBusyError } from './store/sqlite-database.ts'
 
@@ -178,7 +179,8 @@ async function start(env: ReturnType<typeof environment>): Promise<number> {
   if (config.workers > 1 && cluster.isPrimary) return runWorkers(config)
   const path = cataloguePath(config)
   const log = createLog(config)
-  const app = await createApp({ consoleDir: fileURLToPath(new URL('../console/dist', import.meta.url)), config, version: version(), wrappingKeys: await wrappingKeys(config), env, log, machine: machineOf(log) })
+  const traces = await openTraces(config, log)
+  const app = await createApp({ consoleDir: fileURLToPath(new URL('../console/dist', import.meta.url)), config, version: version(), wrappingKeys: await wrappingKeys(config), env, log: traces === null ? log : { ...log, line: (...said) => { log.line(...said); traces.line(...said) } }, machine: machineOf(log) })
   // What is said and done once is done by the first of several workers.
   const others = cluster.isWorker && env[WORKER_ROLE] === 'other'
   const demoKey = others ? null : await prepare(app, path)
@@ -188,7 +190,16 @@ async function start(env: ReturnType<typeof environment>): Promise<number> {
   if (!others) await greet(app, config.publicUrl ?? url, demoKey)
   if (cluster.isWorker) process.send?.({ ready: url } satisfies WorkerReady)
   else process.stdout.write(`Tollgate ready on ${url}\n`)
-  return untilStopped(app, path, log)
+  const code = await untilStopped(app, path, log)
+  await traces?.stop()
+  return code
+}
+
+/** What makes spans is loaded where they go somewhere. */
+async function openTraces({ traces: target }: Config, { notice }: AppLog): Promise<RequestTraces | null> {
+  if (target === null) return null
+  const { RequestTraces: Traces } = await import('./telemetry/request-traces.ts')
+  return new Traces({ target, version: version(), instance: `${hostname()}:${process.pid}`, clock: systemClock, notice })
 }
 
 /** The processes of this machine behind one port; each of them comes through `start` again. */

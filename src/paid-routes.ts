@@ -191,4 +191,7 @@ function logResult(call: Call<Principal>, result: GenerationResult): void {
     ...(result.error === null ? {} : { error_type: result.error.errorType }),
     ...(record.status === 'cancelled' ? { aborted: true } : {}),
   })
+  call.log.attempts(result.passages.map(({ endpoint: { provider, upstreamModel: model }, startedMs, endedMs, failure }) => ({
+    provider: provider.slug, model, address: provider.baseUrl, startedMs, endedMs: endedMs ?? startedMs, failure,
+  })))
 }

@@ -47,3 +47,9 @@ test('every folder of src stands in docs/architecture.md', () => {
   const folders = new Set(globSync('src/*/**/*.ts', { cwd: ROOT }).map((path) => path.split('/')[1] ?? ''))
   assert.deepEqual([...folders].filter((folder) => !page.includes(`\`${folder}\``)), [])
 })
+
+test('docs/settings.md has a row for every setting that is read, and for no other', () => {
+  const named = (text: string, pattern: RegExp): string[] => [...new Set([...text.matchAll(pattern)].map(([, name = '']) => name))].toSorted()
+  const rows = read('docs/settings.md').split('\n').filter((line) => line.startsWith('| `')).map((line) => line.split(' | ')[0]).join('\n')
+  assert.deepEqual(named(rows, /`([A-Z_]+)`/g), named(read('src/config.ts'), /'((?:TOLLGATE|OTEL|OIDC|YOOKASSA)_[A-Z_]+|HOST|PORT|DATABASE_URL|VALKEY_URL|TRUSTED_PROXIES|ALLOW_PRIVATE_UPSTREAMS)'/g))
+})

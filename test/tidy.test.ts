@@ -35,7 +35,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   config: ['lib', 'http', 'ledger'],
   cli: [...BASE, 'config', 'store', 'catalog', 'ledger', 'kinds', 'admin'],
   app: [...FREE_OF_RELAY, 'config', 'providers', 'relay', 'orders', 'videos', 'idempotency', 'endpoints', 'cabinet', 'admin', 'nodes', 'paid-routes'],
-  main: [...BASE, 'config', 'store', 'catalog', 'ledger', 'access', 'providers', 'nodes', 'cli', 'app'],
+  telemetry: ['lib', 'http'],
+  main: [...BASE, 'config', 'store', 'catalog', 'ledger', 'access', 'providers', 'nodes', 'cli', 'app', 'telemetry'],
 }
 
 /** Where only types may be named, so that running the one never loads the other. */

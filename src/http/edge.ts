@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ApiError } from '../errors.ts'
+import type { AttemptSpan } from './request-log.ts'
 
 /** How access looks at a caller: `key` = a principal; `admin` = admin token or an administrator's session; `session` = anybody's session; `playground` = a session that acts as a principal. */
 export type AccessPlane = 'key' | 'admin' | 'session' | 'playground'
@@ -56,6 +57,8 @@ export const HIJACKED: unique symbol = Symbol('hijacked')
 export interface RequestLog {
   /** Adds allow-listed fields: generation_id, model, provider, attempts, input_tokens, output_tokens, cost, finish_reason, error_type, status_text, latency_ms, aborted. */
   set(fields: Readonly<Record<string, string | number | boolean | null>>): void
+  /** The attempts at providers, for traces. */
+  attempts(attempts: readonly AttemptSpan[]): void
   /** Prints the one line of this request; later calls do nothing. */
   finish(status: number): void
 }

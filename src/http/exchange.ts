@@ -53,7 +53,7 @@ export class Exchange<P> implements Call<P> {
     this.arrivedAtMs = ports.clock.now()
     this.clientIp = ports.clientIp(request)
     this.requestId = requestId(request.headers['x-request-id'], this.arrivedAtMs, ports.ids)
-    this.log = new RequestLine(ports.log, ports.clock, this.startedMs, this.requestId, request.method ?? '')
+    this.log = new RequestLine(ports.log, ports.clock, this.startedMs, this.requestId, request.method ?? '', traceParentOf(request))
     const url = request.url ?? ''
     const queryAt = url.indexOf('?')
     this.path = queryAt === -1 ? url : url.slice(0, queryAt)
@@ -82,6 +82,11 @@ export class Exchange<P> implements Call<P> {
     this.#baseHeaders = own
     return own
   }
+}
+
+function traceParentOf({ headers }: IncomingMessage): string | null {
+  const { traceparent } = headers
+  return typeof traceparent === 'string' ? traceparent : null
 }
 
 /** What each response carries whatever becomes of the request. */

@@ -4,10 +4,32 @@ import type { RequestLog } from './edge.ts'
 type LogValue = string | number | boolean | null
 export type LogFields = Readonly<Record<string, LogValue>>
 
+/** One attempt at a provider. Times are of clock.monotonic(), ms. */
+export interface AttemptSpan {
+  readonly provider: string
+  /** The provider's own name of the model. */
+  readonly model: string
+  /** Base URL of the provider. */
+  readonly address: string
+  readonly startedMs: number
+  readonly endedMs: number
+  /** Why it failed, in a word of ours; null = it answered. */
+  readonly failure: string | null
+}
+
+/** What the line of a request does not say, for traces. Times are of clock.monotonic(), ms. */
+export interface RequestStory {
+  readonly startedMs: number
+  readonly endedMs: number
+  /** The header as it came. */
+  readonly traceParent: string | null
+  readonly attempts: readonly AttemptSpan[]
+}
+
 /** Where the lines go; the application gives pino. */
 export interface RequestLogSink {
   /** One line a request. `failed` is a status of 500 or more. */
-  line(fields: LogFields, failed: boolean): void
+  line(fields: LogFields, failed: boolean, story: RequestStory): void
   /** What a request died of and its client was not told. */
   bug(thrown: unknown, requestId: string): void
 }
@@ -23,13 +45,16 @@ export class RequestLine implements RequestLog {
   readonly #sink: RequestLogSink
   readonly #clock: Clock
   readonly #startedMs: number
+  readonly #traceParent: string | null
   readonly #fields: Record<string, LogValue>
+  #attempts: readonly AttemptSpan[] = []
   #finished = false
 
-  constructor(sink: RequestLogSink, clock: Clock, startedMs: number, requestId: string, method: string) {
+  constructor(sink: RequestLogSink, clock: Clock, startedMs: number, requestId: string, method: string, traceParent: string | null = null) {
     this.#sink = sink
     this.#clock = clock
     this.#startedMs = startedMs
+    this.#traceParent = traceParent
     this.#fields = { request_id: requestId, method, route: null, status: 0, duration_ms: 0 }
   }
 
@@ -50,11 +75,16 @@ export class RequestLine implements RequestLog {
     }
   }
 
+  attempts(attempts: readonly AttemptSpan[]): void {
+    this.#attempts = attempts
+  }
+
   finish(status: number): void {
     if (this.#finished) return
     this.#finished = true
+    const endedMs = this.#clock.monotonic()
     this.#fields['status'] = status
-    this.#fields['duration_ms'] = Math.round((this.#clock.monotonic() - this.#startedMs) * 10) / 10
-    this.#sink.line(this.#fields, status >= 500)
+    this.#fields['duration_ms'] = Math.round((endedMs - this.#startedMs) * 10) / 10
+    this.#sink.line(this.#fields, status >= 500, { startedMs: this.#startedMs, endedMs, traceParent: this.#traceParent, attempts: this.#attempts })
   }
 }

@@ -1,5 +1,5 @@
 import { Counter, Histogram, type Metric } from '../lib/prometheus.ts'
-import type { LogFields, RequestLogSink } from './request-log.ts'
+import type { LogFields, RequestLogSink, RequestStory } from './request-log.ts'
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120] as const
 
@@ -24,9 +24,9 @@ export class RequestMetrics implements RequestLogSink {
     return [this.#requests, this.#refusals, this.#durations, this.#firstTokens, this.#generations, this.#failedAttempts, this.#tokens, this.#revenue, this.#bugs]
   }
 
-  line(fields: LogFields, failed: boolean): void {
+  line(fields: LogFields, failed: boolean, story: RequestStory): void {
     this.#count(fields)
-    this.#sink.line(fields, failed)
+    this.#sink.line(fields, failed, story)
   }
 
   bug(thrown: unknown, requestId: string): void {

@@ -1,3 +1,4 @@
+import type { Endpoint } from '../catalog/catalog.ts'
 import type { Candidate } from '../plan/plan.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { AttemptFailure } from '../providers/adapter.ts'
@@ -19,10 +20,20 @@ export interface AttemptQueuePorts {
   readonly retries: RetryBudget
 }
 
+/** One attempt, for traces. Times are of clock.monotonic(), ms. */
+export interface Passage {
+  readonly endpoint: Endpoint
+  readonly startedMs: number
+  endedMs: number | null
+  failure: string | null
+}
+
 /** Which candidate of a request is tried now, with which credential, and which after it. */
 export class AttemptQueue {
   /** In the order they failed. */
   readonly failed: FailedAttempt[] = []
+  /** All of them, in order. */
+  readonly passages: Passage[] = []
   readonly #ports: AttemptQueuePorts
   #queue: Candidate[]
   #candidate: Candidate
@@ -60,6 +71,7 @@ export class AttemptQueue {
     this.#attempts += 1
     const { endpoint } = this.#candidate
     this.#trial = this.#ports.health.begin(endpoint.id)
+    this.passages.push({ endpoint, startedMs: this.#ports.clock.monotonic(), endedMs: null, failure: null })
     this.#apiKey = this.#ports.keyPools.pick(endpoint.provider)
     return this.#apiKey
   }
@@ -87,6 +99,7 @@ export class AttemptQueue {
     const { model, endpoint } = this.#candidate
     const attempt: FailedAttempt = { failure: failure === 'empty' ? failure : withoutSecretsOf(endpoint.provider, failure), providerName: endpoint.provider.name, modelId: model.id }
     this.failed.push(attempt)
+    this.#passed(attempt.failure === 'empty' ? 'empty' : attempt.failure.reason)
     if (failure !== 'empty' && mayRotateKey(attempt)) keyPools.failed(endpoint.provider, this.#apiKey, failure)
     // With another key to go on with, the fault was the key's alone.
     if (!isUnhealthy(attempt) || this.#otherKeyHelps(attempt)) this.#releaseTrial()
@@ -116,6 +129,14 @@ export class AttemptQueue {
   release(): void {
     this.answers()
     this.#releaseTrial()
+    if (this.passages.at(-1)?.endedMs === null) this.#passed(null)
+  }
+
+  #passed(failure: string | null): void {
+    const passage = this.passages.at(-1)
+    if (passage === undefined) return
+    passage.endedMs = this.#ports.clock.monotonic()
+    passage.failure = failure
   }
 
   #otherKeyHelps(attempt: FailedAttempt): boolean {

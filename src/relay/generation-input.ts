@@ -1,7 +1,7 @@
 import type { ApiError } from '../errors.ts'
 import type { AnswerBody, CallClaim, Order } from './order.ts'
 import type { AdapterTable } from '../providers/adapter.ts'
-import type { AttemptQueuePorts } from './attempt-queue.ts'
+import type { AttemptQueuePorts, Passage } from './attempt-queue.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { DrainSlots } from './drain-slots.ts'
 import type { EventBuffer } from './event-buffer.ts'
@@ -52,6 +52,8 @@ export interface GenerationResult {
   readonly error: ApiError | null
   /** How attempts before the last failed, or all of them; for the log. Empty where none did. */
   readonly failedAttempts: string
+  /** Every attempt, for traces. */
+  readonly passages: readonly Passage[]
   /** The complete answer of a request that is not answered as it arrives. */
   readonly body: AnswerBody | null
 }

@@ -446,12 +446,12 @@ export class Generation {
     this.#reader = null
   }
 
-  #finish(result: Omit<GenerationResult, 'failedAttempts'>): void {
+  #finish(result: Omit<GenerationResult, 'failedAttempts' | 'passages'>): void {
     this.#state = 'done'
     // Who came back while a cancelled answer was being settled has nothing to wait for.
     this.#reader?.reset()
     this.#reader = null
-    this.#resolve({ ...result, failedAttempts: failuresText(this.#tries.failed) })
+    this.#resolve({ ...result, failedAttempts: failuresText(this.#tries.failed), passages: this.#tries.passages })
   }
 
   #record(verdict: Verdict): GenerationRecord {

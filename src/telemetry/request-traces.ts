@@ -1,0 +1,105 @@
+import { diag, DiagLogLevel, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace, TraceFlags, type Context, type Tracer } from '@opentelemetry/api'
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
+import { resourceFromAttributes } from '@opentelemetry/resources'
+import { AlwaysOnSampler, BatchSpanProcessor, TraceIdRatioBasedSampler, TracerProvider } from '@opentelemetry/sdk-trace'
+import type { LogFields, RequestStory } from '../http/request-log.ts'
+import type { Clock } from '../lib/clock.ts'
+import { attemptAttributes, operationOf, requestAttributes } from './span-attributes.ts'
+
+/** Asked for every second or two by machines; a trace of each tells nothing. */
+const UNTRACED: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics'])
+/** W3C Trace Context, version 00. */
+const TRACE_PARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/
+const NO_TRACE = '0'.repeat(32)
+const NO_SPAN = '0'.repeat(16)
+const COMPLAINT_MS = 60_000
+const STOP_MS = 3_000
+
+/** Where traces go. */
+export interface TraceTarget {
+  /** Of the collector, without `/v1/traces`. */
+  readonly endpoint: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly serviceName: string
+  /** Share of requests that are traced, 0 to 1. */
+  readonly ratio: number
+}
+
+export interface RequestTracesOptions {
+  readonly target: TraceTarget
+  readonly version: string
+  /** Names this process among the others. */
+  readonly instance: string
+  readonly clock: Clock
+  /** A sentence for the operator. */
+  readonly notice: (message: string) => void
+}
+
+/**
+ * Traces over OTLP: a span for each request, by the HTTP conventions, and one in it for each attempt at a provider, by
+ * the GenAI conventions. They are made of the request's one log line when it is over, so no prompt and no key can be in them, and a
+ * request waits for nothing. A collector that does not answer costs spans, never requests.
+ */
+export class RequestTraces {
+  readonly #clock: Clock
+  readonly #provider: TracerProvider
+  readonly #tracer: Tracer
+  readonly #complain: () => void
+
+  constructor({ target, version, instance, clock, notice }: RequestTracesOptions) {
+    const { endpoint, headers, serviceName, ratio } = target
+    this.#clock = clock
+    this.#complain = complaint(clock, notice)
+    const silent = (): void => undefined
+    // The exporter tells of its failures through the logger of the whole process.
+    diag.setLogger({ error: this.#complain, warn: silent, info: silent, debug: silent, verbose: silent }, DiagLogLevel.ERROR)
+    const exporter = new OTLPTraceExporter({ url: `${endpoint}/v1/traces`, headers: { ...headers } })
+    this.#provider = new TracerProvider({
+      resource: resourceFromAttributes({ 'service.name': serviceName, 'service.version': version, 'service.instance.id': instance }),
+      // Clients say which trace they belong to, and not whether the operator keeps it.
+      sampler: ratio === 1 ? new AlwaysOnSampler() : new TraceIdRatioBasedSampler(ratio),
+      spanProcessors: [new BatchSpanProcessor({ exporter })],
+    })
+    this.#tracer = this.#provider.getTracer('tollgate', version)
+  }
+
+  line(fields: LogFields, failed: boolean, story: RequestStory): void {
+    const { route } = fields
+    if (typeof route !== 'string' || UNTRACED.has(route)) return
+    const wallMs = this.#clock.now() - this.#clock.monotonic()
+    const span = this.#tracer.startSpan(`${String(fields['method'])} ${route}`, { kind: SpanKind.SERVER, startTime: wallMs + story.startedMs, attributes: requestAttributes(fields) }, parentOf(story.traceParent))
+    if (failed) span.setStatus({ code: SpanStatusCode.ERROR })
+    const operation = operationOf(route)
+    const context = trace.setSpan(ROOT_CONTEXT, span)
+    for (const attempt of operation === null ? [] : story.attempts) {
+      const asked = this.#tracer.startSpan(`${operation} ${attempt.model}`, { kind: SpanKind.CLIENT, startTime: wallMs + attempt.startedMs, attributes: attemptAttributes(attempt, operation ?? '', fields) }, context)
+      if (attempt.failure !== null) asked.setStatus({ code: SpanStatusCode.ERROR })
+      asked.end(wallMs + attempt.endedMs)
+    }
+    span.end(wallMs + story.endedMs)
+  }
+
+  /** Sends what is left, for at most three seconds. */
+  async stop(): Promise<void> {
+    const over = new Promise<boolean>((resolve) => void this.#clock.after(STOP_MS, () => resolve(false)))
+    const sent = this.#provider.shutdown().then(() => true, () => false)
+    if (!(await Promise.race([sent, over]))) this.#complain()
+  }
+}
+
+function parentOf(traceParent: string | null): Context {
+  const [, traceId = NO_TRACE, spanId = NO_SPAN] = TRACE_PARENT.exec(traceParent ?? '') ?? []
+  if (traceId === NO_TRACE || spanId === NO_SPAN) return ROOT_CONTEXT
+  return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags: TraceFlags.SAMPLED, isRemote: true })
+}
+
+/** Says it at most once a minute. */
+function complaint(clock: Clock, notice: (message: string) => void): () => void {
+  let saidMs = Number.NEGATIVE_INFINITY
+  return () => {
+    const nowMs = clock.monotonic()
+    if (nowMs - saidMs < COMPLAINT_MS) return
+    saidMs = nowMs
+    notice('The collector of OTEL_EXPORTER_OTLP_ENDPOINT does not take traces: spans are lost, requests are not')
+  }
+}
