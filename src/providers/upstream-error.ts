@@ -9,6 +9,8 @@ const DETAIL_LENGTH_MAX = 2_000
 /** A shorter one may be a part of any word. */
 const SECRET_LENGTH_MIN = 8
 const CONTEXT = /maximum context length|context[ _-]?(length|window|limit)|too many (input )?tokens|prompt is too long|reduce the length/i
+/** What was asked for is too much, not what was said: Cohere's "too many tokens: max tokens must be less than …". */
+const MAX_TOKENS = /max[ _]tokens must be/i
 const MODERATION = /content[_ ]?(filter|policy)|moderation|safety system|responsible ?ai/i
 /** How providers say it of a picture or a video. */
 const FLAGGED = /nsfw|flagged|sensitive|prohibited|inappropriate|safety|violat/i
@@ -70,7 +72,7 @@ function errorObject(body: unknown): { readonly message: string; readonly code: 
 function refusalOf(status: number, said: string): AttemptFailure['refusal'] {
   if (status === 401 || CREDENTIALS.test(said)) return 'credentials'
   // Too many tokens in a minute say nothing of this prompt.
-  if (status !== 429 && CONTEXT.test(said)) return 'context_length'
+  if (status !== 429 && CONTEXT.test(said) && !MAX_TOKENS.test(said)) return 'context_length'
   return MODERATION.test(said) ? 'moderation' : null
 }
 

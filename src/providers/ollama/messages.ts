@@ -46,14 +46,9 @@ function assistantMessage({ refusal = '', reasoning = '', tool_calls: calls = []
     ...(takesReasoning && reasoning !== '' ? { thinking: reasoning } : {}),
     ...(calls.length === 0 ? {} : { tool_calls: calls.map(({ id, function: called }, index) => ({
       id,
-      function: { name: called.name, arguments: callInput(called.arguments, `${path}.tool_calls[${index}].function.arguments`) },
+      function: { name: called.name, arguments: toolInput(called.arguments, `${path}.tool_calls[${index}].function.arguments`) },
     })) }),
   }
-}
-
-/** Some models say null where a tool has no parameters. */
-function callInput(text: string, path: string): Body {
-  return text.trim() === 'null' ? {} : toolInput(text, path)
 }
 
 function contentOf(content: ChatMessage['content'], path: string): Content {

@@ -1,0 +1,19 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { toolInput } from '../../src/providers/tool-input.ts'
+import { upstreamFailure } from '../../src/providers/upstream-error.ts'
+
+test('a prompt that is too long is told from an answer that was asked to be, and from too many tokens in a minute', () => {
+  const refusalOf = (status: number, message: string): string | null | undefined => upstreamFailure(status, { message }, {}, 0).refusal
+  assert.equal(refusalOf(400, 'too many tokens: total number of tokens in the prompt exceeds the limit of 128000'), 'context_length')
+  assert.equal(refusalOf(400, "This model's maximum context length is 8192 tokens"), 'context_length')
+  assert.equal(refusalOf(400, 'too many tokens: max tokens must be less than or equal to 4096'), null)
+  assert.equal(refusalOf(429, 'too many tokens in a minute'), null)
+})
+
+test('arguments of a tool call are an object for protocols that want one, whatever the model has said', () => {
+  for (const nothing of ['', '  ', 'null', ' null\n']) assert.deepEqual(toolInput(nothing, 'path'), {})
+  assert.deepEqual(toolInput('{"a":[1,2]}', 'path'), { a: [1, 2] })
+  for (const odd of ['{"a":', '[1]', '7', '"text"']) assert.deepEqual(toolInput(odd, 'path'), { arguments: odd })
+  assert.throws(() => toolInput('['.repeat(65), 'messages[0]'), /^UnsendableError: messages\[0\]: is nested too deep/)
+})
