@@ -1,5 +1,5 @@
 import { Button, Loader, Text } from '@mantine/core'
-import { useInfiniteQuery } from '@tanstack/react-query'
+import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useEffect, type CSSProperties, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
@@ -13,7 +13,8 @@ import css from './log.module.css'
 
 const PAGE_ROWS = 100
 /** The next page is asked for when so few rows are left below. */
-const AHEAD_ROWS = 30
+const AHEAD_ROWS = 60
+const KEPT_MS = 15_000
 const TONES: Readonly<Record<LogRow['status'], Tone>> = { completed: 'good', error: 'bad', cancelled: 'quiet' }
 
 /** The log as one long list: pages are fetched by cursor as one scrolls, and only the rows in sight are in the document. */
@@ -25,13 +26,17 @@ export function LogRows({ query }: { readonly query: LogQuery }): ReactNode {
     // The first page has no cursor.
     initialPageParam: null as string | null,
     getNextPageParam: ({ next_cursor: next }) => next,
+    placeholderData: keepPreviousData,
+    // Read once: whoever comes back soon finds the list as it was, whoever comes later its first page, and no page is fetched again.
+    staleTime: Infinity,
+    gcTime: KEPT_MS,
   })
   if (pages.isError && pages.data === undefined) return <Failed failure={pages.error} retry={() => void pages.refetch()} />
   if (pages.data === undefined) return <Outline height={420} />
   const rows = pages.data.pages.flatMap(({ data }) => data)
   const searchedTo = pages.data.pages.at(-1)?.searched_to ?? null
   if (rows.length === 0 && !pages.hasNextPage) return <div className={css.frame}><Empty title={t('log.none')} text={t('log.none_text')} /></div>
-  return <Rows rows={rows} more={{ has: pages.hasNextPage, busy: pages.isFetchingNextPage, fetch: () => void pages.fetchNextPage(), searchedTo }} />
+  return <Rows key={JSON.stringify(query)} rows={rows} old={pages.isPlaceholderData} more={{ has: pages.hasNextPage && !pages.isPlaceholderData, busy: pages.isFetchingNextPage || pages.isPlaceholderData, fetch: () => void pages.fetchNextPage(), searchedTo }} />
 }
 
 interface More {
@@ -42,7 +47,14 @@ interface More {
   readonly searchedTo: string | null
 }
 
-function Rows({ rows, more }: { readonly rows: readonly LogRow[]; readonly more: More }): ReactNode {
+interface RowsProps {
+  readonly rows: readonly LogRow[]
+  /** They are the answer to the filters before; the next is on its way. */
+  readonly old: boolean
+  readonly more: More
+}
+
+function Rows({ rows, old, more }: RowsProps): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
   const { frame, onScroll, first, last, rowHeight } = useVisibleRows(rows.length)
@@ -54,7 +66,7 @@ function Rows({ rows, more }: { readonly rows: readonly LogRow[]; readonly more:
   // Custom properties are no properties of CSSProperties.
   const sizes = { '--rows': rows.length, '--first': first, '--row': `${rowHeight}px` } as CSSProperties
   return (
-    <div className={css.frame} role="table" aria-label={t('nav.log')} aria-rowcount={has ? -1 : rows.length + 1}>
+    <div className={css.frame} role="table" aria-label={t('nav.log')} aria-rowcount={has ? -1 : rows.length + 1} aria-busy={old}>
       <div className={css.head} role="row" aria-rowindex={1}>
         {(['time', 'model', 'status', 'tokens', 'duration', 'cost'] as const).map((name) => <span key={name} role="columnheader" className={css[name]}>{t(`log.${name}`)}</span>)}
       </div>
