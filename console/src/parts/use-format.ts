@@ -10,6 +10,8 @@ export interface Format {
   readonly zone: string
   /** RUB; as many decimals as a small amount needs, at most six. */
   money(rub: number): string
+  /** RUB to the last micro-ruble: what one request cost. */
+  exact(rub: number): string
   /** An exact decimal of RUB, with its own decimals. */
   price(rub: string | number): string
   number(value: number, digits?: number): string
@@ -46,6 +48,7 @@ export function createFormat(language: string, zone: string): Format {
     zone,
     number,
     money: (value) => rub(value, { minimumFractionDigits: 2, maximumFractionDigits: moneyDigits(value) }),
+    exact: (value) => rub(value, { minimumFractionDigits: 2, maximumFractionDigits: MICRO_DIGITS }),
     price: (value) => rub(Number(value), { minimumFractionDigits: 0, maximumFractionDigits: Math.abs(Number(value)) < 1 ? MICRO_DIGITS : 2 }),
     compact: (value) => numbers({ notation: 'compact', maximumFractionDigits: 1 }).format(value),
     compactMoney: (value) => rub(value, { notation: 'compact', minimumFractionDigits: 0, maximumFractionDigits: Math.abs(value) < 1 ? 4 : 1 }),

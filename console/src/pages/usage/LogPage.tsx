@@ -79,8 +79,10 @@ function IdField({ id, change }: { readonly id: string; readonly change: (id: st
   const [text, setText] = useState(id)
   const later = useDebouncedCallback((value: string) => change(value.trim() === '' ? null : value.trim()), TYPING_MS)
   const type = (value: string): void => {
+    const isPasted = Math.abs(value.length - text.length) > 1
     setText(value)
     later(value)
+    if (isPasted) later.flush()
   }
   return (
     <TextInput

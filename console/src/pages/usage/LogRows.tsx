@@ -13,7 +13,7 @@ import css from './log.module.css'
 
 const PAGE_ROWS = 100
 /** The next page is asked for when so few rows are left below. */
-const AHEAD_ROWS = 60
+const AHEAD_ROWS = 100
 const KEPT_MS = 15_000
 const TONES: Readonly<Record<LogRow['status'], Tone>> = { completed: 'good', error: 'bad', cancelled: 'quiet' }
 
@@ -97,7 +97,7 @@ function Row({ row, index }: { readonly row: LogRow; readonly index: number }): 
       <span role="cell" className={css.status}><StatusBadge tone={TONES[row.status]}>{row.status === 'error' ? (row.error_type ?? t('status.error')) : t(`status.${row.status}`)}</StatusBadge></span>
       <span role="cell" className={css.tokens}>{format.number(row.input_tokens)} → {format.number(row.output_tokens)}</span>
       <span role="cell" className={css.duration}>{format.duration(row.duration_ms)}</span>
-      <span role="cell" className={css.cost}>{format.money(row.cost)}</span>
+      <span role="cell" className={css.cost}>{format.exact(row.cost)}</span>
     </div>
   )
 }
