@@ -20,10 +20,9 @@ const TABS: readonly Tab[] = [
   {
     kind: 'image',
     fill: (panel, t) => panel.getByLabel(t('play.prompt')).fill('a gate at dawn'),
-    answered: async (panel, _page, t) => {
-      const picture = panel.getByRole('img', { name: t('play.image_alt', { number: '1', prompt: 'a gate at dawn' }) })
-      await picture.waitFor()
-      assert.ok((await picture.evaluate('(image) => image.decode().then(() => image.naturalWidth)')) as number > 0)
+    answered: async (panel, page, t) => {
+      await panel.getByRole('img', { name: t('play.image_alt', { number: '1', prompt: 'a gate at dawn' }) }).waitFor()
+      assert.ok((await page.evaluate<number>("(async () => { const picture = document.querySelector('[role=tabpanel] img'); await picture.decode(); return picture.naturalWidth })()")) > 0)
     },
   },
   {

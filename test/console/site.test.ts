@@ -9,7 +9,7 @@ import { startTollgate, type Tollgate } from '../harness/server.ts'
 
 const skip = browserSkip()
 const FIRST_LOAD_BYTES_MAX = 250_000
-const CHART = '.recharts-surface, [role=img] svg'
+const CHART = 'main [role=img] svg path, main [role=img] svg rect'
 const HTML = { accept: 'text/html' }
 
 let tollgate: Tollgate

@@ -72,7 +72,7 @@ test('data that does not come is a sentence and a way to try again, which works'
       while ((await retry.count()) > 0) {
         const before = await retry.count()
         await retry.first().click()
-        await page.waitForFunction(`document.querySelectorAll('[role=alert] button').length < ${before}`, undefined, { timeout: 5_000 })
+        await retry.nth(before - 1).waitFor({ state: 'detached', timeout: 5_000 })
       }
       return []
     },
