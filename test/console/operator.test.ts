@@ -109,7 +109,7 @@ for (const [language, words] of [['en', EN], ['ru', RU]] as const) {
       const cost = dialog.getByRole('textbox', { name: new RegExp(t('prices.cost_of', { price: '' }).trim()) })
       await cost.nth(0).fill('100')
       await cost.nth(1).fill('200,5')
-      await dialog.getByText(t('prices.own'), { exact: true }).click()
+      await dialog.getByRole('switch', { name: t('prices.own') }).click()
       const sell = dialog.getByRole('textbox', { name: t('prices.sells_for') })
       await sell.nth(0).fill('125')
       await dialog.getByText(language === 'en' ? '20%' : /20\s%/, { exact: true }).first().waitFor()
