@@ -34,12 +34,14 @@ export function DayChart({ kind, days, series, unit, label, height = 240 }: DayC
   const { ref, width } = useElementSize()
   const [pointed, setPointed] = useState<number | null>(null)
   const rows = days.map((day) => series.map(({ name }) => Number(day[name] ?? 0)))
-  const bands = rows.map((values) => (kind === 'bars' ? stacked(values) : values.map((value): Band => ({ from: 0, to: Math.max(0, value) }))))
-  const ticks = axisTicks(Math.max(0, ...bands.flat().map(({ to }) => to)), unit === 'count')
+  const bands = rows.map((values) => (kind === 'bars' ? stacked(values) : values.map((value): Band => ({ from: 0, to: value }))))
+  const ends = bands.flat().map(({ to }) => to)
+  const ticks = axisTicks(Math.min(0, ...ends), Math.max(0, ...ends), unit === 'count')
+  const least = ticks[0] ?? 0
   const most = ticks.at(-1) ?? 1
   const step = Math.max(0, width - LEFT_PX) / Math.max(1, days.length)
   const x = (index: number): number => LEFT_PX + step * (index + 0.5)
-  const y = (value: number): number => TOP_PX + (height - TOP_PX - BOTTOM_PX) * (1 - value / most)
+  const y = (value: number): number => TOP_PX + (height - TOP_PX - BOTTOM_PX) * (1 - (value - least) / (most - least))
   const point = ({ currentTarget, clientX }: PointerEvent<Element>): void => {
     const index = Math.floor((clientX - currentTarget.getBoundingClientRect().left - LEFT_PX) / step)
     setPointed(index >= 0 && index < days.length ? index : null)

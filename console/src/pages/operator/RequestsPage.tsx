@@ -80,8 +80,8 @@ function Rows({ rows }: { readonly rows: readonly Generation[] }): ReactNode {
       empty={{ title: t('log.none'), text: t('log.none_text') }}
       columns={[
         { id: 'time', title: t('log.time'), cell: (row) => <div>{format.dateTime(row.timestamp)}<div className={css.mono}>{row.generation_id}</div></div> },
-        { id: 'model', title: t('usage.model'), cell: (row) => <div>{row.model_name}<Text size="xs" c="dimmed">{[row.provider_name, row.app_title ?? row.app_url].filter((part) => part !== null).join(' · ')}</Text></div> },
-        { id: 'account', title: t('requests.account'), cell: (row) => <div><Link to="/operator/accounts/$id" params={{ id: row.account }}>{row.account}</Link><Text size="xs" c="dimmed">{row.key_name}</Text></div> },
+        { id: 'model', title: t('usage.model'), cell: (row) => <div>{row.model_name}<div className={css.small}>{[row.provider_name, row.app_title ?? row.app_url].filter((part) => part !== null).join(' · ')}</div></div> },
+        { id: 'account', title: t('requests.account'), cell: (row) => <div><Link to="/operator/accounts/$id" params={{ id: row.account }}>{row.account}</Link><div className={css.small}>{row.key_name}</div></div> },
         { id: 'status', title: t('log.status'), cell: (row) => <StatusBadge tone={row.status === 'completed' ? 'good' : row.status === 'error' ? 'bad' : 'quiet'}>{row.status === 'error' ? (row.error_type ?? t('status.error')) : t(`status.${row.status}`)}</StatusBadge> },
         { id: 'tokens', title: t('log.tokens'), end: true, cell: (row) => `${format.number(row.input_tokens)} → ${format.number(row.output_tokens)}` },
         { id: 'cost', title: t('margin.provider_cost'), end: true, cell: (row) => format.money(row.provider_cost) },

@@ -1,13 +1,14 @@
 import { Button, Loader, Text } from '@mantine/core'
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
-import { useEffect, type CSSProperties, type ReactNode } from 'react'
+import { useNavigate } from '@tanstack/react-router'
+import type { TFunction } from 'i18next'
+import { memo, useEffect, type CSSProperties, type MouseEvent, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { LogQuery, LogRow } from '../../../../src/cabinet/contract.ts'
 import { call } from '../../api/call.ts'
 import { Empty, Failed, Outline } from '../../parts/Loaded.tsx'
 import { StatusBadge, type Tone } from '../../parts/StatusBadge.tsx'
-import { useFormat } from '../../parts/use-format.ts'
+import { useFormat, type Format } from '../../parts/use-format.ts'
 import { useVisibleRows } from '../../parts/use-visible-rows.ts'
 import css from './log.module.css'
 
@@ -57,12 +58,20 @@ interface RowsProps {
 function Rows({ rows, old, more }: RowsProps): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
+  const navigate = useNavigate()
   const { frame, onScroll, first, last, rowHeight } = useVisibleRows(rows.length)
   const { has, busy, fetch, searchedTo } = more
   const wants = has && !busy && searchedTo === null && last >= rows.length - AHEAD_ROWS
   useEffect(() => {
     if (wants) fetch()
   }, [wants, fetch])
+  const open = (event: MouseEvent): void => {
+    const id = event.target instanceof Element ? event.target.closest('a')?.dataset['generation'] : undefined
+    // Whoever wants a new tab or window gets it from the browser.
+    if (id === undefined || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
+    event.preventDefault()
+    void navigate({ to: '/log/$id', params: { id } })
+  }
   // Custom properties are no properties of CSSProperties.
   const sizes = { '--rows': rows.length, '--first': first, '--row': `${rowHeight}px` } as CSSProperties
   return (
@@ -70,10 +79,10 @@ function Rows({ rows, old, more }: RowsProps): ReactNode {
       <div className={css.head} role="row" aria-rowindex={1}>
         {(['time', 'model', 'status', 'tokens', 'duration', 'cost'] as const).map((name) => <span key={name} role="columnheader" className={css[name]}>{t(`log.${name}`)}</span>)}
       </div>
-      <div ref={frame} className={css.scroll} onScroll={onScroll} tabIndex={0} role="rowgroup" aria-label={t('nav.log')}>
+      <div ref={frame} className={css.scroll} onScroll={onScroll} onClick={open} tabIndex={0} role="rowgroup" aria-label={t('nav.log')}>
         <div className={css.all} style={sizes} role="presentation">
           <div className={css.seen} role="presentation">
-            {rows.slice(first, last).map((row, index) => <Row key={row.generation_id} row={row} index={first + index + 2} />)}
+            {rows.slice(first, last).map((row, index) => <Row key={row.generation_id} row={row} index={first + index + 2} t={t} format={format} />)}
           </div>
         </div>
         <div className={css.foot} role="row"><span role="cell">
@@ -84,12 +93,18 @@ function Rows({ rows, old, more }: RowsProps): ReactNode {
   )
 }
 
-function Row({ row, index }: { readonly row: LogRow; readonly index: number }): ReactNode {
-  const { t } = useTranslation()
-  const format = useFormat()
+interface RowProps {
+  readonly row: LogRow
+  readonly index: number
+  readonly t: TFunction
+  readonly format: Format
+}
+
+/** Without hooks and components of its own: some thirty are drawn anew with each filter. */
+const Row = memo(function Row({ row, index, t, format }: RowProps): ReactNode {
   return (
     <div className={css.row} role="row" aria-rowindex={index}>
-      <span role="cell" className={css.time}><Link to="/log/$id" params={{ id: row.generation_id }}><time dateTime={row.at}>{format.dateTime(row.at)}</time></Link></span>
+      <span role="cell" className={css.time}><a href={`/log/${row.generation_id}`} data-generation={row.generation_id}><time dateTime={row.at}>{format.dateTime(row.at)}</time></a></span>
       <span role="cell" className={css.model}>
         <span className={css.line}>{row.model}</span>
         <span className={css.small}>{[row.key_name, row.app_title ?? row.app_url, row.provider_name].filter((part) => part !== null && part !== '').join(' · ')}</span>
@@ -100,4 +115,4 @@ function Row({ row, index }: { readonly row: LogRow; readonly index: number }): 
       <span role="cell" className={css.cost}>{format.exact(row.cost)}</span>
     </div>
   )
-}
+})
