@@ -1,12 +1,12 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import pg from 'pg'
 import { request } from 'undici'
 import { openStore } from '../src/store/open.ts'
+import { accountStatements, fillEmbeddedLog, OTHER_ACCOUNTS as OTHERS, ROW_STEP_MS as STEP_MS, rowStatements, type FullLog } from '../test/harness/full-log.ts'
 import { startPostgres } from '../test/harness/postgres.ts'
 import { startTollgate, type Tollgate } from '../test/harness/server.ts'
 
@@ -20,68 +20,25 @@ if (!Number.isInteger(rows) || rows < 1_000 || !Number.isInteger(asks) || asks <
   process.exit(2)
 }
 
-/** One account has half of the rows, a thousand others share the rest. */
-const OTHERS = 1_000
 const LARGE = 'acc_large'
-const STEP_MS = 1_000
 const WARM_UP = 20
 const START_MS = Date.UTC(2026, 0, 1)
 const KEK = Buffer.alloc(32, 5).toString('base64')
-
-/**
- * Row number n of the log as SQL, the same in both dialects: 20 models by turns and one that stands in every 50,000th, one failure
- * in a hundred, a row a second. `n` and `half` are the number and half of it, rounded down.
- */
-const COLUMNS = 'generation_id, account_id, seq, key_id, request_id, type, model, provider, status, cost, provider_cost, shortfall, insured, input_tokens, output_tokens, price_version, created_at, ended_at, record'
-const RECORD = JSON.stringify({ providerName: 'OpenAI', endpointId: 'openai/m', upstreamId: 'chatcmpl-0123456789', finishReason: 'stop', usage: { input: 24, output: 9 }, cachedTokens: 0, reasoningTokens: 0, billingBasis: 'provider_usage', flagged: false, streamed: true, attempts: 1, latencyMs: 310, durationMs: 820 })
-const ROW = `'gen-' || (1767225600 + n) || '-bench', CASE WHEN n % 2 = 0 THEN '${LARGE}' ELSE 'acc_' || (half % ${OTHERS}) END, CASE WHEN n % 2 = 0 THEN half + 1 ELSE half / ${OTHERS} + 1 END,
-  CASE WHEN n % 2 = 0 THEN 'key_large_' || (half % 3) ELSE 'key_' || (half % ${OTHERS}) END, 'req-' || (n / 3), CASE WHEN n % 10 = 4 THEN 'embeddings' ELSE 'chat' END,
-  CASE WHEN n % 50000 = 8 THEN 'rare/model' ELSE 'vendor/model-' || (half % 20) END, CASE WHEN n % 4 < 2 THEN 'openai' ELSE 'azure' END,
-  CASE WHEN n % 100 = 6 THEN 'error' ELSE 'completed' END, 900, 450, 0, 0, 24, 9, 1, ${START_MS} + n * ${STEP_MS}, ${START_MS} + n * ${STEP_MS} + 820, '${RECORD}'`
-const OTHER_ROWS = Math.floor(rows / 2)
-const LARGE_ROWS = rows - OTHER_ROWS
-
-/** Accounts and their keys, as the rows name them. */
-function accountStatements(): readonly string[] {
-  const names = [LARGE, ...Array.from({ length: OTHERS }, (_value, index) => `acc_${index}`)]
-  const keys = [...[0, 1, 2].map((index) => [`key_large_${index}`, LARGE]), ...Array.from({ length: OTHERS }, (_value, index) => [`key_${index}`, `acc_${index}`])]
-  const counts = (name: string): number => (name === LARGE ? LARGE_ROWS : Math.ceil((OTHER_ROWS - Number(name.slice(4))) / OTHERS))
-  return [
-    `INSERT INTO account (id, name, log_rows, created_at) VALUES ${names.map((name) => `('${name}', 'bench', ${counts(name)}, ${START_MS})`).join(', ')}`,
-    ...keys.map(([id, account], index) => `INSERT INTO api_key (id, account_id, name, digest, label, created_at) VALUES ('${id}', '${account}', 'bench', ${digest(index)}, 'sk', ${START_MS})`),
-  ]
-}
-
-let dialect: 'sqlite' | 'postgres' = 'sqlite'
-const digest = (index: number): string => {
-  const hex = index.toString(16).padStart(64, '0')
-  return dialect === 'sqlite' ? `X'${hex}'` : `'\\x${hex}'`
-}
+const LOG: FullLog = { rows, large: LARGE, startMs: START_MS }
+const LARGE_ROWS = rows - Math.floor(rows / 2)
 
 async function fillEmbedded(dataDir: string): Promise<void> {
-  dialect = 'sqlite'
   await (await openStore({ dataDir, databaseUrl: null })).close()
-  const database = new DatabaseSync(join(dataDir, 'tollgate.db'))
-  database.exec('PRAGMA synchronous=OFF; PRAGMA cache_size=-400000')
-  for (const statement of accountStatements()) database.exec(statement)
-  for (let from = 0; from < rows; from += 250_000) {
-    const to = Math.min(rows, from + 250_000)
-    database.exec(`INSERT INTO generation (${COLUMNS}) WITH RECURSIVE numbers (n) AS (SELECT ${from} UNION ALL SELECT n + 1 FROM numbers WHERE n + 1 < ${to}) SELECT ${ROW} FROM (SELECT n, n / 2 AS half FROM numbers)`)
-    process.stderr.write(`embedded: ${to} rows\n`)
-  }
-  database.exec(`UPDATE rolled_up SET generation = ${rows}; PRAGMA wal_checkpoint(TRUNCATE)`)
-  database.close()
+  fillEmbeddedLog(dataDir, LOG, { told: (to) => process.stderr.write(`embedded: ${to} rows\n`) })
 }
 
 async function fillPostgres(url: string): Promise<void> {
-  dialect = 'postgres'
   const store = await openStore({ dataDir: '', databaseUrl: url })
   const client = new pg.Client({ connectionString: url })
   await client.connect()
-  for (const statement of accountStatements()) await client.query(statement)
-  for (let from = 0; from < rows; from += 250_000) {
-    const to = Math.min(rows, from + 250_000)
-    await client.query(`INSERT INTO generation (${COLUMNS}) SELECT ${ROW} FROM (SELECT n, n / 2 AS half FROM generate_series(${from}::bigint, ${to - 1}::bigint) AS numbers (n)) AS halves`)
+  for (const statement of accountStatements(LOG, 'postgres')) await client.query(statement)
+  for (const { to, statement } of rowStatements(LOG, 'postgres')) {
+    await client.query(statement)
     // The server's keeper would do it by the hour.
     await store.logUpkeep.makeRoom()
     process.stderr.write(`postgres: ${to} rows\n`)

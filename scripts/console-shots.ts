@@ -75,7 +75,7 @@ async function history(tollgate: MovingServer): Promise<{ readonly customer: Cus
 async function photograph(tollgate: MovingServer, { customer, operator, generation }: Awaited<ReturnType<typeof history>>): Promise<void> {
   mkdirSync(OUT, { recursive: true })
   const account = customer.accountId
-  const chart = '.recharts-surface'
+  const chart = 'main [role=img] svg'
   const shots: readonly Shot[] = [
     { name: 'sign-in', path: '/sign-in', who: 'stranger', look: WIDE },
     { name: 'home', path: '/', who: 'customer', look: WIDE, until: chart },

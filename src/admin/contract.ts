@@ -425,7 +425,8 @@ export interface AdminApi {
   readonly 'GET /admin/v1/usage': { readonly query: { readonly group_by?: UsageGroup; readonly from?: string; readonly to?: string }; readonly answer: Listed<UsageRow> }
   /** `from`, `to`: days, both included; default the last 30, at most 366. */
   readonly 'GET /admin/v1/margin': { readonly query: { readonly from?: string; readonly to?: string }; readonly answer: MarginReport }
-  readonly 'GET /admin/v1/generations': { readonly query: GenerationQuery; readonly answer: Listed<Generation> }
+  /** With `total_exact: false` there are at least `total`; rows that ended before `searched_to` were not looked at. */
+  readonly 'GET /admin/v1/generations': { readonly query: GenerationQuery; readonly answer: Listed<Generation> & { readonly total_exact?: false; readonly searched_to?: string } }
   readonly 'GET /admin/v1/endpoints/health': { readonly answer: Listed<EndpointHealth> }
   readonly 'GET /admin/v1/audit': { readonly query: { readonly since?: string }; readonly answer: AuditReport }
   readonly 'GET /admin/v1/events': { readonly query: EventQuery; readonly answer: Listed<AuditEvent> }

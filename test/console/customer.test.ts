@@ -110,7 +110,7 @@ for (const [language, words] of [['en', EN], ['ru', RU]] as const) {
       const id = (await chat(tollgate, key, 'Hello', { 'http-referer': 'https://notes.example', 'x-title': 'Notes' })).headers['x-generation-id'] ?? ''
       await chat(tollgate, key, 'sandbox: status=500')
       await page.goto(`${tollgate.url}/usage`)
-      await page.locator('.recharts-surface').first().waitFor()
+      await page.locator('main [role=img] svg rect').first().waitFor()
       await page.getByRole('cell', { name: 'sandbox/chat' }).waitFor()
       await page.goto(`${tollgate.url}/log?status=error`)
       await page.getByRole('row').nth(1).waitFor()

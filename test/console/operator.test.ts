@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { browserSkip, openBrowser, visitor } from '../harness/browser.ts'
-import { buildConsole, chat, enter, makeKey, promote, signUp, type Customer } from '../harness/console-world.ts'
+import { buildConsole, chat, enter, makeKey, promote, signUp, texts, type Customer } from '../harness/console-world.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
 const skip = browserSkip()
@@ -92,6 +92,48 @@ for (const [language, words] of [['en', EN], ['ru', RU]] as const) {
       await page.getByRole('button', { name: words.apply }).click()
       assert.equal((await applied).status(), 200)
       assert.equal((await tollgate.admin('GET', '/admin/v1/settings')).body.markup, markup)
+    })
+  })
+
+  test(`8 (${language}): a model is added and changed by fields, with its margin, after its difference was shown`, { skip }, async () => {
+    const t = texts(language)
+    const id = `aurora/fields-${language}`
+    await asOperator(language, async (page) => {
+      await page.goto(`${tollgate.url}/operator/prices`)
+      await page.getByRole('button', { name: t('prices.add'), exact: true }).click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByLabel(t('prices.id')).fill(id)
+      await dialog.getByRole('combobox', { name: t('prices.provider') }).click()
+      await page.getByRole('option', { name: 'sandbox', exact: true }).click()
+      await dialog.getByLabel(t('prices.upstream')).fill('chat')
+      const cost = dialog.getByRole('textbox', { name: new RegExp(t('prices.cost_of', { price: '' }).trim()) })
+      await cost.nth(0).fill('100')
+      await cost.nth(1).fill('200,5')
+      await dialog.getByRole('switch', { name: t('prices.own') }).click()
+      const sell = dialog.getByRole('textbox', { name: t('prices.sells_for') })
+      await sell.nth(0).fill('125')
+      await dialog.getByText(language === 'en' ? '20%' : /20\s%/, { exact: true }).first().waitFor()
+      const compare = dialog.getByRole('button', { name: t('catalog.compare') })
+      await compare.click()
+      await dialog.getByRole('region', { name: t('catalog.difference') }).getByText(`+ model ${id}`).waitFor()
+      assert.equal((await tollgate.admin('GET', '/admin/v1/models')).body.data.some((model: { readonly id: string }) => model.id === id), false)
+      await dialog.getByRole('button', { name: words.apply }).click()
+      await dialog.waitFor({ state: 'detached' })
+      const prices = async (): Promise<readonly [string, string][]> =>
+        (await tollgate.admin('GET', '/admin/v1/models')).body.data.find((model: { readonly id: string }) => model.id === id).endpoints[0].lines.map((line: { readonly cost: string; readonly sell: string }) => [line.cost, line.sell])
+      const [[inputCost, inputSell] = ['', ''], [outputCost] = ['', '']] = await prices()
+      assert.deepEqual([inputCost, inputSell, outputCost], ['100', '125', '200.5'])
+      await page.getByRole('searchbox').fill(id)
+      await page.getByRole('row', { name: new RegExp(id) }).getByRole('button', { name: t('common.edit') }).click()
+      await sell.nth(0).fill('150')
+      await compare.click()
+      await dialog.getByRole('region', { name: t('catalog.difference') }).getByText(/^~ /).first().waitFor()
+      await dialog.getByRole('button', { name: words.apply }).click()
+      await dialog.waitFor({ state: 'detached' })
+      assert.equal((await prices())[0]?.[1], '150')
+      await page.getByRole('row', { name: new RegExp(id) }).getByRole('button', { name: t('common.edit') }).click()
+      await dialog.getByRole('tab', { name: t('prices.advanced') }).click()
+      assert.match(await dialog.getByRole('textbox', { name: t('prices.entry') }).inputValue(), /"sell": \{/)
     })
   })
 

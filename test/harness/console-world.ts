@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { BrowserContext } from 'playwright-core'
 import type { ApiClient } from './api-client.ts'
@@ -11,6 +12,17 @@ export const PASSWORD = 'a gate with seven hinges'
 export function buildConsole(): void {
   const built = spawnSync(process.execPath, ['-e', "import('./bin/console-fresh.js').then(({ freshenConsole }) => freshenConsole())"], { cwd: ROOT, encoding: 'utf8' })
   if (built.status !== 0 || built.stderr !== '') throw new Error(`the console was not built: ${built.stderr}`)
+}
+
+/** The console's texts in a language, by their path; numbers and names in them are given. */
+export function texts(language: 'en' | 'ru'): (path: string, values?: Readonly<Record<string, string>>) => string {
+  const all: unknown = JSON.parse(readFileSync(join(ROOT, `console/src/locales/${language}.json`), 'utf8'))
+  return (path, values = {}) => {
+    // JSON of texts in objects.
+    const found = path.split('.').reduce<unknown>((part, name) => (part as Readonly<Record<string, unknown>> | undefined)?.[name], all)
+    if (typeof found !== 'string') throw new Error(`no text ${path} in ${language}`)
+    return found.replaceAll(/\{\{(\w+)\}\}/g, (gap, name: string) => values[name] ?? gap)
+  }
 }
 
 export interface Customer {

@@ -14,6 +14,8 @@ export interface IssuedClaims {
 /** A small OpenID provider: discovery, authorization code with PKCE, signed id tokens. */
 export interface OidcIssuer {
   readonly url: string
+  /** Who is signed in there: a browser that asks is sent back at once. null = nobody, 404. */
+  person: IssuedClaims | null
   /** What the login page would do: answers the address that the browser is sent back to. */
   approve(authorizationUrl: string, claims: IssuedClaims): string
   close(): Promise<void>
@@ -24,6 +26,10 @@ export async function startOidcIssuer(clientId: string, clientSecret: string): P
   const codes = new Map<string, { readonly challenge: string; readonly redirectUri: string; readonly claims: Record<string, unknown> }>()
   const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')
   const server = createServer((request, response) => {
+    if (request.url?.startsWith('/authorize?') === true && issuer.person !== null) {
+      response.writeHead(302, { location: issuer.approve(`${url}${request.url}`, issuer.person) }).end()
+      return
+    }
     void answer(request).then(([status, body]) => response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body)))
   })
   server.listen(0, '127.0.0.1')
@@ -57,8 +63,9 @@ export async function startOidcIssuer(clientId: string, clientSecret: string): P
     const idToken = `${head}.${sign('sha256', Buffer.from(head), privateKey).toString('base64url')}`
     return [200, { access_token: 'access', token_type: 'Bearer', expires_in: 300, id_token: idToken }]
   }
-  return {
+  const issuer: OidcIssuer = {
     url,
+    person: null,
     approve: (authorizationUrl, claims) => {
       const { searchParams: query } = new URL(authorizationUrl)
       const code = randomBytes(16).toString('hex')
@@ -74,6 +81,7 @@ export async function startOidcIssuer(clientId: string, clientSecret: string): P
       await once(server, 'close')
     },
   }
+  return issuer
 }
 
 async function formOf(request: IncomingMessage): Promise<URLSearchParams> {

@@ -8,7 +8,7 @@ interface Payment {
   paid: boolean
   amount: { value: string; currency: string }
   metadata: Record<string, string>
-  confirmation?: { type: 'redirect'; confirmation_url: string }
+  confirmation?: { type: 'redirect'; confirmation_url: string; return_url: string }
 }
 
 /** The part of YooKassa's API v3 that the server uses: `POST /payments`, `GET /payments/{id}`. The test pays, and sends its notifications. */
@@ -48,7 +48,7 @@ export async function startYookassa(shopId: string, secretKey: string): Promise<
     for await (const chunk of request) chunks.push(Buffer.from(chunk))
     const body = JSON.parse(Buffer.concat(chunks).toString())
     const id = `2d8b6f9a-000f-5000-8000-${String(state.payments.size + 1).padStart(12, '0')}`
-    const payment: Payment = { id, status: 'pending', paid: false, amount: body.amount, metadata: body.metadata, confirmation: { type: 'redirect', confirmation_url: `https://yoomoney.example/pay?orderId=${id}` } }
+    const payment: Payment = { id, status: 'pending', paid: false, amount: body.amount, metadata: body.metadata, confirmation: { type: 'redirect', confirmation_url: `https://yoomoney.example/pay?orderId=${id}`, return_url: body.confirmation.return_url } }
     state.payments.set(id, payment)
     byIdempotenceKey.set(key, payment)
     return [200, payment]

@@ -1,6 +1,7 @@
-import { Select, TextInput } from '@mantine/core'
+import { Select } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
+import { DayField } from './DayField.tsx'
 import { daysBack, today, type DayRange } from './day-range.ts'
 
 const PRESETS = ['1', '7', '30', '90', '365'] as const
@@ -18,8 +19,8 @@ export function RangeFields({ range, change }: { readonly range: DayRange; reado
         data={[...PRESETS.map((value) => ({ value: value as string, label: t(`range.days_${value}`) })), { value: 'own', label: t('range.own') }]}
         onChange={(value) => value !== null && value !== 'own' && change({ from: daysBack(Number(value) - 1), to: today() })}
       />
-      <TextInput type="date" label={t('range.from')} value={range.from} max={range.to} onChange={({ currentTarget: { value } }) => value !== '' && change({ ...range, from: value })} />
-      <TextInput type="date" label={t('range.to')} value={range.to} min={range.from} onChange={({ currentTarget: { value } }) => value !== '' && change({ ...range, to: value })} />
+      <DayField label={t('range.from')} value={range.from} max={range.to} required onChange={(from) => change({ ...range, from })} />
+      <DayField label={t('range.to')} value={range.to} min={range.from} required onChange={(to) => change({ ...range, to })} />
     </>
   )
 }

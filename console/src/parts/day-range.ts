@@ -17,3 +17,15 @@ export function daysBack(days: number): string {
 export function lastDays(days: number): DayRange {
   return { from: daysBack(days - 1), to: today() }
 }
+
+/** Two days as the times that they begin and end at where the reader is; what is no day is left out. */
+export function timesOf(from: string | undefined, to: string | undefined): { readonly from?: string; readonly to?: string } {
+  const start = startOfDay(from)
+  const end = startOfDay(to)
+  return { ...(start === null ? {} : { from: start.toISOString() }), ...(end === null ? {} : { to: new Date(end.getTime() + DAY_MS).toISOString() }) }
+}
+
+function startOfDay(day: string | undefined): Date | null {
+  const date = day === undefined || day === '' ? null : new Date(`${day}T00:00:00`)
+  return date === null || Number.isNaN(date.getTime()) ? null : date
+}

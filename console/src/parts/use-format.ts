@@ -10,6 +10,8 @@ export interface Format {
   readonly zone: string
   /** RUB; as many decimals as a small amount needs, at most six. */
   money(rub: number): string
+  /** RUB to the last micro-ruble: what one request cost. */
+  exact(rub: number): string
   /** An exact decimal of RUB, with its own decimals. */
   price(rub: string | number): string
   number(value: number, digits?: number): string
@@ -35,24 +37,38 @@ export function useFormat(): Format {
 
 export function createFormat(language: string, zone: string): Format {
   const locale = language === 'ru' ? 'ru-RU' : 'en-GB'
-  const rub = (value: number, options: Intl.NumberFormatOptions): string => new Intl.NumberFormat(locale, { style: 'currency', currency: 'RUB', currencyDisplay: 'narrowSymbol', ...options }).format(value)
-  const time = (iso: string, options: Intl.DateTimeFormatOptions): string => new Intl.DateTimeFormat(locale, { timeZone: zone, ...options }).format(new Date(iso))
-  const number = (value: number, digits = 0): string => new Intl.NumberFormat(locale, { maximumFractionDigits: digits }).format(value)
+  // Making a formatter takes longer than a row of a list may: each is made once.
+  const numbers = remembered((options: Intl.NumberFormatOptions) => new Intl.NumberFormat(locale, options))
+  const times = remembered((options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat(locale, options))
+  const rub = (value: number, options: Intl.NumberFormatOptions): string => numbers({ style: 'currency', currency: 'RUB', currencyDisplay: 'narrowSymbol', ...options }).format(value)
+  const time = (iso: string, options: Intl.DateTimeFormatOptions): string => times({ timeZone: zone, ...options }).format(new Date(iso))
+  const number = (value: number, digits = 0): string => numbers({ maximumFractionDigits: digits }).format(value)
   return {
     locale,
     zone,
     number,
     money: (value) => rub(value, { minimumFractionDigits: 2, maximumFractionDigits: moneyDigits(value) }),
+    exact: (value) => rub(value, { minimumFractionDigits: 2, maximumFractionDigits: MICRO_DIGITS }),
     price: (value) => rub(Number(value), { minimumFractionDigits: 0, maximumFractionDigits: Math.abs(Number(value)) < 1 ? MICRO_DIGITS : 2 }),
-    compact: (value) => new Intl.NumberFormat(locale, { notation: 'compact', maximumFractionDigits: 1 }).format(value),
+    compact: (value) => numbers({ notation: 'compact', maximumFractionDigits: 1 }).format(value),
     compactMoney: (value) => rub(value, { notation: 'compact', minimumFractionDigits: 0, maximumFractionDigits: Math.abs(value) < 1 ? 4 : 1 }),
-    percent: (share, digits = 1) => new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: digits }).format(share),
+    percent: (share, digits = 1) => numbers({ style: 'percent', maximumFractionDigits: digits }).format(share),
     dateTime: (iso) => time(iso, { dateStyle: 'medium', timeStyle: 'medium' }),
     date: (iso) => time(iso, { dateStyle: 'medium' }),
-    day: (day) => new Intl.DateTimeFormat(locale, { timeZone: 'UTC', day: 'numeric', month: 'short' }).format(new Date(`${day}T00:00:00Z`)),
+    day: (day) => times({ timeZone: 'UTC', day: 'numeric', month: 'short' }).format(new Date(`${day}T00:00:00Z`)),
     time: (iso) => time(iso, { timeStyle: 'medium' }),
     ago: (iso) => ago(locale, iso),
     duration: (ms) => (ms < 1_000 ? `${number(ms)} ${language === 'ru' ? 'мс' : 'ms'}` : `${number(ms / 1_000, ms < 10_000 ? 2 : 1)} ${language === 'ru' ? 'с' : 's'}`),
+  }
+}
+
+function remembered<O, F>(make: (options: O) => F): (options: O) => F {
+  const made = new Map<string, F>()
+  return (options) => {
+    const key = JSON.stringify(options)
+    const known = made.get(key) ?? make(options)
+    made.set(key, known)
+    return known
   }
 }
 

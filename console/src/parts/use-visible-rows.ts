@@ -4,7 +4,7 @@ import { useCallback, useEffect, useRef, useState, type RefObject } from 'react'
 const ROW_PX = 54
 const PHONE_ROW_PX = 92
 /** Rows kept above and below what is seen, so that a fast scroll shows no gap. */
-const SPARE_ROWS = 12
+const SPARE_ROWS = 8
 
 export interface VisibleRows {
   readonly frame: RefObject<HTMLDivElement | null>

@@ -4,7 +4,7 @@ import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Summary } from '../../../../src/cabinet/contract.ts'
 import { useRead } from '../../api/hooks.ts'
-import { Chart } from '../../parts/charts.tsx'
+import { DayChart } from '../../parts/DayChart.tsx'
 import { LimitBar } from '../../parts/LimitBar.tsx'
 import { List } from '../../parts/List.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
@@ -68,7 +68,7 @@ function SpendChart({ summary }: { readonly summary: Summary }): ReactNode {
         </Group>
       }
     >
-      <Chart
+      <DayChart
         kind="area"
         days={shown}
         unit={what === 'cost' ? 'money' : 'count'}

@@ -4,6 +4,7 @@ import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Key, KeyBody, LimitReset, NewKey } from '../../../../src/cabinet/contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
+import { DayField } from '../../parts/DayField.tsx'
 import { fieldFailure } from '../../parts/failure-text.ts'
 import { Failed } from '../../parts/Loaded.tsx'
 import css from '../../style/layout.module.css'
@@ -56,7 +57,7 @@ export function KeyForm({ edited, done }: { readonly edited: Key | null; readonl
             {periodic && <Select label={t('keys.reset')} allowDeselect={false} data={(['daily', 'weekly', 'monthly'] as const).map((value) => ({ value, label: t(`keys.reset_${value}`) }))} {...form.getInputProps('reset')} />}
           </div>
         )}
-        <TextInput type="date" label={t('keys.expiry')} description={t('keys.expiry_hint')} {...form.getInputProps('expires')} />
+        <DayField label={t('keys.expiry')} description={t('keys.expiry_hint')} value={form.values.expires} onChange={(day) => form.setFieldValue('expires', day)} />
         <MultiSelect label={t('keys.models')} description={t('keys.models_hint')} searchable clearable limit={50} clearButtonProps={{ 'aria-label': t('common.clear') }} data={(models.data?.data ?? []).map(({ id }) => id)} {...form.getInputProps('models')} />
         <Group justify="flex-end"><Button type="submit" loading={create.isPending || change.isPending}>{edited === null ? t('keys.create') : t('common.save')}</Button></Group>
       </Stack>

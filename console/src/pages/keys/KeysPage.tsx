@@ -1,6 +1,6 @@
 import { ActionIcon, Button, Menu, Modal, Text } from '@mantine/core'
 import { useSearch } from '@tanstack/react-router'
-import { useState, type ReactNode } from 'react'
+import { lazy, Suspense, useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Key, NewKey } from '../../../../src/cabinet/contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
@@ -8,13 +8,15 @@ import { confirm } from '../../parts/confirm.tsx'
 import { EditIcon, LogIcon, MoreIcon, PlusIcon, PowerIcon, TrashIcon } from '../../parts/icons.ts'
 import { MenuItemLink } from '../../parts/links.tsx'
 import { List } from '../../parts/List.tsx'
-import { Loaded } from '../../parts/Loaded.tsx'
+import { Loaded, Outline } from '../../parts/Loaded.tsx'
 import { Page } from '../../parts/Page.tsx'
 import { useFormat } from '../../parts/use-format.ts'
 import css from '../../style/layout.module.css'
-import { KeyForm } from './KeyForm.tsx'
 import { KeyState, KeyUsage } from './KeyUsage.tsx'
 import { ShownOnce } from './ShownOnce.tsx'
+
+/** Comes with the first key that is made or changed: its calendar and pickers are a fifth of the page. */
+const KeyForm = lazy(async () => ({ default: (await import('./KeyForm.tsx')).KeyForm }))
 
 /** The account's API keys. */
 export function KeysPage(): ReactNode {
@@ -30,13 +32,15 @@ export function KeysPage(): ReactNode {
       <Loaded of={keys} height={320}>{({ data }) => <KeyList keys={data} edit={setEdited} />}</Loaded>
       <Modal opened={edited !== null} onClose={close} title={edited === 'new' ? t('keys.create') : t('keys.edit')} size="lg" closeButtonProps={{ 'aria-label': t('common.close') }}>
         {edited !== null && (
-          <KeyForm
-            edited={edited === 'new' ? null : edited}
-            done={(answer) => {
-              close()
-              if ('key' in answer) setMade(answer)
-            }}
-          />
+          <Suspense fallback={<Outline height={360} />}>
+            <KeyForm
+              edited={edited === 'new' ? null : edited}
+              done={(answer) => {
+                close()
+                if ('key' in answer) setMade(answer)
+              }}
+            />
+          </Suspense>
         )}
       </Modal>
       <ShownOnce made={made} close={() => setMade(null)} />

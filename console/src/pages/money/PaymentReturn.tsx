@@ -6,6 +6,8 @@ import { Failed } from '../../parts/Loaded.tsx'
 import { useFormat } from '../../parts/use-format.ts'
 
 const ASK_EVERY_MS = 3_000
+/** The payment provider itself is asked less often. */
+const CHECK_EVERY_MS = 10_000
 
 /** What became of the payment that the browser comes back from; asks until it is over. */
 export function PaymentReturn({ id }: { readonly id: string }): ReactNode {
@@ -16,7 +18,10 @@ export function PaymentReturn({ id }: { readonly id: string }): ReactNode {
   const { mutate } = check
   const state = payment.data?.state
   useEffect(() => {
-    if (state === 'pending') mutate({ params: { id } })
+    if (state !== 'pending') return undefined
+    mutate({ params: { id } })
+    const timer = setInterval(() => mutate({ params: { id } }), CHECK_EVERY_MS)
+    return () => clearInterval(timer)
   }, [state, id, mutate])
   if (payment.isError) return <Failed failure={payment.error} />
   if (payment.data === undefined || state === undefined) return <Loader size="sm" aria-label={t('common.loading')} />

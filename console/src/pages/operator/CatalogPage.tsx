@@ -1,13 +1,12 @@
-import { Alert, Button, FileButton, Group, JsonInput, Progress } from '@mantine/core'
-import clsx from 'clsx'
+import { Button, FileButton, Group, JsonInput, Progress } from '@mantine/core'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { CatalogChange, CatalogDocument } from '../../../../src/admin/contract.ts'
+import type { CatalogDocument } from '../../../../src/admin/contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { DownloadIcon } from '../../parts/icons.ts'
 import { Failed, Loaded } from '../../parts/Loaded.tsx'
 import { Section } from '../../parts/Section.tsx'
-import css from '../../style/layout.module.css'
+import { Difference } from './Difference.tsx'
 import { OperatorPage } from './OperatorPage.tsx'
 
 const RENEWS = ['GET /admin/v1/catalog', 'GET /admin/v1/models', 'GET /admin/v1/settings', 'GET /cabinet/v1/models'] as const
@@ -66,19 +65,6 @@ function Editor({ document }: { readonly document: CatalogDocument }): ReactNode
       <Group justify="flex-end" my="md"><Button disabled={written === null} loading={look.isPending} onClick={() => written !== null && look.mutate({ query: { dry_run: '1' }, body: written })}>{t('catalog.compare')}</Button></Group>
       {look.data !== undefined && written !== null && <Difference change={look.data} apply={() => apply.mutate({ body: written })} busy={apply.isPending} />}
     </Section>
-  )
-}
-
-function Difference({ change, apply, busy }: { readonly change: CatalogChange; readonly apply: () => void; readonly busy: boolean }): ReactNode {
-  const { t } = useTranslation()
-  if (change.changes.length === 0) return <Alert color="gray" role="status">{t('catalog.same')}</Alert>
-  return (
-    <>
-      <div className={clsx(css.code, css.difference)} tabIndex={0} role="region" aria-label={t('catalog.difference')}>
-        {change.changes.map((line) => <div key={line} className={clsx(line.startsWith('+') && css.added, line.startsWith('-') && css.removed, line.startsWith('~') && css.changed)}>{line}</div>)}
-      </div>
-      <Group justify="flex-end" mt="md"><Button loading={busy} onClick={apply}>{t('catalog.apply', { count: change.changes.length })}</Button></Group>
-    </>
   )
 }
 

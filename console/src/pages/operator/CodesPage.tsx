@@ -4,6 +4,7 @@ import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Code } from '../../../../src/admin/contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
+import { DayField } from '../../parts/DayField.tsx'
 import { CopyBlock } from '../../parts/Copy.tsx'
 import { PlusIcon } from '../../parts/icons.ts'
 import { List } from '../../parts/List.tsx'
@@ -93,7 +94,7 @@ function AddForm(): ReactNode {
           <NumberInput label={t('codes.count')} min={1} max={CODES_MAX} allowDecimal={false} required {...form.getInputProps('count')} />
           <NumberInput label={t('codes.uses_max')} min={1} allowDecimal={false} required {...form.getInputProps('uses')} />
         </div>
-        <TextInput type="date" label={t('keys.expiry')} description={t('keys.expiry_hint')} {...form.getInputProps('expires')} />
+        <DayField label={t('keys.expiry')} description={t('keys.expiry_hint')} value={form.values.expires} onChange={(day) => form.setFieldValue('expires', day)} />
         <TextInput label={t('codes.note')} maxLength={200} {...form.getInputProps('note')} />
         <Button type="submit" loading={create.isPending}>{t('codes.create')}</Button>
       </Stack>

@@ -4,7 +4,7 @@ import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { MarginReport, UsageSums } from '../../../../src/admin/contract.ts'
 import { useRead } from '../../api/hooks.ts'
-import { Chart } from '../../parts/charts.tsx'
+import { DayChart } from '../../parts/DayChart.tsx'
 import { lastDays } from '../../parts/day-range.ts'
 import { List } from '../../parts/List.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
@@ -45,7 +45,7 @@ function Report({ report }: { readonly report: MarginReport }): ReactNode {
         <Tile label={t('margin.shortfall')} value={format.money(totals.shortfall)} note={t('margin.shortfall_note')} />
       </div>
       <Section title={t('usage.by_day')}>
-        <Chart
+        <DayChart
           kind="area"
           days={report.days.map(({ day, revenue, provider_cost: cost, margin }) => ({ day, revenue, cost, margin }))}
           unit="money"

@@ -1,54 +1,76 @@
-import { Button, Group, JsonInput, Stack, Text } from '@mantine/core'
+import { Button, Group, Stack, Tabs } from '@mantine/core'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { ModelEntry } from '../../../../src/admin/contract.ts'
+import type { CatalogDocument, ModelEntry, Settings } from '../../../../src/admin/contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { confirm } from '../../parts/confirm.tsx'
 import { Failed, Loaded } from '../../parts/Loaded.tsx'
+import { Difference } from './Difference.tsx'
+import type { Selling } from './EndpointFields.tsx'
+import { draftOf, entryOf, isComplete, newModel } from './model-draft.ts'
+import { ModelFields } from './ModelFields.tsx'
+import { ModelText, parsedModel } from './ModelText.tsx'
 
 const RENEWS = ['GET /admin/v1/catalog', 'GET /admin/v1/models', 'GET /cabinet/v1/models'] as const
-const EXAMPLE: ModelEntry = { id: 'vendor/name', type: 'chat', context_length: 128_000, endpoints: [{ provider: 'openai', model: 'name', price: { currency: 'USD', prompt: 1, completion: 2 } }] }
 
-/** A model with its endpoints and prices, written as in the catalogue file; the server checks every field. */
+/** A model with its endpoints and prices, by fields or as it stands in the catalogue file. Nothing is applied before its difference was shown. */
 export function ModelForm({ id, done }: { readonly id: string | null; readonly done: () => void }): ReactNode {
   const catalog = useRead('GET /admin/v1/catalog', {})
-  if (id === null) return <Editor first={EXAMPLE} isNew done={done} />
-  return <Loaded of={catalog} height={400}>{({ models }) => <Editor first={models.find((model) => model.id === id) ?? { ...EXAMPLE, id }} isNew={false} done={done} />}</Loaded>
+  const settings = useRead('GET /admin/v1/settings', {})
+  return (
+    <Loaded of={catalog} height={480}>
+      {(document) => <Loaded of={settings} height={480}>{(values) => <Editor document={document} first={document.models.find((model) => model.id === id) ?? null} selling={sellingOf(values)} done={done} />}</Loaded>}
+    </Loaded>
+  )
 }
 
-function Editor({ first, isNew, done }: { readonly first: ModelEntry; readonly isNew: boolean; readonly done: () => void }): ReactNode {
+interface EditorProps {
+  readonly document: CatalogDocument
+  /** null = a new one. */
+  readonly first: ModelEntry | null
+  readonly selling: Selling
+  readonly done: () => void
+}
+
+function Editor({ document, first, selling, done }: EditorProps): ReactNode {
   const { t } = useTranslation()
-  const [text, setText] = useState(JSON.stringify(first, null, 2))
+  const providers = Object.keys(document.providers)
+  const [draft, setDraft] = useState(() => (first === null ? newModel(providers[0] ?? '') : draftOf(first)))
+  /** What was written as text; null = the fields are what counts. */
+  const [text, setText] = useState<string | null>(null)
+  const look = useAct('PUT /admin/v1/catalog', { quiet: true })
   const put = useAct('PUT /admin/v1/models/*id', { quiet: true, said: t('common.saved'), renews: RENEWS, done })
   const remove = useAct('DELETE /admin/v1/models/*id', { renews: RENEWS, said: t('prices.deleted'), done })
-  const entry = parsed(text)
-  const toggle = (field: 'active' | 'hidden', value: boolean): void => {
-    if (entry !== null) setText(JSON.stringify({ ...entry, [field]: value }, null, 2))
+  const entry = text === null ? (isComplete(draft) ? entryOf(draft) : null) : parsedModel(text)
+  const turn = (tab: string | null): void => {
+    if (tab === 'text') return setText(JSON.stringify(entryOf(draft), null, 2))
+    if (entry !== null) setDraft(draftOf(entry))
+    setText(null)
   }
-  const ask = (): void => confirm({ title: t('providers.ask_delete', { name: first.id }), text: t('prices.ask_delete_text'), act: t('common.delete'), onConfirm: () => remove.mutate({ params: { id: first.id } }) })
+  const changed = <T,>(set: (value: T) => void) => (value: T): void => {
+    look.reset()
+    put.reset()
+    set(value)
+  }
+  const compare = (model: ModelEntry): void => look.mutate({ query: { dry_run: '1' }, body: { ...document, models: [...document.models.filter(({ id }) => id !== model.id), model] } })
+  const failure = look.error ?? put.error
   return (
     <Stack>
-      {put.isError && <Failed failure={put.error} />}
-      <Text size="sm" c="dimmed">{t('prices.form_lead')}</Text>
-      <JsonInput label={t('prices.entry')} value={text} onChange={setText} autosize minRows={12} maxRows={26} formatOnBlur error={entry === null ? t('prices.no_json') : null} styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }} />
+      <Tabs value={text === null ? 'fields' : 'text'} onChange={turn} keepMounted={false}>
+        <Tabs.List><Tabs.Tab value="fields" disabled={text !== null && entry === null}>{t('prices.fields')}</Tabs.Tab><Tabs.Tab value="text">{t('prices.advanced')}</Tabs.Tab></Tabs.List>
+        <Tabs.Panel value="fields" pt="md"><ModelFields draft={draft} isNew={first === null} providers={providers} selling={selling} change={changed(setDraft)} /></Tabs.Panel>
+        <Tabs.Panel value="text" pt="md"><ModelText text={text ?? ''} change={changed(setText)} /></Tabs.Panel>
+      </Tabs>
+      {failure !== null && <Failed failure={failure} />}
       <Group justify="space-between">
-        <Group gap="xs">
-          {entry !== null && <Button variant="default" size="xs" onClick={() => toggle('active', entry.active === false)}>{t(entry.active === false ? 'prices.turn_on' : 'prices.turn_off')}</Button>}
-          {entry !== null && <Button variant="default" size="xs" onClick={() => toggle('hidden', entry.hidden !== true)}>{t(entry.hidden === true ? 'prices.show' : 'prices.hide')}</Button>}
-          {!isNew && <Button variant="subtle" color="red" size="xs" onClick={ask}>{t('common.delete')}</Button>}
-        </Group>
-        <Button disabled={entry === null} loading={put.isPending} onClick={() => entry !== null && put.mutate({ params: { id: entry.id }, body: entry })}>{t('common.save')}</Button>
+        {first === null ? <span /> : <Button variant="subtle" color="red" size="xs" onClick={() => confirm({ title: t('providers.ask_delete', { name: first.id }), text: t('prices.ask_delete_text'), act: t('common.delete'), onConfirm: () => remove.mutate({ params: { id: first.id } }) })}>{t('common.delete')}</Button>}
+        <Button disabled={entry === null} loading={look.isPending} variant={look.data === undefined ? 'filled' : 'default'} onClick={() => entry !== null && compare(entry)}>{t('catalog.compare')}</Button>
       </Group>
+      {look.data !== undefined && entry !== null && <Difference change={look.data} busy={put.isPending} apply={() => put.mutate({ params: { id: entry.id }, body: entry })} />}
     </Stack>
   )
 }
 
-function parsed(text: string): ModelEntry | null {
-  try {
-    const value: unknown = JSON.parse(text)
-    // The server checks the rest, field by field.
-    return value !== null && typeof value === 'object' && 'id' in value && typeof value.id === 'string' ? (value as ModelEntry) : null
-  } catch {
-    return null
-  }
+function sellingOf({ rates, markup }: Settings): Selling {
+  return { rates: new Map([['RUB', 1], ...Object.entries(rates).flatMap(([currency, rate]): [string, number][] => (currency === 'source' ? [] : [[currency, Number(rate)]]))]), markup }
 }

@@ -5,6 +5,8 @@ import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Generation, GenerationQuery } from '../../../../src/admin/contract.ts'
 import { useRead } from '../../api/hooks.ts'
+import { DayField } from '../../parts/DayField.tsx'
+import { timesOf } from '../../parts/day-range.ts'
 import { FilterPanel } from '../../parts/FilterPanel.tsx'
 import { List } from '../../parts/List.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
@@ -16,17 +18,19 @@ import { OperatorPage } from './OperatorPage.tsx'
 
 const PAGE_ROWS = 50
 const FIELDS = ['account', 'key', 'model', 'provider', 'generation_id', 'request_id'] as const
+const DAYS = ['from', 'to'] as const
 const STATUSES = ['completed', 'error', 'cancelled'] as const
-type Filter = (typeof FIELDS)[number] | 'status'
+type Filter = (typeof FIELDS)[number] | (typeof DAYS)[number] | 'status'
 
 /** The log across accounts, with what each request cost the operator. */
 export function RequestsPage(): ReactNode {
   const { t } = useTranslation()
   const search: Readonly<Partial<Record<Filter, string | undefined>>> = useSearch({ strict: false })
   const navigate = useNavigate()
+  const format = useFormat()
   const [offset, setOffset] = useState(0)
   const status = STATUSES.find((known) => known === search.status)
-  const filters: GenerationQuery = { ...Object.fromEntries(FIELDS.flatMap((name) => (search[name] === undefined ? [] : [[name, search[name]]]))), ...(status === undefined ? {} : { status }) }
+  const filters: GenerationQuery = { ...Object.fromEntries(FIELDS.flatMap((name) => (search[name] === undefined ? [] : [[name, search[name]]]))), ...(status === undefined ? {} : { status }), ...timesOf(search.from, search.to) }
   const requests = useRead('GET /admin/v1/generations', { query: { ...filters, limit: PAGE_ROWS, offset } }, { keep: true })
   const go = (wish: Readonly<Record<Filter, string>>): void => {
     setOffset(0)
@@ -36,10 +40,11 @@ export function RequestsPage(): ReactNode {
     <OperatorPage title={t('nav.requests')} lead={t('requests.lead')}>
       <Filters search={search} go={go} />
       <Loaded of={requests} height={480}>
-        {({ data, total }) => (
+        {({ data, total, total_exact: exact, searched_to: searchedTo }) => (
           <>
             <Rows rows={data} />
-            <Pager offset={offset} size={PAGE_ROWS} total={total} go={setOffset} />
+            <Pager offset={offset} size={PAGE_ROWS} total={total} go={setOffset} atLeast={exact === false} />
+            {searchedTo !== undefined && <Text size="sm" c="dimmed">{t('requests.searched_to', { when: format.dateTime(searchedTo) })}</Text>}
           </>
         )}
       </Loaded>
@@ -50,13 +55,14 @@ export function RequestsPage(): ReactNode {
 function Filters({ search, go }: { readonly search: Readonly<Partial<Record<Filter, string | undefined>>>; readonly go: (wish: Readonly<Record<Filter, string>>) => void }): ReactNode {
   const { t } = useTranslation()
   const form = useForm<Record<Filter, string>>({
-    initialValues: { account: search.account ?? '', key: search.key ?? '', model: search.model ?? '', provider: search.provider ?? '', generation_id: search.generation_id ?? '', request_id: search.request_id ?? '', status: search.status ?? '' },
+    initialValues: { account: search.account ?? '', key: search.key ?? '', model: search.model ?? '', provider: search.provider ?? '', generation_id: search.generation_id ?? '', request_id: search.request_id ?? '', status: search.status ?? '', from: search.from ?? '', to: search.to ?? '' },
   })
   return (
     <form onSubmit={form.onSubmit(go)}>
       <FilterPanel>
         {FIELDS.map((name) => <TextInput key={name} label={t(`requests.${name}`)} {...form.getInputProps(name)} />)}
         <Select label={t('log.status')} placeholder={t('log.any')} clearable clearButtonProps={{ 'aria-label': t('common.clear') }} data={STATUSES.map((value) => ({ value, label: t(`status.${value}`) }))} value={form.values.status === '' ? null : form.values.status} onChange={(value) => form.setFieldValue('status', value ?? '')} />
+        {DAYS.map((name) => <DayField key={name} label={t(`range.${name}`)} value={form.values[name]} onChange={(day) => form.setFieldValue(name, day)} />)}
         <Button type="submit">{t('common.search')}</Button>
       </FilterPanel>
     </form>
@@ -74,8 +80,8 @@ function Rows({ rows }: { readonly rows: readonly Generation[] }): ReactNode {
       empty={{ title: t('log.none'), text: t('log.none_text') }}
       columns={[
         { id: 'time', title: t('log.time'), cell: (row) => <div>{format.dateTime(row.timestamp)}<div className={css.mono}>{row.generation_id}</div></div> },
-        { id: 'model', title: t('usage.model'), cell: (row) => <div>{row.model_name}<Text size="xs" c="dimmed">{[row.provider_name, row.app_title ?? row.app_url].filter((part) => part !== null).join(' · ')}</Text></div> },
-        { id: 'account', title: t('requests.account'), cell: (row) => <div><Link to="/operator/accounts/$id" params={{ id: row.account }}>{row.account}</Link><Text size="xs" c="dimmed">{row.key_name}</Text></div> },
+        { id: 'model', title: t('usage.model'), cell: (row) => <div>{row.model_name}<div className={css.small}>{[row.provider_name, row.app_title ?? row.app_url].filter((part) => part !== null).join(' · ')}</div></div> },
+        { id: 'account', title: t('requests.account'), cell: (row) => <div><Link to="/operator/accounts/$id" params={{ id: row.account }}>{row.account}</Link><div className={css.small}>{row.key_name}</div></div> },
         { id: 'status', title: t('log.status'), cell: (row) => <StatusBadge tone={row.status === 'completed' ? 'good' : row.status === 'error' ? 'bad' : 'quiet'}>{row.status === 'error' ? (row.error_type ?? t('status.error')) : t(`status.${row.status}`)}</StatusBadge> },
         { id: 'tokens', title: t('log.tokens'), end: true, cell: (row) => `${format.number(row.input_tokens)} → ${format.number(row.output_tokens)}` },
         { id: 'cost', title: t('margin.provider_cost'), end: true, cell: (row) => format.money(row.provider_cost) },

@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next'
 import { useAct } from '../../api/hooks.ts'
 import { CopyBlock } from '../../parts/Copy.tsx'
 import { Failed } from '../../parts/Loaded.tsx'
+import { QrCode } from '../../parts/QrCode.tsx'
 import { Section } from '../../parts/Section.tsx'
 import { StatusBadge } from '../../parts/StatusBadge.tsx'
 import { useProfile } from '../../session.tsx'
@@ -50,6 +51,7 @@ function Enrol({ done }: { readonly done: (codes: readonly string[]) => void }):
       <Stack>
         {confirm.isError && <Failed failure={confirm.error} />}
         <Text size="sm">{t('security.seed')}</Text>
+        <QrCode text={seed.uri} label={t('security.qr')} />
         <CopyBlock text={seed.secret.replaceAll(/(.{4})(?=.)/g, '$1 ')} label={t('security.secret')} />
         {seed.uri.startsWith('otpauth://') && <a href={seed.uri}>{t('security.open_app')}</a>}
         <TextInput label={t('entry.code')} inputMode="numeric" autoComplete="one-time-code" required {...form.getInputProps('code')} />

@@ -1,19 +1,21 @@
 import { Button, Loader, Text } from '@mantine/core'
-import { useInfiniteQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
-import { useEffect, type CSSProperties, type ReactNode } from 'react'
+import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import type { TFunction } from 'i18next'
+import { memo, useEffect, type CSSProperties, type MouseEvent, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { LogQuery, LogRow } from '../../../../src/cabinet/contract.ts'
 import { call } from '../../api/call.ts'
 import { Empty, Failed, Outline } from '../../parts/Loaded.tsx'
 import { StatusBadge, type Tone } from '../../parts/StatusBadge.tsx'
-import { useFormat } from '../../parts/use-format.ts'
+import { useFormat, type Format } from '../../parts/use-format.ts'
 import { useVisibleRows } from '../../parts/use-visible-rows.ts'
 import css from './log.module.css'
 
 const PAGE_ROWS = 100
 /** The next page is asked for when so few rows are left below. */
-const AHEAD_ROWS = 30
+const AHEAD_ROWS = 100
+const KEPT_MS = 15_000
 const TONES: Readonly<Record<LogRow['status'], Tone>> = { completed: 'good', error: 'bad', cancelled: 'quiet' }
 
 /** The log as one long list: pages are fetched by cursor as one scrolls, and only the rows in sight are in the document. */
@@ -25,13 +27,17 @@ export function LogRows({ query }: { readonly query: LogQuery }): ReactNode {
     // The first page has no cursor.
     initialPageParam: null as string | null,
     getNextPageParam: ({ next_cursor: next }) => next,
+    placeholderData: keepPreviousData,
+    // Read once: whoever comes back soon finds the list as it was, whoever comes later its first page, and no page is fetched again.
+    staleTime: Infinity,
+    gcTime: KEPT_MS,
   })
   if (pages.isError && pages.data === undefined) return <Failed failure={pages.error} retry={() => void pages.refetch()} />
   if (pages.data === undefined) return <Outline height={420} />
   const rows = pages.data.pages.flatMap(({ data }) => data)
   const searchedTo = pages.data.pages.at(-1)?.searched_to ?? null
   if (rows.length === 0 && !pages.hasNextPage) return <div className={css.frame}><Empty title={t('log.none')} text={t('log.none_text')} /></div>
-  return <Rows rows={rows} more={{ has: pages.hasNextPage, busy: pages.isFetchingNextPage, fetch: () => void pages.fetchNextPage(), searchedTo }} />
+  return <Rows key={JSON.stringify(query)} rows={rows} old={pages.isPlaceholderData} more={{ has: pages.hasNextPage && !pages.isPlaceholderData, busy: pages.isFetchingNextPage || pages.isPlaceholderData, fetch: () => void pages.fetchNextPage(), searchedTo }} />
 }
 
 interface More {
@@ -42,26 +48,41 @@ interface More {
   readonly searchedTo: string | null
 }
 
-function Rows({ rows, more }: { readonly rows: readonly LogRow[]; readonly more: More }): ReactNode {
+interface RowsProps {
+  readonly rows: readonly LogRow[]
+  /** They are the answer to the filters before; the next is on its way. */
+  readonly old: boolean
+  readonly more: More
+}
+
+function Rows({ rows, old, more }: RowsProps): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
+  const navigate = useNavigate()
   const { frame, onScroll, first, last, rowHeight } = useVisibleRows(rows.length)
   const { has, busy, fetch, searchedTo } = more
   const wants = has && !busy && searchedTo === null && last >= rows.length - AHEAD_ROWS
   useEffect(() => {
     if (wants) fetch()
   }, [wants, fetch])
+  const open = (event: MouseEvent): void => {
+    const id = event.target instanceof Element ? event.target.closest('a')?.dataset['generation'] : undefined
+    // Whoever wants a new tab or window gets it from the browser.
+    if (id === undefined || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
+    event.preventDefault()
+    void navigate({ to: '/log/$id', params: { id } })
+  }
   // Custom properties are no properties of CSSProperties.
   const sizes = { '--rows': rows.length, '--first': first, '--row': `${rowHeight}px` } as CSSProperties
   return (
-    <div className={css.frame} role="table" aria-label={t('nav.log')} aria-rowcount={has ? -1 : rows.length + 1}>
+    <div className={css.frame} role="table" aria-label={t('nav.log')} aria-rowcount={has ? -1 : rows.length + 1} aria-busy={old}>
       <div className={css.head} role="row" aria-rowindex={1}>
         {(['time', 'model', 'status', 'tokens', 'duration', 'cost'] as const).map((name) => <span key={name} role="columnheader" className={css[name]}>{t(`log.${name}`)}</span>)}
       </div>
-      <div ref={frame} className={css.scroll} onScroll={onScroll} tabIndex={0} role="rowgroup" aria-label={t('nav.log')}>
+      <div ref={frame} className={css.scroll} onScroll={onScroll} onClick={open} tabIndex={0} role="rowgroup" aria-label={t('nav.log')}>
         <div className={css.all} style={sizes} role="presentation">
           <div className={css.seen} role="presentation">
-            {rows.slice(first, last).map((row, index) => <Row key={row.generation_id} row={row} index={first + index + 2} />)}
+            {rows.slice(first, last).map((row, index) => <Row key={row.generation_id} row={row} index={first + index + 2} t={t} format={format} />)}
           </div>
         </div>
         <div className={css.foot} role="row"><span role="cell">
@@ -72,12 +93,18 @@ function Rows({ rows, more }: { readonly rows: readonly LogRow[]; readonly more:
   )
 }
 
-function Row({ row, index }: { readonly row: LogRow; readonly index: number }): ReactNode {
-  const { t } = useTranslation()
-  const format = useFormat()
+interface RowProps {
+  readonly row: LogRow
+  readonly index: number
+  readonly t: TFunction
+  readonly format: Format
+}
+
+/** Without hooks and components of its own: some thirty are drawn anew with each filter. */
+const Row = memo(function Row({ row, index, t, format }: RowProps): ReactNode {
   return (
     <div className={css.row} role="row" aria-rowindex={index}>
-      <span role="cell" className={css.time}><Link to="/log/$id" params={{ id: row.generation_id }}><time dateTime={row.at}>{format.dateTime(row.at)}</time></Link></span>
+      <span role="cell" className={css.time}><a href={`/log/${row.generation_id}`} data-generation={row.generation_id}><time dateTime={row.at}>{format.dateTime(row.at)}</time></a></span>
       <span role="cell" className={css.model}>
         <span className={css.line}>{row.model}</span>
         <span className={css.small}>{[row.key_name, row.app_title ?? row.app_url, row.provider_name].filter((part) => part !== null && part !== '').join(' · ')}</span>
@@ -85,7 +112,7 @@ function Row({ row, index }: { readonly row: LogRow; readonly index: number }): 
       <span role="cell" className={css.status}><StatusBadge tone={TONES[row.status]}>{row.status === 'error' ? (row.error_type ?? t('status.error')) : t(`status.${row.status}`)}</StatusBadge></span>
       <span role="cell" className={css.tokens}>{format.number(row.input_tokens)} → {format.number(row.output_tokens)}</span>
       <span role="cell" className={css.duration}>{format.duration(row.duration_ms)}</span>
-      <span role="cell" className={css.cost}>{format.money(row.cost)}</span>
+      <span role="cell" className={css.cost}>{format.exact(row.cost)}</span>
     </div>
   )
-}
+})

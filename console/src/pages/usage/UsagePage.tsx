@@ -4,7 +4,7 @@ import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { UsageAnswer, UsageGroup } from '../../../../src/cabinet/contract.ts'
 import { useRead } from '../../api/hooks.ts'
-import { Chart } from '../../parts/charts.tsx'
+import { DayChart } from '../../parts/DayChart.tsx'
 import { lastDays } from '../../parts/day-range.ts'
 import { List } from '../../parts/List.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
@@ -56,7 +56,7 @@ function Report({ usage, group }: { readonly usage: UsageAnswer; readonly group:
         title={t('usage.by_day')}
         actions={<SegmentedControl size="xs" value={what} onChange={setWhat} data={(['cost', 'requests'] as const).map((value) => ({ value, label: t(`usage.${value}`) }))} aria-label={t('usage.shown')} />}
       >
-        <Chart kind="bars" days={stacked.days} series={stacked.series} unit={what === 'cost' ? 'money' : 'count'} label={t('usage.by_day')} height={300} />
+        <DayChart kind="bars" days={stacked.days} series={stacked.series} unit={what === 'cost' ? 'money' : 'count'} label={t('usage.by_day')} height={300} />
       </Section>
       <List
         label={t('usage.groups')}

@@ -1,0 +1,116 @@
+import type { EndpointEntry, ModelEntry, PriceEntry } from '../../../../src/admin/contract.ts'
+
+type ModelType = ModelEntry['type']
+
+/** One price of an endpoint; decimals stay the texts that were typed. */
+export interface PriceLine {
+  readonly meter: string
+  /** Of a price that depends on it, such as the resolution of a video. */
+  readonly variant: string | null
+  /** In the endpoint's currency. */
+  readonly cost: string
+  /** RUB; only with own selling prices. */
+  readonly sell: string
+}
+
+export interface EndpointDraft {
+  readonly provider: string
+  readonly model: string
+  readonly currency: string
+  readonly ownPrices: boolean
+  readonly lines: readonly PriceLine[]
+  /** What the form does not show stays. */
+  readonly kept: Readonly<Record<string, unknown>>
+}
+
+export interface ModelDraft {
+  readonly id: string
+  readonly name: string
+  readonly type: ModelType
+  readonly context: string
+  readonly output: string
+  readonly active: boolean
+  readonly hidden: boolean
+  readonly endpoints: readonly EndpointDraft[]
+  readonly kept: Readonly<Record<string, unknown>>
+}
+
+export const MODEL_TYPES: readonly ModelType[] = ['chat', 'embeddings', 'image', 'tts', 'transcription', 'rerank', 'video']
+export const METERS: readonly string[] = ['prompt', 'completion', 'input_cache_read', 'input_cache_write', 'input_cache_write_1h', 'internal_reasoning', 'audio', 'audio_output', 'characters', 'request', 'image', 'image_output', 'search', 'second', 'video_second']
+/** What a price must have, for the simplest complete one. */
+const FIRST_METERS: Readonly<Record<ModelType, readonly string[]>> = {
+  chat: ['prompt', 'completion'], embeddings: ['prompt'], image: ['image_output'], tts: ['characters'], transcription: ['second'], rerank: ['search'], video: ['video_second'],
+}
+const DECIMAL = /^\d{1,15}(?:\.\d{1,18})?$/
+
+export function isDecimal(text: string): boolean {
+  return DECIMAL.test(text)
+}
+
+export function firstLines(type: ModelType): readonly PriceLine[] {
+  return FIRST_METERS[type].map((meter) => ({ meter, variant: null, cost: '', sell: '' }))
+}
+
+export function newEndpoint(provider: string, type: ModelType): EndpointDraft {
+  return { provider, model: '', currency: 'RUB', ownPrices: false, lines: firstLines(type), kept: {} }
+}
+
+export function newModel(provider: string): ModelDraft {
+  return { id: '', name: '', type: 'chat', context: '128000', output: '', active: true, hidden: false, endpoints: [newEndpoint(provider, 'chat')], kept: {} }
+}
+
+export function draftOf({ id, name, type, context_length: context, max_completion_tokens: output, active, hidden, endpoints, ...kept }: ModelEntry): ModelDraft {
+  return { id, name: name ?? '', type, context: textOf(context), output: textOf(output), active: active !== false, hidden: hidden === true, endpoints: endpoints.map(endpointDraft), kept }
+}
+
+function endpointDraft({ provider, model, price: { currency, ...prices }, sell, ...kept }: EndpointEntry): EndpointDraft {
+  const lines = Object.entries(prices).flatMap(([meter, cost]) =>
+    typeof cost === 'object' ? Object.entries(cost).map(([variant, value]) => lineOf(meter, variant, value, sell)) : [lineOf(meter, null, cost, sell)],
+  )
+  return { provider, model, currency, ownPrices: sell !== undefined, lines, kept }
+}
+
+function lineOf(meter: string, variant: string | null, cost: number | string, sell: EndpointEntry['sell']): PriceLine {
+  const own = sell?.[meter]
+  return { meter, variant, cost: textOf(cost), sell: textOf(typeof own === 'object' ? own[variant ?? ''] : own) }
+}
+
+export function entryOf(draft: ModelDraft): ModelEntry {
+  return {
+    ...draft.kept,
+    id: draft.id.trim(),
+    type: draft.type,
+    ...(draft.name.trim() === '' ? {} : { name: draft.name.trim() }),
+    ...(draft.context === '' ? {} : { context_length: Number(draft.context) }),
+    ...(draft.output === '' ? {} : { max_completion_tokens: Number(draft.output) }),
+    ...(draft.active ? {} : { active: false }),
+    ...(draft.hidden ? { hidden: true } : {}),
+    endpoints: draft.endpoints.map(({ provider, model, currency, ownPrices, lines, kept }) => ({
+      ...kept,
+      provider,
+      model: model.trim(),
+      price: { currency, ...pricesOf(lines, 'cost') } satisfies PriceEntry,
+      ...(ownPrices ? { sell: pricesOf(lines, 'sell') } : {}),
+    })),
+  }
+}
+
+function pricesOf(lines: readonly PriceLine[], which: 'cost' | 'sell'): Record<string, string | Record<string, string>> {
+  const prices: Record<string, string | Record<string, string>> = {}
+  for (const { meter, variant, ...line } of lines) {
+    const before = prices[meter]
+    prices[meter] = variant === null ? line[which] : { ...(typeof before === 'object' ? before : {}), [variant]: line[which] }
+  }
+  return prices
+}
+
+/** Whether every field that the form asks for is filled with what it takes; the server checks the rest. */
+export function isComplete({ id, endpoints }: ModelDraft): boolean {
+  return id.trim() !== '' && endpoints.length > 0 && endpoints.every(({ provider, model, lines, ownPrices }) => provider !== '' && model.trim() !== '' && lines.length > 0 && lines.every(({ cost, sell }) => isDecimal(cost) && (!ownPrices || isDecimal(sell))))
+}
+
+function textOf(value: unknown): string {
+  if (typeof value === 'string') return value
+  // A small price as JavaScript would write it, 1e-7, is no decimal.
+  return typeof value !== 'number' ? '' : String(value).includes('e') ? value.toFixed(18).replace(/0+$/, '') : String(value)
+}

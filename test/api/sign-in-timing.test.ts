@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { ConsoleClient, signedUp } from '../harness/console-client.ts'
+import { startTollgate, type Tollgate } from '../harness/server.ts'
+
+const PAIRS = 120
+const WARM_UP = 10
+const ROUNDS_MAX = 4
+/** Of the whole time that a sign-in takes. */
+const DIFFERENCE_MAX = 0.05
+/** Of one person, below the failures in an hour after which a password is not looked at. */
+const FAILURES_OF_ONE = 50
+
+let tollgate: Tollgate
+let attempts = 0
+
+before(async () => {
+  // Each attempt comes from an address of its own, so that the limits of an address do not answer instead.
+  tollgate = await startTollgate({ env: { TRUSTED_PROXIES: '127.0.0.1/32', TOLLGATE_LOG_LEVEL: 'error' } })
+})
+
+after(() => tollgate.stop())
+
+async function failureMs(email: string): Promise<number> {
+  attempts += 1
+  const startedMs = performance.now()
+  const answer = await new ConsoleClient(tollgate).request('POST', 'sign-in', { email, password: 'not the password at all' }, { 'x-forwarded-for': `10.${attempts >> 16}.${(attempts >> 8) & 255}.${attempts & 255}` })
+  const ms = performance.now() - startedMs
+  assert.equal(answer.status, 401, answer.text)
+  return ms
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)] ?? 0
+}
+
+test('a failed sign-in takes as long for an e-mail that nobody has as for a wrong password', async () => {
+  const users = await Promise.all(Array.from({ length: Math.ceil((ROUNDS_MAX * PAIRS + WARM_UP) / FAILURES_OF_ONE) }, async (_value, index) => (await signedUp(tollgate, `known-${index}@example.com`)).email))
+  const known = (turn: number): string => users[turn % users.length] ?? ''
+  for (let turn = 0; turn < WARM_UP; turn += 1) await failureMs(known(turn))
+  const differences: number[] = []
+  for (let round = 0; round < ROUNDS_MAX; round += 1) {
+    const wrong: number[] = []
+    const unknown: number[] = []
+    for (let turn = 0; turn < PAIRS; turn += 1) {
+      // By turns, and each first as often as second: what slows the machine down slows both.
+      const both: (readonly [number[], string])[] = [[wrong, known(round * PAIRS + turn)], [unknown, `nobody-${round}-${turn}@example.com`]]
+      for (const [times, email] of turn % 2 === 0 ? both : both.toReversed()) times.push(await failureMs(email))
+    }
+    differences.push(Math.abs(median(wrong) - median(unknown)) / median(wrong))
+    // A busy machine may spoil a round; a real difference spoils them all.
+    if ((differences.at(-1) ?? 1) <= DIFFERENCE_MAX) return
+  }
+  assert.fail(`the medians differ by ${differences.map((share) => `${(share * 100).toFixed(1)} %`).join(', ')} in ${ROUNDS_MAX} rounds`)
+})

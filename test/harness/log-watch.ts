@@ -1,0 +1,136 @@
+import type { Page } from 'playwright-core'
+import { OTHER_ACCOUNTS, ROW_STEP_MS, type FullLog } from './full-log.ts'
+
+/** Runs in the page: remembers when it was acted upon, and says when rows that satisfy a condition have been painted. */
+const WATCH = `(() => {
+  let actedAt = 0
+  const note = () => { actedAt = performance.now() }
+  for (const kind of ['click', 'input', 'wheel', 'keydown']) document.addEventListener(kind, note, { capture: true, passive: true })
+  const rows = () => [...document.querySelectorAll('main [role=rowgroup] [role=row]')].filter((row) => row.querySelector('[role=cell]:nth-child(2)') !== null).map((row) => row.innerText)
+  window.paintedRows = rows
+  window.paintedSince = (satisfied, afterMs) => new Promise((resolve, reject) => {
+    const giveUpAt = performance.now() + 30000
+    const look = () => {
+      if (actedAt >= afterMs && satisfied(rows())) return requestAnimationFrame(() => setTimeout(() => resolve(performance.now() - actedAt)))
+      if (performance.now() > giveUpAt) return reject(new Error('not painted in 30 s: ' + rows().slice(0, 3).join(' | ')))
+      requestAnimationFrame(look)
+    }
+    look()
+  })
+  window.pageDown = () => new Promise((resolve, reject) => {
+    const frame = document.querySelector('main [role=rowgroup][tabindex]')
+    const from = performance.now()
+    const wish = frame.scrollTop + frame.clientHeight
+    const look = () => {
+      frame.scrollTop = wish
+      const { top, bottom } = frame.getBoundingClientRect()
+      const seen = [...frame.querySelectorAll('[role=row]')].filter((row) => row.querySelector('time') !== null).map((row) => row.getBoundingClientRect())
+      const covered = Math.abs(frame.scrollTop - wish) < 2 && seen.length > 0 && seen[0].top <= top + 1 && seen.at(-1).bottom >= bottom - 1
+      if (covered) return requestAnimationFrame(() => setTimeout(() => resolve(performance.now() - from)))
+      if (performance.now() - from > 30000) return reject(new Error('no rows there in 30 s'))
+      requestAnimationFrame(look)
+    }
+    look()
+  })
+})()`
+
+export interface LogStep {
+  readonly name: string
+  /** What the user does last; the time runs from there. */
+  readonly act: (page: Page) => Promise<void>
+  /** JavaScript: a function of the rows' texts that are painted, true when they are those asked for. */
+  readonly until: string
+}
+
+/** To be called once after each load of the page. */
+export async function watchLog(page: Page): Promise<void> {
+  await page.evaluate(WATCH)
+}
+
+/** ms from the last thing that the user did to the painted rows. */
+export async function timeStep(page: Page, { act, until }: LogStep): Promise<number> {
+  const before = await page.evaluate<number>('(() => { window.firstRow = paintedRows()[0]; return performance.now() })()')
+  await act(page)
+  return page.evaluate<number>(`paintedSince(${until}, ${before})`)
+}
+
+/** ms from scrolling the long list down by what is in sight to the painted rows. */
+export function timePageDown(page: Page): Promise<number> {
+  return page.evaluate<number>('pageDown()')
+}
+
+async function pick(page: Page, label: string, option: string): Promise<void> {
+  await page.getByRole('combobox', { name: label }).click()
+  await page.getByRole('option', { name: option, exact: true }).click()
+}
+
+async function ask(page: Page, fields: Readonly<Record<string, string>>): Promise<void> {
+  for (const [label, value] of Object.entries(fields)) await page.getByRole('textbox', { name: label, exact: true }).fill(value)
+  await page.keyboard.press('Escape')
+  await page.getByRole('button', { name: 'Search' }).click()
+}
+
+const every = (text: string): string => `(rows) => rows.length > 0 && rows.every((row) => row.includes(${JSON.stringify(text)}))`
+const only = (text: string): string => `(rows) => rows.length === 1 && rows[0].includes(${JSON.stringify(text)})`
+
+/** As the English page writes a day, and the field takes it. */
+function dayTexts(ms: number): { readonly typed: string; readonly shown: string } {
+  const part = (options: Intl.DateTimeFormatOptions): string => new Intl.DateTimeFormat('en-GB', { timeZone: 'Europe/Moscow', ...options }).format(ms)
+  return { typed: part({ day: '2-digit', month: '2-digit', year: 'numeric' }), shown: part({ dateStyle: 'medium' }) }
+}
+
+/** Every filter of the customer's log, on the rows of `fillEmbeddedLog`; `turn` varies what is asked. */
+export function customerSteps(log: FullLog, turn: number): readonly LogStep[] {
+  const row = 2 * Math.floor(((turn * 0.618_034) % 1) * (log.rows / 2))
+  const id = `gen-${Math.floor(log.startMs / 1_000) + row}-bench`
+  const day = dayTexts(log.startMs + row * ROW_STEP_MS)
+  const model = `vendor/model-${turn % 20}`
+  return [
+    { name: 'model', act: (page) => pick(page, 'Model', model), until: every(model) },
+    { name: 'rare model', act: (page) => pick(page, 'Model', 'rare/model'), until: every('rare/model') },
+    { name: 'key', act: (page) => pick(page, 'Key', `key large ${turn % 3} · sk`), until: every(`key large ${turn % 3}`) },
+    { name: 'status', act: (page) => pick(page, 'Status', 'error'), until: every('error') },
+    { name: 'kind', act: (page) => pick(page, 'Kind', 'Embeddings'), until: '(rows) => rows.length > 0 && rows.every((row) => /model-(2|7|12|17)\\b|rare/.test(row))' },
+    { name: 'provider', act: (page) => pick(page, 'Provider', 'openai'), until: every('OpenAI') },
+    { name: 'app', act: (page) => pick(page, 'App', 'Notes'), until: every('Notes') },
+    { name: 'last day', act: (page) => page.getByRole('textbox', { name: 'To' }).fill(day.typed), until: `(rows) => rows.length > 0 && rows[0].includes(${JSON.stringify(day.shown)})` },
+    { name: 'id', act: (page) => page.getByRole('textbox', { name: 'Request or generation id' }).fill(id), until: '(rows) => rows.length === 1' },
+  ]
+}
+
+/** The same for the operator's. */
+export function operatorSteps(log: FullLog, turn: number): readonly LogStep[] {
+  const row = 2 * Math.floor(((turn * 0.618_034) % 1) * (log.rows / 2))
+  const id = `gen-${Math.floor(log.startMs / 1_000) + row}-bench`
+  const day = dayTexts(log.startMs + row * ROW_STEP_MS)
+  const model = `vendor/model-${turn % 20}`
+  const asked = (name: string, fields: Readonly<Record<string, string>>, until: string): LogStep => ({ name, act: (page) => ask(page, fields), until })
+  return [
+    asked('account', { Account: `acc_${turn % OTHER_ACCOUNTS}` }, every(`acc_${turn % OTHER_ACCOUNTS}`)),
+    asked('key', { 'Key id': `key_large_${turn % 3}` }, every(`key large ${turn % 3}`)),
+    asked('model', { Model: model }, every(model)),
+    asked('provider', { Provider: 'openai' }, every('OpenAI')),
+    asked('generation id', { 'Generation id': id }, only(id)),
+    asked('request id', { 'Request id': `req-${Math.floor(row / 3)}` }, '(rows) => rows.length > 0 && rows.length < 4'),
+    asked('account and model', { Account: log.large, Model: model }, every(model)),
+    asked('last day', { To: day.typed }, `(rows) => rows.length > 0 && rows[0].includes(${JSON.stringify(day.shown)})`),
+  ]
+}
+
+export const NEXT_PAGE: LogStep = { name: 'next page', act: (page) => page.getByRole('button', { name: 'Next', exact: true }).click(), until: '(rows) => rows.length > 0 && rows[0] !== window.firstRow' }
+
+/** Takes the filters away and waits for the newest rows, whose texts are given. */
+export async function clearFilters(page: Page, newest: readonly string[]): Promise<number> {
+  const clear = page.getByRole('button', { name: 'Clear all filters' })
+  const until = `(rows) => rows[0] === ${JSON.stringify(newest[0])} && rows[1] === ${JSON.stringify(newest[1])}`
+  if (await clear.isVisible()) return timeStep(page, { name: 'clear', act: () => clear.click(), until })
+  const filled = page.getByRole('main').locator('form input[type=text], form input:not([type])')
+  for (const field of await filled.all()) if (await field.isEditable() && (await field.inputValue()) !== '') await field.fill('')
+  await page.keyboard.press('Escape')
+  return timeStep(page, { name: 'clear', act: () => page.getByRole('button', { name: 'Search' }).click(), until })
+}
+
+/** The texts of the rows that are painted. */
+export function paintedRows(page: Page): Promise<readonly string[]> {
+  return page.evaluate<readonly string[]>('paintedRows()')
+}
