@@ -5,6 +5,8 @@ import { useTranslation } from 'react-i18next'
 import type { Key, KeyBody, LimitReset, NewKey } from '../../../../src/cabinet/contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { DayField } from '../../parts/DayField.tsx'
+import { useFormat } from '../../parts/use-format.ts'
+import { dayIn, lastSecondOf } from '../../parts/zoned-day.ts'
 import { fieldFailure } from '../../parts/failure-text.ts'
 import { Failed } from '../../parts/Loaded.tsx'
 import css from '../../style/layout.module.css'
@@ -24,12 +26,13 @@ interface Values {
 /** Creates a key, or changes one. */
 export function KeyForm({ edited, done }: { readonly edited: Key | null; readonly done: (answer: Key | NewKey) => void }): ReactNode {
   const { t } = useTranslation()
+  const { zone } = useFormat()
   const models = useRead('GET /cabinet/v1/models', {})
   const renews = ['GET /cabinet/v1/keys', 'GET /cabinet/v1/summary'] as const
   const create = useAct('POST /cabinet/v1/keys', { quiet: true, renews, done })
   const change = useAct('PATCH /cabinet/v1/keys/:id', { quiet: true, renews, done, said: t('common.saved') })
   const form = useForm<Values>({
-    initialValues: valuesOf(edited),
+    initialValues: valuesOf(edited, zone),
     validate: {
       name: (name) => (name.trim() === '' ? t('common.required') : null),
       limit: (limit, { kind }) => (kind !== 'none' && (limit === '' || Number(limit) < 0) ? t('common.required') : null),
@@ -37,7 +40,7 @@ export function KeyForm({ edited, done }: { readonly edited: Key | null; readonl
   })
   const failure = create.error ?? change.error
   const submit = (values: Values): void => {
-    const body = bodyOf(values)
+    const body = bodyOf(values, zone)
     if (edited === null) create.mutate({ body })
     else change.mutate({ params: { id: edited.id }, body })
   }
@@ -65,29 +68,23 @@ export function KeyForm({ edited, done }: { readonly edited: Key | null; readonl
   )
 }
 
-function valuesOf(key: Key | null): Values {
+function valuesOf(key: Key | null, zone: string): Values {
   return {
     name: key?.name ?? '',
     kind: key === null || key.limit === null ? 'none' : key.limit_reset === null ? 'fixed' : 'periodic',
     limit: key?.limit ?? '',
     reset: key?.limit_reset ?? 'monthly',
-    expires: key?.expires_at === null || key === null ? '' : dayOf(key.expires_at),
+    expires: key?.expires_at === null || key === null ? '' : dayIn(Date.parse(key.expires_at), zone),
     models: [...(key?.allowed_models ?? [])],
   }
 }
 
-function bodyOf({ name, kind, limit, reset, expires, models }: Values): KeyBody {
+function bodyOf({ name, kind, limit, reset, expires, models }: Values, zone: string): KeyBody {
   return {
     name: name.trim(),
     limit: kind === 'none' ? null : Number(limit),
     limit_reset: kind === 'periodic' ? reset : null,
-    // The end of that day where the reader is.
-    expires_at: expires === '' ? null : new Date(`${expires}T23:59:59`).toISOString(),
+    expires_at: lastSecondOf(expires, zone),
     allowed_models: models.length === 0 ? null : models,
   }
-}
-
-function dayOf(iso: string): string {
-  const date = new Date(iso)
-  return [date.getFullYear(), String(date.getMonth() + 1).padStart(2, '0'), String(date.getDate()).padStart(2, '0')].join('-')
 }

@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next'
 import type { Code } from '../../../../src/admin/contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { DayField } from '../../parts/DayField.tsx'
+import { lastSecondOf } from '../../parts/zoned-day.ts'
 import { CopyBlock } from '../../parts/Copy.tsx'
 import { PlusIcon } from '../../parts/icons.ts'
 import { List } from '../../parts/List.tsx'
@@ -71,6 +72,7 @@ function CodeState({ code }: { readonly code: Code }): ReactNode {
 
 function AddForm(): ReactNode {
   const { t } = useTranslation()
+  const { zone } = useFormat()
   const form = useForm<{ amount: number | string; count: number | string; uses: number | string; expires: string; note: string }>({ initialValues: { amount: 1_000, count: 1, uses: 1, expires: '', note: '' } })
   const create = useAct('POST /admin/v1/codes', { quiet: true, renews: ['GET /admin/v1/codes'] })
   if (create.data !== undefined) {
@@ -84,7 +86,7 @@ function AddForm(): ReactNode {
   return (
     <form
       onSubmit={form.onSubmit(({ amount, count, uses, expires, note }) =>
-        create.mutate({ body: { amount: Number(amount), count: Number(count), uses_max: Number(uses), expires_at: expires === '' ? null : new Date(`${expires}T23:59:59`).toISOString(), note: note.trim() === '' ? null : note.trim() } }),
+        create.mutate({ body: { amount: Number(amount), count: Number(count), uses_max: Number(uses), expires_at: lastSecondOf(expires, zone), note: note.trim() === '' ? null : note.trim() } }),
       )}
     >
       <Stack>

@@ -30,7 +30,7 @@ export function RequestsPage(): ReactNode {
   const format = useFormat()
   const [offset, setOffset] = useState(0)
   const status = STATUSES.find((known) => known === search.status)
-  const filters: GenerationQuery = { ...Object.fromEntries(FIELDS.flatMap((name) => (search[name] === undefined ? [] : [[name, search[name]]]))), ...(status === undefined ? {} : { status }), ...timesOf(search.from, search.to) }
+  const filters: GenerationQuery = { ...Object.fromEntries(FIELDS.flatMap((name) => (search[name] === undefined ? [] : [[name, search[name]]]))), ...(status === undefined ? {} : { status }), ...timesOf(search.from, search.to, format.zone) }
   const requests = useRead('GET /admin/v1/generations', { query: { ...filters, limit: PAGE_ROWS, offset } }, { keep: true })
   const go = (wish: Readonly<Record<Filter, string>>): void => {
     setOffset(0)

@@ -10,6 +10,7 @@ import { DayField } from '../../parts/DayField.tsx'
 import { FilterPanel } from '../../parts/FilterPanel.tsx'
 import { DownloadIcon } from '../../parts/icons.ts'
 import { Page } from '../../parts/Page.tsx'
+import { useFormat } from '../../parts/use-format.ts'
 import { FILTERS, logQuery, STATUSES, TYPES, type FilterName, type LogSearch } from './log-search.ts'
 import { LogRows } from './LogRows.tsx'
 
@@ -20,7 +21,7 @@ export function LogPage(): ReactNode {
   const { t } = useTranslation()
   const search: LogSearch = useSearch({ strict: false })
   const navigate = useNavigate()
-  const query = logQuery(search)
+  const query = logQuery(search, useFormat().zone)
   const change = (name: FilterName, value: string | null): void => {
     void navigate({ to: '/log', search: { ...search, [name]: value ?? undefined }, replace: true })
   }

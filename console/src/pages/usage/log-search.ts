@@ -10,7 +10,7 @@ export const STATUSES: readonly RequestStatus[] = ['completed', 'error', 'cancel
 export const TYPES: readonly RequestType[] = ['chat', 'responses', 'completions', 'embeddings', 'image', 'tts', 'transcription', 'translation', 'rerank', 'video']
 
 /** What is asked of the server; values that an address made up are left out. */
-export function logQuery({ model, key, status, type, provider, app, from, to, id }: LogSearch): LogQuery {
+export function logQuery({ model, key, status, type, provider, app, from, to, id }: LogSearch, zone: string): LogQuery {
   const knownStatus = STATUSES.find((known) => known === status)
   const knownType = TYPES.find((known) => known === type)
   return {
@@ -21,6 +21,6 @@ export function logQuery({ model, key, status, type, provider, app, from, to, id
     ...(id === undefined ? {} : { id }),
     ...(knownStatus === undefined ? {} : { status: knownStatus }),
     ...(knownType === undefined ? {} : { type: knownType }),
-    ...timesOf(from, to),
+    ...timesOf(from, to, zone),
   }
 }
