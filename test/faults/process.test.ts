@@ -132,7 +132,7 @@ function residentBytes(pid: number): number {
   return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1]) * 1_024
 }
 
-test('F54: idle streams cost little memory each and leave other requests alone; each is charged once', async (context) => {
+test('F54, R10: idle streams cost little memory each and leave other requests alone; each is charged once', async (context) => {
   const streams = LONG ? 1_000 : 200
   const idle = LONG ? 5_000 : 500
   const tollgate = await startTollgate({ catalog: 'rate_limit: { requests: 100000, window: 60 }\nproviders: { s1: { adapter: sandbox }, s2: { adapter: sandbox }, s3: { adapter: sandbox } }\nmodels:\n' + [1, 2, 3].map((index) => `  - { id: test/s${index}, type: chat, context_length: 100000, endpoints: [{ provider: s${index}, model: chat, price: { currency: RUB, prompt: 1, completion: 1 } }] }\n`).join('') })
