@@ -12,6 +12,8 @@ const SAMPLE_MS = 1_000
 /** What is measured before and after: a fifth of the time each, once a fifth has warmed the process up. */
 const WARM_UP = 0.2
 const WINDOW = 0.2
+/** The collector lets a young heap swing by half; what stays is its floor, the lowest tenth. */
+const FLOOR = 0.1
 const REST_MS = 30_000
 /** undici closes a connection that nobody uses after four seconds. */
 const IDLE_MS = 6_000
@@ -22,7 +24,7 @@ export interface Soak {
   /** Answers that are neither what was asked for nor a refusal of an overloaded machine. */
   readonly wrong: readonly string[]
   readonly refused: number
-  /** Medians of resident memory, bytes. */
+  /** Resident memory after collections, bytes. */
   readonly warmBytes: number
   readonly endBytes: number
   /** What is left of RUB × 10⁶ held, of descriptors and of violations when everything has come to rest. */
@@ -58,7 +60,7 @@ export async function soak(totalMs: number, tell: (line: string) => void): Promi
     const window = Math.max(1, Math.floor(samples.length * WINDOW))
     return {
       requests: load.requests, perSecond: peak / 2, wrong: load.wrong, refused: load.refused,
-      warmBytes: percentile(samples.slice(warmed, warmed + window), 0.5), endBytes: percentile(samples.slice(-window), 0.5),
+      warmBytes: percentile(samples.slice(warmed, warmed + window), FLOOR), endBytes: percentile(samples.slice(-window), FLOOR),
       heldMicro: held, leakedDescriptors: left - descriptors, violations: audit.body.violations,
     }
   } finally {
