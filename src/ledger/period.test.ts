@@ -26,7 +26,7 @@ function scannedStarts(atMs: number, timezone: string): { readonly day: string; 
 
 const instant = fc.integer({ min: Date.UTC(2010, 0, 1), max: Date.UTC(2037, 11, 31) })
 
-test('the periods of any instant in any zone are those found by walking the calendar', () => {
+test('F9: the periods of any instant in any zone are those found by walking the calendar', () => {
   fc.assert(
     fc.property(instant, fc.constantFrom(...ZONES), (atMs, zone) => {
       assert.deepEqual(periodStarts(atMs, zone), scannedStarts(atMs, zone))
@@ -35,7 +35,7 @@ test('the periods of any instant in any zone are those found by walking the cale
   )
 })
 
-test('a period ends at its first instant that belongs to the next one', () => {
+test('F9: a period ends at its first instant that belongs to the next one', () => {
   fc.assert(
     fc.property(instant, fc.constantFrom(...ZONES), fc.constantFrom('daily' as const, 'weekly' as const, 'monthly' as const), (atMs, zone, reset) => {
       const end = periodEndMs(atMs, reset, zone)
@@ -48,7 +48,7 @@ test('a period ends at its first instant that belongs to the next one', () => {
   )
 })
 
-test('boundaries of daylight saving, zone changes and calendars', () => {
+test('F9: boundaries of daylight saving, zone changes and calendars', () => {
   const end = (iso: string, reset: 'daily' | 'weekly' | 'monthly', zone: string): string => new Date(periodEndMs(Date.parse(iso), reset, zone)).toISOString()
   // New York springs forward and falls back: days of 23 and 25 hours.
   assert.equal(end('2026-03-08T05:00:00Z', 'daily', 'America/New_York'), '2026-03-09T04:00:00.000Z')

@@ -155,6 +155,9 @@ const MIGRATIONS: readonly Migration[] = [
   { version: 7, name: 'a log of any length', least: 6, statements: logStatements },
 ]
 
+/** The name of the last migration: what a program that is one release older does not know. */
+export const NEWEST_MIGRATION = MIGRATIONS.at(-1)?.name ?? ''
+
 /** Only nodes that share a database keep bytes in it. Pictures and videos are compressed already: trying it again would cost CPU for nothing. */
 const CHUNKS: readonly string[] = [
   'CREATE TABLE stored_chunk (content TEXT NOT NULL, seq BIGINT NOT NULL, data BYTEA NOT NULL, created_at BIGINT NOT NULL, PRIMARY KEY (content, seq))',

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { Agent, request } from 'undici'
 import { randomOf } from '../harness/random-cuts.ts'
 import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
@@ -7,6 +8,8 @@ import { startTollgate, type Tollgate } from '../harness/server.ts'
 
 const REQUESTS = 10_000
 const CLIENTS = 64
+/** Five tokens and one at 1 RUB a million. */
+const COST_MICRO = 6
 const ANSWER = JSON.stringify({ id: 'c', object: 'chat.completion', choices: [{ index: 0, message: { role: 'assistant', content: 'yes' }, finish_reason: 'stop' }], usage: { prompt_tokens: 5, completion_tokens: 1, total_tokens: 6 } })
 
 let upstream: ScriptedUpstream
@@ -38,7 +41,7 @@ after(async () => {
   await upstream.close()
 })
 
-test('one provider of two flaps: clients hardly notice, and retries stay few', async (context) => {
+test('F31, R8: one provider of two flaps: clients hardly notice, and retries stay few', async (context) => {
   const random = randomOf(31)
   let attempts = 0
   upstream.answer((response, { url }) => {
@@ -54,25 +57,40 @@ test('one provider of two flaps: clients hardly notice, and retries stay few', a
     response.writeHead(200, { 'content-type': 'application/json' }).end(ANSWER)
   })
   // A key may have a hundred requests in flight.
-  const keys = await Promise.all(Array.from({ length: 4 }, async () => (await tollgate.createAccount({ balance: 1_000 })).key))
+  const accounts = await Promise.all(Array.from({ length: 4 }, () => tollgate.createAccount({ balance: 1_000 })))
   const agent = new Agent({ connections: CLIENTS })
   let left = REQUESTS
   let good = 0
+  let shed = 0
+  const failures: string[] = []
   const client = async (index: number): Promise<void> => {
     while (left > 0) {
       left -= 1
       const answer = await request(`${tollgate.url}/v1/chat/completions`, {
-        method: 'POST', dispatcher: agent, headers: { authorization: `Bearer ${keys[index % keys.length]}`, 'content-type': 'application/json' },
+        method: 'POST', dispatcher: agent, headers: { authorization: `Bearer ${accounts[index % accounts.length]?.key}`, 'content-type': 'application/json' },
         body: JSON.stringify({ model: 'test/two', max_tokens: 5, messages: [{ role: 'user', content: 'go' }] }),
       })
-      await answer.body.dump()
+      const text = await answer.body.text()
       if (answer.statusCode === 200) good += 1
+      else if (text.includes('"service_unavailable"')) {
+        // The machine that many tests share is overloaded, which is no provider's doing: asked again.
+        left += 1
+        shed += 1
+        await delay(100)
+      } else failures.push(`${answer.statusCode} ${text.slice(0, 200)}`)
     }
   }
   await Promise.all(Array.from({ length: CLIENTS }, (_value, index) => client(index)))
   await agent.close()
-  context.diagnostic(`client success ${((good / REQUESTS) * 100).toFixed(2)} %, ${(attempts / REQUESTS).toFixed(3)} attempts a request`)
-  assert.ok(good / REQUESTS >= 0.999, `${good} of ${REQUESTS} succeeded`)
+  context.diagnostic(`client success ${((good / REQUESTS) * 100).toFixed(2)} %, ${(attempts / REQUESTS).toFixed(3)} attempts a request; ${shed} refused by the node itself and asked again`)
+  assert.ok(good / REQUESTS >= 0.999, `${good} of ${REQUESTS} succeeded: ${[...new Set(failures)].join("; ")}`)
   assert.ok(attempts / REQUESTS <= 1.2, `${attempts} attempts`)
+  let charged = 0
+  for (const { id } of accounts) {
+    const { body } = await tollgate.admin('GET', `/admin/v1/accounts/${id}`)
+    assert.equal(body.reserved, 0)
+    charged += Math.round((1_000 - body.balance) * 1e6)
+  }
+  assert.equal(charged, good * COST_MICRO, 'each answer costs what it costs, each failure nothing')
   assert.equal((await tollgate.admin('GET', '/admin/v1/audit')).body.violations, 0)
 })

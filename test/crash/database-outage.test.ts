@@ -1,16 +1,11 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import pg from 'pg'
-import { checkMoney, crashAccount, crashClient, type Observed } from '../harness/crash-clients.ts'
+import { checkMoney, type Observed } from '../harness/crash-clients.ts'
+import { ask, clients, settled, untilExpired, untilServed, withWorld as withOutageWorld, type World } from '../harness/outage-world.ts'
 import { startPostgres, type Postgres } from '../harness/postgres.ts'
 import { mountSmallDisk } from '../harness/small-disk.ts'
-import { startTollgate, type Answer, type Tollgate } from '../harness/server.ts'
 
-const CLIENTS = 12
 const LONG = process.env['TOLLGATE_CHAOS'] !== undefined
 const ROUNDS = LONG ? 20 : 3
 /** F2: new paid requests are refused within a second, and served again two seconds after the database accepts; and what a loaded machine adds. */
@@ -19,7 +14,6 @@ const SERVED_MS = 2_000
 const SLACK_MS = 1_500
 
 const postgres: { current: Postgres | null } = { current: null }
-let databases = 0
 
 before(async () => {
   postgres.current = await startPostgres()
@@ -27,71 +21,8 @@ before(async () => {
 
 after(() => postgres.current?.stop())
 
-interface World {
-  readonly postgres: Postgres
-  readonly databaseUrl: string
-  tollgate: Tollgate
-  readonly account: Awaited<ReturnType<typeof crashAccount>>
-  readonly restart: () => Promise<void>
-}
-
-/** A server on an empty database, with its data directory kept over restarts. */
-async function withWorld(body: (world: World) => Promise<void>, options: { readonly dataDir?: string } = {}): Promise<void> {
-  const { current } = postgres
-  if (current === null) return
-  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'tollgate-outage-'))
-  databases += 1
-  const client = new pg.Client({ connectionString: current.url })
-  await client.connect()
-  await client.query(`CREATE DATABASE outage_${databases}`)
-  await client.end()
-  const env = { DATABASE_URL: current.url.replace(/\/postgres$/, `/outage_${databases}`), TOLLGATE_KEK: Buffer.alloc(32, 7).toString('base64') }
-  const start = (): Promise<Tollgate> => startTollgate({ dataDir, env })
-  const tollgate = await start()
-  const world: World = {
-    postgres: current,
-    databaseUrl: env.DATABASE_URL,
-    tollgate,
-    account: await crashAccount(tollgate),
-    restart: async () => {
-      world.tollgate = await start()
-    },
-  }
-  try {
-    await body(world)
-  } finally {
-    await world.tollgate.kill('SIGKILL')
-    if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true })
-  }
-}
-
-function ask({ tollgate, account }: World, line: string, extra: Record<string, unknown> = {}): Promise<Answer> {
-  return tollgate.request('POST', '/v1/chat/completions', { key: account.key, body: { model: 'sandbox/chat', max_tokens: 100, messages: [{ role: 'user', content: `Hello\nsandbox: ${line}` }], ...extra } })
-}
-
-async function untilServed(world: World): Promise<number> {
-  const startedMs = performance.now()
-  while ((await ask(world, 'words=1')).status !== 200) assert.ok(performance.now() - startedMs < 20_000, 'it serves again')
-  return performance.now() - startedMs
-}
-
-/** Every hold is closed within 20 s of the end of an outage (I13). */
-async function settled({ tollgate, account }: World): Promise<void> {
-  const startedMs = performance.now()
-  for (;;) {
-    const { body } = await tollgate.admin('GET', `/admin/v1/accounts/${account.id}`)
-    if (body?.reserved === 0) return
-    assert.ok(performance.now() - startedMs < 20_000, JSON.stringify(body))
-    await delay(50)
-  }
-}
-
-async function clients(world: World, record: Observed, during: () => Promise<void>): Promise<void> {
-  const stopped = { now: false }
-  const running = Array.from({ length: CLIENTS }, (_value, number) => crashClient(() => world.tollgate, world.account.key, number, record, stopped))
-  await during()
-  stopped.now = true
-  await Promise.all(running)
+function withWorld(body: (world: World) => Promise<void>, options: { readonly dataDir?: string } = {}): Promise<void> {
+  return withOutageWorld(postgres.current, body, options)
 }
 
 test('F2: the database is gone for longer than a settle waits: answers end, are journaled, and are charged once it is back', () =>
@@ -174,21 +105,6 @@ test('kill -9 while the database is down, again and again: every end that a clie
     await untilExpired(world)
     await checkMoney(world.tollgate, world.account, record)
   }))
-
-/** Holds of the killed processes whose requests never ended: their lease of a minute is over at once here, and the sweep comes within 15 s. */
-async function untilExpired(world: World): Promise<void> {
-  const client = new pg.Client({ connectionString: world.databaseUrl })
-  await client.connect()
-  await client.query("UPDATE hold SET lease_until = 1 WHERE state = 'open'")
-  await client.end()
-  const startedMs = performance.now()
-  for (;;) {
-    const { body } = await world.tollgate.admin('GET', `/admin/v1/accounts/${world.account.id}`)
-    if (body?.reserved === 0) return
-    assert.ok(performance.now() - startedMs < 30_000, JSON.stringify(body))
-    await delay(500)
-  }
-}
 
 test('the server stops during an outage without waiting for it, and the next one charges what it left', () =>
   withWorld(async (world) => {

@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Pool } from 'undici'
 import { foldStream } from '../harness/chat-fold.ts'
+import { percentile, spread } from '../harness/figures.ts'
 import { checkBooks } from '../harness/money-check.ts'
 import { startMovingServer } from '../harness/moving-server.ts'
 import { exchangeRaw, parseRaw } from '../harness/raw-http.ts'
@@ -17,6 +18,8 @@ import { startTollgate } from '../harness/server.ts'
 const LONG = process.env['TOLLGATE_CHAOS'] !== undefined
 const DAY_MS = 86_400_000
 const FDS = 96
+/** What others may gain beside idle streams, where a machine is shared. */
+const OTHERS_MS = 20
 
 const body = (line: string, stream = false): string => JSON.stringify({ model: 'sandbox/chat', stream, max_tokens: 200, messages: [{ role: 'user', content: `Hello\nsandbox: ${line}` }] })
 
@@ -132,7 +135,7 @@ function residentBytes(pid: number): number {
   return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1]) * 1_024
 }
 
-test('F54: idle streams cost little memory each and leave other requests alone; each is charged once', async (context) => {
+test('F54, R10: idle streams cost little memory each and leave other requests alone; each is charged once', async (context) => {
   const streams = LONG ? 1_000 : 200
   const idle = LONG ? 5_000 : 500
   const tollgate = await startTollgate({ catalog: 'rate_limit: { requests: 100000, window: 60 }\nproviders: { s1: { adapter: sandbox }, s2: { adapter: sandbox }, s3: { adapter: sandbox } }\nmodels:\n' + [1, 2, 3].map((index) => `  - { id: test/s${index}, type: chat, context_length: 100000, endpoints: [{ provider: s${index}, model: chat, price: { currency: RUB, prompt: 1, completion: 1 } }] }\n`).join('') })
@@ -143,14 +146,32 @@ test('F54: idle streams cost little memory each and leave other requests alone; 
     // What the first hundred make the process load is not theirs.
     const ask = async (index: number, line: string, stream: boolean): Promise<string> => {
       const request = { ...JSON.parse(body(line, stream)), model: `test/s${1 + (index % 3)}` }
-      const answer = await pool.request({ path: '/v1/chat/completions', method: 'POST', headers: { authorization: `Bearer ${accounts[index % accounts.length]?.key}`, 'content-type': 'application/json' }, body: JSON.stringify(request) })
-      return answer.body.text()
+      for (;;) {
+        const answer = await pool.request({ path: '/v1/chat/completions', method: 'POST', headers: { authorization: `Bearer ${accounts[index % accounts.length]?.key}`, 'content-type': 'application/json' }, body: JSON.stringify(request) })
+        if (answer.statusCode !== 503) return answer.body.text()
+        // A thousand at once on a machine that others take is an overload: asked again, as it says.
+        await answer.body.dump()
+        await delay(1_000)
+      }
     }
     for (let round = 0; round < 5; round += 1) await Promise.all(Array.from({ length: 100 }, (_value, index) => ask(index, 'words=2', true)))
+    const balances = async (): Promise<number[]> => {
+      const took: number[] = []
+      for (let count = 0; count < 100; count += 1) {
+        const startedMs = performance.now()
+        // Never refused, however busy the machine is.
+        assert.equal((await tollgate.request('GET', '/v1/user/balance', { key: accounts[0]?.key ?? '' })).status, 200)
+        took.push(performance.now() - startedMs)
+      }
+      return took
+    }
+    const quiet = await balances()
     const before = residentBytes(tollgate.pid)
-    const running = Array.from({ length: streams }, (_value, index) => ask(index, `words=3 gap_ms=${LONG ? 20_000 : 5_000}`, true))
+    const running = Array.from({ length: streams }, (_value, index) => ask(index, `words=3 gap_ms=${LONG ? 40_000 : 8_000}`, true))
+    // The failure that is told is the first, not what it ends.
+    for (const one of running) one.catch(() => undefined)
     for (let tries = 0; Number(/^tollgate_in_flight (\d+)$/m.exec((await tollgate.request('GET', '/metrics')).text)?.[1]) < streams; tries += 1) {
-      assert.ok(tries < 200)
+      assert.ok(tries < 700, 'all streams run')
       await delay(50)
     }
     const perStream = (residentBytes(tollgate.pid) - before) / streams
@@ -158,7 +179,9 @@ test('F54: idle streams cost little memory each and leave other requests alone; 
     // CI's few streams share the noise of the collector.
     assert.ok(perStream < (LONG ? 64 : 192) * 1_024, `${perStream} bytes a stream`)
     for (let count = 0; count < idle; count += 1) sockets.push(connect(Number(new URL(tollgate.url).port), '127.0.0.1').on('error', () => undefined))
-    for (let count = 0; count < 20; count += 1) assert.equal((await tollgate.request('GET', '/v1/models', { key: accounts[0]?.key ?? '' })).status, 200)
+    const busy = await balances()
+    context.diagnostic(`a balance asked for before: ${spread(quiet)}; beside ${streams} streams and ${idle} idle connections: ${spread(busy)}`)
+    assert.ok(percentile(busy, 0.5) < 2 * percentile(quiet, 0.5) + OTHERS_MS, spread(busy))
     for (const text of await Promise.all(running)) assert.ok(text.endsWith('data: [DONE]\n\n'), text.slice(-200))
     for (const account of accounts) await checkBooks(tollgate, account, 100)
   } finally {
@@ -191,7 +214,7 @@ function cable(): { readonly host: string; pull(): void; stop(): void } | null {
   }
 }
 
-test('F42: a client whose cable is pulled is given up within 90 s of its last word, and pays for what had come', { skip: LONG ? false : 'long: npm run test:chaos' }, async () => {
+test('F42: a client whose cable is pulled is given up within 90 s of its last word, and pays for what had come', { skip: LONG ? false : 'long: npm run test:chaos' }, async (context) => {
   const wire = cable()
   assert.ok(wire !== null, 'only root may make a network')
   const tollgate = await startTollgate({ env: { HOST: wire.host } })
@@ -210,6 +233,7 @@ test('F42: a client whose cable is pulled is given up within 90 s of its last wo
       assert.ok(performance.now() - pulledMs < 90_000)
       await delay(250)
     }
+    context.diagnostic(`given up ${((performance.now() - pulledMs) / 1_000).toFixed(0)} s after the cable was pulled`)
     child.kill('SIGKILL')
     const { rows } = await checkBooks(tollgate, account, 100)
     assert.equal(rows.length, 1)

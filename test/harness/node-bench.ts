@@ -40,10 +40,10 @@ export class NodeBench {
   }
 
   /** One more server on that database; without `valkey: false` it uses the Valkey there is. */
-  async node(database: string, options: { readonly catalog?: string; readonly valkey?: boolean; readonly env?: Record<string, string> } = {}): Promise<Tollgate> {
+  async node(database: string, options: { readonly catalog?: string; readonly valkey?: boolean; readonly env?: Record<string, string>; readonly main?: string } = {}): Promise<Tollgate> {
     const shared = this.valkey === null || options.valkey === false ? {} : { VALKEY_URL: this.valkey.url }
     const env = { ...this.#env, DATABASE_URL: database, ...shared, ...options.env }
-    const node = await startTollgate({ env, ...(options.catalog === undefined ? {} : { catalog: options.catalog }) })
+    const node = await startTollgate({ env, ...(options.catalog === undefined ? {} : { catalog: options.catalog }), ...(options.main === undefined ? {} : { main: options.main }) })
     this.#nodes.add(node)
     return node
   }

@@ -24,10 +24,10 @@ export interface Postgres {
 }
 
 /**
- * A PostgreSQL of its own in a temporary directory, on a free port of 127.0.0.1. Answers null where none is installed,
+ * A PostgreSQL of its own in a temporary directory of `parent`, on a free port of 127.0.0.1. Answers null where none is installed,
  * and says so loudly; under CI a missing PostgreSQL is a failure.
  */
-export async function startPostgres(): Promise<Postgres | null> {
+export async function startPostgres(parent = tmpdir()): Promise<Postgres | null> {
   const bin = newestBin()
   if (bin === null) {
     const sentence = `SKIPPED: no PostgreSQL under ${INSTALLATIONS}. Install the package "postgresql" to run these tests.`
@@ -35,7 +35,7 @@ export async function startPostgres(): Promise<Postgres | null> {
     console.error(sentence)
     return null
   }
-  const directory = mkdtempSync(join(tmpdir(), 'tollgate-postgres-'))
+  const directory = mkdtempSync(join(parent, 'tollgate-postgres-'))
   const owner = await serverOwner()
   if (owner !== null) chownSync(directory, owner.uid, owner.gid)
   const data = join(directory, 'data')

@@ -8,7 +8,7 @@ import { ApiClient } from './api-client.ts'
 export type { Answer } from './api-client.ts'
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts')
-const READY_MS = 20_000
+const READY_MS = 60_000
 
 export interface Tollgate extends ApiClient {
   readonly pid: number
@@ -23,8 +23,8 @@ export interface Tollgate extends ApiClient {
   stop(): Promise<void>
 }
 
-/** A real server in a process of its own, on a free port, with the embedded store in a fresh directory unless one is given; `command` stands before its own, such as `prlimit`. */
-export async function startTollgate(options: { catalog?: string; env?: Record<string, string>; dataDir?: string; command?: readonly string[] } = {}): Promise<Tollgate> {
+/** A real server in a process of its own, on a free port, with the embedded store in a fresh directory unless one is given; `command` stands before its own, such as `prlimit`; `main` is another program than this one. */
+export async function startTollgate(options: { catalog?: string; env?: Record<string, string>; dataDir?: string; command?: readonly string[]; main?: string } = {}): Promise<Tollgate> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'tollgate-test-'))
   const adminToken = options.env?.['TOLLGATE_ADMIN_TOKEN'] ?? randomBytes(24).toString('hex')
   const config = join(dataDir, 'test-catalogue.yaml')
@@ -40,7 +40,7 @@ export async function startTollgate(options: { catalog?: string; env?: Record<st
     ...(options.catalog === undefined ? {} : { TOLLGATE_CONFIG: config }),
     ...options.env,
   }
-  const [program, ...words] = [...(options.command ?? []), process.execPath, MAIN, 'start'] as const
+  const [program, ...words] = [...(options.command ?? []), process.execPath, options.main ?? MAIN, 'start'] as const
   const child = spawn(program, words, { cwd: dataDir, env, stdio: ['ignore', 'pipe', 'pipe'] })
   const output = { text: '', errors: '' }
   child.stderr.on('data', (chunk: Buffer) => {

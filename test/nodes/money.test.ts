@@ -15,7 +15,7 @@ function moneyTests(shared: NodeBench): void {
   describe('money over nodes', () => {
     after(() => shared.stop())
 
-    test('two nodes race for the last ruble in many rounds: one winner, and never less than nothing', async () => {
+    test('F11, R4: two nodes race for the last ruble in many rounds: one winner, and never less than nothing', async () => {
       const [one, two] = await pair(shared)
       const price = await holdOf(one)
       for (let round = 0; round < ROUNDS; round += 1) {
@@ -29,7 +29,7 @@ function moneyTests(shared: NodeBench): void {
       await auditClean(two)
     })
 
-    test('the limit of a key is exact over nodes', async () => {
+    test('F11: the limit of a key is exact over nodes', async () => {
       const [one, two] = await pair(shared)
       const price = await holdOf(one)
       for (let round = 0; round < ROUNDS; round += 1) {

@@ -109,7 +109,7 @@ function settleTests(money: Money): void {
     assert.equal(row?.keyName, 'backend')
   })
 
-  money('fifty settles of one generation at once charge it once', async (bench) => {
+  money('F13: fifty settles of one generation at once charge it once', async (bench) => {
     const customer = await bench.customer(10n * RUB)
     const id = newId('gen-')
     await bench.hold(customer, 4n * RUB, id)
@@ -145,7 +145,7 @@ function settleTests(money: Money): void {
     assert.deepEqual(await bench.money(customer.accountId), { available: 0n, held: 5n * RUB })
   })
 
-  money('settle after void and void after settle move nothing', async (bench) => {
+  money('F13: settle after void and void after settle move nothing', async (bench) => {
     const customer = await bench.customer(10n * RUB)
     const [first, second] = [newId('gen-'), newId('gen-')]
     await bench.hold(customer, RUB, first)
@@ -222,7 +222,7 @@ function limitTests(money: Money): void {
     })
   }
 
-  money('a charge belongs to the period its hold was placed in', async (bench) => {
+  money('F9: a charge belongs to the period its hold was placed in', async (bench) => {
     const customer = await bench.customer(100n * RUB, { limitMicro: 5n * RUB, limitReset: 'daily' })
     const id = newId('gen-')
     await bench.hold(customer, 5n * RUB, id)
@@ -251,7 +251,7 @@ function limitTests(money: Money): void {
 }
 
 function leaseTests(money: Money): void {
-  money('a hold whose process is gone expires and may still be settled once, late', async (bench) => {
+  money('F13: a hold whose process is gone expires and may still be settled once, late', async (bench) => {
     const customer = await bench.customer(10n * RUB)
     const id = newId('gen-')
     const lost = new Bench(bench.store, bench.clock, 'node-lost')
@@ -267,7 +267,7 @@ function leaseTests(money: Money): void {
     assert.deepEqual(await bench.void(customer, other), { status: 'voided' })
   })
 
-  money('an expired hold that is voided stays closed: no second log row, no late charge', async (bench) => {
+  money('F13: an expired hold that is voided stays closed: no second log row, no late charge', async (bench) => {
     const customer = await bench.customer(10n * RUB)
     const id = newId('gen-')
     const lost = new Bench(bench.store, bench.clock, 'node-lost')
@@ -313,7 +313,7 @@ function leaseTests(money: Money): void {
     assert.equal((await bench.settle(customer, id, RUB)).status, 'settled')
   })
 
-  money('a wall clock that jumps 40 days ahead expires no running hold', async (bench) => {
+  money('F8: a wall clock that jumps 40 days ahead expires no running hold', async (bench) => {
     const customer = await bench.customer(10n * RUB)
     await bench.hold(customer, 4n * RUB)
     bench.clock.advance(40 * DAY_MS)

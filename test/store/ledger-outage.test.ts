@@ -62,7 +62,7 @@ async function withFaults(body: (bench: Bench<typeof systemClock>, faults: Fault
 const isUnavailable = (error: unknown): boolean => error instanceof ApiError && error.errorName === 'service_unavailable' && error.details.retryAfterSeconds === 1
 
 for (const fault of ['before', 'after'] as const) {
-  test(`a settle cut off ${fault} its commit is sent again and charged once`, () =>
+  test(`F3: a settle cut off ${fault} its commit is sent again and charged once`, () =>
     withFaults(async (bench, faults) => {
       const customer = await bench.customer(100n)
       const id = newId('gen-')
@@ -166,7 +166,7 @@ test('with a journal, a settle that outlasts two seconds is answered, and in the
     assert.deepEqual(notices, [])
   }))
 
-test('killed during the outage: the next process charges what the journal holds, once, also when the store had it after all', () =>
+test('F3: killed during the outage: the next process charges what the journal holds, once, also when the store had it after all', () =>
   withJournal(async (bench, faults, { restart }) => {
     const customer = await bench.customer(100n)
     const ids = [newId('gen-'), newId('gen-'), newId('gen-')] as const

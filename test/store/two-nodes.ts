@@ -12,7 +12,7 @@ export function twoNodeContract(newDatabase: () => Promise<string>, open: (url: 
     await Promise.all(stores.map((store) => store.close()))
   })
 
-  test('two nodes race for the last ruble: never more than the balance is held or charged', async () => {
+  test('F11: two nodes race for the last ruble: never more than the balance is held or charged', async () => {
     const url = await newDatabase()
     const first = new Bench(await open(url), new TestClock(NOON_MS))
     const second = new Bench(await open(url), first.clock, 'node-2')
@@ -43,7 +43,7 @@ export function twoNodeContract(newDatabase: () => Promise<string>, open: (url: 
     await second.store.close()
   })
 
-  test('two nodes settle one generation at once: charged once', async () => {
+  test('F13: two nodes settle one generation at once: charged once', async () => {
     const url = await newDatabase()
     const first = new Bench(await open(url), new TestClock(NOON_MS))
     const second = new Bench(await open(url), first.clock, 'node-2')

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { after, describe, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import pg from 'pg'
+import { NEWEST_MIGRATION } from '../../src/store/migrations.ts'
+import { checkMoney, crashAccount, crashClient, type Observed } from '../harness/crash-clients.ts'
+import { NodeBench, until } from '../harness/node-bench.ts'
+import { programBefore, type OlderProgram } from '../harness/older-program.ts'
+import type { Tollgate } from '../harness/server.ts'
+
+const LOAD_MS = process.env['TOLLGATE_CHAOS'] === undefined ? 1_500 : 20_000
+const CLIENTS = 8
+const CATALOG = 'rate_limit: { requests: 100000, window: 60 }'
+const COMMAND = join(import.meta.dirname, '../../bin/tollgate.js')
+
+const older = programBefore(NEWEST_MIGRATION)
+const bench = older === null ? null : await NodeBench.start({ valkey: false })
+if (older === null || bench === null) test.skip('upgrades: no history or no PostgreSQL on this machine')
+else upgradeTests(bench, older)
+
+function upgradeTests(shared: NodeBench, before: OlderProgram): void {
+  describe('upgrades', () => {
+    after(async () => {
+      await shared.stop()
+      before.stop()
+    })
+
+    test('F14: the program before and this one side by side on one database, under load: no stream breaks, and the books are right', async (context) => {
+      const database = await shared.newDatabase()
+      const start = (main?: string): Promise<Tollgate> => shared.node(database, { catalog: CATALOG, ...(main === undefined ? {} : { main }) })
+      const nodes: Tollgate[] = [await start(before.main), await start(before.main)]
+      const account = await crashAccount(nodes[0] ?? assert.fail())
+      const record: Observed = { whole: [], broken: new Set() }
+      const served: number[] = []
+      await underLoad(nodes, account.key, record, async () => {
+        const stage = async (): Promise<void> => {
+          const from = record.whole.length
+          await delay(LOAD_MS)
+          served.push(record.whole.length - from)
+        }
+        await stage()
+        // The newer one joins and migrates under the feet of the others.
+        nodes.push(await start())
+        await stage()
+        await replace(nodes, 0, start)
+        await stage()
+        await replace(nodes, 1, start)
+        await stage()
+      })
+      context.diagnostic(`${before.commit} beside this program: ${served.join(', ')} answers seen whole by stage`)
+      assert.ok(served.every((count) => count > 0), String(served))
+      assert.equal(record.broken.size, 0, 'no stream broke')
+      const [one = assert.fail()] = nodes
+      await until(20_000, 'no hold is left', async () => (await one.admin('GET', `/admin/v1/accounts/${account.id}`)).body.reserved === 0)
+      await checkMoney(one, account, record)
+    })
+
+    test('F14: killed in the middle of a migration, again and again: the next start finishes it, and the program before still works', async () => {
+      const database = await shared.newDatabase()
+      const old = await shared.node(database, { catalog: CATALOG, main: before.main })
+      const account = await crashAccount(old)
+      const record: Observed = { whole: [], broken: new Set() }
+      await underLoad([old], account.key, record, async () => {
+        for (let round = 0; round < 4; round += 1) {
+          // Nobody migrates while another table than its own first one is held.
+          const holder = new pg.Client({ connectionString: database })
+          holder.on('error', () => undefined)
+          await holder.connect()
+          await holder.query('BEGIN; LOCK TABLE schema_version IN SHARE MODE')
+          const child = spawn(process.execPath, [COMMAND, 'migrate'], { env: { PATH: process.env['PATH'], DATABASE_URL: database, TOLLGATE_KEK: Buffer.alloc(32, 7).toString('base64') }, stdio: 'ignore' })
+          await until(60_000, 'it migrates', async () => (await holder.query("SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'schema_version'::regclass")).rowCount !== 0)
+          child.kill('SIGKILL')
+          await once(child, 'exit')
+          await holder.end()
+        }
+      })
+      const node = await shared.node(database, { catalog: CATALOG })
+      await until(20_000, 'no hold is left', async () => (await node.admin('GET', `/admin/v1/accounts/${account.id}`)).body.reserved === 0)
+      await checkMoney(node, account, record)
+      assert.ok(record.whole.length > 0)
+    })
+  })
+}
+
+async function underLoad(nodes: readonly Tollgate[], key: string, record: Observed, during: () => Promise<void>): Promise<void> {
+  const stopped = { now: false }
+  const clients = Array.from({ length: CLIENTS }, (_, number) => crashClient(() => nodes[number % nodes.length], key, number, record, stopped))
+  try {
+    await during()
+  } finally {
+    stopped.now = true
+    await Promise.all(clients)
+  }
+}
+
+/** As a rolling restart does: clients go elsewhere first, then it is told to stop. */
+async function replace(nodes: Tollgate[], index: number, start: () => Promise<Tollgate>): Promise<void> {
+  const old = nodes[index] ?? assert.fail()
+  nodes[index] = nodes.at(-1) ?? assert.fail()
+  await old.kill('SIGTERM')
+  assert.equal(old.exitCode, 0)
+  nodes[index] = await start()
+}

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import pg from 'pg'
+import { crashAccount, crashClient, type Observed } from './crash-clients.ts'
+import type { Postgres } from './postgres.ts'
+import { startTollgate, type Answer, type Tollgate } from './server.ts'
+
+const CLIENTS = 12
+let databases = 0
+
+export interface World {
+  readonly postgres: Postgres
+  readonly databaseUrl: string
+  tollgate: Tollgate
+  readonly account: Awaited<ReturnType<typeof crashAccount>>
+  readonly restart: () => Promise<void>
+}
+
+export interface WorldOptions {
+  readonly dataDir?: string
+  /** The address that the server gets, where something stands between it and the database. */
+  readonly through?: (databaseUrl: string) => string
+}
+
+/** A server on an empty database, with its data directory kept over restarts. */
+export async function withWorld(postgres: Postgres | null, body: (world: World) => Promise<void>, options: WorldOptions = {}): Promise<void> {
+  if (postgres === null) return
+  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'tollgate-outage-'))
+  databases += 1
+  await statement(postgres.url, `CREATE DATABASE outage_${databases}`)
+  const databaseUrl = postgres.url.replace(/\/postgres$/, `/outage_${databases}`)
+  const env = { DATABASE_URL: options.through?.(databaseUrl) ?? databaseUrl, TOLLGATE_KEK: Buffer.alloc(32, 7).toString('base64') }
+  const start = (): Promise<Tollgate> => startTollgate({ dataDir, env })
+  const tollgate = await start()
+  const world: World = {
+    postgres,
+    databaseUrl,
+    tollgate,
+    account: await crashAccount(tollgate),
+    restart: async () => {
+      world.tollgate = await start()
+    },
+  }
+  try {
+    await body(world)
+  } finally {
+    await world.tollgate.kill('SIGKILL')
+    if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true })
+  }
+}
+
+async function statement(url: string, sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  await client.query(sql)
+  await client.end()
+}
+
+export function ask({ tollgate, account }: World, line: string, extra: Record<string, unknown> = {}): Promise<Answer> {
+  return tollgate.request('POST', '/v1/chat/completions', { key: account.key, body: { model: 'sandbox/chat', max_tokens: 100, messages: [{ role: 'user', content: `Hello\nsandbox: ${line}` }], ...extra } })
+}
+
+/** How long it takes until a paid request is served, ms. */
+export async function untilServed(world: World): Promise<number> {
+  const startedMs = performance.now()
+  while ((await ask(world, 'words=1')).status !== 200) assert.ok(performance.now() - startedMs < 20_000, 'it serves again')
+  return performance.now() - startedMs
+}
+
+/** Every hold is closed within 20 s of the end of an outage (I13). */
+export async function settled({ tollgate, account }: World, limitMs = 20_000): Promise<void> {
+  const startedMs = performance.now()
+  for (;;) {
+    const { body } = await tollgate.admin('GET', `/admin/v1/accounts/${account.id}`)
+    if (body?.reserved === 0) return
+    assert.ok(performance.now() - startedMs < limitMs, JSON.stringify(body))
+    await delay(50)
+  }
+}
+
+/** Holds whose requests never ended: their lease of a minute is over at once here, and the sweep comes within 15 s. */
+export async function untilExpired(world: World): Promise<void> {
+  await statement(world.databaseUrl, "UPDATE hold SET lease_until = 1 WHERE state = 'open'")
+  await settled(world, 30_000)
+}
+
+/** Clients that ask without pause while `during` runs. */
+export async function clients(world: World, record: Observed, during: () => Promise<void>): Promise<void> {
+  const stopped = { now: false }
+  const running = Array.from({ length: CLIENTS }, (_value, number) => crashClient(() => world.tollgate, world.account.key, number, record, stopped))
+  try {
+    await during()
+  } finally {
+    stopped.now = true
+    await Promise.all(running)
+  }
+}
