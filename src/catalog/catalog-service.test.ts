@@ -199,7 +199,7 @@ test('an old version still answers its own prices, also for a provider that is g
   await first.applyText('markup: 5', NEW)
   const later = await service(store)
   const sheet = await later.priceOf(2, 'v/m', 'p/m')
-  assert.equal(sheet === null ? null : decimalText(sheet.input), '0.2')
+  assert.equal(sheet === null ? null : decimalText(sheet.sell.input), '0.2')
   assert.deepEqual([await later.priceOf(3, 'v/m', 'p/m'), await later.priceOf(9, 'v/m', 'p/m')], [null, null])
 })
 

@@ -2,6 +2,7 @@ import type { GenerationRecord, GenerationStatus } from '../ledger/generation-re
 import type { LedgerStore, LimitReset, PeriodStarts } from '../ledger/ledger-store.ts'
 import type { RateLimit } from '../catalog/catalog.ts'
 import type { Micro } from '../money.ts'
+import type { Replay, ReplayReport } from './audit-replay.ts'
 import type { FileStore } from './file-store.ts'
 import type { IdempotencyStore } from './idempotency-store.ts'
 import type { JobStore } from './job-store.ts'
@@ -237,9 +238,11 @@ export interface AuditCheck {
   readonly violations: readonly string[]
 }
 
-/** Facts the audit reads in one snapshot; `replay` answers the exact charge of a log row for I17, or null when its price version is gone. */
+/** Facts the audit reads in one snapshot. */
 export interface AuditStore {
-  run(options: { readonly sinceMs: number; readonly nowMs: number; readonly replay: (row: GenerationRow) => Promise<Micro | null> }): Promise<readonly AuditCheck[]>
+  run(options: { readonly sinceMs: number; readonly nowMs: number; readonly replay: Replay }): Promise<readonly AuditCheck[]>
+  /** The charges of a period made again from the log. */
+  replay(options: { readonly fromMs: number; readonly toMs: number; readonly replay: Replay }): Promise<ReplayReport>
 }
 
 /** An address that may not try keys for a while. */

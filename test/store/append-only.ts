@@ -23,7 +23,7 @@ export function appendOnlyContract(open: () => Promise<OpenedBelow>): void {
     await opened.store.close()
   }
   const brokenChecks = async (bench: Bench): Promise<readonly string[]> => {
-    const checks = await bench.store.audit.run({ sinceMs: 0, nowMs: NOON_MS, replay: async (row) => row.costMicro + row.shortfallMicro })
+    const checks = await bench.store.audit.run({ sinceMs: 0, nowMs: NOON_MS, replay: async (row) => ({ costMicro: row.costMicro + row.shortfallMicro, providerCostMicro: row.providerCostMicro }) })
     return checks.filter(({ violations }) => violations.length > 0).map(({ id }) => id)
   }
 
