@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { ask, auditClean, NodeBench, until } from '../harness/node-bench.ts'
+import { auditClean } from '../harness/audit.ts'
+import { ask, NodeBench, until } from '../harness/node-bench.ts'
 import type { Answer, Tollgate } from '../harness/server.ts'
 
 const LOAD_MS = 1_500
