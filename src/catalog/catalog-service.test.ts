@@ -35,6 +35,7 @@ function memoryStore(): CatalogStore & { rows: { version: number; document: stri
     newest: async () => rows.length,
     latest: async () => rows.at(-1) ?? null,
     byVersion: async (version) => rows[version - 1] ?? null,
+    at: async (atMs) => rows.findLast(({ createdAtMs }) => createdAtMs <= atMs) ?? rows[0] ?? null,
   }
 }
 

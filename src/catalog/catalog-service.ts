@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../lib/clock.ts'
+import type { Decimal } from '../money.ts'
 import type { CatalogStore } from '../store/store.ts'
 import type { ProviderKeys } from './bundled-base.ts'
 import type { BundledRelease } from './bundled-release.ts'
@@ -14,7 +15,7 @@ import { difference } from './difference.ts'
 import { successorOf, withModel, withoutModel, withoutProvider, withProvider, withSettings } from './document-edits.ts'
 import { EMPTY_DOCUMENT, type CatalogDocument, type ModelEntry, type ProviderEntry, type SettingsEntry } from './document.ts'
 import { mergeRates, type MergedRates } from './feed-rates.ts'
-import { buildSnapshot } from './snapshot.ts'
+import { buildSnapshot, settingsOf } from './snapshot.ts'
 import type { Problem } from './source-tree.ts'
 import { documentYaml } from './wire-document.ts'
 
@@ -179,6 +180,18 @@ export class CatalogService implements Catalog {
     const snapshot = this.#versions.get(version) ?? (await this.#loadVersion(version))
     const endpoint = snapshot?.models.get(modelId)?.endpoints.find(({ id }) => id === endpointId)
     return (variant === null ? endpoint : endpoint?.variants?.get(variant)) ?? null
+  }
+
+  /** RUB per unit of each currency, as that price version had them. */
+  async ratesOf(version: number): Promise<Readonly<Record<string, Decimal>>> {
+    const snapshot = this.#versions.get(version) ?? (await this.#loadVersion(version))
+    return snapshot?.settings.rates ?? {}
+  }
+
+  /** The same of the version in force at a time, Unix ms. */
+  async ratesAt(atMs: number): Promise<Readonly<Record<string, Decimal>>> {
+    const stored = await this.#ports.store.at(atMs)
+    return stored === null ? {} : settingsOf(parseStored(stored.document).effective.settings).rates
   }
 
   async #loadVersion(version: number): Promise<Snapshot | null> {

@@ -181,11 +181,20 @@ export interface UsageRow {
   readonly shortfallMicro: Micro
 }
 
+/** What a provider cost on a day for a model of ours: answers, and what was free or failed. */
+export interface ProviderDay {
+  readonly day: string
+  readonly model: string
+  readonly costMicro: Micro
+}
+
 export interface GenerationStore {
   /** Newest first. */
   list(filter: GenerationFilter): Promise<LogPage>
   get(generationId: string): Promise<GenerationRow | null>
   usage(query: { readonly groupBy: 'model' | 'provider' | 'account' | 'key' | 'day'; readonly fromDay: string; readonly toDay: string }): Promise<readonly UsageRow[]>
+  /** From `fromDay` on and before `toDay`, from the sums that outlive the log's rows. */
+  providerDays(provider: string, fromDay: string, toDay: string): Promise<readonly ProviderDay[]>
 }
 
 export interface CatalogVersion {
@@ -205,6 +214,8 @@ export interface CatalogStore {
   newest(): Promise<number>
   latest(): Promise<(CatalogVersion & { readonly credentials: Buffer; readonly fileDigest: string | null }) | null>
   byVersion(version: number): Promise<CatalogVersion | null>
+  /** The one in force at that time, Unix ms; before the first, the first. */
+  at(atMs: number): Promise<CatalogVersion | null>
 }
 
 export interface EventRecord {
