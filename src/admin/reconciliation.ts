@@ -88,7 +88,7 @@ function rowOf(group: Group, rates: DayRates, basisPoints: number): { readonly r
   const oursMicro = [...ours.values()].reduce((sum, cost) => sum + cost, 0n)
   const theirsMicro = lines.reduce((sum, line) => sum + inMicro(line, ours, rates), 0n)
   const differenceMicro = theirsMicro - oursMicro
-  const percent = oursMicro === 0n ? null : Number((differenceMicro * 10_000n) / oursMicro) / 100
+  const percent = oursMicro === 0n ? null : Number(rounded(differenceMicro * 10_000n, oursMicro)) / 100
   const row = { from, to, model, ours: rubles(oursMicro), theirs: rubles(theirsMicro), difference: rubles(differenceMicro), difference_percent: percent, verdict: verdictOf(group, oursMicro, theirsMicro, basisPoints) }
   return { row, oursMicro, theirsMicro }
 }
@@ -105,10 +105,10 @@ function verdictOf({ lines, ours }: Group, oursMicro: Micro, theirsMicro: Micro,
 
 type DayRates = ReadonlyMap<string, Readonly<Record<string, Decimal>>>
 
-/** Those in force at noon UTC of each day. */
+/** Those in force at noon UTC of each day; of a currency that came later, those at its end. */
 async function ratesOf(catalog: ReconciliationPorts['catalog'], from: string, to: string): Promise<DayRates> {
   const rates = new Map<string, Readonly<Record<string, Decimal>>>()
-  for (const day of daysBetween(from, to)) rates.set(day, await catalog.ratesAt(Date.parse(day) + HALF_DAY_MS))
+  for (const day of daysBetween(from, to)) rates.set(day, { ...(await catalog.ratesAt(Date.parse(day) + 2 * HALF_DAY_MS - 1)), ...(await catalog.ratesAt(Date.parse(day) + HALF_DAY_MS)) })
   return rates
 }
 
