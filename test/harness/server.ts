@@ -39,6 +39,8 @@ export async function startTollgate(options: { audited?: boolean; catalog?: stri
     TOLLGATE_ADMIN_TOKEN: adminToken,
     // As bin/tollgate.js does: what one start compiled is there for the next.
     NODE_COMPILE_CACHE: join(import.meta.dirname, '../../node_modules/.cache/compiled'),
+    // A server counts for the coverage of its test.
+    ...(process.env['NODE_V8_COVERAGE'] === undefined ? {} : { NODE_V8_COVERAGE: process.env['NODE_V8_COVERAGE'] }),
     ...(options.catalog === undefined ? {} : { TOLLGATE_CONFIG: config }),
     ...options.env,
   }
