@@ -334,16 +334,6 @@ export interface ReplayReport {
   readonly violations: readonly string[]
 }
 
-/** `csv`: its first line names the columns; see operations.md. */
-export interface ReconciliationBody {
-  readonly provider: string
-  readonly csv: string
-  /** Percent by which a line may differ, 0 to 100 with two decimals; default 1. */
-  readonly tolerance?: number
-  /** Of a file that names none. */
-  readonly currency?: string
-}
-
 /** Amounts are RUB; `difference` = theirs − ours. */
 export interface ReconciliationRow {
   /** Days, both included: one day, or a period of the bill. */
