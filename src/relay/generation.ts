@@ -138,6 +138,9 @@ export class Generation {
   /** Shutdown: the stream ends with an error and costs nothing (reliability.md 3.5 rule 15). */
   cut(error: ApiError): void {
     if (this.#state !== 'running') return
+    // What was sent of it is booked with its end.
+    const billed = this.#asking && !this.#contentSent ? this.#billedFor(this.#attempt) : null
+    if (billed !== null) this.#insuredMicro += chargeMicro(billed.usage, this.#candidate.endpoint.buy)
     this.#stopAsking()
     void this.#finishFree(error)
   }

@@ -85,12 +85,12 @@ function checkEnded(world: World, say: (text: string) => void, facts: RequestFac
   const [row] = world.disk.all('SELECT status FROM generation WHERE generation_id = ?', [facts.generationId])
   if (due.kind === 'free' && row === undefined) say('it was free, and no log row tells of it')
   const booked = world.disk.all("SELECT amount FROM entry WHERE kind = 'insured' AND ref = ?", [facts.generationId]).reduce((sum, row) => sum + big(row, 'amount'), 0n)
-  const insured = insuredOf(facts, due, world.tokens)
-  const cut = facts.attempts.at(-1)?.outcome === 'cancelled'
   const [atCost] = world.disk.all("SELECT provider_cost AS paid FROM generation WHERE generation_id = ? AND record LIKE '%\"billingBasis\":\"provider_cost\"%'", [facts.generationId])
   const paid = atCost === undefined ? 0n : big(atCost, 'paid')
+  // What may be free or charged, and was charged as usual, is nobody's loss.
+  const insured = insuredOf(facts, due.kind === 'free-or' && settled && paid === 0n ? { ...due, kind: 'exact' } : due, world.tokens)
   if (paid > 0n && !world.guarded.has(facts.accountId)) say('a free answer is charged, and its account has used up nothing')
-  if (booked + paid !== insured && !cut) say(`the operator's loss is ${insured}, ${booked} is booked and ${paid} charged`)
+  if (booked + paid !== insured) say(`the operator's loss is ${insured}, ${booked} is booked and ${paid} charged`)
 }
 
 /** The store did not take it in time: a lease gives the money back, or a journal settles later. */

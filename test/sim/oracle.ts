@@ -91,7 +91,6 @@ function insuredAttempt(facts: RequestFacts, attempt: AttemptFacts, tokens: Toke
   const said = facts.request.stream && attempt.text !== ''
   // Once its words have gone out, what a broken stream cost is what came.
   if (said) return buy(counted(facts, attempt, tokens))
-  if (attempt.outcome === 'cancelled') return 0n
   if (attempt.usage !== null) return buy(billed(facts, attempt, tokens))
   return attempt.headers ? buy(counted(facts, attempt, tokens)) : 0n
 }
