@@ -317,6 +317,48 @@ export interface AuditReport {
   readonly checks: readonly { readonly id: string; readonly name: string; readonly ok: boolean; readonly violations: readonly string[] }[]
 }
 
+/** The charges of a period made again from the log: price version (with its exchange rates) × meters. Amounts are RUB. */
+export interface ReplayReport {
+  readonly ok: boolean
+  readonly from: string | null
+  readonly to: string | null
+  readonly rows: number
+  readonly charged: number
+  readonly shortfall: number
+  readonly provider_cost: number
+  readonly types: readonly { readonly type: string; readonly rows: number; readonly charged: number; readonly shortfall: number; readonly provider_cost: number }[]
+  /** `rates`: RUB per unit, as exact decimals. */
+  readonly price_versions: readonly { readonly version: number; readonly rows: number; readonly rates: Readonly<Record<string, string>> }[]
+  /** Charges whose log rows retention has taken. */
+  readonly without_log: { readonly rows: number; readonly charged: number }
+  readonly violations: readonly string[]
+}
+
+/** Amounts are RUB; `difference` = theirs − ours. */
+export interface ReconciliationRow {
+  /** Days, both included: one day, or a period of the bill. */
+  readonly from: string
+  readonly to: string
+  /** The provider's own name of it. */
+  readonly model: string
+  readonly ours: number
+  readonly theirs: number
+  readonly difference: number
+  readonly difference_percent: number | null
+  readonly verdict: 'match' | 'billed_more' | 'billed_less' | 'not_billed' | 'not_ours'
+}
+
+export interface Reconciliation {
+  readonly provider: string
+  readonly from: string
+  readonly to: string
+  readonly tolerance_percent: number
+  /** Every line matches. */
+  readonly ok: boolean
+  readonly totals: { readonly ours: number; readonly theirs: number; readonly difference: number }
+  readonly data: readonly ReconciliationRow[]
+}
+
 export interface AuditEvent {
   readonly id: number
   readonly at: string

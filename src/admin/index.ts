@@ -5,6 +5,7 @@ import { catalogAdminRoutes } from './catalog.ts'
 import { codeAdminRoutes } from './codes.ts'
 import { marginAdminRoutes } from './margin.ts'
 import type { AdminPorts } from './ports.ts'
+import { proofAdminRoutes } from './proof.ts'
 import { reportAdminRoutes } from './reports.ts'
 import { userAdminRoutes } from './users.ts'
 import { videoAdminRoutes } from './video-jobs.ts'
@@ -12,7 +13,7 @@ import { videoAdminRoutes } from './video-jobs.ts'
 /** Every route of `/admin/v1` (operator.md 4). */
 export function adminRoutes(ports: AdminPorts, adapters: ReadonlySet<string>): readonly Route<Principal>[] {
   return [
-    ...accountAdminRoutes(ports), ...catalogAdminRoutes(ports, adapters), ...reportAdminRoutes(ports), ...videoAdminRoutes(ports),
+    ...accountAdminRoutes(ports), ...catalogAdminRoutes(ports, adapters), ...reportAdminRoutes(ports), ...proofAdminRoutes(ports), ...videoAdminRoutes(ports),
     ...userAdminRoutes(ports), ...codeAdminRoutes(ports), ...marginAdminRoutes(ports),
   ]
 }

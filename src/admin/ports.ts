@@ -41,6 +41,7 @@ export interface AdminPorts {
   readonly publicUrl: string | null
   readonly rewrap: () => Promise<number>
   readonly audit: (sinceMs: number) => Promise<readonly AuditCheck[]>
+  readonly replay: (fromMs: number, toMs: number) => ReturnType<Store['audit']['replay']>
 }
 
 export type AdminCall = Call<Principal>

@@ -16,13 +16,12 @@ const STATUSES = ['completed', 'error', 'cancelled'] as const
 const DAY_MS = 86_400_000
 const USAGE_DAYS = 30
 
-/** Usage, log, health, audit, events and administrators (operator.md 4). */
+/** Usage, log, health, events and administrators (operator.md 4). */
 export function reportAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
   return [
     adminRoute('GET', 'usage', (call) => usage(ports, call)),
     adminRoute('GET', 'generations', (call) => generations(ports, call)),
     adminRoute('GET', 'endpoints/health', async () => endpointHealth(ports)),
-    adminRoute('GET', 'audit', async (call) => ({ status: 200, body: auditBody(await ports.audit(timeParameter(call.query, 'since') ?? 0)) })),
     adminRoute('GET', 'events', (call) => events(ports, call)),
     adminRoute('POST', 'administrators', (call) => invite(ports, call)),
     adminRoute('POST', 'kek/rotate', (call) => rotateKek(ports, call), 'none'),
@@ -33,12 +32,6 @@ async function rotateKek(ports: AdminPorts, call: AdminCall): Promise<Reply> {
   const body = { rewrapped: await ports.rewrap() }
   await recordEvent(ports, call, 'kek.rotate', 'kek', null, body)
   return { status: 200, body }
-}
-
-/** The report of `tollgate audit`. */
-export function auditBody(checks: Awaited<ReturnType<AdminPorts['audit']>>): { readonly ok: boolean; readonly violations: number; readonly checks: readonly Record<string, unknown>[] } {
-  const violations = checks.reduce((sum, check) => sum + check.violations.length, 0)
-  return { ok: violations === 0, violations, checks: checks.map(({ id, name, violations: found }) => ({ id, name, ok: found.length === 0, violations: found })) }
 }
 
 async function usage(ports: AdminPorts, call: AdminCall): Promise<Reply> {

@@ -10,6 +10,7 @@ import { systemClock, type Clock } from '../lib/clock.ts'
 import { chargeMicro } from '../meters.ts'
 import { createAdapters } from '../providers/index.ts'
 import { openStore } from '../store/open.ts'
+import type { Replay } from '../store/audit-replay.ts'
 import type { Store } from '../store/store.ts'
 
 export interface CoreOptions {
@@ -28,6 +29,8 @@ export interface Core {
   readonly catalog: CatalogService
   readonly keyWrap: KeyWrap
   audit(sinceMs: number): ReturnType<Store['audit']['run']>
+  /** The charges of the requests that arrived from `fromMs` on and before `toMs`, made again from the log. */
+  replay(fromMs: number, toMs: number): ReturnType<Store['audit']['replay']>
   /** Seals anew with the first wrapping key: credentials, seeds of two-step sign-in, prompts of jobs, kept answers; answers how many of the first two. */
   rewrap(): Promise<number>
   close(): Promise<void>
@@ -45,7 +48,8 @@ export async function openCore(options: CoreOptions, clock: Clock = systemClock)
     store,
     catalog,
     keyWrap,
-    audit: (sinceMs) => audit(store, catalog, clock, sinceMs),
+    audit: (sinceMs) => store.audit.run({ sinceMs, nowMs: clock.now(), replay: replayBy(catalog) }),
+    replay: (fromMs, toMs) => store.audit.replay({ fromMs, toMs, replay: replayBy(catalog) }),
     rewrap: async () => {
       await catalog.rewrap()
       await resealJobs(store.jobs, keyWrap)
@@ -59,13 +63,12 @@ export async function openCore(options: CoreOptions, clock: Clock = systemClock)
   }
 }
 
-function audit(store: Store, catalog: CatalogService, clock: Clock, sinceMs: number): ReturnType<Store['audit']['run']> {
-  return store.audit.run({
-    sinceMs,
-    nowMs: clock.now(),
-    replay: async (row) => {
-      const prices = row.endpointId === null ? null : await catalog.priceOf(row.priceVersion, row.model, row.endpointId, row.variant ?? null)
-      return prices === null ? null : chargeMicro(row.usage, prices)
-    },
-  })
+/** By the price version that the row names, which holds its exchange rates as well. */
+export function replayBy(catalog: Pick<CatalogService, 'priceOf'>): Replay {
+  return async (row) => {
+    const prices = row.endpointId === null ? null : await catalog.priceOf(row.priceVersion, row.model, row.endpointId, row.variant ?? null)
+    if (prices === null) return null
+    const providerCostMicro = chargeMicro(row.usage, prices.buy)
+    return { costMicro: row.billingBasis === 'provider_cost' ? providerCostMicro : chargeMicro(row.usage, prices.sell), providerCostMicro }
+  }
 }

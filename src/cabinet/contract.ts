@@ -283,7 +283,7 @@ export interface BillLine {
 export interface RequestStory extends LogRow {
   readonly upstream_id: string | null
   readonly native_finish_reason: string | null
-  readonly billing_basis: 'provider_usage' | 'counted' | 'drained' | 'free'
+  readonly billing_basis: 'provider_usage' | 'counted' | 'drained' | 'free' | 'provider_cost'
   /** Usage that the provider reported in doubt was clamped. */
   readonly flagged: boolean
   readonly session_id: string | null

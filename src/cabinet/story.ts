@@ -12,7 +12,8 @@ export async function requestStory(ports: CabinetPorts, { call, accountId }: Vis
   const id = (call.params['id'] ?? '').replace(/^resp-/, 'gen-')
   const row = await ports.store.generations.get(id)
   if (row === null || row.accountId !== accountId) throw new ApiError('generation_not_found', `Generation '${id.slice(0, 80)}' not found`)
-  const prices = row.endpointId === null ? null : await ports.catalog.priceOf(row.priceVersion, row.model, row.endpointId)
+  const both = row.endpointId === null ? null : await ports.catalog.priceOf(row.priceVersion, row.model, row.endpointId, row.variant ?? null)
+  const prices = both === null ? null : row.billingBasis === 'provider_cost' ? both.buy : both.sell
   return {
     ...logRow(row),
     upstream_id: row.upstreamId,

@@ -35,6 +35,7 @@ function memoryStore(): CatalogStore & { rows: { version: number; document: stri
     newest: async () => rows.length,
     latest: async () => rows.at(-1) ?? null,
     byVersion: async (version) => rows[version - 1] ?? null,
+    at: async (atMs) => rows.findLast(({ createdAtMs }) => createdAtMs <= atMs) ?? rows[0] ?? null,
   }
 }
 
@@ -199,7 +200,7 @@ test('an old version still answers its own prices, also for a provider that is g
   await first.applyText('markup: 5', NEW)
   const later = await service(store)
   const sheet = await later.priceOf(2, 'v/m', 'p/m')
-  assert.equal(sheet === null ? null : decimalText(sheet.input), '0.2')
+  assert.equal(sheet === null ? null : decimalText(sheet.sell.input), '0.2')
   assert.deepEqual([await later.priceOf(3, 'v/m', 'p/m'), await later.priceOf(9, 'v/m', 'p/m')], [null, null])
 })
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../lib/clock.ts'
-import type { PriceSheet } from '../meters.ts'
+import type { Decimal } from '../money.ts'
 import type { CatalogStore } from '../store/store.ts'
 import type { ProviderKeys } from './bundled-base.ts'
 import type { BundledRelease } from './bundled-release.ts'
@@ -9,13 +9,13 @@ import { withBundled, withoutBundled } from './bundled.ts'
 import { CatalogError, checkText, soundnessProblems } from './catalog-check.ts'
 import { catalogNotes } from './catalog-notes.ts'
 import { effectiveDocument, NOTHING, openState, parseStored, sealState, stateAfter, storedText, type CatalogState } from './catalog-state.ts'
-import type { Catalog, Snapshot } from './catalog.ts'
+import type { Catalog, Prices, Snapshot } from './catalog.ts'
 import { credentialsOf, withMaskedCredentials, withoutCredentials, type Seal } from './credentials.ts'
 import { difference } from './difference.ts'
 import { successorOf, withModel, withoutModel, withoutProvider, withProvider, withSettings } from './document-edits.ts'
 import { EMPTY_DOCUMENT, type CatalogDocument, type ModelEntry, type ProviderEntry, type SettingsEntry } from './document.ts'
 import { mergeRates, type MergedRates } from './feed-rates.ts'
-import { buildSnapshot } from './snapshot.ts'
+import { buildSnapshot, settingsOf } from './snapshot.ts'
 import type { Problem } from './source-tree.ts'
 import { documentYaml } from './wire-document.ts'
 
@@ -175,11 +175,23 @@ export class CatalogService implements Catalog {
     return catalogNotes(this.#state)
   }
 
-  /** The price an endpoint had for the client in some version; null when that version did not sell it. `variant` = which of its prices by resolution. */
-  async priceOf(version: number, modelId: string, endpointId: string, variant: string | null = null): Promise<PriceSheet | null> {
+  /** The prices an endpoint had in some version; null when that version did not sell it. `variant` = which of its prices by resolution. */
+  async priceOf(version: number, modelId: string, endpointId: string, variant: string | null = null): Promise<Prices | null> {
     const snapshot = this.#versions.get(version) ?? (await this.#loadVersion(version))
     const endpoint = snapshot?.models.get(modelId)?.endpoints.find(({ id }) => id === endpointId)
-    return (variant === null ? endpoint : endpoint?.variants?.get(variant))?.sell ?? null
+    return (variant === null ? endpoint : endpoint?.variants?.get(variant)) ?? null
+  }
+
+  /** RUB per unit of each currency, as that price version had them. */
+  async ratesOf(version: number): Promise<Readonly<Record<string, Decimal>>> {
+    const snapshot = this.#versions.get(version) ?? (await this.#loadVersion(version))
+    return snapshot?.settings.rates ?? {}
+  }
+
+  /** The same of the version in force at a time, Unix ms. */
+  async ratesAt(atMs: number): Promise<Readonly<Record<string, Decimal>>> {
+    const stored = await this.#ports.store.at(atMs)
+    return stored === null ? {} : settingsOf(parseStored(stored.document).effective.settings).rates
   }
 
   async #loadVersion(version: number): Promise<Snapshot | null> {

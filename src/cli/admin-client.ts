@@ -23,7 +23,7 @@ export function adminClient({ config, configProblems }: CliContext): AdminClient
   if (token === null) throw new CommandError('TOLLGATE_ADMIN_TOKEN is not set: this command speaks to the admin API of a running server and needs the same token as the server')
   const base = config.url.replace(/\/+$/, '')
   const send = async (method: Parameters<AdminClient['call']>[0], path: string, body?: unknown): Promise<string> => {
-    const timeout = path.startsWith('/admin/v1/audit') ? AUDIT_TIMEOUT_MS : TIMEOUT_MS
+    const timeout = ['/admin/v1/audit', '/admin/v1/reconciliations'].some((slow) => path.startsWith(slow)) ? AUDIT_TIMEOUT_MS : TIMEOUT_MS
     const answer = await answered(base, () =>
       request(`${base}${path}`, {
         method,

@@ -11,6 +11,7 @@ export interface OpenStore {
   readonly catalog: CatalogService
   readonly keyWrap: KeyWrap
   audit(sinceMs: number): Promise<readonly AuditCheck[]>
+  replay(fromMs: number, toMs: number): ReturnType<Store['audit']['replay']>
   /** Seals every secret with the first wrapping key; answers how many. */
   rewrap(): Promise<number>
   close(): Promise<void>

@@ -9,10 +9,11 @@ import { ACCOUNT_COMMANDS } from './account-commands.ts'
 import { CATALOG_COMMANDS } from './catalog-commands.ts'
 import { columns, commandHelp, CommandError, parseInput, UsageError, usageLine, type Command } from './command.ts'
 import type { CliPorts } from './ports.ts'
+import { PROOF_COMMANDS } from './proof-commands.ts'
 import { STORE_COMMANDS } from './store-commands.ts'
 
 const START: Command = { words: 'start', operands: [], summary: 'Migrates and starts the server.', options: {}, run: (_input, { start }) => start() }
-const COMMANDS: readonly Command[] = [START, ...STORE_COMMANDS, ...CATALOG_COMMANDS, ...ACCOUNT_COMMANDS]
+const COMMANDS: readonly Command[] = [START, ...STORE_COMMANDS, ...PROOF_COMMANDS, ...CATALOG_COMMANDS, ...ACCOUNT_COMMANDS]
 
 /** Runs one command line, such as `['account', 'list']`; answers the exit code: 0 done, 1 failed or violated, 2 asked wrongly. */
 export async function runCommand(argv: readonly string[], ports: CliPorts): Promise<number> {

@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { auditBody } from '../admin/reports.ts'
 import { SetupLinks } from '../admin/setup-links.ts'
 import { providerKeys } from '../catalog/bundled-base.ts'
 import { readBundledRelease } from '../catalog/bundled-release.ts'
@@ -9,7 +8,6 @@ import { catalogNotes } from '../catalog/catalog-notes.ts'
 import { NOTHING, stateAfter, type CatalogState } from '../catalog/catalog-state.ts'
 import { EMPTY_DOCUMENT, type CatalogDocument } from '../catalog/document.ts'
 import { wireDocument } from '../catalog/wire-document.ts'
-import { isObject } from '../kinds/json-fields.ts'
 import { backupStore } from '../store/backup.ts'
 import { StoreBusyError } from '../store/sqlite-database.ts'
 import { openStore } from '../store/open.ts'
@@ -29,15 +27,11 @@ export const STORE_COMMANDS: readonly Command[] = [
   { words: 'export', operands: [], summary: 'Writes the catalogue out as a file, without credentials.', options: {}, run: exportCatalog },
   { words: 'backup', operands: ['DIR'], summary: 'Copies the embedded store and its stored files into a new directory, while the server runs or not.', options: { json: { help: 'print what was copied as JSON' } }, run: backup },
   { words: 'migrate', operands: [], summary: "Brings the store's schema up to date.", options: {}, run: migrate },
-  {
-    words: 'audit', operands: [], summary: 'Checks the money invariants; exit 1 on a violation.',
-    options: { since: { value: 'TIME', help: 'an ISO time: looks at what came after it' }, json: { help: 'print the whole report as JSON' } }, run: audit,
-  },
   { words: 'admin create', operands: ['EMAIL'], summary: 'Creates a console administrator and prints the one-time link to choose a password with.', options: { json: { help: 'print id, email and link as JSON' } }, run: createAdministrator },
   { words: 'kek rotate', operands: [], summary: 'Wraps the provider credentials anew with the first key of TOLLGATE_KEK.', options: {}, run: rotateKek },
 ]
 
-async function fileText(path: string): Promise<string> {
+export async function fileText(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8')
   } catch (thrown) {
@@ -120,28 +114,6 @@ async function migrate(_input: CommandInput, context: CliContext): Promise<numbe
   await store.close()
   context.stdout('The schema is up to date')
   return 0
-}
-
-async function audit(input: CommandInput, context: CliContext): Promise<number> {
-  const since = input.text('since')
-  const sinceMs = since === undefined ? 0 : Date.parse(since)
-  if (Number.isNaN(sinceMs)) throw new UsageError(`--since must be an ISO time such as 2026-11-20T15:06:04Z, got '${since ?? ''}'`)
-  const report = await withStore<Readonly<Record<string, unknown>>>(
-    context,
-    async (own) => auditBody(await own.audit(sinceMs)),
-    (client) => client.call('GET', `/admin/v1/audit${since === undefined ? '' : `?since=${encodeURIComponent(new Date(sinceMs).toISOString())}`}`),
-  )
-  context.stdout(input.flag('json') ? JSON.stringify(report) : auditText(report))
-  return report['ok'] === true ? 0 : 1
-}
-
-function auditText(report: Readonly<Record<string, unknown>>): string {
-  const checks = Array.isArray(report['checks']) ? report['checks'].filter(isObject) : []
-  const lines = checks.flatMap(({ id, name, violations }) => {
-    const found = Array.isArray(violations) ? violations.map((what) => `      ${String(what)}`) : []
-    return [`${found.length === 0 ? 'ok  ' : 'FAIL'}  ${String(id)}  ${String(name)}`, ...found]
-  })
-  return [...lines, `${String(report['violations'])} violations`].join('\n')
 }
 
 async function createAdministrator(input: CommandInput, context: CliContext): Promise<number> {

@@ -1,7 +1,7 @@
 import { ApiError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import { StoreUnavailableError } from '../store/store-unavailable-error.ts'
-import { isHoldEnd, type EndJournal, type JournaledEnd } from './end-journal.ts'
+import { isHoldEnd, type EndJournal, type JournaledEnd, type HoldEnd } from './end-journal.ts'
 import { LedgerBatch } from './ledger-core.ts'
 import type { HoldRequest, LedgerOperation, LedgerOutcome, LedgerStore } from './ledger-store.ts'
 import { Patience } from './patience.ts'
@@ -29,7 +29,7 @@ export interface BatchWriterPorts {
 }
 
 interface Queued {
-  readonly operation: LedgerOperation
+  operation: LedgerOperation
   /** Set when the store was first found down. */
   giveUpAtMs: number | null
   /** Set while the journal holds it: its asker has its answer, and the store is still asked. */
@@ -225,6 +225,7 @@ export class BatchWriter {
         continue
       }
       queued.ticket = ticket
+      queued.operation = unguarded(operation)
       queued.resolve(operation.op === 'settle' ? { status: 'journaled', chargedMicro: operation.costMicro, shortfallMicro: 0n } : { status: 'journaled' })
     }
   }
@@ -283,6 +284,11 @@ export class BatchWriter {
 }
 
 /** A hold without a request gives its money back, and leaves no log row: nothing was sent to a provider. */
+/** Who was told that it is free is not charged for it later. */
+function unguarded(operation: HoldEnd): HoldEnd {
+  return operation.op === 'void' && operation.guarded !== undefined ? { op: 'void', generationId: operation.generationId, insuredMicro: operation.insuredMicro, record: operation.record, atMs: operation.atMs } : operation
+}
+
 function voidOf({ generationId }: HoldRequest, clock: Clock): LedgerOperation {
   return { op: 'void', generationId, insuredMicro: 0n, record: null, atMs: clock.now() }
 }

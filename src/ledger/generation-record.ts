@@ -1,7 +1,8 @@
 import type { Usage } from '../meters.ts'
 
 export type GenerationStatus = 'completed' | 'error' | 'cancelled'
-export type BillingBasis = 'provider_usage' | 'counted' | 'drained' | 'free'
+/** `provider_cost`: it would have been free, had the account not used up what is free in an hour (reliability.md 3.5 row 20). */
+export type BillingBasis = 'provider_usage' | 'counted' | 'drained' | 'free' | 'provider_cost'
 
 /** An attempt that failed: who, how and with which status; never what a provider said. */
 export interface FailedAttemptNote {

@@ -2,6 +2,7 @@ import { assert } from '../lib/assert.ts'
 import type { Micro } from '../money.ts'
 import { entryHash } from '../store/hash-chain.ts'
 import type { JobMove, NewJob } from '../store/job-store.ts'
+import { countInFreeHour, isFreeHourUsedUp } from './free-hour.ts'
 import type { GenerationRecord } from './generation-record.ts'
 import {
   spendKeyText,
@@ -9,6 +10,7 @@ import {
   type EntryRow,
   type ExpireOutcome,
   type ExpireRequest,
+  type GuardedCharge,
   type HoldOutcome,
   type HoldRequest,
   type HoldRow,
@@ -29,6 +31,8 @@ import {
   type VoidOutcome,
   type VoidRequest,
 } from './ledger-store.ts'
+
+type Charged = Extract<SettleOutcome, { status: 'settled' | 'settled_late' | 'replayed' }>
 
 const RESET_PERIODS: Readonly<Record<LimitReset, SpendPeriod>> = { daily: 'day', weekly: 'week', monthly: 'month' }
 
@@ -128,6 +132,10 @@ export class LedgerBatch {
     }
     if (request.claim !== undefined && this.#rows.claims.get(request.claim.id) !== hold.id) return { status: 'not_open', state: 'claim_lost' }
     if (!this.#moveJob(request.job)) return { status: 'not_open', state: 'job_moved' }
+    return this.#charge(hold, request)
+  }
+
+  #charge(hold: HoldRow, request: Pick<SettleRequest, 'costMicro' | 'providerCostMicro' | 'insuredMicro' | 'record' | 'claim' | 'atMs'>): Charged {
     const { account, key } = this.#owners(hold)
     // An expired hold has given its money back: a late settle takes what the account and the key have now.
     const late = hold.state === 'expired'
@@ -143,6 +151,7 @@ export class LedgerBatch {
     this.#spend(hold, chargedMicro, coveredMicro)
     this.#post(account, { kind: 'charge', debit: `account:${account.id}`, credit: 'revenue', amountMicro: chargedMicro, reference: hold.id, atMs: request.atMs })
     if (shortfallMicro > 0n) this.#post(account, { kind: 'shortfall', debit: 'shortfall', credit: 'revenue', amountMicro: shortfallMicro, reference: hold.id, atMs: request.atMs })
+    countInFreeHour(account, request.atMs, { spentMicro: chargedMicro })
     this.#insure(account, hold, request)
     this.#addLog(account, hold, request.record, { costMicro: chargedMicro, providerCostMicro: request.providerCostMicro, shortfallMicro, insuredMicro: request.insuredMicro }, request.atMs)
     return { status: late ? 'settled_late' : 'settled', chargedMicro, shortfallMicro }
@@ -152,9 +161,17 @@ export class LedgerBatch {
     const hold = this.#rows.holds.get(request.generationId)
     if (hold === undefined) return { status: 'not_open', state: 'missing' }
     if (hold.state === 'voided' || closedAfterExpiry(hold)) return { status: 'replayed' }
-    if (hold.state === 'settled' || hold.state === 'settled_late') return { status: 'not_open', state: 'settled' }
+    if (hold.state === 'settled' || hold.state === 'settled_late') {
+      return request.guarded === undefined ? { status: 'not_open', state: 'settled' } : { status: 'charged', chargedMicro: hold.chargedMicro ?? 0n, shortfallMicro: hold.shortfallMicro ?? 0n }
+    }
     if (!this.#moveJob(request.job)) return { status: 'not_open', state: 'job_moved' }
     const { account, key } = this.#owners(hold)
+    const { guarded } = request
+    if (guarded !== undefined && this.#isCharged(account, hold, guarded, request.atMs)) {
+      const { costMicro } = guarded
+      const { chargedMicro, shortfallMicro } = this.#charge(hold, { ...guarded, providerCostMicro: costMicro, insuredMicro: request.insuredMicro - costMicro, atMs: request.atMs })
+      return { status: 'charged', chargedMicro, shortfallMicro }
+    }
     if (hold.state === 'open') {
       this.#move(account, key, hold.amountMicro, -hold.amountMicro)
       this.#end(hold, 'voided', request.atMs, null, null)
@@ -170,8 +187,14 @@ export class LedgerBatch {
     return { status: 'voided' }
   }
 
+  /** A hold that has expired, and one whose key another request has now, stays free. */
+  #isCharged(account: AccountRow, hold: HoldRow, { claim }: GuardedCharge, atMs: number): boolean {
+    return hold.state === 'open' && isFreeHourUsedUp(account, atMs) && (claim === undefined || this.#rows.claims.get(claim.id) === hold.id)
+  }
+
   /** A memo of what the operator paid for what nobody is charged for. */
   #insure(account: AccountRow, hold: HoldRow, { insuredMicro, atMs }: Pick<SettleRequest, 'insuredMicro' | 'atMs'>): void {
+    countInFreeHour(account, atMs, { insuredMicro })
     if (insuredMicro > 0n) this.#post(account, { kind: 'insured', debit: 'insured', credit: 'world', amountMicro: insuredMicro, reference: hold.id, atMs })
   }
 

@@ -90,10 +90,24 @@ export interface VoidRequest {
   readonly record: GenerationRecord | null
   /** The last move of the job that the hold belongs to, in the same commit. */
   readonly job?: JobMove
+  /** Present where the free rules can be abused; absent = free in any case. */
+  readonly guarded?: GuardedCharge
   readonly atMs: number
 }
 
-export type VoidOutcome = { readonly status: 'voided' | 'replayed' | 'journaled' } | { readonly status: 'not_open'; readonly state: 'settled' | 'missing' | 'job_moved' }
+/** What a free answer is charged where its account has used up what is free in this hour (reliability.md 3.5 row 20). */
+export interface GuardedCharge {
+  /** The provider's price of what the record says was used; part of the void's `insuredMicro`. */
+  readonly costMicro: Micro
+  readonly record: GenerationRecord
+  readonly claim?: SettledClaim
+}
+
+export type VoidOutcome =
+  | { readonly status: 'voided' | 'replayed' | 'journaled' }
+  /** Not free after all. */
+  | { readonly status: 'charged'; readonly chargedMicro: Micro; readonly shortfallMicro: Micro }
+  | { readonly status: 'not_open'; readonly state: 'settled' | 'missing' | 'job_moved' }
 
 /** The sweeper's move for a hold whose lease ended: the money returns, a late settle stays possible. */
 export interface ExpireRequest {
@@ -116,6 +130,10 @@ export interface AccountRow {
   logRows: bigint
   /** Hash of its newest entry, which the next one is chained to; empty before the first. */
   entryHead: string
+  /** Start of the hour of the two sums, Unix ms: what was insured for it and what it was charged, for `free-hour.ts`. */
+  freeHourMs: number
+  freeInsuredMicro: Micro
+  freeSpentMicro: Micro
 }
 
 export interface KeyRow {
@@ -217,6 +235,7 @@ export function movedJobOf(operation: LedgerOperation): JobMove | null {
 
 /** The claim that the operation ends. */
 export function claimOf(operation: LedgerOperation): SettledClaim | null {
+  if (operation.op === 'void') return operation.guarded?.claim ?? null
   return operation.op === 'settle' ? (operation.claim ?? null) : null
 }
 

@@ -114,11 +114,11 @@ export class Ledger {
     return (await this.#ends.submit(operation)) as SettleOutcome
   }
 
-  /** Gives a hold back, durably. */
+  /** Gives a hold back, durably; what is guarded may be charged instead. */
   async void(request: Omit<VoidRequest, 'op' | 'atMs'>): Promise<VoidOutcome> {
     this.#running.delete(request.generationId)
-    const { generationId, insuredMicro, record, job } = request
-    const operation: VoidRequest = { op: 'void', generationId, insuredMicro, record, atMs: this.#ports.clock.now(), ...(job === undefined ? {} : { job }) }
+    const { generationId, insuredMicro, record, job, guarded } = request
+    const operation: VoidRequest = { op: 'void', generationId, insuredMicro, record, atMs: this.#ports.clock.now(), ...(job === undefined ? {} : { job }), ...(guarded === undefined ? {} : { guarded }) }
     // The core answers each operation with the outcome of its own kind.
     return (await this.#ends.submit(operation)) as VoidOutcome
   }

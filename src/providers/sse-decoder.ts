@@ -29,13 +29,14 @@ export class SseDecoder {
   /** false: a line is longer than any honest one, and the stream is to be given up. */
   push(chunk: Buffer): boolean {
     const bytes = this.#rest === null ? chunk : Buffer.concat([this.#rest, chunk])
+    // What was kept holds no line end, so the search goes on where it stopped; what waited for its BOM was not looked at.
+    const searched = this.#started ? (this.#rest?.length ?? 0) : 0
     let start = this.#started ? 0 : this.#skipBom(bytes)
     if (start < 0) {
       this.#rest = bytes
       return true
     }
-    // What was kept holds no line end, so the search goes on where it stopped.
-    let from = Math.max(start, this.#rest?.length ?? 0)
+    let from = Math.max(start, searched)
     this.#rest = null
     if (this.#skipLf && from < bytes.length) {
       if (bytes[from] === LF && from === start) start = from += 1

@@ -1,5 +1,6 @@
 import { ApiError, asApiError } from '../errors.ts'
 import type { GenerationRecord, GenerationStatus } from '../ledger/generation-record.ts'
+import type { GuardedCharge } from '../ledger/ledger-store.ts'
 import type { ChargedUsage } from '../kinds/answer-format.ts'
 import type { ChunkIdentity, UsageReport } from '../kinds/chat-answer.ts'
 import { chargeMicro } from '../meters.ts'
@@ -137,6 +138,9 @@ export class Generation {
   /** Shutdown: the stream ends with an error and costs nothing (reliability.md 3.5 rule 15). */
   cut(error: ApiError): void {
     if (this.#state !== 'running') return
+    // What was sent of it is booked with its end.
+    const billed = this.#asking && !this.#contentSent ? this.#billedFor(this.#attempt) : null
+    if (billed !== null) this.#insuredMicro += chargeMicro(billed.usage, this.#candidate.endpoint.buy)
     this.#stopAsking()
     void this.#finishFree(error)
   }
@@ -238,7 +242,7 @@ export class Generation {
     if (billed !== null) this.#insuredMicro += chargeMicro(billed.usage, endpoint.buy)
     const next = this.#draining ? null : this.#tries.next(attempt)
     if (next === null) {
-      void this.#finishFree(errorOfAttempts(this.#tries.failed))
+      void this.#finishFree(errorOfAttempts(this.#tries.failed), failure === 'empty' ? billed : null)
       return
     }
     this.#upstreamAnswered = false
@@ -262,7 +266,7 @@ export class Generation {
     const error = midStreamError(attempt)
     // Who may still come back has not left: the answer broke, and that is free.
     if (this.#draining) return this.#settle(this.#countedVerdict('cancelled'), (_usage) => undefined)
-    if (this.input.plan.snapshot.settings.midstreamError === 'free') return this.#finishFree(error)
+    if (this.input.plan.snapshot.settings.midstreamError === 'free') return this.#finishFree(error, this.#running().delivered())
     const verdict: Verdict = { ...this.#countedVerdict('error'), error, finish: 'error', native: 'error' }
     return this.#settle(verdict, (usage) => this.#endWithError(error, usage))
   }
@@ -387,10 +391,13 @@ export class Generation {
     this.#finish({ record: { ...record, status: 'error', errorType: error.errorType }, chargedMicro: 0n, error, body: null })
   }
 
-  /** Ends the hold without a charge. What the provider bills us for it all the same is booked as insured. */
-  #finishFree(error: ApiError | null): Promise<void> {
+  /**
+   * Ends the hold without a charge. What the provider bills us for it all the same is booked as insured; `guarded`, a part of that, is
+   * charged at its price where the account has used up what is free in this hour (reliability.md 3.5 row 20).
+   */
+  #finishFree(error: ApiError | null, guarded: UsageReport | null = null): Promise<void> {
     this.#leaveRunning()
-    return this.#giveBack(error)
+    return this.#giveBack(error, guarded)
   }
 
   /** This process was taken for dead, and another request has been let in under the same key: only that one is charged. */
@@ -399,20 +406,33 @@ export class Generation {
     return this.#giveBack(new ApiError('idempotency_conflict', 'A request with this Idempotency-Key is still running'))
   }
 
-  async #giveBack(error: ApiError | null): Promise<void> {
+  async #giveBack(error: ApiError | null, guarded: UsageReport | null = null): Promise<void> {
     const delivered = this.#contentSent ? this.#countedVerdict('error') : null
     const report = delivered?.report ?? countedReport(0, 0)
     const free = countedReport(0, 0)
-    const record = this.#record({ status: error === null ? 'cancelled' : 'error', basis: 'free', report, flagged: false, error, finish: error === null ? null : 'error', native: null })
+    const verdict: Verdict = { status: error === null ? 'cancelled' : 'error', basis: 'free', report, flagged: false, error, finish: error === null ? null : 'error', native: null }
+    const record = this.#record(verdict)
+    const charge = guarded === null ? null : this.#guardedCharge(verdict, guarded)
+    let chargedMicro = 0n
     try {
       const deliveredMicro = delivered === null ? 0n : chargeMicro(report.usage, this.#candidate.endpoint.buy)
-      await this.#ports.ledger.void({ generationId: this.input.generationId, insuredMicro: this.#insuredMicro + deliveredMicro, record })
+      const outcome = await this.#ports.ledger.void({ generationId: this.input.generationId, insuredMicro: this.#insuredMicro + deliveredMicro, record, ...(charge === null ? {} : { guarded: charge }) })
+      if (outcome.status === 'charged') chargedMicro = outcome.chargedMicro
     } catch (thrown) {
       this.#failedToSettle(record, asApiError(thrown))
       return
     }
-    if (error !== null && this.#shows) this.#endWithError(error, { report: free, chargedMicro: 0n })
-    this.#finish({ record, chargedMicro: 0n, error, body: null })
+    const charged = chargedMicro > 0n && charge !== null && guarded !== null
+    if (error !== null && this.#shows) this.#endWithError(error, { report: charged ? guarded : free, chargedMicro })
+    this.#finish({ record: charged ? charge.record : record, chargedMicro, error, body: null })
+  }
+
+  /** At the provider's price; null where that is nothing. */
+  #guardedCharge(verdict: Verdict, report: UsageReport): GuardedCharge | null {
+    const costMicro = chargeMicro(report.usage, this.#candidate.endpoint.buy)
+    const { claim } = this.input
+    if (costMicro === 0n) return null
+    return { costMicro, record: this.#record({ ...verdict, basis: 'provider_cost', report }), ...(claim === null ? {} : { claim: { id: claim.id, answer: () => null } }) }
   }
 
   #leaveRunning(): void {

@@ -1,5 +1,5 @@
 import { brokenChains } from './audit-chains.ts'
-import { chargeableRows, type Replay } from './audit-replay.ts'
+import { chargeableRows, replayPeriod, type Replay, type ReplayReport } from './audit-replay.ts'
 import type { Database, SqlValue } from './database.ts'
 import { NO_LIVE_JOB } from './job-store.ts'
 import type { AuditCheck, AuditStore } from './store.ts'
@@ -81,9 +81,10 @@ function historyQueries(nowMs: number, since: bigint): readonly Query[] {
         WHERE g.status = 'completed' AND g.created_at >= ? AND (h.id IS NULL OR h.state NOT IN ('settled', 'settled_late'))`, values: [since],
     },
     {
-      id: 'I12', name: 'a shortfall is booked, and what is refused or failed is charged nothing',
+      id: 'I12', name: 'a shortfall is booked, what is refused or failed is charged nothing, and what is charged has the price version of its hold',
       text: `SELECT 'hold ' || h.id AS what FROM hold h LEFT JOIN entry e ON e.kind = 'shortfall' AND e.ref = h.id
-        WHERE COALESCE(h.shortfall, 0) <> COALESCE(e.amount, 0) OR (h.state IN ('voided', 'expired', 'open') AND COALESCE(h.charged, 0) <> 0)`,
+        WHERE COALESCE(h.shortfall, 0) <> COALESCE(e.amount, 0) OR (h.state IN ('voided', 'expired', 'open') AND COALESCE(h.charged, 0) <> 0)
+        UNION ALL SELECT 'generation ' || g.generation_id AS what FROM generation g JOIN hold h ON h.id = g.generation_id WHERE g.price_version <> h.price_version`,
     },
     {
       id: 'I13', name: 'the hold of a finished request is closed',
@@ -128,5 +129,9 @@ export class SqlAudit implements AuditStore {
       checks.push({ id: 'I17', name: 'charge + shortfall = price of the logged usage, replayed', violations: await chargeableRows(sql, options.sinceMs, options.replay, VIOLATIONS_MAX) })
       return checks
     }, { purpose: 'snapshot' })
+  }
+
+  replay(options: { readonly fromMs: number; readonly toMs: number; readonly replay: Replay }): Promise<ReplayReport> {
+    return this.#database.transaction((sql) => replayPeriod(sql, options.fromMs, options.toMs, options.replay, VIOLATIONS_MAX), { purpose: 'snapshot' })
   }
 }

@@ -1,4 +1,4 @@
-import { bytes, integer, text, textOrNull, type Database, type Sql } from './database.ts'
+import { bytes, integer, text, textOrNull, type Database, type Row, type Sql } from './database.ts'
 import type { CatalogStore, CatalogVersion } from './store.ts'
 
 const NONE = Buffer.alloc(0)
@@ -42,8 +42,21 @@ export class SqlCatalogs implements CatalogStore {
 
   async byVersion(version: number): Promise<CatalogVersion | null> {
     const [row] = await this.#database.all('SELECT version, document, created_at FROM catalog_version WHERE version = ?', [BigInt(version)])
-    return row === undefined ? null : { version: integer(row, 'version'), document: text(row, 'document'), createdAtMs: integer(row, 'created_at') }
+    return row === undefined ? null : readVersion(row)
   }
+
+  async at(atMs: number): Promise<CatalogVersion | null> {
+    const [row] = await this.#database.all(
+      `SELECT version, document, created_at FROM catalog_version WHERE version = (SELECT COALESCE(
+        (SELECT MAX(version) FROM catalog_version WHERE created_at <= ?), (SELECT MIN(version) FROM catalog_version)))`,
+      [BigInt(atMs)],
+    )
+    return row === undefined ? null : readVersion(row)
+  }
+}
+
+function readVersion(row: Row): CatalogVersion {
+  return { version: integer(row, 'version'), document: text(row, 'document'), createdAtMs: integer(row, 'created_at') }
 }
 
 async function newest(sql: Sql): Promise<number> {

@@ -1,7 +1,7 @@
 import { big, integer, text, type Database } from './database.ts'
 import { GENERATION_SELECT, readGeneration } from './generation-row.ts'
 import { LogQuery } from './log-query.ts'
-import type { GenerationFilter, GenerationRow, GenerationStore, LogPage, UsageRow } from './store.ts'
+import type { GenerationFilter, GenerationRow, GenerationStore, LogPage, ProviderDay, UsageRow } from './store.ts'
 
 const GROUPS = { model: 'model', provider: 'provider', account: 'account_id', key: 'key_id', day: 'day' } as const
 
@@ -38,5 +38,14 @@ export class SqlGenerations implements GenerationStore {
       insuredMicro: big(row, 'insured'),
       shortfallMicro: big(row, 'shortfall'),
     }))
+  }
+
+  async providerDays(provider: string, fromDay: string, toDay: string): Promise<readonly ProviderDay[]> {
+    const rows = await this.#database.all(
+      `SELECT day, model, CAST(SUM(provider_cost + insured) AS BIGINT) AS cost FROM usage_day WHERE provider = ? AND day >= ? AND day < ?
+        GROUP BY day, model HAVING SUM(provider_cost + insured) > 0 ORDER BY day, model`,
+      [provider, fromDay, toDay],
+    )
+    return rows.map((row) => ({ day: text(row, 'day'), model: text(row, 'model'), costMicro: big(row, 'cost') }))
   }
 }

@@ -1,7 +1,7 @@
 import type { AccountRow, HoldRow, HoldState, HoldSubject, KeyRow, LimitReset } from '../ledger/ledger-store.ts'
 import { big, bigOrNull, integer, integerOrNull, json, text, textOrNull, type Row } from './database.ts'
 
-export const ACCOUNT_SELECT = 'SELECT id, status, available, held, log_rows, entry_head FROM account'
+export const ACCOUNT_SELECT = 'SELECT id, status, available, held, log_rows, entry_head, free_hour, free_insured, free_spent FROM account'
 export const KEY_SELECT = 'SELECT id, account_id, disabled, deleted, expires_at, spend_limit, limit_reset, held FROM api_key'
 export const HOLD_SELECT = `SELECT id, account_id, key_id, amount, state, price_version, subject, day, week, month, node, lease_until, placed_at, ended_at, charged, shortfall FROM hold`
 
@@ -14,6 +14,9 @@ export function readAccountRow(row: Row): AccountRow {
     heldMicro: big(row, 'held'),
     logRows: big(row, 'log_rows'),
     entryHead: text(row, 'entry_head'),
+    freeHourMs: integer(row, 'free_hour'),
+    freeInsuredMicro: big(row, 'free_insured'),
+    freeSpentMicro: big(row, 'free_spent'),
   }
 }
 

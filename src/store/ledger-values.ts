@@ -1,16 +1,21 @@
-import type { HoldRow, LedgerChanges } from '../ledger/ledger-store.ts'
+import type { AccountRow, HoldRow, LedgerChanges } from '../ledger/ledger-store.ts'
 import { logDetails } from './log-details.ts'
 
 // The hot path's statements, the same text in both dialects.
 export const INSERT_HOLD = `INSERT INTO hold (id, account_id, key_id, amount, state, price_version, subject, day, week, month, node, lease_until, placed_at, ended_at, charged, shortfall)
   VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`
 export const UPDATE_HOLD = 'UPDATE hold SET state = ?, ended_at = ?, charged = ?, shortfall = ? WHERE id = ?'
-export const UPDATE_ACCOUNT = 'UPDATE account SET available = ?, held = ?, log_rows = ?, entry_head = ? WHERE id = ?'
+export const UPDATE_ACCOUNT = 'UPDATE account SET available = ?, held = ?, log_rows = ?, entry_head = ?, free_hour = ?, free_insured = ?, free_spent = ? WHERE id = ?'
 export const UPDATE_KEY = 'UPDATE api_key SET held = ? WHERE id = ?'
 export const INSERT_ENTRY = 'INSERT INTO entry (debit, credit, amount, kind, ref, account_id, created_at, hash) VALUES (?,?,?,?,?,?,?,?)'
 export const INSERT_LOG = `INSERT INTO generation (generation_id, account_id, seq, key_id, request_id, type, model, provider, status, cost, provider_cost, shortfall,
   insured, input_tokens, output_tokens, price_version, created_at, ended_at, record) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`
 export const SELECT_SPEND = 'SELECT spent FROM key_spend WHERE key_id = ? AND period = ? AND start = ?'
+
+/** What the ledger changes of an account, in the order of its update. */
+export function accountValues(row: AccountRow): readonly (string | bigint)[] {
+  return [row.availableMicro, row.heldMicro, row.logRows, row.entryHead, BigInt(row.freeHourMs), row.freeInsuredMicro, row.freeSpentMicro]
+}
 
 /** Values of a new hold, in the order of the column list that both dialects share. */
 export function holdValues(hold: HoldRow): readonly (string | bigint | null)[] {

@@ -153,6 +153,12 @@ const MIGRATIONS: readonly Migration[] = [
     },
   },
   { version: 7, name: 'a log of any length', least: 6, statements: logStatements },
+  {
+    version: 8,
+    name: 'what is free in an hour',
+    least: 7,
+    statements: () => ['free_hour', 'free_insured', 'free_spent'].map((column) => `ALTER TABLE account ADD COLUMN ${column} BIGINT NOT NULL DEFAULT 0`),
+  },
 ]
 
 /** The name of the last migration: what a program that is one release older does not know. */

@@ -8,12 +8,13 @@ import { END_CLAIM } from './idempotency-store.ts'
 import { INSERT_JOB, jobMoveValues, MOVE_JOB, NO_LIVE_JOB, newJobValues } from './job-store.ts'
 import { ACCOUNT_SELECT, HOLD_SELECT, KEY_SELECT, readAccountRow, readHoldRow, readKeyRow } from './ledger-rows.ts'
 import type { PostgresDatabase } from './postgres-database.ts'
-import { appDays, appDayValues, bigintOrNull, holdValues, logValues, usageDays, usageDayValues } from './ledger-values.ts'
+import { accountValues, appDays, appDayValues, bigintOrNull, holdValues, logValues, usageDays, usageDayValues } from './ledger-values.ts'
 
 type Cell = string | bigint | null
 
-const UPDATE_ACCOUNTS = `UPDATE account SET available = v.available, held = v.held, log_rows = v.log_rows, entry_head = v.entry_head
-  FROM ${table('v', 'id text, available int8, held int8, log_rows int8, entry_head text')} WHERE account.id = v.id`
+const UPDATE_ACCOUNTS = `UPDATE account SET available = v.available, held = v.held, log_rows = v.log_rows, entry_head = v.entry_head,
+  free_hour = v.free_hour, free_insured = v.free_insured, free_spent = v.free_spent
+  FROM ${table('v', 'id text, available int8, held int8, log_rows int8, entry_head text, free_hour int8, free_insured int8, free_spent int8')} WHERE account.id = v.id`
 const UPDATE_KEYS = `UPDATE api_key SET held = v.held FROM ${table('v', 'id text, held int8')} WHERE api_key.id = v.id`
 const UPDATE_HOLDS = `UPDATE hold SET state = v.state, ended_at = v.ended_at, charged = v.charged, shortfall = v.shortfall
   FROM ${table('v', 'id text, state text, ended_at int8, charged int8, shortfall int8')} WHERE hold.id = v.id`
@@ -173,7 +174,7 @@ async function write(sql: Sql, changes: LedgerChanges): Promise<void> {
   const put = async (statement: string, rows: readonly (readonly Cell[])[]): Promise<void> => {
     if (rows.length > 0) await sql.run(statement, columnsOf(rows))
   }
-  await put(UPDATE_ACCOUNTS, [...changes.accounts].map((row) => [row.id, row.availableMicro, row.heldMicro, row.logRows, row.entryHead]))
+  await put(UPDATE_ACCOUNTS, [...changes.accounts].map((row) => [row.id, ...accountValues(row)]))
   await put(UPDATE_KEYS, [...changes.keys].map((row) => [row.id, row.heldMicro]))
   await put(INSERT_HOLDS, [...changes.newHolds].map(holdValues))
   await put(UPDATE_HOLDS, [...changes.endedHolds].map((row) => [row.id, row.state, bigintOrNull(row.endedAtMs), row.chargedMicro, row.shortfallMicro]))

@@ -8,7 +8,7 @@ import { END_CLAIM, RUNNING_CLAIM } from './idempotency-store.ts'
 import { INSERT_JOB, jobMoveValues, MOVE_JOB, NO_LIVE_JOB, newJobValues } from './job-store.ts'
 import { ACCOUNT_SELECT, HOLD_SELECT, KEY_SELECT, readAccountRow, readHoldRow, readKeyRow } from './ledger-rows.ts'
 import {
-  bigintOrNull, holdValues, INSERT_ENTRY, INSERT_HOLD, INSERT_LOG, logValues, SELECT_SPEND, UPDATE_ACCOUNT, UPDATE_HOLD, UPDATE_KEY,
+  accountValues, bigintOrNull, holdValues, INSERT_ENTRY, INSERT_HOLD, INSERT_LOG, logValues, SELECT_SPEND, UPDATE_ACCOUNT, UPDATE_HOLD, UPDATE_KEY,
 } from './ledger-values.ts'
 import type { SqliteDatabase } from './sqlite-database.ts'
 import { SqliteRollup } from './sqlite-rollup.ts'
@@ -238,7 +238,7 @@ export class SqliteLedger implements LedgerStore {
   /** Writes the changes and what was left unwritten before them. */
   #write(changes: LedgerChanges): void {
     const unwritten = this.#unwritten
-    for (const account of union(unwritten.accounts, changes.accounts)) this.#run(UPDATE_ACCOUNT, account.availableMicro, account.heldMicro, account.logRows, account.entryHead, account.id)
+    for (const account of union(unwritten.accounts, changes.accounts)) this.#run(UPDATE_ACCOUNT, ...accountValues(account), account.id)
     for (const key of union(unwritten.keys, changes.keys)) this.#writeKey(key)
     for (const { row } of unwritten.holds.values()) this.#run(INSERT_HOLD, ...holdValues(row))
     for (const hold of changes.newHolds) this.#run(INSERT_HOLD, ...holdValues(hold))

@@ -2,6 +2,7 @@ import type { GenerationRecord, GenerationStatus } from '../ledger/generation-re
 import type { LedgerStore, LimitReset, PeriodStarts } from '../ledger/ledger-store.ts'
 import type { RateLimit } from '../catalog/catalog.ts'
 import type { Micro } from '../money.ts'
+import type { Replay, ReplayReport } from './audit-replay.ts'
 import type { FileStore } from './file-store.ts'
 import type { IdempotencyStore } from './idempotency-store.ts'
 import type { JobStore } from './job-store.ts'
@@ -180,11 +181,20 @@ export interface UsageRow {
   readonly shortfallMicro: Micro
 }
 
+/** What a provider cost on a day for a model of ours: answers, and what was free or failed. */
+export interface ProviderDay {
+  readonly day: string
+  readonly model: string
+  readonly costMicro: Micro
+}
+
 export interface GenerationStore {
   /** Newest first. */
   list(filter: GenerationFilter): Promise<LogPage>
   get(generationId: string): Promise<GenerationRow | null>
   usage(query: { readonly groupBy: 'model' | 'provider' | 'account' | 'key' | 'day'; readonly fromDay: string; readonly toDay: string }): Promise<readonly UsageRow[]>
+  /** From `fromDay` on and before `toDay`, from the sums that outlive the log's rows. */
+  providerDays(provider: string, fromDay: string, toDay: string): Promise<readonly ProviderDay[]>
 }
 
 export interface CatalogVersion {
@@ -204,6 +214,8 @@ export interface CatalogStore {
   newest(): Promise<number>
   latest(): Promise<(CatalogVersion & { readonly credentials: Buffer; readonly fileDigest: string | null }) | null>
   byVersion(version: number): Promise<CatalogVersion | null>
+  /** The one in force at that time, Unix ms; before the first, the first. */
+  at(atMs: number): Promise<CatalogVersion | null>
 }
 
 export interface EventRecord {
@@ -237,9 +249,11 @@ export interface AuditCheck {
   readonly violations: readonly string[]
 }
 
-/** Facts the audit reads in one snapshot; `replay` answers the exact charge of a log row for I17, or null when its price version is gone. */
+/** Facts the audit reads in one snapshot. */
 export interface AuditStore {
-  run(options: { readonly sinceMs: number; readonly nowMs: number; readonly replay: (row: GenerationRow) => Promise<Micro | null> }): Promise<readonly AuditCheck[]>
+  run(options: { readonly sinceMs: number; readonly nowMs: number; readonly replay: Replay }): Promise<readonly AuditCheck[]>
+  /** The charges of a period made again from the log. */
+  replay(options: { readonly fromMs: number; readonly toMs: number; readonly replay: Replay }): Promise<ReplayReport>
 }
 
 /** An address that may not try keys for a while. */

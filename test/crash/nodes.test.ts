@@ -3,8 +3,9 @@ import { after, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { checkMoney, crashAccount, crashClient, type Observed } from '../harness/crash-clients.ts'
+import { auditClean } from '../harness/audit.ts'
 import { spread } from '../harness/figures.ts'
-import { ask, auditClean, NodeBench, until } from '../harness/node-bench.ts'
+import { ask, NodeBench, until } from '../harness/node-bench.ts'
 import type { Tollgate } from '../harness/server.ts'
 
 /** reliability.md R2: the long form kills nodes 200 times and PostgreSQL 20 times, or as often as a busy machine gets to in these minutes. */

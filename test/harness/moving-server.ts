@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { createApp, type App } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
 import { ApiClient } from './api-client.ts'
+import { auditClean } from './audit.ts'
 import { movingClock, type MovingClock } from './moving-clock.ts'
 
 /** The clock goes on by itself, so that what the server only puts off for a moment happens. */
@@ -30,9 +31,13 @@ export class MovingServer extends ApiClient {
   }
 
   async stop(): Promise<void> {
-    await this.app.stop()
-    clearInterval(this.#ticking)
-    rmSync(this.#dataDir, { recursive: true, force: true })
+    try {
+      await auditClean(this)
+    } finally {
+      await this.app.stop()
+      clearInterval(this.#ticking)
+      rmSync(this.#dataDir, { recursive: true, force: true })
+    }
   }
 }
 

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ApiClient } from './api-client.ts'
+import { auditClean } from './audit.ts'
 
 export type { Answer } from './api-client.ts'
 
@@ -15,6 +16,7 @@ export interface Tollgate extends ApiClient {
   readonly dataDir: string
   /** null while it runs, and where a signal ended it. */
   readonly exitCode: number | null
+  readonly runs: boolean
   /** Lines of standard output so far. */
   logs(): string[]
   errors(): string
@@ -23,8 +25,8 @@ export interface Tollgate extends ApiClient {
   stop(): Promise<void>
 }
 
-/** A real server in a process of its own, on a free port, with the embedded store in a fresh directory unless one is given; `command` stands before its own, such as `prlimit`; `main` is another program than this one. */
-export async function startTollgate(options: { catalog?: string; env?: Record<string, string>; dataDir?: string; command?: readonly string[]; main?: string } = {}): Promise<Tollgate> {
+/** A real server in a process of its own, on a free port, with the embedded store in a fresh directory unless one is given; `command` stands before its own, such as `prlimit`; `main` is another program than this one. Its books are audited when it is stopped; `audited: false` where they are broken on purpose, or audited by others. */
+export async function startTollgate(options: { audited?: boolean; catalog?: string; env?: Record<string, string>; dataDir?: string; command?: readonly string[]; main?: string } = {}): Promise<Tollgate> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'tollgate-test-'))
   const adminToken = options.env?.['TOLLGATE_ADMIN_TOKEN'] ?? randomBytes(24).toString('hex')
   const config = join(dataDir, 'test-catalogue.yaml')
@@ -37,6 +39,8 @@ export async function startTollgate(options: { catalog?: string; env?: Record<st
     TOLLGATE_ADMIN_TOKEN: adminToken,
     // As bin/tollgate.js does: what one start compiled is there for the next.
     NODE_COMPILE_CACHE: join(import.meta.dirname, '../../node_modules/.cache/compiled'),
+    // A server counts for the coverage of its test.
+    ...(process.env['NODE_V8_COVERAGE'] === undefined ? {} : { NODE_V8_COVERAGE: process.env['NODE_V8_COVERAGE'] }),
     ...(options.catalog === undefined ? {} : { TOLLGATE_CONFIG: config }),
     ...options.env,
   }
@@ -47,7 +51,7 @@ export async function startTollgate(options: { catalog?: string; env?: Record<st
     output.errors += chunk.toString()
   })
   const url = await readyUrl(child, output)
-  return new ServerProcess(child, output, url, adminToken, dataDir, options.dataDir === undefined)
+  return new ServerProcess(child, output, url, adminToken, dataDir, { ownsData: options.dataDir === undefined, audited: options.audited ?? true })
 }
 
 function readyUrl(child: ChildProcess, output: { text: string; errors: string }): Promise<string> {
@@ -75,13 +79,15 @@ class ServerProcess extends ApiClient implements Tollgate {
   readonly #child: ChildProcess
   readonly #output: { text: string; errors: string }
   readonly #ownsData: boolean
+  readonly #audited: boolean
 
-  constructor(child: ChildProcess, output: { text: string; errors: string }, url: string, adminToken: string, dataDir: string, ownsData: boolean) {
+  constructor(child: ChildProcess, output: { text: string; errors: string }, url: string, adminToken: string, dataDir: string, { ownsData, audited }: { readonly ownsData: boolean; readonly audited: boolean }) {
     super(url, adminToken)
     this.#child = child
     this.#output = output
     this.dataDir = dataDir
     this.#ownsData = ownsData
+    this.#audited = audited
   }
 
   get exitCode(): number | null {
@@ -101,17 +107,26 @@ class ServerProcess extends ApiClient implements Tollgate {
   }
 
   kill(signal: NodeJS.Signals): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return Promise.resolve()
+    if (!this.runs) return Promise.resolve()
     return new Promise((resolve) => {
       this.#child.once('exit', () => resolve())
       this.#child.kill(signal)
     })
   }
 
+  /** Whatever the audit says, nothing is left of it. */
   async stop(): Promise<void> {
-    const timer = setTimeout(() => this.#child.kill('SIGKILL'), 10_000)
-    await this.kill('SIGTERM')
-    clearTimeout(timer)
-    if (this.#ownsData) rmSync(this.dataDir, { recursive: true, force: true })
+    try {
+      if (this.#audited && this.runs) await auditClean(this)
+    } finally {
+      const timer = setTimeout(() => this.#child.kill('SIGKILL'), 10_000)
+      await this.kill('SIGTERM')
+      clearTimeout(timer)
+      if (this.#ownsData) rmSync(this.dataDir, { recursive: true, force: true })
+    }
+  }
+
+  get runs(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null
   }
 }

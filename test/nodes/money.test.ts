@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
-import { ask, auditClean, NodeBench } from '../harness/node-bench.ts'
+import { auditClean } from '../harness/audit.ts'
+import { ask, NodeBench } from '../harness/node-bench.ts'
 import type { Answer, Tollgate } from '../harness/server.ts'
 
 /** reliability.md F11 and R4: the long form is 200 rounds of 50 requests. */

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
-import { ask, auditClean, NodeBench, until } from '../harness/node-bench.ts'
+import { auditClean } from '../harness/audit.ts'
+import { ask, NodeBench, until } from '../harness/node-bench.ts'
 import type { Tollgate } from '../harness/server.ts'
 
 /** reliability.md S7 and 6: what an administrator changes is so on every node within this. */

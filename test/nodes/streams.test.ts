@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { request } from 'undici'
 import { foldStream } from '../harness/chat-fold.ts'
-import { auditClean, NodeBench, until } from '../harness/node-bench.ts'
+import { auditClean } from '../harness/audit.ts'
+import { NodeBench, until } from '../harness/node-bench.ts'
 import type { Tollgate } from '../harness/server.ts'
 
 const bench = await NodeBench.start({ valkey: true })

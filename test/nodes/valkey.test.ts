@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { auditClean } from '../harness/audit.ts'
 import { percentile, spread } from '../harness/figures.ts'
-import { ask, auditClean, NodeBench, until } from '../harness/node-bench.ts'
+import { ask, NodeBench, until } from '../harness/node-bench.ts'
 import type { Answer, Tollgate } from '../harness/server.ts'
 
 const LONG = process.env['TOLLGATE_CHAOS'] !== undefined

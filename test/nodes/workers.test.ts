@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
 import { request } from 'undici'
 import { foldStream } from '../harness/chat-fold.ts'
-import { ask, auditClean, NodeBench, until } from '../harness/node-bench.ts'
+import { auditClean } from '../harness/audit.ts'
+import { ask, NodeBench, until } from '../harness/node-bench.ts'
 import type { Tollgate } from '../harness/server.ts'
 
 const WORKERS = 3

@@ -56,3 +56,10 @@ test('a line of more than 1 MiB ends the stream, an endless one is not kept', ()
   while (decoder.push(chunk)) pushed += chunk.length
   assert.ok(pushed <= 1_048_576 + chunk.length)
 })
+
+test('a first byte that could begin a BOM and does not hides no line end after it', () => {
+  const body = Buffer.from([0xef, 13, ...Buffer.from('data: a\n\n')])
+  for (let cut = 1; cut < 4; cut += 1) assert.deepEqual(decode([body.subarray(0, 1), body.subarray(1, cut), body.subarray(cut)]), ['a'], `cut at ${cut}`)
+  // Too short to be one: what comes before the end of the body still counts.
+  assert.deepEqual(decode([Buffer.from([0xef, 13])]), [])
+})

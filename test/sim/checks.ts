@@ -1,4 +1,5 @@
 import type { HoldRow } from '../../src/ledger/ledger-store.ts'
+import type { Replay } from '../../src/store/audit-replay.ts'
 import { SqlAudit } from '../../src/store/audit-store.ts'
 import { HOLD_SELECT, readHoldRow } from '../../src/store/ledger-rows.ts'
 import { big, text } from '../../src/store/database.ts'
@@ -20,9 +21,9 @@ const DRAIN_MS = 120_010
 
 /** The product's own audit, I1 to I17, on the universe's books. */
 export async function auditWorld(world: World, except: readonly string[] = []): Promise<void> {
-  const replay = async (row: { readonly usage: Parameters<typeof priceOf>[0]; readonly priceVersion: number; readonly endpointId: string | null }): Promise<bigint | null> => {
+  const replay: Replay = async (row) => {
     const models = world.catalog.versions.get(row.priceVersion)?.models.values() ?? []
-    for (const { endpoints } of models) for (const { id, sell } of endpoints) if (id === row.endpointId) return priceOf(row.usage, sell)
+    for (const { endpoints } of models) for (const { id, sell, buy } of endpoints) if (id === row.endpointId) return { costMicro: priceOf(row.usage, row.billingBasis === 'provider_cost' ? buy : sell), providerCostMicro: priceOf(row.usage, buy) }
     return null
   }
   const checks = await new SqlAudit(world.database()).run({ sinceMs: 0, nowMs: Math.floor(world.beginMs + world.nowMs + world.skewMs), replay }).catch((thrown: unknown) => {
@@ -52,7 +53,7 @@ function checkRequest(world: World, facts: RequestFacts, hold: HoldRow | null): 
     if (sight.kind === 'error' && !FAIR_REFUSALS.has(sight.name)) checkExcuse(world, facts, sight.name)
     return
   }
-  const due = dueOf(facts, world.tokens)
+  const due = dueOf(facts, world.tokens, world.guarded.has(facts.accountId))
   const chargedMicro = hold?.chargedMicro ?? 0n
   const settled = hold?.state === 'settled' || hold?.state === 'settled_late'
   if (sight.kind === 'end') {
@@ -84,9 +85,12 @@ function checkEnded(world: World, say: (text: string) => void, facts: RequestFac
   const [row] = world.disk.all('SELECT status FROM generation WHERE generation_id = ?', [facts.generationId])
   if (due.kind === 'free' && row === undefined) say('it was free, and no log row tells of it')
   const booked = world.disk.all("SELECT amount FROM entry WHERE kind = 'insured' AND ref = ?", [facts.generationId]).reduce((sum, row) => sum + big(row, 'amount'), 0n)
-  const insured = insuredOf(facts, due, world.tokens)
-  const cut = facts.attempts.at(-1)?.outcome === 'cancelled'
-  if (booked !== insured && !cut) say(`the operator's loss is ${insured} and ${booked} is booked`)
+  const [atCost] = world.disk.all("SELECT provider_cost AS paid FROM generation WHERE generation_id = ? AND record LIKE '%\"billingBasis\":\"provider_cost\"%'", [facts.generationId])
+  const paid = atCost === undefined ? 0n : big(atCost, 'paid')
+  // What may be free or charged, and was charged as usual, is nobody's loss.
+  const insured = insuredOf(facts, due.kind === 'free-or' && settled && paid === 0n ? { ...due, kind: 'exact' } : due, world.tokens)
+  if (paid > 0n && !world.guarded.has(facts.accountId)) say('a free answer is charged, and its account has used up nothing')
+  if (booked + paid !== insured) say(`the operator's loss is ${insured}, ${booked} is booked and ${paid} charged`)
 }
 
 /** The store did not take it in time: a lease gives the money back, or a journal settles later. */

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { FREE_HOUR_MICRO } from '../../src/ledger/free-hour.ts'
 import type { LimitReset } from '../../src/ledger/ledger-store.ts'
 import { SqlAccounts } from '../../src/store/account-store.ts'
 import { SqlKeys } from '../../src/store/key-store.ts'
@@ -22,6 +23,7 @@ export async function createCustomers(world: World): Promise<void> {
   for (let index = 0; index < ACCOUNTS; index += 1) {
     const accountId = `acc_${index}`
     await accounts.create({ id: accountId, name: 'sim', email: null, defaultModel: null, rateLimit: null, createdAtMs: beginMs })
+    if (world.guards && index > 0) useUpFreeHour(world, accountId)
     world.pay({ accountId, kind: 'topup', amountMicro: BigInt(100 + random.below(world.aboutLeases || random.chance(0.5) ? 4_000 : 60_000)) })
     for (const [number, limitReset] of [null, random.pick(RESETS)].entries()) {
       const keyId = `key_${index}${number}`
@@ -31,4 +33,11 @@ export async function createCustomers(world: World): Promise<void> {
       world.customers.push({ accountId, keyId })
     }
   }
+}
+
+/** More was insured for it than is free in an hour, in the one that most of the universe lies in. */
+function useUpFreeHour({ disk, beginMs, guarded }: World, accountId: string): void {
+  const hourMs = Math.floor((beginMs + 60_000) / 3_600_000) * 3_600_000
+  disk.run('UPDATE account SET free_hour = ?, free_insured = ? WHERE id = ?', [BigInt(hourMs), FREE_HOUR_MICRO + 1n, accountId])
+  guarded.add(accountId)
 }

@@ -10,16 +10,16 @@ import type { AttemptFacts, RequestFacts } from './facts.ts'
  */
 export type Due = { readonly kind: 'free' } | { readonly kind: 'exact'; readonly micro: bigint; readonly usage: Usage } | { readonly kind: 'free-or'; readonly micro: bigint; readonly usage: Usage } | { readonly kind: 'open' }
 
-export function dueOf(facts: RequestFacts, tokens: TokenCounter): Due {
+export function dueOf(facts: RequestFacts, tokens: TokenCounter, guarded: boolean): Due {
   const last = facts.attempts.at(-1)
   if (last === undefined) return { kind: 'free' }
   switch (last.outcome) {
     case 'running':
       return { kind: 'open' }
     case 'ended':
-      return isEmpty(last) ? { kind: 'free' } : exact(last, billed(facts, last, tokens))
+      return isEmpty(last) ? free(last, billed(facts, last, tokens), guarded) : exact(last, billed(facts, last, tokens))
     case 'failed':
-      return failed(facts, last, tokens)
+      return failed(facts, last, tokens, guarded)
     case 'cancelled': {
       // Whoever still listens was cut off by us.
       if (last.clientPresent || !last.headers) return { kind: 'free' }
@@ -29,10 +29,15 @@ export function dueOf(facts: RequestFacts, tokens: TokenCounter): Due {
   }
 }
 
-function failed(facts: RequestFacts, last: AttemptFacts, tokens: TokenCounter): Due {
+/** Where the account has used up what is free in an hour, the provider's price of it may be charged (row 20). */
+function free({ endpoint }: AttemptFacts, usage: Usage, guarded: boolean): Due {
+  return guarded ? { kind: 'free-or', micro: priceOf(usage, endpoint.buy), usage } : { kind: 'free' }
+}
+
+function failed(facts: RequestFacts, last: AttemptFacts, tokens: TokenCounter, guarded: boolean): Due {
   if (!facts.request.stream || last.text === '') return { kind: 'free' }
   const delivered = facts.plan?.snapshot.settings.midstreamError === 'delivered'
-  return last.clientPresent && !delivered ? { kind: 'free' } : exact(last, counted(facts, last, tokens))
+  return last.clientPresent && !delivered ? free(last, counted(facts, last, tokens), guarded) : exact(last, counted(facts, last, tokens))
 }
 
 /** No tokens, no words, and no finish that makes it an answer. */
@@ -86,7 +91,6 @@ function insuredAttempt(facts: RequestFacts, attempt: AttemptFacts, tokens: Toke
   const said = facts.request.stream && attempt.text !== ''
   // Once its words have gone out, what a broken stream cost is what came.
   if (said) return buy(counted(facts, attempt, tokens))
-  if (attempt.outcome === 'cancelled') return 0n
   if (attempt.usage !== null) return buy(billed(facts, attempt, tokens))
   return attempt.headers ? buy(counted(facts, attempt, tokens)) : 0n
 }

@@ -5,7 +5,7 @@ import type { Micro } from '../../src/money.ts'
 import { big, type Database, type Row, type Sql, type SqlValue, type TransactionOptions } from '../../src/store/database.ts'
 import { ACCOUNT_SELECT, HOLD_SELECT, KEY_SELECT, readAccountRow, readHoldRow, readKeyRow } from '../../src/store/ledger-rows.ts'
 import {
-  bigintOrNull, holdValues, INSERT_ENTRY, INSERT_HOLD, INSERT_LOG, logValues, SELECT_SPEND, UPDATE_ACCOUNT, UPDATE_HOLD, UPDATE_KEY,
+  accountValues, bigintOrNull, holdValues, INSERT_ENTRY, INSERT_HOLD, INSERT_LOG, logValues, SELECT_SPEND, UPDATE_ACCOUNT, UPDATE_HOLD, UPDATE_KEY,
 } from '../../src/store/ledger-values.ts'
 import type { SqliteDatabase } from '../../src/store/sqlite-database.ts'
 import { SqliteLedger } from '../../src/store/sqlite-ledger.ts'
@@ -110,7 +110,7 @@ export class SharedLedger implements LedgerStore {
 
   #write(changes: LedgerChanges): void {
     const disk = this.#disk
-    for (const row of changes.accounts) disk.run(UPDATE_ACCOUNT, [row.availableMicro, row.heldMicro, row.logRows, row.entryHead, row.id])
+    for (const row of changes.accounts) disk.run(UPDATE_ACCOUNT, [...accountValues(row), row.id])
     for (const row of changes.keys) disk.run(UPDATE_KEY, [row.heldMicro, row.id])
     for (const row of changes.newHolds) disk.run(INSERT_HOLD, holdValues(row))
     for (const row of changes.endedHolds) disk.run(UPDATE_HOLD, [row.state, bigintOrNull(row.endedAtMs), row.chargedMicro, row.shortfallMicro, row.id])

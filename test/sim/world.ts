@@ -37,6 +37,9 @@ export class World {
   readonly aboutLeases: boolean
   /** It is about keys whose limits are nearly reached, and requests that meet in one commit. */
   readonly aboutLimits: boolean
+  /** Some of its accounts have used up what is free in an hour. */
+  readonly guards: boolean
+  readonly guarded = new Set<string>()
   readonly catalog: SimCatalog
   readonly tokens: TokenCounter
   readonly beginMs: number
@@ -60,8 +63,9 @@ export class World {
   readonly #traced: boolean
   #nodeCount = 0
 
-  constructor(parts: { readonly random: Random; readonly disk: Disk; readonly tokens: TokenCounter; readonly traced: boolean }) {
+  constructor(parts: { readonly random: Random; readonly guards: boolean; readonly disk: Disk; readonly tokens: TokenCounter; readonly traced: boolean }) {
     this.random = parts.random
+    this.guards = parts.guards
     this.disk = parts.disk
     this.tokens = parts.tokens
     this.#traced = parts.traced

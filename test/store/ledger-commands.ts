@@ -156,7 +156,7 @@ export async function auditAll(model: LedgerModel, nodes: Nodes): Promise<void> 
   await checkBooks(model, nodes)
   const [bench] = nodes.benches
   assert.ok(bench)
-  const checks = await bench.store.audit.run({ sinceMs: 0, nowMs: bench.clock.now(), replay: async (row) => BigInt(row.usage.output ?? 0) * (model.prices[row.priceVersion] ?? -1n) })
+  const checks = await bench.store.audit.run({ sinceMs: 0, nowMs: bench.clock.now(), replay: async (row) => ({ costMicro: BigInt(row.usage.output ?? 0) * (model.prices[row.priceVersion] ?? -1n), providerCostMicro: row.providerCostMicro }) })
   // Nobody sweeps here but the command for it.
   assert.deepEqual(checks.flatMap(({ id, violations }) => (id === 'I10' ? [] : violations.map((violation) => `${id} ${violation}`))), [])
   for (const [index, owner] of nodes.customers.entries()) {

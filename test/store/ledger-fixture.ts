@@ -121,7 +121,7 @@ export class Bench<C extends Clock = TestClock> {
 
   /** Fails the test with every violated invariant named. Charges replay as what the record says they cost. */
   async auditClean(): Promise<void> {
-    const checks = await this.store.audit.run({ sinceMs: 0, nowMs: this.clock.now(), replay: async (row) => row.costMicro + row.shortfallMicro })
+    const checks = await this.store.audit.run({ sinceMs: 0, nowMs: this.clock.now(), replay: async (row) => ({ costMicro: row.costMicro + row.shortfallMicro, providerCostMicro: row.providerCostMicro }) })
     assert.ok(checks.length >= 16)
     assert.deepEqual(checks.flatMap((check) => check.violations.map((violation) => `${check.id} ${violation}`)), [])
   }

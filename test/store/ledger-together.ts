@@ -84,7 +84,7 @@ async function perform(operation: Operation, nodes: Nodes, index: number, model:
     }
     case 'void':
       running.delete(operation.id)
-      return ledger.void({ generationId: operation.id, insuredMicro: operation.insured, record: { ...bench.record(owner(model.holds.get(operation.id)?.customer ?? 0), operation.id), status: 'error', billingBasis: 'free' } })
+      return ledger.void({ generationId: operation.id, insuredMicro: operation.insured, record: { ...bench.record(owner(model.holds.get(operation.id)?.customer ?? 0), operation.id), status: 'error', billingBasis: 'free', priceVersion: model.holds.get(operation.id)?.priceVersion ?? 0 } })
     case 'pay': {
       const { customer: whose, kind, amount: amountMicro, reference } = operation.payment
       const { status } = await store.entries.post({ accountId: owner(whose).accountId, kind, amountMicro, reason: 'model', reference, actor: 'test', atMs: clock.now() })

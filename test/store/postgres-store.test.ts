@@ -8,7 +8,8 @@ import { startPostgres, type Postgres } from '../harness/postgres.ts'
 import { Bench, newId, NOON_MS, TestClock } from './ledger-fixture.ts'
 import { storeContract } from './store-contract.ts'
 import { storeProperties } from './store-properties.ts'
-import { appendOnlyContract } from './append-only.ts'
+import { appendOnlyContract, type OpenedBelow } from './append-only.ts'
+import { plantedViolations } from './planted-violations.ts'
 import { outageContract } from './outage.ts'
 import { twoNodeContract } from './two-nodes.ts'
 
@@ -31,11 +32,13 @@ function postgresTests(postgres: Postgres): void {
     storeContract(async () => open(await newDatabase()))
     storeProperties(async () => open(await newDatabase()), { runs: 100, nodesMax: 8, budgetMs: 240_000 })
     twoNodeContract(newDatabase, open)
-    appendOnlyContract(async () => {
+    const openBelow = async (): Promise<OpenedBelow> => {
       const url = await newDatabase()
       const store = await open(url)
       return { store, below: async (statement) => void (await direct(url, statement)), dropTriggers: ['entry', 'event'].map((table) => `DROP TRIGGER ${table}_append_only ON ${table}`) }
-    })
+    }
+    appendOnlyContract(openBelow)
+    plantedViolations(openBelow)
     test('chunks that no file names are swept when they are old, on whichever node', async () => {
       const url = await newDatabase()
       const [first, second] = [await open(url), await open(url)]

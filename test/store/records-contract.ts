@@ -256,7 +256,7 @@ function auditTests(open: () => Promise<Store>): void {
     const id = newId('gen-')
     await bench.hold(customer, RUB, id)
     await bench.settle(customer, id, 100n)
-    const checks = await bench.store.audit.run({ sinceMs: 0, nowMs: NOON_MS, replay: async () => 99n })
+    const checks = await bench.store.audit.run({ sinceMs: 0, nowMs: NOON_MS, replay: async (row) => ({ costMicro: 99n, providerCostMicro: row.providerCostMicro }) })
     assert.deepEqual(checks.filter(({ violations }) => violations.length > 0).map((check) => check.id), ['I17'])
     await bench.store.close()
   })

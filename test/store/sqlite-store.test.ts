@@ -6,7 +6,8 @@ import { after, describe, test } from 'node:test'
 import { DatabaseSync } from 'node:sqlite'
 import { openStore } from '../../src/store/open.ts'
 import { StoreBusyError } from '../../src/store/sqlite-database.ts'
-import { appendOnlyContract } from './append-only.ts'
+import { appendOnlyContract, type OpenedBelow } from './append-only.ts'
+import { plantedViolations } from './planted-violations.ts'
 import { storeContract } from './store-contract.ts'
 import { storeProperties } from './store-properties.ts'
 
@@ -28,7 +29,7 @@ describe('embedded store', () => {
   const open = () => openStore({ dataDir: newDirectory(), databaseUrl: null })
   storeContract(open)
   storeProperties(() => openStore({ dataDir: newDirectory(MEMORY), databaseUrl: null }), { runs: 300, nodesMax: 4, budgetMs: 120_000 })
-  appendOnlyContract(async () => {
+  const openBelow = async (): Promise<OpenedBelow> => {
     const dataDir = newDirectory()
     const store = await openStore({ dataDir, databaseUrl: null })
     const below = async (statement: string): Promise<void> => {
@@ -40,7 +41,9 @@ describe('embedded store', () => {
       }
     }
     return { store, below, dropTriggers: ['entry', 'event'].flatMap((table) => [`DROP TRIGGER ${table}_no_update`, `DROP TRIGGER ${table}_no_delete`]) }
-  })
+  }
+  appendOnlyContract(openBelow)
+  plantedViolations(openBelow)
 
   test('a second process finds the directory taken and says so in one sentence', async () => {
     const dataDir = newDirectory()

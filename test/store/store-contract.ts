@@ -2,6 +2,7 @@ import { describe } from 'node:test'
 import type { Store } from '../../src/store/store.ts'
 import { claimsContract } from './claims-contract.ts'
 import { filesContract } from './files-contract.ts'
+import { guardContract } from './guard-contract.ts'
 import { jobsContract } from './jobs-contract.ts'
 import { ledgerContract } from './ledger-contract.ts'
 import { logContract } from './log-contract.ts'
@@ -10,6 +11,7 @@ import { recordsContract } from './records-contract.ts'
 /** What every store guarantees; each test gets a store of its own from `open`. */
 export function storeContract(open: () => Promise<Store>): void {
   describe('ledger', () => ledgerContract(open))
+  describe('free rules', () => guardContract(open))
   describe('records', () => recordsContract(open))
   describe('log', () => logContract(open))
   describe('files', () => filesContract(open))

@@ -1,0 +1,169 @@
+import { ApiError } from '../errors.ts'
+import { parseDecimal, type Decimal } from '../money.ts'
+
+/** What a provider says it is owed for one model and some days. */
+export interface BillLine {
+  /** Of the file, from 1. */
+  readonly line: number
+  /** Days, both included. */
+  readonly from: string
+  readonly to: string
+  readonly model: string
+  readonly amount: Decimal
+  readonly currency: string
+}
+
+interface Cell {
+  readonly text: string
+  /** Where it begins, from 1. */
+  readonly line: number
+}
+
+type Column = 'period' | 'model' | 'amount' | 'currency'
+
+/** Names that providers give their columns, in the form of `nameOf`. */
+const NAMES: Readonly<Record<Column, readonly string[]>> = {
+  period: ['period', 'date', 'day', 'usage_date', 'start_date', 'start_time', 'start', 'timestamp', 'time', 'month'],
+  model: ['model', 'model_id', 'model_name', 'snapshot', 'line_item', 'sku', 'item'],
+  amount: ['amount', 'cost', 'total', 'total_cost', 'amount_value', 'charge', 'spend'],
+  currency: ['currency', 'currency_code', 'amount_currency'],
+}
+const LINES_MAX = 100_000
+/** `cost_usd`: the currency stands in the name of the column. */
+const AMOUNT_IN = /^(?:amount|cost|total|total_cost|spend)_([a-z]{3})$/
+const CURRENCY = /^[A-Z]{3}$/
+const DAY = /^(\d{4}-\d{2}-\d{2})(?:[T ].*)?$/
+const RUSSIAN_DAY = /^(\d{2})\.(\d{2})\.(\d{4})$/
+const MONTH = /^(\d{4})-(\d{2})$/
+const RANGE = /^(\d{4}-\d{2}-\d{2})(?:\/| - | – |\.\.)(\d{4}-\d{2}-\d{2})$/
+
+/** Reads a bill whose first line names its columns; `currency` is that of a file which names none. Throws an ApiError that names line and column. */
+export function parseBill(csv: string, currency: string | null): readonly BillLine[] {
+  const rows = cellsOf(csv.replace(/^\uFEFF/, ''))
+  const [header, ...body] = rows
+  if (header === undefined) throw new ApiError('invalid_input', 'csv: is empty')
+  const columns = columnsOf(header)
+  if (body.length > LINES_MAX) throw new ApiError('invalid_input', `csv: at most ${LINES_MAX} lines are read at once`)
+  const lines = body.filter((row) => !isTotal(row)).map((row) => lineOf(row, columns, currency))
+  if (lines.length === 0) throw new ApiError('invalid_input', 'csv: has no lines below its header')
+  return lines
+}
+
+interface Columns {
+  readonly at: Readonly<Record<'period' | 'model' | 'amount', number>>
+  /** null = not in the file. */
+  readonly currencyAt: number | null
+  /** Of the amount's own name. */
+  readonly currency: string | null
+  readonly separator: string
+}
+
+/** RFC 4180 with any of the usual separators: the one that the header has most of. */
+function cellsOf(csv: string): (readonly Cell[] & { separator?: string })[] {
+  const head = csv.slice(0, csv.search(/[\r\n]|$/))
+  const separator = [',', ';', '\t'].reduce((best, each) => (head.split(each).length > head.split(best).length ? each : best))
+  const rows: Cell[][] = []
+  let row: Cell[] = []
+  let [text, quoted, line, cellLine] = ['', false, 1, 1]
+  const endCell = (): void => {
+    row.push({ text: text.trim(), line: cellLine })
+    text = ''
+    cellLine = line
+  }
+  const endRow = (): void => {
+    endCell()
+    if (row.some((cell) => cell.text !== '')) rows.push(row)
+    row = []
+  }
+  for (let at = 0; at < csv.length; at += 1) {
+    const sign = csv[at] ?? ''
+    if (sign === '\n') line += 1
+    if (quoted) {
+      if (sign !== '"') text += sign
+      else if (csv[at + 1] === '"') {
+        text += '"'
+        at += 1
+      } else quoted = false
+    } else if (sign === '"' && text.trim() === '') quoted = true
+    else if (sign === separator) endCell()
+    else if (sign === '\n') {
+      endRow()
+      cellLine = line
+    } else if (sign !== '\r') text += sign
+  }
+  if (quoted) throw new ApiError('invalid_input', `csv: line ${cellLine}: a quotation mark is never closed`)
+  endRow()
+  return rows.map((cells) => Object.assign(cells, { separator }))
+}
+
+function columnsOf(header: readonly Cell[] & { separator?: string }): Columns {
+  const names = header.map(({ text }) => nameOf(text))
+  const find = (column: Column): number | null => NAMES[column].map((name) => names.indexOf(name)).find((at) => at !== -1) ?? null
+  const needed = (column: Column, found: number | null): number => {
+    if (found !== null) return found
+    throw new ApiError('invalid_input', `csv: line 1: no column of the ${column}: expected one of ${NAMES[column].join(', ')}, got ${header.map(({ text }) => `'${text.slice(0, 40)}'`).join(', ')}`)
+  }
+  const inName = names.findIndex((name) => AMOUNT_IN.test(name))
+  const amount = find('amount') ?? (inName === -1 ? null : inName)
+  return {
+    at: { period: needed('period', find('period')), model: needed('model', find('model')), amount: needed('amount', amount) },
+    currencyAt: find('currency'),
+    currency: AMOUNT_IN.exec(names[amount ?? 0] ?? '')?.[1]?.toUpperCase() ?? null,
+    separator: header.separator ?? ',',
+  }
+}
+
+function nameOf(text: string): string {
+  return text.toLowerCase().replaceAll(/[^a-z0-9]+/g, '_').replaceAll(/^_|_$/g, '')
+}
+
+function isTotal([first]: readonly Cell[]): boolean {
+  return /^(?:sub|grand )?total\b|^итог/i.test(first?.text ?? '')
+}
+
+function lineOf(row: readonly Cell[], columns: Columns, given: string | null): BillLine {
+  const line = row[0]?.line ?? 0
+  const fail = (at: number, what: string, expected: string): never => {
+    throw new ApiError('invalid_input', `csv: line ${line}, column ${at + 1}: ${what} must be ${expected}, got '${(row[at]?.text ?? '').slice(0, 60)}'`)
+  }
+  const { at, currencyAt } = columns
+  const model = row[at.model]?.text ?? ''
+  if (model === '') fail(at.model, 'the model', 'a name')
+  const period = periodOf(row[at.period]?.text ?? '') ?? fail(at.period, 'the date', 'a day such as 2026-11-20, a month such as 2026-11, or two days such as 2026-11-01/2026-11-30')
+  const amount = amountOf(row[at.amount]?.text ?? '', columns.separator) ?? fail(at.amount, 'the amount', 'a number such as 1234.56')
+  const named = currencyAt === null ? '' : (row[currencyAt]?.text ?? '').toUpperCase()
+  const currency = named === '' ? (columns.currency ?? given) : named
+  if (currency === null) throw new ApiError('invalid_input', `csv: line ${line}: no currency: the file has no column of it, so name it beside the file`)
+  if (!CURRENCY.test(currency)) fail(currencyAt ?? at.amount, 'the currency', 'a code such as USD')
+  return { line, ...period, model, amount, currency }
+}
+
+function periodOf(text: string): { readonly from: string; readonly to: string } | null {
+  const range = RANGE.exec(text)
+  const month = MONTH.exec(text)
+  const [, day, monthNumber, year] = RUSSIAN_DAY.exec(text) ?? []
+  const single = DAY.exec(text)?.[1] ?? (year === undefined ? undefined : `${year}-${monthNumber}-${day}`)
+  const [from, to] = range !== null ? [range[1], range[2]] : month !== null ? [`${text}-01`, lastOf(Number(month[1]), Number(month[2]))] : [single, single]
+  if (from === undefined || to === undefined || !isDay(from) || !isDay(to) || from > to) return null
+  return { from, to }
+}
+
+function lastOf(year: number, month: number): string {
+  return new Date(Date.UTC(year, month, 0)).toISOString().slice(0, 10)
+}
+
+function isDay(text: string): boolean {
+  const atMs = Date.parse(text)
+  return !Number.isNaN(atMs) && new Date(atMs).toISOString().startsWith(text)
+}
+
+/** `$1,234.56`, `1 234,56`, `1.2e-05`: the last of point and comma divides; a lone comma does so only where commas do not separate cells. */
+function amountOf(text: string, separator: string): Decimal | null {
+  const plain = text.replaceAll(/[\s\u00A0\u202F$€₽]/g, '')
+  const [comma, point] = [plain.lastIndexOf(','), plain.lastIndexOf('.')]
+  if (comma === -1) return parseDecimal(plain)
+  if (point > comma) return /^[+-]?\d{1,3}(?:,\d{3})+\./.test(plain) ? parseDecimal(plain.replaceAll(',', '')) : null
+  if (point !== -1) return /^[+-]?\d{1,3}(?:\.\d{3})+,/.test(plain) ? parseDecimal(plain.replaceAll('.', '').replace(',', '.')) : null
+  if (separator === ',') return /^[+-]?\d{1,3}(?:,\d{3})+$/.test(plain) ? parseDecimal(plain.replaceAll(',', '')) : null
+  return plain.indexOf(',') === comma ? parseDecimal(plain.replace(',', '.')) : null
+}

@@ -1,0 +1,106 @@
+import type { Principal } from '../access/principal.ts'
+import type { CatalogService } from '../catalog/catalog-service.ts'
+import { ApiError } from '../errors.ts'
+import type { Reply, Route } from '../http/edge.ts'
+import { timeParameter } from '../http/query.ts'
+import { BodyFields } from '../kinds/strict-body.ts'
+import { decimalText, rubles } from '../money.ts'
+import type { AuditCheck, AuditStore } from '../store/store.ts'
+import { parseBill } from './bill-csv.ts'
+import type { ReplayReport } from './contract.ts'
+import { adminRoute, recordEvent, type AdminCall, type AdminPorts } from './ports.ts'
+import { reconcile } from './reconciliation.ts'
+
+const CSV_CHARS_MAX = 8_000_000
+/** In millionths, as every decimal of a body is read. */
+export const PERCENT = 1_000_000n
+
+/** What shows that the books are right: audit, replay, and the comparison with a provider's bill. */
+export function proofAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
+  return [
+    adminRoute('GET', 'audit', async (call) => ({ status: 200, body: auditBody(await ports.audit(timeParameter(call.query, 'since') ?? 0)) })),
+    adminRoute('GET', 'audit/replay', (call) => replay(ports, call)),
+    adminRoute('POST', 'reconciliations', (call) => reconciliation(ports, call)),
+  ]
+}
+
+/** The report of `tollgate audit`. */
+export function auditBody(checks: readonly AuditCheck[]): { readonly ok: boolean; readonly violations: number; readonly checks: readonly Record<string, unknown>[] } {
+  const violations = checks.reduce((sum, check) => sum + check.violations.length, 0)
+  return { ok: violations === 0, violations, checks: checks.map(({ id, name, violations: found }) => ({ id, name, ok: found.length === 0, violations: found })) }
+}
+
+/** A period; null = without that end. */
+export interface ReplayRange {
+  readonly fromMs: number | null
+  readonly toMs: number | null
+}
+
+async function replay(ports: AdminPorts, call: AdminCall): Promise<Reply> {
+  const range = { fromMs: timeParameter(call.query, 'from'), toMs: timeParameter(call.query, 'to') }
+  return { status: 200, body: await replayBody(range, ports.replay, ports.catalog) }
+}
+
+/** The report of `tollgate audit --replay`. */
+export async function replayBody(range: ReplayRange, run: AdminPorts['replay'], catalog: Pick<CatalogService, 'ratesOf'>): Promise<ReplayReport> {
+  const { fromMs, toMs } = range
+  if (fromMs !== null && toMs !== null && fromMs > toMs) throw new ApiError('invalid_input', 'from: must not be after to')
+  const report = await run(fromMs ?? 0, toMs ?? Number.MAX_SAFE_INTEGER)
+  const types = [...report.types].toSorted(([left], [right]) => (left < right ? -1 : 1))
+  const total = types.reduce(
+    (sum, [, each]) => ({
+      rows: sum.rows + each.rows,
+      chargedMicro: sum.chargedMicro + each.chargedMicro,
+      shortfallMicro: sum.shortfallMicro + each.shortfallMicro,
+      providerCostMicro: sum.providerCostMicro + each.providerCostMicro,
+    }),
+    { rows: 0, chargedMicro: 0n, shortfallMicro: 0n, providerCostMicro: 0n },
+  )
+  return {
+    ok: report.violations.length === 0,
+    from: isoOrNull(fromMs),
+    to: isoOrNull(toMs),
+    ...sums(total),
+    types: types.map(([type, each]) => ({ type, ...sums(each) })),
+    price_versions: await versionsOf(report, catalog),
+    without_log: { rows: report.withoutLog.rows, charged: rubles(report.withoutLog.chargedMicro) },
+    violations: report.violations,
+  }
+}
+
+type Replayed = Awaited<ReturnType<AuditStore['replay']>>
+
+function sums({ rows, chargedMicro, shortfallMicro, providerCostMicro }: Replayed['types'] extends ReadonlyMap<unknown, infer Sums> ? Readonly<Sums> : never): Omit<ReplayReport['types'][number], 'type'> {
+  return { rows, charged: rubles(chargedMicro), shortfall: rubles(shortfallMicro), provider_cost: rubles(providerCostMicro) }
+}
+
+async function versionsOf({ versions }: Replayed, catalog: Pick<CatalogService, 'ratesOf'>): Promise<ReplayReport['price_versions']> {
+  const shown: ReplayReport['price_versions'][number][] = []
+  for (const [version, rows] of [...versions].toSorted(([left], [right]) => left - right)) {
+    const rates = Object.entries(await catalog.ratesOf(version)).filter(([currency]) => currency !== 'RUB')
+    shown.push({ version, rows, rates: Object.fromEntries(rates.map(([currency, rate]) => [currency, decimalText(rate)])) })
+  }
+  return shown
+}
+
+function isoOrNull(atMs: number | null): string | null {
+  return atMs === null ? null : new Date(atMs).toISOString()
+}
+
+async function reconciliation(ports: AdminPorts, call: AdminCall): Promise<Reply> {
+  const fields = new BodyFields(call.json)
+  const provider = fields.requiredText('provider', 64)
+  const csv = fields.requiredText('csv', CSV_CHARS_MAX)
+  const tolerance = fields.amount('tolerance') ?? PERCENT
+  const currency = fields.text('currency', 3) ?? null
+  fields.done()
+  const body = await reconcile({ catalog: ports.catalog, generations: ports.store.generations }, parseBill(csv, currency), { provider, toleranceBasisPoints: basisPoints(tolerance) })
+  await recordEvent(ports, call, 'provider.reconcile', provider, null, { from: body.from, to: body.to, ok: body.ok, ...body.totals })
+  return { status: 200, body }
+}
+
+/** Of a percentage in millionths, such as 1.25 % = 1 250 000. */
+export function basisPoints(percent: bigint): number {
+  if (percent >= 0n && percent <= 100n * PERCENT && percent % (PERCENT / 100n) === 0n) return Number(percent / (PERCENT / 100n))
+  throw new ApiError('invalid_input', 'tolerance: must be a percentage from 0 to 100 with at most two decimals')
+}

@@ -1,0 +1,170 @@
+import type { CatalogService } from '../catalog/catalog-service.ts'
+import type { Snapshot } from '../catalog/catalog.ts'
+import { ApiError } from '../errors.ts'
+import { dayAfter, daysBetween } from '../http/day-range.ts'
+import { rubles, type Decimal, type Micro } from '../money.ts'
+import type { GenerationStore, ProviderDay } from '../store/store.ts'
+import type { BillLine } from './bill-csv.ts'
+import type { Reconciliation, ReconciliationRow } from './contract.ts'
+
+const DAYS_MAX = 366
+const HALF_DAY_MS = 43_200_000
+/** A kopeck a line: bills are rounded. */
+const ROUNDING_MICRO = 10_000n
+/** Digits kept where a month's bill meets rates that changed within it. */
+const PRECISION = 10n ** 18n
+
+export interface ReconciliationPorts {
+  readonly catalog: Pick<CatalogService, 'current' | 'ratesAt'>
+  readonly generations: Pick<GenerationStore, 'providerDays'>
+}
+
+export interface ReconciliationOptions {
+  readonly provider: string
+  /** Hundredths of a percent by which a line may differ. */
+  readonly toleranceBasisPoints: number
+}
+
+/** Σ provider cost of the usage log against a provider's bill, by day (or period of the bill) and model (reliability.md 3.2). */
+export async function reconcile(ports: ReconciliationPorts, bill: readonly BillLine[], options: ReconciliationOptions): Promise<Reconciliation> {
+  const snapshot = ports.catalog.current()
+  if (!snapshot.providers.has(options.provider)) throw new ApiError('not_found', `Provider '${options.provider.slice(0, 200)}' not found`)
+  const from = bill.reduce((least, line) => (line.from < least ? line.from : least), bill[0]?.from ?? '')
+  const to = bill.reduce((most, line) => (line.to > most ? line.to : most), from)
+  if (dayAfter(from, DAYS_MAX) <= to) throw new ApiError('invalid_input', `csv: at most ${DAYS_MAX} days are compared at once, got ${from} to ${to}`)
+  const names = new BillNames(snapshot, options.provider)
+  const ours = await ports.generations.providerDays(options.provider, from, dayAfter(to, 1))
+  const rates = await ratesOf(ports.catalog, from, to)
+  const rows = [...groupsOf(bill, ours, names, { from, to })].map((group) => rowOf(group, rates, options.toleranceBasisPoints))
+  const sum = (field: 'oursMicro' | 'theirsMicro'): Micro => rows.reduce((total, row) => total + row[field], 0n)
+  return {
+    provider: options.provider,
+    from,
+    to,
+    tolerance_percent: options.toleranceBasisPoints / 100,
+    ok: rows.every(({ row }) => row.verdict === 'match'),
+    totals: { ours: rubles(sum('oursMicro')), theirs: rubles(sum('theirsMicro')), difference: rubles(sum('theirsMicro') - sum('oursMicro')) },
+    data: rows.map(({ row }) => row),
+  }
+}
+
+interface Group {
+  readonly from: string
+  readonly to: string
+  readonly model: string
+  readonly lines: BillLine[]
+  /** Provider cost by day. */
+  readonly ours: Map<string, Micro>
+}
+
+/** Each period of the bill and model, and what only we know of: its other models, and days that it leaves out. */
+function groupsOf(bill: readonly BillLine[], days: readonly ProviderDay[], names: BillNames, whole: { readonly from: string; readonly to: string }): readonly Group[] {
+  const groups = new Map<string, Group>()
+  const groupOf = (from: string, to: string, model: string): Group => {
+    const name = JSON.stringify([from, to, model])
+    const group = groups.get(name) ?? { from, to, model, lines: [], ours: new Map<string, Micro>() }
+    groups.set(name, group)
+    return group
+  }
+  for (const line of bill) groupOf(line.from, line.to, names.ofBill(line.model)).lines.push(line)
+  const periods = [...new Map(bill.map(({ from, to }) => [`${from}/${to}`, { from, to }])).values()]
+  const periodsOf = new Map(daysBetween(whole.from, whole.to).map((day) => [day, periods.filter(({ from, to }) => from <= day && day <= to)]))
+  for (const { day, model, costMicro } of days) {
+    const covering = periodsOf.get(day) ?? []
+    for (const { from, to } of covering.length === 0 ? [{ from: day, to: day }] : covering) {
+      const { ours } = groupOf(from, to, names.ofModel(model))
+      ours.set(day, (ours.get(day) ?? 0n) + costMicro)
+    }
+  }
+  return [...groups.values()].toSorted((left, right) => compareText(left.from, right.from) || compareText(left.to, right.to) || compareText(left.model, right.model))
+}
+
+function compareText(left: string, right: string): number {
+  return left < right ? -1 : left > right ? 1 : 0
+}
+
+function rowOf(group: Group, rates: DayRates, basisPoints: number): { readonly row: ReconciliationRow; readonly oursMicro: Micro; readonly theirsMicro: Micro } {
+  const { from, to, model, lines, ours } = group
+  const oursMicro = [...ours.values()].reduce((sum, cost) => sum + cost, 0n)
+  const theirsMicro = lines.reduce((sum, line) => sum + inMicro(line, ours, rates), 0n)
+  const differenceMicro = theirsMicro - oursMicro
+  const percent = oursMicro === 0n ? null : Number(rounded(differenceMicro * 10_000n, oursMicro)) / 100
+  const row = { from, to, model, ours: rubles(oursMicro), theirs: rubles(theirsMicro), difference: rubles(differenceMicro), difference_percent: percent, verdict: verdictOf(group, oursMicro, theirsMicro, basisPoints) }
+  return { row, oursMicro, theirsMicro }
+}
+
+function verdictOf({ lines, ours }: Group, oursMicro: Micro, theirsMicro: Micro, basisPoints: number): ReconciliationRow['verdict'] {
+  const difference = theirsMicro - oursMicro
+  const allowed = (oursMicro * BigInt(basisPoints)) / 10_000n
+  const size = difference < 0n ? -difference : difference
+  if (size <= (allowed > ROUNDING_MICRO ? allowed : ROUNDING_MICRO)) return 'match'
+  if (lines.length === 0) return 'not_billed'
+  if (ours.size === 0) return 'not_ours'
+  return difference > 0n ? 'billed_more' : 'billed_less'
+}
+
+type DayRates = ReadonlyMap<string, Readonly<Record<string, Decimal>>>
+
+/** Those in force at noon UTC of each day; of a currency that came later, those at its end. */
+async function ratesOf(catalog: ReconciliationPorts['catalog'], from: string, to: string): Promise<DayRates> {
+  const rates = new Map<string, Readonly<Record<string, Decimal>>>()
+  for (const day of daysBetween(from, to)) rates.set(day, { ...(await catalog.ratesAt(Date.parse(day) + 2 * HALF_DAY_MS - 1)), ...(await catalog.ratesAt(Date.parse(day) + HALF_DAY_MS)) })
+  return rates
+}
+
+/** A line in rubles. Over several days each day's rate counts as much as what we used on it; where that is nothing, the last day's. */
+function inMicro(line: BillLine, ours: ReadonlyMap<string, Micro>, rates: DayRates): Micro {
+  const rateOf = (day: string): Decimal => {
+    const rate = rates.get(day)?.[line.currency]
+    if (rate === undefined || rate.digits === 0n) throw new ApiError('invalid_input', `csv: line ${line.line}: no rate of ${line.currency} was in force on ${day}`)
+    return rate
+  }
+  const used = [...ours].filter(([, cost]) => cost > 0n)
+  const days = used.length === 0 ? [[line.to, 1n] as const] : used
+  let [rub, foreign] = [0n, 0n]
+  for (const [day, cost] of days) {
+    const { digits, scale } = rateOf(day)
+    rub += cost * PRECISION
+    foreign += (cost * PRECISION * 10n ** BigInt(scale)) / digits
+  }
+  const { digits, scale } = line.amount
+  return rounded(digits * 1_000_000n * rub, foreign * 10n ** BigInt(scale))
+}
+
+/** Half away from zero; `below` > 0. */
+function rounded(above: bigint, below: bigint): bigint {
+  const size = above < 0n ? -above : above
+  const whole = (size * 2n + below) / (below * 2n)
+  return above < 0n ? -whole : whole
+}
+
+/** One name for everything that a bill and we may call the same: endpoints tie a model of ours to the provider's own name of it. */
+class BillNames {
+  /** To the smallest of the provider's names that are tied together. */
+  readonly #upstream = new Map<string, string>()
+  readonly #models = new Map<string, string>()
+
+  constructor(snapshot: Snapshot, provider: string) {
+    for (const model of snapshot.models.values()) {
+      const own = model.endpoints.filter((endpoint) => endpoint.provider.slug === provider).map(({ upstreamModel }) => upstreamModel)
+      const tied = [...new Set(own.map((name) => this.#upstream.get(name.toLowerCase()) ?? name))]
+      const label = tied.toSorted(compareText)[0]
+      if (label === undefined) continue
+      for (const [name, old] of this.#upstream) if (tied.includes(old)) this.#upstream.set(name, label)
+      for (const [id, old] of this.#models) if (tied.includes(old)) this.#models.set(id, label)
+      for (const name of own) this.#upstream.set(name.toLowerCase(), label)
+      this.#models.set(model.id, label)
+    }
+  }
+
+  /** A model that is sold no more goes by its own id. */
+  ofModel(id: string): string {
+    return this.#models.get(id) ?? id
+  }
+
+  /** Also with the date of its snapshot, and as we call it. */
+  ofBill(name: string): string {
+    const lower = name.toLowerCase().replace(/^models\//, '')
+    return this.#upstream.get(lower) ?? this.#models.get(name) ?? this.#upstream.get(lower.replace(/-(?:\d{4}-\d{2}-\d{2}|\d{8})$/, '')) ?? name
+  }
+}

@@ -1,0 +1,127 @@
+import { parseBill } from '../admin/bill-csv.ts'
+import { auditBody, basisPoints, PERCENT, replayBody } from '../admin/proof.ts'
+import { reconcile } from '../admin/reconciliation.ts'
+import { isObject } from '../kinds/json-fields.ts'
+import { parseDecimal, shift } from '../money.ts'
+import { columns, UsageError, type Command, type CommandInput } from './command.ts'
+import type { CliContext } from './ports.ts'
+import { recordEvent, withStore } from './store-access.ts'
+import { fileText } from './store-commands.ts'
+
+type Body = Readonly<Record<string, unknown>>
+
+/** Commands that show whether the books are right. */
+export const PROOF_COMMANDS: readonly Command[] = [
+  {
+    words: 'audit', operands: [], summary: 'Checks the money invariants, or replays the charges of a period; exit 1 on a violation.',
+    options: {
+      since: { value: 'TIME', help: 'an ISO time: looks at what came after it' },
+      replay: { help: 'makes each charge again from its log row: price version with its exchange rates × meters' },
+      from: { value: 'TIME', help: 'with --replay: requests that arrived from this ISO time on' },
+      to: { value: 'TIME', help: 'with --replay: … and before this one' },
+      json: { help: 'print the whole report as JSON' },
+    },
+    run: audit,
+  },
+  {
+    words: 'reconcile', operands: ['FILE'], summary: "Compares a provider's bill (CSV) with what its answers cost by the log; exit 1 where they differ.",
+    options: {
+      provider: { value: 'ID', help: 'whose bill it is, as in the catalogue' },
+      tolerance: { value: 'PERCENT', help: 'by which a line may differ, default 1' },
+      currency: { value: 'CODE', help: 'of a file that names none' },
+      json: { help: 'print the whole report as JSON' },
+    },
+    run: reconcileBill,
+  },
+]
+
+async function audit(input: CommandInput, context: CliContext): Promise<number> {
+  if (input.flag('replay')) return replay(input, context)
+  for (const name of ['from', 'to']) if (input.text(name) !== undefined) throw new UsageError(`--${name} goes with --replay; without it, --since TIME`)
+  const sinceMs = timeOption(input, 'since')
+  const report = await withStore<Body>(
+    context,
+    async (own) => auditBody(await own.audit(sinceMs ?? 0)),
+    (client) => client.call('GET', `/admin/v1/audit${query({ since: sinceMs })}`),
+  )
+  context.stdout(input.flag('json') ? JSON.stringify(report) : auditText(report))
+  return report['ok'] === true ? 0 : 1
+}
+
+async function replay(input: CommandInput, context: CliContext): Promise<number> {
+  const [fromMs, toMs] = [timeOption(input, 'from') ?? timeOption(input, 'since'), timeOption(input, 'to')]
+  const report = await withStore<Body>(
+    context,
+    async (own) => ({ ...(await replayBody({ fromMs, toMs }, (from, to) => own.replay(from, to), own.catalog)) }),
+    (client) => client.call('GET', `/admin/v1/audit/replay${query({ from: fromMs, to: toMs })}`),
+  )
+  context.stdout(input.flag('json') ? JSON.stringify(report) : replayText(report))
+  return report['ok'] === true ? 0 : 1
+}
+
+function timeOption(input: CommandInput, name: string): number | null {
+  const text = input.text(name)
+  if (text === undefined) return null
+  const atMs = Date.parse(text)
+  if (Number.isNaN(atMs)) throw new UsageError(`--${name} must be an ISO time such as 2026-11-20T15:06:04Z, got '${text}'`)
+  return atMs
+}
+
+function query(times: Readonly<Record<string, number | null>>): string {
+  const given = Object.entries(times).flatMap(([name, atMs]) => (atMs === null ? [] : [`${name}=${encodeURIComponent(new Date(atMs).toISOString())}`]))
+  return given.length === 0 ? '' : `?${given.join('&')}`
+}
+
+function listOf(report: Body, field: string): readonly Body[] {
+  const list = report[field]
+  return Array.isArray(list) ? list.filter(isObject) : []
+}
+
+function auditText(report: Body): string {
+  const lines = listOf(report, 'checks').flatMap(({ id, name, violations }) => {
+    const found = Array.isArray(violations) ? violations.map((what) => `      ${String(what)}`) : []
+    return [`${found.length === 0 ? 'ok  ' : 'FAIL'}  ${String(id)}  ${String(name)}`, ...found]
+  })
+  return [...lines, `${String(report['violations'])} violations`].join('\n')
+}
+
+function replayText(report: Body): string {
+  const types = listOf(report, 'types').map(({ type, rows, charged, provider_cost: cost }) => `${String(type)}: ${String(rows)} charges, ${String(charged)} RUB, provider cost ${String(cost)} RUB`)
+  const versions = listOf(report, 'price_versions').map(({ version, rows, rates }) => `price version ${String(version)}: ${String(rows)} charges${isObject(rates) && Object.keys(rates).length > 0 ? `, ${Object.entries(rates).map(([currency, rate]) => `${currency} ${String(rate)}`).join(', ')}` : ''}`)
+  const lost = report['without_log']
+  const left = isObject(lost) && lost['rows'] !== 0 ? [`${String(lost['rows'])} charges of ${String(lost['charged'])} RUB have no log row any more: retention took it`] : []
+  const violations = Array.isArray(report['violations']) ? report['violations'].map((what) => `FAIL  ${String(what)}`) : []
+  return [...types, ...versions, ...left, ...violations, `${String(report['rows'])} charges of ${String(report['charged'])} RUB replayed, ${violations.length} differ`].join('\n')
+}
+
+async function reconcileBill(input: CommandInput, context: CliContext): Promise<number> {
+  const provider = input.text('provider')
+  if (provider === undefined) throw new UsageError('--provider ID is missing: whose bill is it?')
+  const percent = input.text('tolerance') ?? '1'
+  const decimal = parseDecimal(percent)
+  const exact = decimal === null ? null : shift(decimal, 6)
+  if (exact === null || exact.scale !== 0) throw new UsageError(`--tolerance must be a percentage such as 0.5, got '${percent}'`)
+  const toleranceBasisPoints = basisPoints(exact.digits)
+  const currency = input.text('currency') ?? null
+  const csv = await fileText(input.operands[0] ?? '')
+  const report = await withStore<Body>(
+    context,
+    async (own) => {
+      const body = await reconcile({ catalog: own.catalog, generations: own.store.generations }, parseBill(csv, currency), { provider, toleranceBasisPoints })
+      await recordEvent(context, own, 'provider.reconcile', provider, { from: body.from, to: body.to, ok: body.ok, ...body.totals })
+      return { ...body }
+    },
+    (client) => client.call('POST', '/admin/v1/reconciliations', { provider, csv, tolerance: Number(exact.digits) / Number(PERCENT), ...(currency === null ? {} : { currency }) }),
+  )
+  context.stdout(input.flag('json') ? JSON.stringify(report) : billText(report))
+  return report['ok'] === true ? 0 : 1
+}
+
+function billText(report: Body): string {
+  const rows = listOf(report, 'data').map(({ from, to, model, ours, theirs, difference, verdict }) => {
+    const period = from === to ? String(from) : `${String(from)} to ${String(to)}`
+    return [`${verdict === 'match' ? 'ok  ' : 'FAIL'}  ${period}  ${String(model)}`, `ours ${String(ours)}, theirs ${String(theirs)} RUB, difference ${String(difference)}: ${String(verdict).replace('_', ' ')}`] as const
+  })
+  const totals = isObject(report['totals']) ? report['totals'] : {}
+  return [...columns(rows), `In all: ours ${String(totals['ours'])}, theirs ${String(totals['theirs'])} RUB, difference ${String(totals['difference'])}`].join('\n')
+}

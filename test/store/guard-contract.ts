@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { VoidOutcome } from '../../src/ledger/ledger-store.ts'
+import type { Store } from '../../src/store/store.ts'
+import { Bench, newId, NOON_MS, TestClock, type Customer } from './ledger-fixture.ts'
+
+const RUB = 1_000_000n
+const HOUR_MS = 3_600_000
+
+/** What is free, until an account has used up its hour (reliability.md 3.5 row 20). */
+export function guardContract(open: () => Promise<Store>): void {
+  const guard = (name: string, body: (bench: Bench, customer: Customer) => Promise<void>): void => {
+    test(name, async () => {
+      const bench = new Bench(await open(), new TestClock(NOON_MS))
+      try {
+        await body(bench, await bench.customer(10_000n * RUB))
+        await bench.auditClean()
+      } finally {
+        await bench.ledger.stop()
+        await bench.store.close()
+      }
+    })
+  }
+
+  guard('20 RUB an hour are free, and what follows them costs what the provider takes', async (bench, customer) => {
+    assert.deepEqual(await guardedVoid(bench, customer, 20n * RUB), { status: 'voided' })
+    // At the bound, not beyond it.
+    assert.deepEqual(await guardedVoid(bench, customer, 1n), { status: 'voided' })
+    const id = newId('gen-')
+    assert.deepEqual(await guardedVoid(bench, customer, 3n, { id, insuredMicro: 5n }), { status: 'charged', chargedMicro: 3n, shortfallMicro: 0n })
+    assert.equal((await bench.money(customer.accountId)).available, 10_000n * RUB - 3n)
+    const row = await bench.store.generations.get(id)
+    assert.deepEqual([row?.billingBasis, row?.costMicro, row?.providerCostMicro, row?.insuredMicro, row?.status], ['provider_cost', 3n, 3n, 2n, 'error'])
+    assert.equal((await bench.spend(customer)).day, 3n)
+  })
+
+  guard('one that is repeated after a lost answer is charged once, and told the same', async (bench, customer) => {
+    await guardedVoid(bench, customer, 21n * RUB)
+    const id = newId('gen-')
+    const first = await guardedVoid(bench, customer, 7n, { id })
+    assert.deepEqual(await voidAgain(bench, customer, id, 7n), first)
+    assert.equal((await bench.money(customer.accountId)).available, 10_000n * RUB - 7n)
+  })
+
+  guard('the next hour begins with nothing', async (bench, customer) => {
+    await guardedVoid(bench, customer, 21n * RUB)
+    bench.clock.advance(HOUR_MS - 1)
+    assert.equal((await guardedVoid(bench, customer, 1n)).status, 'charged')
+    bench.clock.advance(1)
+    assert.equal((await guardedVoid(bench, customer, 1n)).status, 'voided')
+  })
+
+  guard('who spends much may have 5 % of it free', async (bench, customer) => {
+    const id = newId('gen-')
+    await bench.hold(customer, 800n * RUB, id)
+    await bench.settle(customer, id, 800n * RUB)
+    await guardedVoid(bench, customer, 40n * RUB)
+    assert.equal((await guardedVoid(bench, customer, 1n)).status, 'voided')
+    assert.equal((await guardedVoid(bench, customer, 1n)).status, 'charged')
+  })
+
+  guard('what no rule guards stays free, and so does every other account', async (bench, customer) => {
+    await guardedVoid(bench, customer, 50n * RUB)
+    const id = newId('gen-')
+    await bench.hold(customer, RUB, id)
+    assert.deepEqual(await bench.void(customer, id, 9n), { status: 'voided' })
+    assert.equal((await guardedVoid(bench, await bench.customer(RUB), 9n)).status, 'voided')
+  })
+
+  guard('of fifty at once as many are free as cross the bound, and not one more', async (bench, customer) => {
+    const outcomes = await Promise.all(Array.from({ length: 50 }, () => guardedVoid(bench, customer, RUB)))
+    // The one that crosses it is the last.
+    assert.equal(outcomes.filter(({ status }) => status === 'voided').length, 21)
+    assert.equal((await bench.money(customer.accountId)).available, (10_000n - 29n) * RUB)
+  })
+
+  guard('a hold that has expired stays free', async (bench, customer) => {
+    await guardedVoid(bench, customer, 50n * RUB)
+    const id = newId('gen-')
+    await new Bench(bench.store, bench.clock, 'node-lost').hold(customer, RUB, id)
+    bench.clock.advance(61_000)
+    await bench.ledger.sweep()
+    assert.equal((await voidAgain(bench, customer, id, 1n)).status, 'voided')
+  })
+}
+
+async function guardedVoid(bench: Bench, customer: Customer, costMicro: bigint, { id = newId('gen-'), insuredMicro = costMicro } = {}): Promise<VoidOutcome> {
+  await bench.hold(customer, costMicro, id)
+  return voidAgain(bench, customer, id, costMicro, insuredMicro)
+}
+
+function voidAgain(bench: Bench, customer: Customer, generationId: string, costMicro: bigint, insuredMicro = costMicro): Promise<VoidOutcome> {
+  const record = { ...bench.record(customer, generationId), status: 'error', billingBasis: 'free' } as const
+  return bench.ledger.void({ generationId, insuredMicro, record, guarded: { costMicro, record: { ...record, billingBasis: 'provider_cost' } } })
+}
