@@ -116,7 +116,13 @@ export function overloaded(share: number, cause?: unknown): ApiError {
   return new ApiError('service_unavailable', `Service is overloaded or its store is not available. Retry after ${retryAfterSeconds} seconds`, { retryAfterSeconds, cause })
 }
 
-/** Turns anything thrown into what a client may see: an ApiError as it is, all else `internal_error`. */
+/** What a request needs does not answer just now, and may in a second. */
+export class UnavailableError extends Error {
+  override readonly name: string = 'UnavailableError'
+}
+
+/** Turns anything thrown into what a client may see: an ApiError as it is, what is out of reach as `service_unavailable`, all else `internal_error`. */
 export function asApiError(thrown: unknown): ApiError {
+  if (thrown instanceof UnavailableError) return overloaded(0, thrown)
   return thrown instanceof ApiError ? thrown : new ApiError('internal_error', 'Internal server error', { cause: thrown })
 }

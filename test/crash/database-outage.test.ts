@@ -123,6 +123,22 @@ test('the server stops during an outage without waiting for it, and the next one
     await checkMoney(world.tollgate, world.account, { whole: [{ id: body.id, cost: body.usage.cost }], broken: new Set() })
   }))
 
+test('what is only read says 503 in an outage, with when to come back, and never that the fault is within', () =>
+  withWorld(async (world) => {
+    await world.postgres.halt()
+    const { tollgate, account } = world
+    const answers = await Promise.all([
+      tollgate.request('GET', '/v1/generation', { key: account.key }), tollgate.request('GET', '/v1/user/balance', { key: account.key }), tollgate.request('GET', '/v1/videos', { key: account.key }),
+      tollgate.admin('GET', '/admin/v1/accounts'), tollgate.admin('GET', '/admin/v1/generations'),
+    ])
+    for (const answer of answers) {
+      assert.deepEqual([answer.status, answer.body.error?.metadata.error_type], [503, 'service_unavailable'], answer.text)
+      assert.match(String(answer.headers['retry-after']), /^[1-5]$/)
+    }
+    await world.postgres.start()
+    await untilServed(world)
+  }))
+
 test('F6: with its own disk full, answers that end in an outage are journaled and charged', async () => {
   const disk = mountSmallDisk(80)
   if (disk === null) return
