@@ -91,6 +91,8 @@ function poolOf(url: string, types: pg.TypeOverrides, max: number): pg.Pool {
     lock_timeout: LOCK_MS,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
     keepAlive: true,
+    // A plan that only looks dear (what is switched off below costs a lot) would be compiled for seconds.
+    options: '-c jit=off',
   })
   // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
   pool.on('error', () => undefined)
@@ -101,10 +103,9 @@ function poolOf(url: string, types: pg.TypeOverrides, max: number): pg.Pool {
 
 /**
  * Short transactions touch rows by their keys. The planner knows nothing of a young table and would keep a plan that
- * reads the whole of it: 509 pairs of hold and settle a second instead of 1,166. What is switched off only costs a lot, which would
- * have it compiled for seconds where a table has no index.
+ * reads the whole of it: 509 pairs of hold and settle a second instead of 1,166.
  */
-const BEGIN_BY_INDEX = 'BEGIN; SET LOCAL jit = off; SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off'
+const BEGIN_BY_INDEX = 'BEGIN; SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off'
 const BEGIN_PATIENT = {
   snapshot: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = 0',
   // Whoever waits longer for a table is tried again, see migrate.
