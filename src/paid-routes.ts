@@ -68,7 +68,7 @@ export function attachStream(ports: PaidRoutePorts, call: Call<Principal>, id: s
 }
 
 /** The Response of a stream that runs, or is still kept (wire.md D-7.8); null when it is not there. */
-export function findResponse({ relay }: PaidRoutePorts, accountId: string, id: string): FoundResponse | null {
+export function findResponse({ relay }: Pick<PaidRoutePorts, 'relay'>, accountId: string, id: string): FoundResponse | null {
   const generation = relay.streams.find(accountId, id)
   if (generation === null || !isResponsesOrder(generation.input.order)) return null
   const { generationId, arrivedAtMs, plan, order, buffer } = generation.input

@@ -20,7 +20,7 @@ const ADMIN_TOKEN_LENGTH_MIN = 32
 /** How often a success refreshes the guard's memory of (address, key): far below the day it lasts. */
 const PROVE_EVERY_MS = 60_000
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({})
-const ALONE: NonNullable<AccessOptions['shared']> = Object.freeze({ nodes: () => 1, windows: null, guard: null, blocked: () => undefined })
+const ALONE: NonNullable<AccessOptions['shared']> = Object.freeze({ nodes: () => 1, windows: null, guard: null, blocked: () => undefined, unblocked: async () => undefined })
 const ADMITTED: AccessResult<Principal> = Object.freeze({ principal: null, headers: NO_HEADERS })
 
 export interface AccessOptions {
@@ -39,6 +39,8 @@ export interface AccessOptions {
     readonly guard: SharedGuard | null
     /** Tells the nodes of a block that this one began. */
     readonly blocked: (ip: string, leftMs: number, blocks: number) => void
+    /** Tells them that one was lifted; rejects when the store does not answer. */
+    readonly unblocked: (ip: string) => Promise<void>
   }
 }
 
@@ -50,14 +52,14 @@ export interface Access extends EdgeAccess<Principal> {
   sessionOf(request: IncomingMessage): ConsoleSession
   /** Takes an administrator's change of a key or account into effect at once on this node. */
   invalidate(changed: { readonly keyId: string } | { readonly accountId: string }): void
-  /** Takes over a block of another node; the address is as `ipKey` writes it. */
+  /** Takes over a block of another node, or its end when `blocks` is 0; the address is as `ipKey` writes it. */
   block(ip: string, leftMs: number, blocks: number): void
   /** Tells the shared rate windows what this node has accepted, after they could not be asked. */
   tellWindows(): Promise<void>
   /** Addresses that are blocked now; `until` in Unix ms. */
   blocks(): readonly { readonly ip: string; readonly untilMs: number; readonly times: number }[]
-  /** false = it was not blocked. */
-  unblock(ip: string): boolean
+  /** Ends a block here and on the other nodes; false = it was not blocked. */
+  unblock(ip: string): Promise<boolean>
   /** Writes the last-used times that are still in memory. */
   close(): Promise<void>
 }
@@ -114,8 +116,12 @@ class AccessStage implements Access {
     return this.#guard.blocks()
   }
 
-  unblock(ip: string): boolean {
-    return this.#guard.unblock(ip)
+  async unblock(ip: string): Promise<boolean> {
+    const key = this.#guard.keyOf(ip)
+    // The store first: a block that could not be lifted everywhere is not lifted anywhere.
+    await this.#shared.unblocked(key)
+    await this.#shared.guard?.unblock(key)
+    return this.#guard.unblock(key)
   }
 
   anonymousHeaders(clientIp: string): Readonly<Record<string, string>> {
@@ -135,7 +141,8 @@ class AccessStage implements Access {
   }
 
   block(ip: string, leftMs: number, blocks: number): void {
-    this.#guard.adopt(ip, leftMs, blocks)
+    if (blocks === 0) this.#guard.unblock(ip)
+    else this.#guard.adopt(ip, leftMs, blocks)
   }
 
   tellWindows(): Promise<void> {

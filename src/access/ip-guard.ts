@@ -73,9 +73,13 @@ export class IpGuard {
     return [...this.#blocks].filter(([, { untilMs }]) => untilMs > nowMs).map(([ip, { untilMs, count }]) => ({ ip, untilMs: this.#clock.now() + untilMs - nowMs, times: count }))
   }
 
-  /** false = the address was not blocked. */
-  unblock(ip: string): boolean {
-    const key = this.#blocks.has(ip) ? ip : ipKey(ip)
+  /** The name that an address has here; one that is listed as blocked is a name already. */
+  keyOf(ip: string): string {
+    return this.#blocks.has(ip) ? ip : ipKey(ip)
+  }
+
+  /** false = the address was not blocked. `key` is the address as `ipKey` writes it. */
+  unblock(key: string): boolean {
     this.#failures.delete(key)
     return this.#blocks.delete(key)
   }

@@ -52,6 +52,8 @@ export interface SharedGuard {
   fail(ip: string, rule: { readonly failures: number; readonly windowMs: number; readonly durationMs: number }): Promise<SharedFailure | null>
   /** null = no answer in time. */
   blocked(ip: string): Promise<Omit<SharedFailure, 'wasBlocked'> | null>
+  /** Forgets the block and what was counted; without an answer it ends by itself. */
+  unblock(ip: string): Promise<void>
   /** Remembers for a day that the key worked from there. */
   prove(ip: string, digest: string): void
   isProven(ip: string, digest: string): Promise<boolean>

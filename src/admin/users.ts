@@ -21,7 +21,7 @@ export function userAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] 
     }),
     adminRoute('DELETE', 'ip-blocks/*ip', async (call) => {
       const ip = param(call, 'ip')
-      if (!ports.access.unblock(ip)) throw notFound('Blocked address', ip)
+      if (!(await ports.access.unblock(ip))) throw notFound('Blocked address', ip)
       await recordEvent(ports, call, 'ip_block.delete', ip, null, null)
       return { status: 200, body: { id: ip, deleted: true } }
     }),

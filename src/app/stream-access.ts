@@ -1,7 +1,7 @@
 import type { Principal } from '../access/principal.ts'
-import { responseRoutes } from '../endpoints/responses.ts'
+import { responseRoutes, type ResponseRoutePorts } from '../endpoints/responses.ts'
 import { streamRoutes, type StreamRoutePorts } from '../endpoints/streams.ts'
-import type { Route } from '../http/edge.ts'
+import type { Call, Route } from '../http/edge.ts'
 import type { SseStreams } from '../http/sse.ts'
 import type { Nodes } from '../nodes/nodes.ts'
 import type { OwnStream } from '../nodes/stream-messages.ts'
@@ -13,15 +13,27 @@ export function streamAccessRoutes(paid: PaidRoutePorts, nodes: Nodes, shared: b
   const attach: StreamRoutePorts['attach'] = (call, id, after) => attachStream(paid, call, id, after)
   return [
     ...streamRoutes({ attach, find: (accountId, id) => paid.relay.streams.find(accountId, id), elsewhere: shared ? streamsElsewhere(nodes, paid.sse) : null }),
-    ...responseRoutes({ attach, find: (accountId, id) => findResponse(paid, accountId, id) }),
+    ...responseRoutes({ attach, find: (accountId, id) => findResponse(paid, accountId, id), elsewhere: shared ? responsesElsewhere(nodes, paid.sse) : null }),
   ]
 }
 
 function streamsElsewhere(nodes: Nodes, sse: SseStreams): StreamRoutePorts['elsewhere'] {
   return {
-    attach: (call, id, after) => (nodes.remoteStreams === null ? Promise.resolve(false) : attachRemote({ sse }, nodes.remoteStreams, call, id, after)),
+    attach: (call, id, after) => attachElsewhere(nodes, sse, call, id, after),
     cancel: (accountId, id) => nodes.cancelElsewhere(accountId, id),
   }
+}
+
+function responsesElsewhere(nodes: Nodes, sse: SseStreams): ResponseRoutePorts['elsewhere'] {
+  return {
+    attach: (call, id, after) => attachElsewhere(nodes, sse, call, id, after),
+    cancel: (accountId, id) => nodes.cancelElsewhere(accountId, id),
+    body: (accountId, id) => nodes.responseElsewhere(accountId, id),
+  }
+}
+
+function attachElsewhere(nodes: Nodes, sse: SseStreams, call: Call<Principal>, id: string, after: number): Promise<boolean> {
+  return nodes.remoteStreams === null ? Promise.resolve(false) : attachRemote({ sse }, nodes.remoteStreams, call, id, after)
 }
 
 /** A stream as other nodes may read and cancel it. */
@@ -38,5 +50,6 @@ export function ownStream(relay: Relay, accountId: string, id: string): OwnStrea
     cancel: () => generation.cancel(),
     attach: (reader, after) => generation.attach(reader, after),
     detached: (reader) => generation.detached(reader, input.plan.snapshot.settings.streamResume.grace),
+    response: async () => (await findResponse({ relay }, accountId, id)?.body()) ?? null,
   }
 }

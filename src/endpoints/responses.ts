@@ -7,7 +7,7 @@ import { wholeParameter } from '../http/query.ts'
 /** A Response whose stream runs or is kept, as far as this folder needs it. */
 interface FoundResponse {
   cancel(): Promise<void>
-  body(): Promise<Record<string, unknown>>
+  body(): Promise<Readonly<Record<string, unknown>>>
 }
 
 export interface ResponseRoutePorts {
@@ -15,6 +15,13 @@ export interface ResponseRoutePorts {
   readonly attach: (call: Call<Principal>, id: string, after: number) => boolean
   /** By generation id. */
   readonly find: (accountId: string, id: string) => FoundResponse | null
+  /** Responses of other nodes; null = there are none that could be reached. */
+  readonly elsewhere: {
+    readonly attach: (call: Call<Principal>, id: string, after: number) => Promise<boolean>
+    readonly cancel: (accountId: string, id: string) => Promise<unknown>
+    /** null = no node has it. */
+    readonly body: (accountId: string, id: string) => Promise<Readonly<Record<string, unknown>> | null>
+  } | null
 }
 
 /** What the SDKs of Responses ask for beside the request itself (wire.md D-7.8): retrieve, resume, cancel. */
@@ -26,24 +33,36 @@ export function responseRoutes(ports: ResponseRoutePorts): readonly Route<Princi
 }
 
 async function retrieve(ports: ResponseRoutePorts, call: Call<Principal>): Promise<Reply | typeof HIJACKED> {
-  const found = responseOf(ports, call)
+  const found = await responseOf(ports, call)
   if (call.query.get('stream') !== 'true') return { status: 200, body: await found.body() }
   // Events are counted from 1, their sequence numbers from 0.
   const after = (wholeParameter(call.query, 'starting_after', 0, Number.MAX_SAFE_INTEGER) ?? -1) + 1
-  if (!ports.attach(call, generationId(call), after)) throw notFound(call)
+  const id = generationId(call)
+  if (!ports.attach(call, id, after) && (await ports.elsewhere?.attach(call, id, after)) !== true) throw notFound(call)
   return HIJACKED
 }
 
 async function cancel(ports: ResponseRoutePorts, call: Call<Principal>): Promise<Reply> {
-  const found = responseOf(ports, call)
+  const found = await responseOf(ports, call)
   await found.cancel()
   return { status: 200, body: await found.body() }
 }
 
-function responseOf(ports: ResponseRoutePorts, call: Call<Principal>): FoundResponse {
-  const found = ports.find(principalOf(call).accountId, generationId(call))
+async function responseOf(ports: ResponseRoutePorts, call: Call<Principal>): Promise<FoundResponse> {
+  const { accountId } = principalOf(call)
+  const found = ports.find(accountId, generationId(call)) ?? (await responseElsewhere(ports, accountId, generationId(call)))
   if (found === null) throw notFound(call)
   return found
+}
+
+async function responseElsewhere({ elsewhere }: ResponseRoutePorts, accountId: string, id: string): Promise<FoundResponse | null> {
+  const known = (await elsewhere?.body(accountId, id)) ?? null
+  if (elsewhere === null || known === null) return null
+  return {
+    cancel: async () => void (await elsewhere.cancel(accountId, id)),
+    // Asked again: what it was before its cancel is not what it is now.
+    body: async () => (await elsewhere.body(accountId, id)) ?? known,
+  }
 }
 
 function generationId({ params }: Call<Principal>): string {

@@ -161,9 +161,7 @@ export class LedgerBatch {
     const hold = this.#rows.holds.get(request.generationId)
     if (hold === undefined) return { status: 'not_open', state: 'missing' }
     if (hold.state === 'voided' || closedAfterExpiry(hold)) return { status: 'replayed' }
-    if (hold.state === 'settled' || hold.state === 'settled_late') {
-      return request.guarded === undefined ? { status: 'not_open', state: 'settled' } : { status: 'charged', chargedMicro: hold.chargedMicro ?? 0n, shortfallMicro: hold.shortfallMicro ?? 0n }
-    }
+    if (hold.state === 'settled' || hold.state === 'settled_late') return voidOfCharged(hold, request)
     if (!this.#moveJob(request.job)) return { status: 'not_open', state: 'job_moved' }
     const { account, key } = this.#owners(hold)
     const { guarded } = request
@@ -301,6 +299,11 @@ function refusal(account: AccountRow | undefined, key: KeyRow | undefined, atMs:
 /** An expired hold whose request ended free: voided but for the name of its state. */
 function closedAfterExpiry(hold: HoldRow): boolean {
   return hold.state === 'expired' && hold.chargedMicro !== null
+}
+
+/** A guarded void whose answer was lost may have been charged: it is told so again. */
+function voidOfCharged({ chargedMicro, shortfallMicro }: HoldRow, { guarded }: VoidRequest): VoidOutcome {
+  return guarded === undefined ? { status: 'not_open', state: 'settled' } : { status: 'charged', chargedMicro: chargedMicro ?? 0n, shortfallMicro: shortfallMicro ?? 0n }
 }
 
 function newHold(request: HoldRequest): HoldRow {

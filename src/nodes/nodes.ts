@@ -69,6 +69,7 @@ export class Nodes {
       guard: this.#valkey === null ? null : new ValkeyGuard(this.#valkey),
       // The others hear of it at their next beat; one that cannot be written stays this node's alone.
       blocked: (ip, leftMs, blocks) => void store?.block({ ip, leftMs, blocks }).catch(() => undefined),
+      unblocked: async (ip) => await store?.unblock(ip),
     }
   }
 
@@ -85,6 +86,10 @@ export class Nodes {
 
   cancelElsewhere(accountId: string, id: string): ReturnType<StreamMessages['cancel']> {
     return this.#messages === null ? Promise.resolve(null) : this.#messages.cancel(accountId, id)
+  }
+
+  responseElsewhere(accountId: string, id: string): ReturnType<StreamMessages['response']> {
+    return this.#messages === null ? Promise.resolve(null) : this.#messages.response(accountId, id)
   }
 
   async stop(): Promise<void> {

@@ -18,7 +18,11 @@ export interface OwnStream {
   attach(reader: Reader, after: number): void
   /** The client of `reader` is gone. */
   detached(reader: Reader): void
+  /** The Response that it is or has become; null for a stream of another kind. */
+  response(): Promise<ResponseBody | null>
 }
+
+export type ResponseBody = Readonly<Record<string, unknown>>
 
 export interface Cancelled {
   readonly generationId: string
@@ -36,11 +40,14 @@ export interface StreamMessagePorts {
 
 type Message =
   | { readonly op: 'watch' | 'leave'; readonly node: string; readonly accountId: string; readonly id: string; readonly reader: string }
-  | { readonly op: 'cancel'; readonly node: string; readonly accountId: string; readonly id: string; readonly ask: string }
-  | { readonly op: 'answer'; readonly node: string; readonly ask: string; readonly found: Cancelled | null }
+  | { readonly op: Question; readonly node: string; readonly accountId: string; readonly id: string; readonly ask: string }
+  | { readonly op: 'answer'; readonly node: string; readonly ask: string; readonly found: Cancelled | ResponseBody | null }
+
+/** What the owner of a stream may be asked: to cancel it, or for the Response that it is. */
+type Question = 'cancel' | 'response'
 
 interface Asked {
-  readonly resolve: (found: Cancelled | null) => void
+  readonly resolve: (found: Cancelled | ResponseBody | null) => void
   /** Nodes that have heard it, once that is known. */
   receivers: number
   answers: number
@@ -75,18 +82,28 @@ export class StreamMessages {
 
   /** Cancels a stream of another node; null = no node that answers has it. */
   cancel(accountId: string, id: string): Promise<Cancelled | null> {
+    return this.#ask<Cancelled>('cancel', accountId, id)
+  }
+
+  /** The Response of another node's stream; null = no node that answers has it. */
+  response(accountId: string, id: string): Promise<ResponseBody | null> {
+    return this.#ask<ResponseBody>('response', accountId, id)
+  }
+
+  #ask<A extends Cancelled | ResponseBody>(op: Question, accountId: string, id: string): Promise<A | null> {
     const { clock, ids, node } = this.#ports
     const ask = ids.letters(16)
     return new Promise((resolve) => {
       const stop = clock.after(ANSWER_MS, () => finish(null))
-      const finish = (found: Cancelled | null): void => {
+      const finish: Asked['resolve'] = (found) => {
         stop()
         this.#asked.delete(ask)
-        resolve(found)
+        // Each question has one kind of answer.
+        resolve(found as A | null)
       }
       const asked: Asked = { resolve: finish, receivers: Number.POSITIVE_INFINITY, answers: 0 }
       this.#asked.set(ask, asked)
-      void this.#send({ op: 'cancel', node, accountId, id, ask }).then((receivers) => {
+      void this.#send({ op, node, accountId, id, ask }).then((receivers) => {
         // This node hears itself too.
         asked.receivers = receivers - 1
         if (asked.answers >= asked.receivers) finish(null)
@@ -107,7 +124,8 @@ export class StreamMessages {
       case 'leave':
         return this.#leave(message.reader)
       case 'cancel':
-        return void this.#cancelHere(message.accountId, message.id, message.ask)
+      case 'response':
+        return void this.#answer(message)
       case 'answer':
         return this.#answered(message.ask, message.found)
     }
@@ -139,13 +157,13 @@ export class StreamMessages {
     entry.stream.detached(entry.reader)
   }
 
-  async #cancelHere(accountId: string, id: string, ask: string): Promise<void> {
+  async #answer({ op, accountId, id, ask }: Extract<Message, { readonly op: Question }>): Promise<void> {
     const stream = this.#ports.find(accountId, id)
-    const found = stream === null ? null : await cancelled(stream)
+    const found = stream === null ? null : op === 'cancel' ? await cancelled(stream) : await stream.response()
     void this.#send({ op: 'answer', node: this.#ports.node, ask, found })
   }
 
-  #answered(ask: string, found: Cancelled | null): void {
+  #answered(ask: string, found: Cancelled | ResponseBody | null): void {
     const asked = this.#asked.get(ask)
     if (asked === undefined) return
     if (found !== null) return asked.resolve(found)
@@ -171,7 +189,7 @@ function parse(bytes: Buffer): Message | null {
   try {
     // Written by #send of a node; another version's message has an op that is not known here.
     const message = JSON.parse(bytes.toString()) as Message
-    return ['watch', 'leave', 'cancel', 'answer'].includes(message.op) ? message : null
+    return ['watch', 'leave', 'cancel', 'response', 'answer'].includes(message.op) ? message : null
   } catch {
     return null
   }

@@ -41,8 +41,7 @@ export class ValkeyGuard implements SharedGuard {
   }
 
   async fail(ip: string, { failures, windowMs, durationMs }: Parameters<SharedGuard['fail']>[1]): Promise<SharedFailure | null> {
-    const keys = ['failures', 'block', 'blocks'].map((name) => `tollgate:${name}:{${ip}}`)
-    const answer = await this.#valkey.run(FAIL, keys, [failures, windowMs, durationMs, DAY_MS])
+    const answer = await this.#valkey.run(FAIL, keysOf(ip), [failures, windowMs, durationMs, DAY_MS])
     if (!Array.isArray(answer)) return null
     const [was = 0, leftMs = 0, blocks = 0] = answer.map(Number)
     return { wasBlocked: was === 1, leftMs, blocks }
@@ -55,6 +54,10 @@ export class ValkeyGuard implements SharedGuard {
     return { leftMs, blocks }
   }
 
+  async unblock(ip: string): Promise<void> {
+    await this.#valkey.command('DEL', keysOf(ip))
+  }
+
   prove(ip: string, digest: string): void {
     // What is not remembered is asked of the key's own node again.
     void this.#valkey.command('SET', [proofKey(ip, digest), '1', 'PX', DAY_MS])
@@ -63,6 +66,10 @@ export class ValkeyGuard implements SharedGuard {
   async isProven(ip: string, digest: string): Promise<boolean> {
     return (await this.#valkey.command('GET', [proofKey(ip, digest)])) !== null
   }
+}
+
+function keysOf(ip: string): string[] {
+  return ['failures', 'block', 'blocks'].map((name) => `tollgate:${name}:{${ip}}`)
 }
 
 function proofKey(ip: string, digest: string): string {

@@ -43,10 +43,14 @@ export class SqlNodes implements NodeStore {
     )
   }
 
+  async unblock(ip: string): Promise<void> {
+    await this.#database.run(`UPDATE ip_block SET until = ${DB_NOW}, blocks = 0, changed_at = ${DB_NOW} WHERE ip = ?`, [ip])
+  }
+
   async #blocks(nowMs: number): Promise<readonly SharedBlock[]> {
-    const rows = await this.#database.all('SELECT ip, until, blocks FROM ip_block WHERE changed_at > ? AND until > ?', [BigInt(this.#readUntilMs - OVERLAP_MS), BigInt(nowMs)])
+    const rows = await this.#database.all('SELECT ip, until, blocks FROM ip_block WHERE changed_at > ? AND (until > ? OR blocks = 0)', [BigInt(this.#readUntilMs - OVERLAP_MS), BigInt(nowMs)])
     this.#readUntilMs = nowMs
-    return rows.map((row) => ({ ip: text(row, 'ip'), leftMs: Number(big(row, 'until')) - nowMs, blocks: integer(row, 'blocks') }))
+    return rows.map((row) => ({ ip: text(row, 'ip'), leftMs: Math.max(0, Number(big(row, 'until')) - nowMs), blocks: integer(row, 'blocks') }))
   }
 
   async #forget(nowMs: number): Promise<void> {

@@ -261,7 +261,7 @@ export interface SharedBlock {
   /** As `ipKey` writes it. */
   readonly ip: string
   readonly leftMs: number
-  /** Blocks in a row, each within a day of the one before. */
+  /** Blocks in a row, each within a day of the one before; 0 = an administrator has lifted it. */
   readonly blocks: number
 }
 
@@ -283,6 +283,8 @@ export interface NodeStore {
   beat(id: string): Promise<NodeView>
   leave(id: string): Promise<void>
   block(block: SharedBlock): Promise<void>
+  /** Ends a block on all nodes; what was counted before it is forgotten. */
+  unblock(ip: string): Promise<void>
 }
 
 /** Everything durable. Nothing outside this folder knows SQL. */

@@ -9,8 +9,10 @@ import { startTollgate, type Tollgate } from '../harness/server.ts'
 /** A body is read only after key, address, rate and account (reliability.md 4 row 26). */
 const BODY_BYTES = 10_485_760
 const CONNECTIONS = 80
-/** 64 KiB each, and room for what the garbage collector has not taken away yet. */
-const GROWTH_BYTES_MAX = CONNECTIONS * 65_536 + 120 * 1_048_576
+const ROUNDS = 3
+const SENT_BYTES = ROUNDS * CONNECTIONS * BODY_BYTES
+/** 64 KiB each, and what the garbage collector has not taken away yet: it lets more stand the faster the machine is, but not the more is sent. */
+const GROWTH_BYTES_MAX = CONNECTIONS * 65_536 + 256 * 1_048_576
 
 let tollgate: Tollgate
 let port: number
@@ -45,24 +47,27 @@ test('a stranger is answered before a byte of the body has come', async () => {
   }
 })
 
-test(`${CONNECTIONS} bodies of 10 MB with a bad key at once: their senders see the 401, and the server keeps none of them`, async (t) => {
+test(`${CONNECTIONS} bodies of 10 MB with a bad key at once, ${ROUNDS} times over: their senders see the 401, and the server keeps none of them`, async (t) => {
   const beforeBytes = residentBytes()
   const chunk = Buffer.alloc(262_144, 0x20)
   let worst = 0
   const watch = setInterval(() => {
     worst = Math.max(worst, residentBytes() - beforeBytes)
   }, 10)
-  await Promise.all(Array.from({ length: CONNECTIONS }, async (_value, index) => {
-    const socket = connect(port, '127.0.0.1')
-    let text = ''
-    socket.on('data', (data) => (text += data.toString()))
-    socket.on('error', () => undefined)
-    socket.write(head('/v1/chat/completions', STRANGERS[index % STRANGERS.length] ?? '', `Content-Length: ${BODY_BYTES}`))
-    await pump(socket, chunk, BODY_BYTES / chunk.length)
-    if (!socket.closed) await once(socket, 'close')
-    assert.equal(parseRaw(text).status, 401)
-  }))
+  for (let round = 0; round < ROUNDS; round += 1) await Promise.all(Array.from({ length: CONNECTIONS }, (_value, index) => sendWhole(STRANGERS[index % STRANGERS.length] ?? '', chunk)))
   clearInterval(watch)
-  t.diagnostic(`grew by ${Math.round(worst / 1_048_576)} MiB for ${(CONNECTIONS * BODY_BYTES) / 1_048_576} MiB sent`)
+  t.diagnostic(`grew by ${Math.round(worst / 1_048_576)} MiB for ${SENT_BYTES / 1_048_576} MiB sent`)
   assert.ok(worst <= GROWTH_BYTES_MAX, `${worst} bytes`)
 })
+
+/** Sends a whole body and does not stop at the answer, which must be there when the connection is closed. */
+async function sendWhole(credential: string, chunk: Buffer): Promise<void> {
+  const socket = connect(port, '127.0.0.1')
+  let text = ''
+  socket.on('data', (data) => (text += data.toString()))
+  socket.on('error', () => undefined)
+  socket.write(head('/v1/chat/completions', credential, `Content-Length: ${BODY_BYTES}`))
+  await pump(socket, chunk, BODY_BYTES / chunk.length)
+  if (!socket.closed) await once(socket, 'close')
+  assert.equal(parseRaw(text).status, 401)
+}

@@ -89,6 +89,36 @@ function streamTests(shared: NodeBench): void {
       }
     })
 
+    test('a Response is retrieved, resumed and cancelled on a node that does not run it', async () => {
+      const { key } = await one.createAccount()
+      const other = await one.createAccount()
+      const { text, id } = await leaveAfter(one, key, 'words=60 gap_ms=60', 8, 'far-7', 'respond')
+      const name = id.replace(/^gen-/, 'resp-')
+      for (const [node, who] of [[two, other.key], [alone, key]] as const) {
+        for (const [method, path] of [['GET', ''], ['GET', '?stream=true'], ['POST', '/cancel']] as const) {
+          assert.equal((await node.request(method, `/v1/responses/${name}${path}`, { key: who })).status, 404, `${method} ${path}`)
+        }
+      }
+      const running = await two.request('GET', `/v1/responses/${name}`, { key })
+      assert.deepEqual([running.status, running.body.id, running.body.status], [200, name, 'in_progress'])
+      const last = [...text.matchAll(/"sequence_number":(\d+)/g)].length - 2
+      const resumed = await two.request('GET', `/v1/responses/${name}?stream=true&starting_after=${last}`, { key })
+      assert.equal(Number(/"sequence_number":(\d+)/.exec(resumed.text)?.[1]), last + 1)
+      assert.match(resumed.text, /event: response\.completed\n/)
+      const ended = await two.request('GET', `/v1/responses/${name}`, { key })
+      assert.equal(ended.body.status, 'completed')
+      assert.deepEqual(ended.body, (await one.request('GET', `/v1/responses/${name}`, { key })).body)
+      assert.ok(ended.body.output[0].content[0].text.split(' ').length >= 60)
+    })
+
+    test('a Response that another node cancels ends there, and is said to be cancelled', async () => {
+      const { key } = await one.createAccount()
+      const { id } = await leaveAfter(one, key, 'words=2000 gap_ms=10', 8, 'far-8', 'respond')
+      const cancelled = await two.request('POST', `/v1/responses/${id.replace(/^gen-/, 'resp-')}/cancel`, { key })
+      assert.deepEqual([cancelled.status, cancelled.body.status], [200, 'cancelled'])
+      assert.equal((await logged(two, key, id))['status'], 'cancelled')
+    })
+
     test('a stream of more than 1 MiB is not resumed anywhere', async () => {
       const { key } = await one.createAccount({ balance: 1_000 })
       const whole = await leaveAfter(one, key, 'words=6000', 1e6, 'far-5')
@@ -113,12 +143,17 @@ function body(line: string): string {
   return JSON.stringify({ model: 'sandbox/chat', stream: true, messages: [{ role: 'user', content: `Hello\nsandbox: ${line}` }] })
 }
 
+const begun = {
+  start: (node: Tollgate, headers: Record<string, string>, line: string) => request(`${node.url}/v1/chat/completions`, { method: 'POST', headers, body: body(line) }),
+  respond: (node: Tollgate, headers: Record<string, string>, line: string) =>
+    request(`${node.url}/v1/responses`, { method: 'POST', headers, body: JSON.stringify({ model: 'sandbox/chat', stream: true, input: `Hello\nsandbox: ${line}` }) }),
+  resume: (node: Tollgate, headers: Record<string, string>, _line: string, id: string) => request(`${node.url}/v1/streams?id=${id}`, { method: 'GET', headers }),
+}
+
 /** Reads a stream, new or resumed, until it has seen `events` of them, then leaves without a word. */
-async function leaveAfter(node: Tollgate, key: string, line: string, events: number, id: string, how: 'start' | 'resume' = 'start'): Promise<{ readonly text: string; readonly id: string }> {
+async function leaveAfter(node: Tollgate, key: string, line: string, events: number, id: string, how: 'start' | 'respond' | 'resume' = 'start'): Promise<{ readonly text: string; readonly id: string }> {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'x-request-id': id }
-  const answer = how === 'start'
-    ? await request(`${node.url}/v1/chat/completions`, { method: 'POST', headers, body: body(line) })
-    : await request(`${node.url}/v1/streams?id=${id}`, { method: 'GET', headers })
+  const answer = await begun[how](node, headers, line, id)
   assert.equal(answer.statusCode, 200)
   let text = ''
   for await (const piece of answer.body) {

@@ -130,8 +130,16 @@ function valkeyTests(shared: NodeBench): void {
         assert.equal((await node.request('GET', '/v1/models', { key: fresh.key })).status, 429, 'a key that never worked from there')
         assert.equal((await node.request('GET', '/v1/models', { key: known.key })).status, 200, 'a key that worked from there, on any node')
       }
+      await unblocked(nodes)
     })
   })
+}
+
+/** One node lifts the block: the other hears of it, and the shared count begins anew. */
+async function unblocked(nodes: readonly [Tollgate, Tollgate]): Promise<void> {
+  const { body } = await nodes[0].admin('GET', '/admin/v1/ip-blocks')
+  assert.equal((await nodes[0].admin('DELETE', `/admin/v1/ip-blocks/${encodeURIComponent(body.data[0].ip)}`)).status, 200)
+  for (const node of nodes) await until(5_000, 'the end of the block', async () => (await node.request('GET', '/v1/models')).status === 401)
 }
 
 async function exactWindow(nodes: readonly [Tollgate, Tollgate]): Promise<void> {

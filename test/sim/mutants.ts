@@ -25,7 +25,7 @@ export const MUTANTS: readonly Mutant[] = [
   { name: 'the key is skipped when a hold is given back', file: CORE, find: '    key.heldMicro += heldMicro\n', replace: '    if (heldMicro > 0n) key.heldMicro += heldMicro\n' },
   { name: 'a key limit forgets what is held', file: CORE, find: 'spentMicro + key.heldMicro + request.amountMicro > key.limitMicro', replace: 'spentMicro + request.amountMicro > key.limitMicro' },
   { name: 'a top-up is not idempotent', file: 'store/entry-store.ts', find: 'if (known !== undefined) {', replace: 'if (known !== undefined && text(known, \'ref\') === \'\') {' },
-  { name: 'void after settle', file: CORE, find: "if (hold.state === 'settled' || hold.state === 'settled_late') return { status: 'not_open', state: 'settled' }", replace: '' },
+  { name: 'void after settle', file: CORE, find: "if (hold.state === 'settled' || hold.state === 'settled_late') return voidOfCharged(hold, request)", replace: '' },
   { name: 'settle after void', file: CORE, find: "if (hold.state === 'voided' || closedAfterExpiry(hold)) return { status: 'not_open', state: 'voided' }", replace: '' },
   { name: 'a hold leaks when the provider fails', file: GENERATION, find: "const outcome = await this.#ports.ledger.void({", replace: 'const outcome = error !== null ? { status: \'voided\' } as const : await this.#ports.ledger.void({' },
   { name: 'a hold leaks when its answer is lost', file: LEDGER, find: '    const outcome = await this.#place(operation)\n', replace: '    this.#running.add(request.generationId)\n    const outcome = await this.#place(operation)\n' },
@@ -41,7 +41,7 @@ export const MUTANTS: readonly Mutant[] = [
   { name: 'leases are renewed per node: an end that failed keeps its hold alive', file: LEDGER, find: "  async void(request: Omit<VoidRequest, 'op' | 'atMs'>): Promise<VoidOutcome> {\n    this.#running.delete(request.generationId)\n", replace: "  async void(request: Omit<VoidRequest, 'op' | 'atMs'>): Promise<VoidOutcome> {\n" },
   // And what else can go wrong.
   { name: 'the end is shown before the settle is durable', file: GENERATION, find: '    try {\n      const outcome = await this.#ports.ledger.settle({', replace: "    if (this.#committed && verdict.status === 'completed') show({ report: verdict.report, chargedMicro: chargeMicro(usage, endpoint.sell) })\n    try {\n      const outcome = await this.#ports.ledger.settle({" },
-  { name: 'a cut answer is charged', file: GENERATION, find: "if (this.input.plan.snapshot.settings.midstreamError === 'free') return this.#finishFree(error)", replace: '' },
+  { name: 'a cut answer is charged', file: GENERATION, find: "if (this.input.plan.snapshot.settings.midstreamError === 'free') return this.#finishFree(error, this.#running().delivered())", replace: '' },
   { name: 'an empty answer is charged', file: GENERATION, find: "if (attempt.isEmpty()) return this.#attemptFailed('empty')", replace: '' },
   { name: 'another provider is asked after the answer has begun', file: GENERATION, find: '    if (this.#contentSent) {\n      void this.#brokeMidStream(attempt)\n      return\n    }\n', replace: '' },
   { name: 'the buying price is charged', file: GENERATION, find: 'costMicro: chargeMicro(usage, endpoint.sell)', replace: 'costMicro: chargeMicro(usage, endpoint.buy)' },
