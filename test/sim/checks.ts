@@ -73,6 +73,7 @@ function checkRequest(world: World, facts: RequestFacts, hold: HoldRow | null): 
   if (asked === undefined) say('it is done, and nobody ended its hold')
   else if (asked.outcome === 'failed') checkFailedEnd(world, say, facts, hold, due)
   else checkEnded(world, say, facts, hold, due)
+  if (settled && asked?.outcome !== null && asked?.outcome !== 'failed' && asked?.outcome.status === 'voided') say(`it was told to be free and is charged ${chargedMicro}`)
 }
 
 /** The store took the end when it was asked for. */

@@ -77,6 +77,8 @@ export const MUTANTS: readonly Mutant[] = [
   { name: 'holds in memory are forgotten when a write fails', file: EMBEDDED, find: 'for (const placed of waiting) this.#placeAgain(placed)', replace: 'this.#unwritten.holds.clear()' },
   { name: 'kept rows outlive a failed write', file: EMBEDDED, find: '      this.#stale = true\n      this.#rollup.reset()\n', replace: '      this.#rollup.reset()\n' },
   { name: 'kept rows outlive the writes of others', file: EMBEDDED, find: 'if (!full && !this.#stale && this.#coldWrites === coldWrites) return', replace: 'if (!full && !this.#stale) return' },
+  { name: 'a free answer is charged before its account has used up what is free', file: CORE, find: "hold.state === 'open' && isFreeHourUsedUp(account, atMs) && ", replace: "hold.state === 'open' && account.freeInsuredMicro > 0n && " },
+  { name: 'a guarded charge is insured besides', file: CORE, find: 'insuredMicro: request.insuredMicro - costMicro', replace: 'insuredMicro: request.insuredMicro' },
   { name: 'sums outlive a failed write', file: EMBEDDED, find: '      this.#stale = true\n      this.#rollup.reset()\n', replace: '      this.#stale = true\n' },
   { name: 'sums begin anew after a restart', file: 'store/sqlite-rollup.ts', find: "this.#rolledUp = typeof id === 'bigint' ? id : 0n", replace: "this.#rolledUp = typeof id === 'bigint' ? 0n : 0n" },
 ]
