@@ -1,6 +1,7 @@
 import { ApiError } from '../errors.ts'
 import { big, integer, type Database, type Row, type SqlValue } from './database.ts'
 import { GENERATION_SELECT, readGeneration } from './generation-row.ts'
+import { uncommon } from './partial-index.ts'
 import type { GenerationFilter, GenerationRow, LogPage } from './store.ts'
 
 /** Rows that are counted, and skipped, at most: more is told by arithmetic or not at all. */
@@ -42,7 +43,7 @@ export class LogQuery {
     if (accountId === '') return NOTHING
     // An id of a client's own leads further than its account does.
     const range = filter.requestId === undefined && accountId !== null ? await this.#ownRange(accountId, filter) : await this.#wholeRange(filter)
-    const [led, rest] = split(filter, range)
+    const [led, rest] = split(this.#database.dialect, filter, range)
     if (range.below <= range.from) return NOTHING
     if (led.texts.length + rest.texts.length === 0 && range.column === 'seq') return this.#numbered(range, filter)
     if (filter.offset > COUNT_MAX) throw new ApiError('invalid_input', `offset: at most ${COUNT_MAX} with these filters, got ${filter.offset}. Narrow the time with from and to`)
@@ -155,7 +156,7 @@ async function narrowed(from: number, below: number, filter: GenerationFilter, a
 }
 
 /** What an index answers, and what is left to look at in each row. */
-function split(filter: GenerationFilter, range: Range): readonly [Conditions, Conditions] {
+function split(dialect: Database['dialect'], filter: GenerationFilter, range: Range): readonly [Conditions, Conditions] {
   const led: Conditions = { texts: [], values: [], index: null }
   const rest: Conditions = { texts: [], values: [], index: null }
   const add = (text: string, value: string | undefined, index: string | null): void => {
@@ -170,11 +171,10 @@ function split(filter: GenerationFilter, range: Range): readonly [Conditions, Co
   if (!own) add('generation.account_id = ?', filter.accountId, null)
   add('generation.key_id = ?', filter.keyId, own ? 'generation_key' : null)
   add('generation.model = ?', filter.model, own ? 'generation_model' : null)
-  // A partial index is taken only where the text says what it is of.
   if (filter.status === undefined || filter.status === 'completed') add('generation.status = ?', filter.status, null)
-  else add(`generation.status <> 'completed' AND generation.status = ?`, filter.status, own ? 'generation_status' : null)
+  else add(uncommon(dialect, 'generation.status', 'completed'), filter.status, own ? 'generation_status' : null)
   if (filter.type === undefined || filter.type === 'chat') add('generation.type = ?', filter.type, null)
-  else add(`generation.type <> 'chat' AND generation.type = ?`, filter.type, own ? 'generation_kind' : null)
+  else add(uncommon(dialect, 'generation.type', 'chat'), filter.type, own ? 'generation_kind' : null)
   add('generation.provider = ?', filter.provider, null)
   return [led, rest]
 }

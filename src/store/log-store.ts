@@ -3,6 +3,7 @@ import type { AppSums, LogFilter, LogPage, LogStore, SpendGroup, SpendSums } fro
 import { big, integer, integerOrNull, text, textOrNull, type Database, type Row, type SqlValue } from './database.ts'
 import { GENERATION_SELECT, readGeneration } from './generation-row.ts'
 import { HOLD_SELECT, readHoldRow } from './ledger-rows.ts'
+import { uncommon } from './partial-index.ts'
 
 /** Rows that one page may look at: 20 000 take up to 200 ms on a busy machine, where an account has ten million. */
 const SCAN_ROWS = 20_000
@@ -34,7 +35,7 @@ export class SqlLog implements LogStore {
     if (filter.generationId !== undefined || filter.requestId !== undefined) return this.#byId(filter)
     const bounds = await this.#bounds(filter)
     // An index leads to the rows of one model, key or failure; what else is asked is looked at in each, for a bounded number of them.
-    const [led, rest] = split(filter)
+    const [led, rest] = split(this.#database.dialect, filter)
     const values: SqlValue[] = [filter.accountId, bounds.below, bounds.from, ...led.values]
     // SQLite knows no statistics and would take the index without the model: seconds instead of a millisecond.
     const hint = this.#database.dialect === 'sqlite' && led.index !== null ? ` INDEXED BY ${led.index}` : ''
@@ -125,7 +126,7 @@ interface Conditions {
 }
 
 /** What an index of the log answers, and what is left to look at in each row. */
-function split(filter: LogFilter): readonly [Conditions, Conditions] {
+function split(dialect: Database['dialect'], filter: LogFilter): readonly [Conditions, Conditions] {
   const led: Conditions = { conditions: [], values: [], index: null }
   const rest: Conditions = { conditions: [], values: [], index: null }
   const add = (condition: string, value: SqlValue | undefined, index: string | null = null): void => {
@@ -135,8 +136,7 @@ function split(filter: LogFilter): readonly [Conditions, Conditions] {
     to.conditions.push(condition)
     to.values.push(value)
   }
-  // The partial index is taken only where the text says what it is of.
-  if (filter.status !== undefined && filter.status !== 'completed') add(`generation.status <> 'completed' AND generation.status = ?`, filter.status, 'generation_failed')
+  if (filter.status !== undefined && filter.status !== 'completed') add(uncommon(dialect, 'generation.status', 'completed'), filter.status, 'generation_failed')
   else add('generation.status = ?', filter.status)
   add('generation.key_id = ?', filter.keyId, 'generation_key')
   add('generation.model = ?', filter.model, 'generation_model')

@@ -1,43 +1,86 @@
-import { Button, PasswordInput, Stack, Switch, Text, TextInput } from '@mantine/core'
-import { useForm } from '@mantine/form'
-import type { ReactNode } from 'react'
+import { Button, Group, NumberInput, SimpleGrid, Stack, Switch, Text, TextInput } from '@mantine/core'
+import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { ProviderEntry } from '../../../../src/admin/contract.ts'
-import { useAct } from '../../api/hooks.ts'
-import { Failed } from '../../parts/Loaded.tsx'
+import type { CatalogDocument } from '../../../../src/admin/contract.ts'
+import { useAct, useRead } from '../../api/hooks.ts'
+import { Failed, Loaded } from '../../parts/Loaded.tsx'
+import { Difference } from './Difference.tsx'
+import { providerDraft, providerEntry, TIMEOUT_DEFAULTS, TIMEOUT_NAMES, type ProviderDraft } from './provider-draft.ts'
+import { ProviderKeys } from './ProviderKeys.tsx'
+
+const RENEWS = ['GET /admin/v1/catalog', 'GET /admin/v1/models'] as const
 
 export interface ProviderFormProps {
-  readonly edited: { readonly slug: string; readonly entry: ProviderEntry } | null
+  /** null = a new one. */
+  readonly slug: string | null
   readonly done: () => void
 }
 
-/** A provider's entry. A credential left empty stays as it is. */
-export function ProviderForm({ edited, done }: ProviderFormProps): ReactNode {
+/** A provider's entry. Nothing is applied before its difference was shown. */
+export function ProviderForm({ slug, done }: ProviderFormProps): ReactNode {
+  const catalog = useRead('GET /admin/v1/catalog', {})
+  return <Loaded of={catalog} height={480}>{(document) => <Editor document={document} edited={slug} done={done} />}</Loaded>
+}
+
+interface EditorProps {
+  readonly document: CatalogDocument
+  readonly edited: string | null
+  readonly done: () => void
+}
+
+function Editor({ document, edited, done }: EditorProps): ReactNode {
   const { t } = useTranslation()
-  const put = useAct('PUT /admin/v1/providers/:slug', { quiet: true, said: t('common.saved'), renews: ['GET /admin/v1/catalog', 'GET /admin/v1/models'], done })
-  const entry = edited?.entry
-  const form = useForm({
-    initialValues: { slug: edited?.slug ?? '', name: entry?.name ?? '', adapter: entry?.adapter ?? 'openai', address: entry?.base_url ?? '', key: '', stops: entry?.cancel_stops_billing ?? false },
-  })
+  const before = edited === null ? null : (document.providers[edited] ?? null)
+  const [draft, setDraft] = useState(() => providerDraft(edited ?? '', before))
+  const look = useAct('PUT /admin/v1/catalog', { quiet: true })
+  const put = useAct('PUT /admin/v1/providers/:slug', { quiet: true, said: t('common.saved'), renews: RENEWS, done })
+  const change = (part: Partial<ProviderDraft>): void => {
+    look.reset()
+    put.reset()
+    setDraft({ ...draft, ...part })
+  }
+  const slug = draft.slug.trim()
+  const entry = providerEntry(draft, before)
+  const failure = look.error ?? put.error
   return (
     <form
-      onSubmit={form.onSubmit(({ slug, name, adapter, address, key, stops }) => {
-        // What the form does not show stays, so that editing a name loses no time-out.
-        const { name: _name, base_url: _address, ...kept } = entry ?? { adapter }
-        put.mutate({ params: { slug: slug.trim() }, body: { ...kept, adapter: adapter.trim(), cancel_stops_billing: stops, ...(name.trim() === '' ? {} : { name: name.trim() }), ...(address.trim() === '' ? {} : { base_url: address.trim() }), ...(key === '' ? {} : { api_key: key }) } })
-      })}
+      onSubmit={(event) => {
+        event.preventDefault()
+        look.mutate({ query: { dry_run: '1' }, body: { ...document, providers: { ...document.providers, [slug]: entry } } })
+      }}
     >
       <Stack>
-        {put.isError && <Failed failure={put.error} />}
-        <TextInput label={t('providers.slug')} description={t('providers.slug_hint')} required disabled={edited !== null} {...form.getInputProps('slug')} />
-        <TextInput label={t('keys.name')} {...form.getInputProps('name')} />
-        <TextInput label={t('providers.adapter')} description="openai, anthropic, gemini, cohere, bedrock, ollama…" required {...form.getInputProps('adapter')} />
-        <TextInput label={t('providers.address')} type="url" placeholder="https://" {...form.getInputProps('address')} />
-        <PasswordInput label={t('providers.key')} description={edited === null ? t('providers.key_hint') : t('providers.key_stays')} autoComplete="off" visibilityToggleButtonProps={{ 'aria-label': t('entry.show_password') }} {...form.getInputProps('key')} />
-        <Switch label={t('providers.stops')} {...form.getInputProps('stops', { type: 'checkbox' })} />
+        <TextInput label={t('providers.slug')} description={t('providers.slug_hint')} required disabled={edited !== null} value={draft.slug} onChange={({ currentTarget }) => change({ slug: currentTarget.value })} />
+        <TextInput label={t('keys.name')} value={draft.name} onChange={({ currentTarget }) => change({ name: currentTarget.value })} />
+        <TextInput label={t('providers.adapter')} description="openai, anthropic, gemini, cohere, bedrock, ollama…" required value={draft.adapter} onChange={({ currentTarget }) => change({ adapter: currentTarget.value })} />
+        <TextInput label={t('providers.address')} type="url" placeholder="https://" value={draft.address} onChange={({ currentTarget }) => change({ address: currentTarget.value })} />
+        <ProviderKeys keys={draft.keys} isNew={edited === null} change={(keys) => change({ keys })} />
+        <Timeouts draft={draft} change={change} />
+        <Switch label={t('providers.stops')} checked={draft.stops} onChange={({ currentTarget }) => change({ stops: currentTarget.checked })} />
         <Text size="xs" c="dimmed">{t('providers.more')}</Text>
-        <Button type="submit" loading={put.isPending}>{t('common.save')}</Button>
+        {failure !== null && <Failed failure={failure} />}
+        <Group justify="flex-end"><Button type="submit" loading={look.isPending} variant={look.data === undefined ? 'filled' : 'default'}>{t('catalog.compare')}</Button></Group>
+        {look.data !== undefined && <Difference change={look.data} busy={put.isPending} apply={() => put.mutate({ params: { slug }, body: entry })} />}
       </Stack>
     </form>
+  )
+}
+
+function Timeouts({ draft, change }: { readonly draft: ProviderDraft; readonly change: (part: Partial<ProviderDraft>) => void }): ReactNode {
+  const { t } = useTranslation()
+  return (
+    <SimpleGrid cols={{ base: 2, sm: 4 }} role="group" aria-label={t('providers.timeouts')}>
+      {TIMEOUT_NAMES.map((name) => (
+        <NumberInput
+          key={name}
+          label={t(`providers.timeout_${name}`)}
+          placeholder={String(TIMEOUT_DEFAULTS[name])}
+          min={1}
+          allowDecimal={false}
+          value={draft.timeouts[name]}
+          onChange={(seconds) => change({ timeouts: { ...draft.timeouts, [name]: typeof seconds === 'number' ? seconds : '' } })}
+        />
+      ))}
+    </SimpleGrid>
   )
 }

@@ -20,15 +20,16 @@ interface NamedProvider {
 export function ProvidersPage(): ReactNode {
   const { t } = useTranslation()
   const catalog = useRead('GET /admin/v1/catalog', {})
-  const [edited, setEdited] = useState<NamedProvider | 'new' | null>(null)
+  /** Its `slug` is null for a new one. */
+  const [edited, setEdited] = useState<{ readonly slug: string | null } | null>(null)
   const close = (): void => setEdited(null)
   return (
-    <OperatorPage title={t('nav.providers')} lead={t('providers.lead')} actions={<Button leftSection={<PlusIcon size={17} />} onClick={() => setEdited('new')}>{t('providers.add')}</Button>}>
+    <OperatorPage title={t('nav.providers')} lead={t('providers.lead')} actions={<Button leftSection={<PlusIcon size={17} />} onClick={() => setEdited({ slug: null })}>{t('providers.add')}</Button>}>
       <Loaded of={catalog} height={400}>
         {({ providers, models }) => <ProviderList providers={Object.entries(providers).map(([slug, entry]) => ({ slug, entry }))} uses={(slug) => models.filter(({ endpoints }) => endpoints.some(({ provider }) => provider === slug)).length} edit={setEdited} />}
       </Loaded>
-      <Modal opened={edited !== null} onClose={close} size="lg" title={edited === 'new' ? t('providers.add') : t('providers.edit')} closeButtonProps={{ 'aria-label': t('common.close') }}>
-        {edited !== null && <ProviderForm edited={edited === 'new' ? null : edited} done={close} />}
+      <Modal opened={edited !== null} onClose={close} size="lg" title={edited?.slug === null ? t('providers.add') : t('providers.edit')} closeButtonProps={{ 'aria-label': t('common.close') }}>
+        {edited !== null && <ProviderForm slug={edited.slug} done={close} />}
       </Modal>
     </OperatorPage>
   )
