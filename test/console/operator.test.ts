@@ -80,7 +80,7 @@ for (const [language, words] of [['en', EN], ['ru', RU]] as const) {
   test(`8 (${language}): a provider's time-outs and pool of keys are changed, after the difference was shown; what is not touched stays`, { skip }, async () => {
     const t = texts(language)
     const slug = `pool-${language}`
-    await tollgate.admin('PUT', `/admin/v1/providers/${slug}`, { adapter: 'openai', base_url: 'https://pool.example/v1', api_key: 'sk-first-of-pool-1111', dialect: { max_tokens: 'max_tokens' } })
+    await tollgate.admin('PUT', `/admin/v1/providers/${slug}`, { adapter: 'openai', base_url: 'https://pool.example/v1', api_key: 'sk-first-of-pool-1111', dialect: { stream_usage: false } })
     await asOperator(language, async (page) => {
       const dialog = page.getByRole('dialog')
       const open = async (): Promise<void> => {
@@ -93,7 +93,7 @@ for (const [language, words] of [['en', EN], ['ru', RU]] as const) {
       await dialog.getByRole('region', { name: t('catalog.difference') }).getByText(/timeouts/).waitFor()
       assert.equal((await providerOf(slug)).timeouts, undefined, 'nothing is applied before it was seen')
       await compareAndApply(page, words)
-      assert.deepEqual(await providerOf(slug), { adapter: 'openai', base_url: 'https://pool.example/v1', api_key: ['…1111'], dialect: { max_tokens: 'max_tokens' }, timeouts: { first_byte: 25 } })
+      assert.deepEqual(await providerOf(slug), { adapter: 'openai', base_url: 'https://pool.example/v1', api_key: '…1111', dialect: { stream_usage: false }, timeouts: { first_byte: 25 } })
       await open()
       await dialog.getByRole('textbox', { name: t('providers.key'), exact: true }).fill('sk-second-of-pool-2222')
       await dialog.getByRole('button', { name: t('providers.key_add') }).click()

@@ -1,9 +1,10 @@
-import { Button, Group, NumberInput, SimpleGrid, Stack, Switch, Text, TextInput } from '@mantine/core'
+import { Button, Group, NumberInput, Stack, Switch, Text, TextInput } from '@mantine/core'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { CatalogDocument } from '../../../../src/admin/contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { Failed, Loaded } from '../../parts/Loaded.tsx'
+import css from '../../style/layout.module.css'
 import { Difference } from './Difference.tsx'
 import { providerDraft, providerEntry, TIMEOUT_DEFAULTS, TIMEOUT_NAMES, type ProviderDraft } from './provider-draft.ts'
 import { ProviderKeys } from './ProviderKeys.tsx'
@@ -69,7 +70,7 @@ function Editor({ document, edited, done }: EditorProps): ReactNode {
 function Timeouts({ draft, change }: { readonly draft: ProviderDraft; readonly change: (part: Partial<ProviderDraft>) => void }): ReactNode {
   const { t } = useTranslation()
   return (
-    <SimpleGrid cols={{ base: 2, sm: 4 }} role="group" aria-label={t('providers.timeouts')}>
+    <div className={css.short} role="group" aria-label={t('providers.timeouts')}>
       {TIMEOUT_NAMES.map((name) => (
         <NumberInput
           key={name}
@@ -81,6 +82,6 @@ function Timeouts({ draft, change }: { readonly draft: ProviderDraft; readonly c
           onChange={(seconds) => change({ timeouts: { ...draft.timeouts, [name]: typeof seconds === 'number' ? seconds : '' } })}
         />
       ))}
-    </SimpleGrid>
+    </div>
   )
 }
