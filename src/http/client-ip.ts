@@ -62,12 +62,12 @@ function contains(list: BlockList, ip: string): boolean {
   return list.check(ip, ip.includes(':') ? 'ipv6' : 'ipv4')
 }
 
-/** IPv4-mapped IPv6 becomes IPv4, so that one client is one key whichever socket it came by. */
 /** The address of the socket's other end. */
 export function peerIp(request: IncomingMessage): string {
   return normalised(request.socket.remoteAddress)
 }
 
+/** IPv4-mapped IPv6 becomes IPv4, so that one client is one key whichever socket it came by. */
 function normalised(address: string | undefined): string {
   if (address === undefined) return UNKNOWN_IP
   if (!address.includes(':')) return address

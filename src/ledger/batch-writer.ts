@@ -283,12 +283,14 @@ export class BatchWriter {
   }
 }
 
-/** A hold without a request gives its money back, and leaves no log row: nothing was sent to a provider. */
 /** Who was told that it is free is not charged for it later. */
 function unguarded(operation: HoldEnd): HoldEnd {
-  return operation.op === 'void' && operation.guarded !== undefined ? { op: 'void', generationId: operation.generationId, insuredMicro: operation.insuredMicro, record: operation.record, atMs: operation.atMs } : operation
+  if (operation.op !== 'void') return operation
+  const { guarded: _guarded, ...free } = operation
+  return free
 }
 
+/** A hold without a request gives its money back, and leaves no log row: nothing was sent to a provider. */
 function voidOf({ generationId }: HoldRequest, clock: Clock): LedgerOperation {
   return { op: 'void', generationId, insuredMicro: 0n, record: null, atMs: clock.now() }
 }

@@ -13,8 +13,6 @@ import type { ResponsesRequest } from '../kinds/responses/responses-request.ts'
 import type { SpeechProtocol, TranscriptionProtocol } from './audio-protocol.ts'
 import type { VideoUpstream } from './videos.ts'
 
-/** The shapes of an answer belong to the kind, which renders them; adapters and the relay take them from here. */
-
 /** Why an attempt failed, already stripped of anything of the operator's; the relay decides on fallback and status. */
 export interface AttemptFailure {
   /** `unsendable` = this provider's protocol has no words for a part of the request, `saturated` = as much runs there as may; nothing was sent. */

@@ -19,8 +19,10 @@ rate_limit: { requests: 100000, window: 60 }
 ip_block: { failures: 100000, window: 60, duration: 1 }
 providers:
   stops: { name: Stops, adapter: sandbox, cancel_stops_billing: true }
+  keeps: { name: Keeps, adapter: sandbox, timeouts: { progress: 4 } }
 models:
   - { id: test/stops, type: chat, context_length: 128000, endpoints: [{ provider: stops, model: chat, price: { currency: RUB, prompt: 1500, completion: 6000 } }] }
+  - { id: test/keeps, type: chat, context_length: 128000, endpoints: [{ provider: keeps, model: chat, price: { currency: RUB, prompt: 15, completion: 60 } }] }
 `,
   })
   const account = await tollgate.createAccount({ balance: 1_000 })
@@ -146,9 +148,9 @@ test('LiteLLM#37992: an explicit zero stays zero', async () => {
 })
 
 /** Reads until `enough` and leaves. */
-async function leave(line: string, enough: (text: string) => boolean): Promise<string> {
+async function leave(line: string, enough: (text: string) => boolean, { model = 'test/stops', as = key } = {}): Promise<string> {
   const answer = await request(`${tollgate.url}/v1/chat/completions`, {
-    method: 'POST', headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' }, body: JSON.stringify({ model: 'test/stops', stream: true, max_tokens: 1_000, messages: [{ role: 'user', content: `Hello\nsandbox: ${line}` }] }),
+    method: 'POST', headers: { authorization: `Bearer ${as}`, 'content-type': 'application/json' }, body: JSON.stringify({ model, stream: true, max_tokens: 1_000, messages: [{ role: 'user', content: `Hello\nsandbox: ${line}` }] }),
   })
   answer.body.on('error', () => undefined)
   let text = ''
@@ -172,6 +174,18 @@ test('LiteLLM#13245, #14457, PR 30630, PR 33736: who leaves in the middle pays f
   const row = await logged(await leave('words=500 gap_ms=5', (text) => text.split('\n\n').length > 20))
   assert.equal(row.status, 'cancelled')
   assert.ok(row.total_cost > 0 && row.output_tokens >= 15 && row.output_tokens < 300, JSON.stringify(row))
+})
+
+test('LiteLLM PR 36008: of a burst of clients that leave at once, no more answers are read on than the cap, though no chunk comes any more', async () => {
+  const { key: own } = await tollgate.createAccount({ balance: 1_000 })
+  await Promise.all(Array.from({ length: 25 }, () => leave('words=50 stall=3', (text) => text.split('\n\n').length > 3, { model: 'test/keeps', as: own })))
+  const ended = async (): Promise<number> => (await tollgate.request('GET', '/v1/generation', { key: own })).body.total
+  for (let tries = 0; tries < 40 && (await ended()) < 15; tries += 1) await new Promise((resolve) => setTimeout(resolve, 50))
+  assert.equal(await ended(), 15, 'beyond the ten of an account the provider is left at once')
+  for (let tries = 0; tries < 200 && (await ended()) < 25; tries += 1) await new Promise((resolve) => setTimeout(resolve, 50))
+  const { body } = await tollgate.request('GET', '/v1/generation', { key: own })
+  assert.equal(body.total, 25)
+  for (const row of body.logs) assert.ok(row.status === 'cancelled' && row.total_cost > 0, JSON.stringify(row))
 })
 
 test('sub2api#4408: who leaves before the provider has answered pays nothing', async () => {
