@@ -10,6 +10,7 @@ export type { Answer } from './api-client.ts'
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts')
 const READY_MS = 60_000
+const LOG_CHARS_MAX = 67_108_864
 
 export interface Tollgate extends ApiClient {
   readonly pid: number
@@ -60,10 +61,14 @@ function readyUrl(child: ChildProcess, output: { text: string; errors: string })
       child.kill('SIGKILL')
       reject(new Error(`not ready in ${READY_MS} ms\n${output.text}\n${output.errors}`))
     }, READY_MS)
+    let isReady = false
     child.stdout?.on('data', (chunk: Buffer) => {
-      output.text += chunk.toString()
+      output.text = newest(output.text) + chunk.toString()
+      // A look at a text that has grown by parts joins it anew: of a long log, for every line of it.
+      if (isReady) return
       const ready = /Tollgate ready on (http:\/\/\S+)/.exec(output.text)
       if (ready?.[1] === undefined) return
+      isReady = true
       clearTimeout(timer)
       resolve(ready[1])
     })
@@ -72,6 +77,11 @@ function readyUrl(child: ChildProcess, output: { text: string; errors: string })
       reject(new Error(`ended with ${code} before it was ready\n${output.text}\n${output.errors}`))
     })
   })
+}
+
+/** Of a log that grows for an hour the newest part is kept: a text has an end. */
+function newest(text: string): string {
+  return text.length > LOG_CHARS_MAX ? text.slice(-LOG_CHARS_MAX / 2) : text
 }
 
 class ServerProcess extends ApiClient implements Tollgate {

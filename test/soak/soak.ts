@@ -5,8 +5,8 @@ import { percentile } from '../harness/figures.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
 const ACCOUNTS = 4
-const CLIENTS = 16
-const OUTSTANDING_MAX = 200
+const CLIENTS = 96
+const OUTSTANDING_MAX = 800
 const BALANCE = 1_000_000
 const SAMPLE_MS = 1_000
 /** What is measured before and after: a fifth of the time each, once half of it has warmed the process up (its heap grows for minutes). */
