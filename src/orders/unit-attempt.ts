@@ -16,6 +16,8 @@ export class UnitAttempt<Request extends RoutedRequest, Result> implements Attem
   readonly #start: AttemptStart
   readonly #call: RunningCall
   #result: { readonly value: Result } | null = null
+  /** Of an attempt that failed. */
+  #billed: UsageReport | null = null
 
   constructor(request: Request, kind: UnitKind<Request, Result>, start: AttemptStart, sink: AttemptSink) {
     this.#request = request
@@ -28,7 +30,10 @@ export class UnitAttempt<Request extends RoutedRequest, Result> implements Attem
         this.#result = { value }
         sink.end()
       },
-      fail: (failure) => sink.fail(failure),
+      fail: (failure, billed = null) => {
+        this.#billed = billed
+        sink.fail(failure)
+      },
     }, start)
   }
 
@@ -62,7 +67,7 @@ export class UnitAttempt<Request extends RoutedRequest, Result> implements Attem
   }
 
   reported(): UsageReport | null {
-    return this.#result === null ? null : this.measured().report
+    return this.#result === null ? this.#billed : this.measured().report
   }
 
   body(usage: ChargedUsage): AnswerBody {

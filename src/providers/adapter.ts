@@ -5,6 +5,7 @@ import type { ChatRequest } from '../kinds/chat-request.ts'
 import type { CompletionsRequest } from '../kinds/completions-request.ts'
 import type { EmbeddingsAnswer } from '../kinds/embeddings-answer.ts'
 import type { EmbeddingsRequest } from '../kinds/embeddings-request.ts'
+import type { UsageReport } from '../kinds/chat-answer.ts'
 import type { RerankAnswer } from '../kinds/rerank-answer.ts'
 import type { RerankRequest } from '../kinds/rerank-request.ts'
 import type { ImageResult } from '../kinds/image-answer.ts'
@@ -91,7 +92,8 @@ export interface ResultSink<Result> {
   /** The upstream answered 200 with headers: from here a cancel may be billed. */
   headers(): void
   result(result: Result): void
-  fail(failure: AttemptFailure): void
+  /** `billed`: what the provider has said it bills for all the same; absent = nothing that is known. */
+  fail(failure: AttemptFailure, billed?: UsageReport | null): void
 }
 
 /** A running attempt. */

@@ -119,7 +119,9 @@ export class BatchedEmbeddings implements RunningCall {
   #fail(found: AttemptFailure): void {
     if (this.#over) return
     this.cancel()
-    this.#sink.fail(found)
+    // The batches that were answered are paid for, though nobody gets them.
+    const billed = this.#parts.flatMap((part) => part?.usage ?? [])
+    this.#sink.fail(found, billed.length === 0 ? null : sumUsage(billed))
   }
 }
 

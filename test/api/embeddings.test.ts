@@ -249,6 +249,22 @@ test('one batch that fails fails them all, free', async () => {
   assert.deepEqual(await balance(), before)
 })
 
+test('a batch that fails after the others were answered: free, and what those cost the operator is booked as insured', async () => {
+  let count = 0
+  upstream.answer((response) => {
+    count += 1
+    const { texts } = Object(upstream.requests.at(-1))
+    if (count === 5) setTimeout(() => answers({ message: 'down' }, 500)(response), 300)
+    else answers({ embeddings: { float: texts.map(() => [1]) }, meta: { billed_units: { input_tokens: 10 } } })(response)
+  })
+  const before = await balance()
+  const failed = await embed({ model: 'test/batched', input: Array.from({ length: 500 }, () => 'a') })
+  assert.equal(failed.status, 502)
+  assert.deepEqual(await balance(), before)
+  const { body } = await tollgate.admin('GET', `/admin/v1/generations?request_id=${failed.headers['x-request-id']}`)
+  assert.deepEqual([body.total, body.data[0].total_cost, body.data[0].insured], [1, 0, 0.05])
+})
+
 test('tokens, to a provider that reads none: 400 and nothing is sent', async () => {
   const sent = upstream.requests.length
   const { status, body: { error } } = await embed({ model: 'test/batched', input: [1, 2] })
