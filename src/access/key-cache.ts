@@ -55,10 +55,6 @@ export class KeyCache {
     this.#entriesMax = options.entriesMax ?? ENTRIES_MAX
   }
 
-  get size(): number {
-    return this.#known.size + this.#absent.size
-  }
-
   /** null = no such key. Answers without a promise while the cache is fresh. */
   find(digest: string): KnownKey | null | Promise<KnownKey | null> {
     const nowMs = this.#clock.monotonic()

@@ -132,6 +132,16 @@ function valkeyTests(shared: NodeBench): void {
       }
       await unblocked(nodes)
     })
+
+    test('a block that another node has just begun stops a key at its first use; while Valkey hangs each node counts for itself', async () => {
+      for (let count = 0; count < 20; count += 1) await nodes[0].request('GET', '/v1/models')
+      const fresh = await nodes[0].createAccount()
+      assert.equal((await nodes[1].request('GET', '/v1/models', { key: fresh.key })).status, 429, 'before the node has heard of it by the database')
+      await unblocked(nodes)
+      await valkey.freeze()
+      for (const node of nodes) assert.equal((await node.request('GET', '/v1/models')).status, 401)
+      await valkey.thaw()
+    })
   })
 }
 

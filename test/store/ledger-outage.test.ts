@@ -217,6 +217,29 @@ test('a journal that cannot be written leaves it as without one: the answer is r
     assert.equal((await bench.settle(customer, id, 7n)).status, 'settled')
   }))
 
+test('a settle that the store takes while it is written to the journal is charged once, and the journal has nothing to bring', () =>
+  withJournal(async (bench, faults, { journal, notices }) => {
+    const customer = await bench.customer(100n)
+    const id = newId('gen-')
+    await bench.hold(customer, 10n, id)
+    const append = journal.append.bind(journal)
+    let written: Promise<unknown> = Promise.resolve()
+    journal.append = (payloads) => {
+      // The store is back at this moment, and faster than the disk.
+      faults.length = 0
+      const slow = new Promise((resolve) => setTimeout(resolve, 500)).then(() => append(payloads))
+      written = slow
+      return slow
+    }
+    down(faults)
+    assert.deepEqual(await bench.settle(customer, id, 7n), { status: 'settled', chargedMicro: 7n, shortfallMicro: 0n })
+    await written
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.equal(new EndJournal(journal).open, 0)
+    assert.deepEqual(await bench.money(customer.accountId), { available: 93n, held: 0n })
+    assert.deepEqual(notices, [])
+  }))
+
 test('a hold that a stuck store takes after its asker was refused is given back', () =>
   withJournal(async (bench) => {
     const customer = await bench.customer(100n)
