@@ -1,4 +1,4 @@
-import { big, integer, text, type Database } from './database.ts'
+import { big, integer, text, type Database, type Row, type SqlValue } from './database.ts'
 import { GENERATION_SELECT, readGeneration } from './generation-row.ts'
 import { LogQuery } from './log-query.ts'
 import type { GenerationFilter, GenerationRow, GenerationStore, LogPage, ProviderDay, UsageRow } from './store.ts'
@@ -27,7 +27,7 @@ export class SqlGenerations implements GenerationStore {
   async usage(query: { readonly groupBy: 'model' | 'provider' | 'account' | 'key' | 'day'; readonly fromDay: string; readonly toDay: string }): Promise<readonly UsageRow[]> {
     const column = GROUPS[query.groupBy]
     const sums = ['requests', 'input_tokens', 'output_tokens', 'revenue', 'provider_cost', 'insured', 'shortfall'].map((name) => `CAST(SUM(${name}) AS BIGINT) AS ${name}`)
-    const rows = await this.#database.all(`SELECT ${column} AS grouped, ${sums.join(', ')} FROM usage_day WHERE day >= ? AND day < ? GROUP BY ${column} ORDER BY ${column}`, [query.fromDay, query.toDay])
+    const rows = await this.#beside(`SELECT ${column} AS grouped, ${sums.join(', ')} FROM usage_day WHERE day >= ? AND day < ? GROUP BY ${column} ORDER BY ${column}`, [query.fromDay, query.toDay])
     return rows.map((row) => ({
       group: text(row, 'grouped'),
       requests: integer(row, 'requests'),
@@ -41,11 +41,16 @@ export class SqlGenerations implements GenerationStore {
   }
 
   async providerDays(provider: string, fromDay: string, toDay: string): Promise<readonly ProviderDay[]> {
-    const rows = await this.#database.all(
+    const rows = await this.#beside(
       `SELECT day, model, CAST(SUM(provider_cost + insured) AS BIGINT) AS cost FROM usage_day WHERE provider = ? AND day >= ? AND day < ?
         GROUP BY day, model HAVING SUM(provider_cost + insured) > 0 ORDER BY day, model`,
       [provider, fromDay, toDay],
     )
     return rows.map((row) => ({ day: text(row, 'day'), model: text(row, 'model'), costMicro: big(row, 'cost') }))
+  }
+
+  /** Of all accounts there may be millions of rows. */
+  #beside(text: string, values: readonly SqlValue[]): Promise<readonly Row[]> {
+    return this.#database.transaction((sql) => sql.all(text, values), { purpose: 'snapshot' })
   }
 }

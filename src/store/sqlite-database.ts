@@ -1,9 +1,9 @@
 import { fdatasync, openSync, closeSync, existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import { setImmediate } from 'node:timers/promises'
 import type { Database, Row, Sql, SqlValue, TransactionOptions } from './database.ts'
 import { takeLock, type DirectoryLock } from './directory-lock.ts'
+import { SqliteSnapshot } from './sqlite-snapshot.ts'
 
 const STATEMENTS_MAX = 256
 
@@ -128,21 +128,13 @@ export class SqliteDatabase implements Database {
     this.#lock.close()
   }
 
-  /** A connection of its own, so that money moves on meanwhile; between statements the event loop gets its turn. */
   async #snapshot<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     await this.exclusively(() => this.#beforeColdAccess())
-    const reader = new DatabaseSync(this.#path, { readBigInts: true, readOnly: true })
+    const snapshot = new SqliteSnapshot(this.#path)
     try {
-      reader.exec('PRAGMA busy_timeout=2000; BEGIN')
-      return await work({
-        all: async (text, values = []) => {
-          await setImmediate()
-          return reader.prepare(text).all(...values)
-        },
-        run: () => Promise.reject(new TypeError('A snapshot is only read.')),
-      })
+      return await work({ all: (text, values = []) => snapshot.all(text, values), run: () => Promise.reject(new TypeError('A snapshot is only read.')) })
     } finally {
-      reader.close()
+      await snapshot.close()
     }
   }
 

@@ -1,0 +1,21 @@
+import { DatabaseSync } from 'node:sqlite'
+import { parentPort, workerData } from 'node:worker_threads'
+import type { SnapshotAnswer, SnapshotQuestion } from './sqlite-snapshot.ts'
+
+/** The other end of `SqliteSnapshot`: reads in one transaction until it is told null. */
+const database = new DatabaseSync(String(workerData), { readBigInts: true, readOnly: true })
+database.exec('PRAGMA busy_timeout=2000; BEGIN')
+
+function answer({ text, values }: SnapshotQuestion): SnapshotAnswer {
+  try {
+    return { rows: database.prepare(text).all(...values) }
+  } catch (thrown) {
+    return { error: thrown instanceof Error ? thrown.message : String(thrown) }
+  }
+}
+
+parentPort?.on('message', (question: SnapshotQuestion | null) => {
+  if (question !== null) return parentPort?.postMessage(answer(question))
+  database.close()
+  parentPort?.close()
+})

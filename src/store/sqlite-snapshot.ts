@@ -1,0 +1,53 @@
+import { Worker } from 'node:worker_threads'
+import type { Row, SqlValue } from './database.ts'
+
+/** What the thread is asked, one after another. */
+export interface SnapshotQuestion {
+  readonly text: string
+  readonly values: readonly SqlValue[]
+}
+
+export type SnapshotAnswer = { readonly rows: readonly Row[] } | { readonly error: string }
+
+/**
+ * One state of the file, read in a thread of its own over a connection of its own: a statement that goes through millions of rows
+ * holds up neither the money nor a stream. It costs some tens of milliseconds to open, and is for what may take longer.
+ */
+export class SqliteSnapshot {
+  readonly #worker: Worker
+  readonly #over: Promise<unknown>
+  #waiting: { readonly resolve: (rows: readonly Row[]) => void; readonly reject: (error: Error) => void } | null = null
+
+  constructor(path: string) {
+    this.#worker = new Worker(new URL('./sqlite-snapshot-thread.ts', import.meta.url), { workerData: path })
+    this.#over = new Promise((resolve) => this.#worker.once('exit', resolve))
+    this.#worker.on('message', (answer: SnapshotAnswer) => {
+      const waiting = this.#waiting
+      this.#waiting = null
+      if ('rows' in answer) waiting?.resolve(answer.rows)
+      else waiting?.reject(new Error(answer.error))
+    })
+    this.#worker.on('error', (error: Error) => this.#fail(error))
+    this.#worker.on('exit', () => this.#fail(new Error('The thread that reads the store has ended.')))
+  }
+
+  /** One question at a time. */
+  all(text: string, values: readonly SqlValue[]): Promise<readonly Row[]> {
+    if (this.#waiting !== null) throw new Error('A snapshot is asked one thing at a time.')
+    const question: SnapshotQuestion = { text, values }
+    return new Promise((resolve, reject) => {
+      this.#waiting = { resolve, reject }
+      this.#worker.postMessage(question)
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#worker.postMessage(null)
+    await this.#over
+  }
+
+  #fail(error: Error): void {
+    this.#waiting?.reject(error)
+    this.#waiting = null
+  }
+}

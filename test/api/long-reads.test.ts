@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { after, before, test } from 'node:test'
+import { percentile } from '../harness/figures.ts'
+import { startTollgate, type Tollgate } from '../harness/server.ts'
+
+/** What reads the whole of an embedded store that has grown: nobody else may wait for it. */
+const ROWS = 300_000
+const STALL_MS_MAX = 250
+
+let dataDir: string
+let tollgate: Tollgate
+let key: string
+
+before(async () => {
+  dataDir = mkdtempSync(join(tmpdir(), 'tollgate-long-reads-'))
+  const first = await startTollgate({ dataDir })
+  const account = await first.createAccount()
+  await first.stop()
+  fill(account.id)
+  // Rows that nobody was charged for: there is much for the audit to say.
+  tollgate = await startTollgate({ dataDir, audited: false, catalog: 'rate_limit: { requests: 100000, window: 1 }' })
+  key = (await tollgate.admin('POST', `/admin/v1/accounts/${account.id}/keys`, { name: 'k' })).body.key
+})
+
+after(async () => {
+  await tollgate.stop()
+  rmSync(dataDir, { recursive: true, force: true })
+})
+
+/** Settled holds with their charges, and sums of many accounts by day. */
+function fill(accountId: string): void {
+  const database = new DatabaseSync(join(dataDir, 'tollgate.db'))
+  const numbers = `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${ROWS})`
+  const keyId = String(database.prepare('SELECT id FROM api_key WHERE account_id = ?').get(accountId)?.['id'])
+  database.exec(`PRAGMA synchronous=OFF;
+    INSERT INTO hold (id, account_id, key_id, amount, state, price_version, subject, day, week, month, node, lease_until, placed_at, ended_at, charged, shortfall)
+      ${numbers} SELECT printf('gen-%08d', n), '${accountId}', '${keyId}', 10, 'settled', 1, '{}', '2026-01-01', '2026-01-01', '2026-01-01', 'n', 0, 0, 0, 10, 0 FROM numbers;
+    INSERT INTO entry (debit, credit, amount, kind, ref, account_id, created_at, hash) ${numbers} SELECT 'account:${accountId}', 'revenue', 10, 'charge', printf('gen-%08d', n), '${accountId}', 0, 'x' FROM numbers;
+    INSERT INTO usage_day (account_id, day, key_id, model, provider, requests, input_tokens, output_tokens, revenue, provider_cost, insured, shortfall)
+      ${numbers} SELECT 'acc_' || (n / 300), DATE('2026-01-01', '+' || (n % 300) || ' days'), 'key', 'm', 'p', 1, 1, 1, 1, 1, 0, 0 FROM numbers`)
+  database.close()
+}
+
+for (const [what, path] of [['an audit', '/admin/v1/audit'], ['a report of all accounts', '/admin/v1/usage?group_by=model&from=2026-01-01T00:00:00Z&to=2026-12-31T00:00:00Z']] as const) {
+  test(`${what} of ${ROWS} rows stops nobody`, async (t) => {
+    const took: number[] = []
+    let over = false
+    const reading = tollgate.admin('GET', path).finally(() => (over = true))
+    while (!over) {
+      const startedMs = performance.now()
+      assert.equal((await tollgate.request('GET', '/v1/user/balance', { key })).status, 200)
+      took.push(performance.now() - startedMs)
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+    assert.equal((await reading).status, 200)
+    t.diagnostic(`${took.length} balances meanwhile: p50 ${percentile(took, 0.5).toFixed(1)} ms, at most ${Math.max(...took).toFixed(0)} ms`)
+    assert.ok(Math.max(...took) < STALL_MS_MAX, `${Math.max(...took)} ms`)
+  })
+}
