@@ -4,7 +4,10 @@ import type { ChargeDay, EntryKind, EntryRecord, EntryStore, NewEntry, Page, Pos
 
 /** Insured entries explain the operator's loss, not the account's money. */
 const OWN_KINDS = `kind IN ('topup', 'refund', 'adjustment', 'charge')`
+const OWN = `WHERE account_id = ? AND ${OWN_KINDS}`
 const STATEMENT_ENTRIES_MAX = 10_000
+/** Entries that are counted while others wait. */
+const COUNT_MAX = 10_000
 const SELECT = 'SELECT id, debit, credit, amount, kind, ref, account_id, reason, actor, created_at FROM entry'
 
 /** The entry as its account sees it: money that leaves the account is negative. */
@@ -35,10 +38,14 @@ export class SqlEntries implements EntryStore {
   }
 
   async list(accountId: string, limit: number, offset: number): Promise<Page<EntryRecord>> {
-    const where = `WHERE account_id = ? AND ${OWN_KINDS}`
-    const [count] = await this.#database.all(`SELECT COUNT(*) AS total FROM entry ${where}`, [accountId])
-    const rows = await this.#database.all(`${SELECT} ${where} ORDER BY id DESC LIMIT ? OFFSET ?`, [accountId, BigInt(limit), BigInt(offset)])
-    return { data: rows.map(readEntry), total: count === undefined ? 0 : integer(count, 'total') }
+    const [few] = await this.#database.all(`SELECT COUNT(*) AS total FROM (SELECT 1 FROM entry ${OWN} LIMIT ${COUNT_MAX + 1}) AS found`, [accountId])
+    const total = few === undefined ? 0 : integer(few, 'total')
+    if (total <= COUNT_MAX) return { data: await page(this.#database, accountId, limit, offset), total }
+    // Their number is asked for exactly, and may take its time.
+    return this.#database.transaction(async (sql) => {
+      const [count] = await sql.all(`SELECT COUNT(*) AS total FROM entry ${OWN}`, [accountId])
+      return { data: await page(sql, accountId, limit, offset), total: count === undefined ? 0 : integer(count, 'total') }
+    }, { purpose: 'snapshot' })
   }
 
   async before(filter: Parameters<EntryStore['before']>[0]): Promise<readonly EntryRecord[]> {
@@ -70,6 +77,10 @@ export class SqlEntries implements EntryStore {
     const chargesMicro = spent === undefined ? 0n : BigInt(String(spent['spent']))
     return { creditsMicro: chargesMicro + (account === undefined ? 0n : BigInt(String(account['balance']))), chargesMicro }
   }
+}
+
+async function page(sql: Pick<Sql, 'all'>, accountId: string, limit: number, offset: number): Promise<readonly EntryRecord[]> {
+  return (await sql.all(`${SELECT} ${OWN} ORDER BY id DESC LIMIT ? OFFSET ?`, [accountId, BigInt(limit), BigInt(offset)])).map(readEntry)
 }
 
 /** Posts an entry as a part of a larger change. */

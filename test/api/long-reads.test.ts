@@ -14,12 +14,14 @@ const STALL_MS_MAX = 250
 let dataDir: string
 let tollgate: Tollgate
 let key: string
+let accountId: string
 
 before(async () => {
   dataDir = mkdtempSync(join(tmpdir(), 'tollgate-long-reads-'))
   const first = await startTollgate({ dataDir })
   const account = await first.createAccount()
   await first.stop()
+  accountId = account.id
   fill(account.id)
   // Rows that nobody was charged for: there is much for the audit to say.
   tollgate = await startTollgate({ dataDir, audited: false, catalog: 'rate_limit: { requests: 100000, window: 1 }' })
@@ -45,11 +47,17 @@ function fill(accountId: string): void {
   database.close()
 }
 
-for (const [what, path] of [['an audit', '/admin/v1/audit'], ['a report of all accounts', '/admin/v1/usage?group_by=model&from=2026-01-01T00:00:00Z&to=2026-12-31T00:00:00Z']] as const) {
+const READS = {
+  'an audit': () => '/admin/v1/audit',
+  'a report of all accounts': () => '/admin/v1/usage?group_by=model&from=2026-01-01T00:00:00Z&to=2026-12-31T00:00:00Z',
+  'a ledger page far down': () => `/admin/v1/accounts/${accountId}/ledger?limit=100&offset=250000`,
+}
+
+for (const [what, path] of Object.entries(READS)) {
   test(`${what} of ${ROWS} rows stops nobody`, async (t) => {
     const took: number[] = []
     let over = false
-    const reading = tollgate.admin('GET', path).finally(() => (over = true))
+    const reading = tollgate.admin('GET', path()).finally(() => (over = true))
     while (!over) {
       const startedMs = performance.now()
       assert.equal((await tollgate.request('GET', '/v1/user/balance', { key })).status, 200)
@@ -61,3 +69,8 @@ for (const [what, path] of [['an audit', '/admin/v1/audit'], ['a report of all a
     assert.ok(Math.max(...took) < STALL_MS_MAX, `${Math.max(...took)} ms`)
   })
 }
+
+test('a page far down is the right one, and its total exact', async () => {
+  const { body } = await tollgate.admin('GET', `/admin/v1/accounts/${accountId}/ledger?limit=2&offset=${ROWS - 1}`)
+  assert.deepEqual([body.total, body.data.map(({ kind, reference }: { readonly kind: string; readonly reference: string }) => `${kind} ${reference}`)], [ROWS + 1, ['charge gen-00000001', `topup ${body.data[1].reference}`]])
+})
