@@ -4,7 +4,8 @@ import type { SnapshotAnswer, SnapshotQuestion } from './sqlite-snapshot.ts'
 
 /** The other end of `SqliteSnapshot`: reads in one transaction until it is told null. */
 const database = new DatabaseSync(String(workerData), { readBigInts: true, readOnly: true })
-database.exec('PRAGMA busy_timeout=2000; BEGIN')
+// Charges, holds and log rows are looked up in one another by their names, all over the file.
+database.exec('PRAGMA busy_timeout=2000; PRAGMA cache_size=-65536; BEGIN')
 
 function answer({ text, values }: SnapshotQuestion): SnapshotAnswer {
   try {
