@@ -1,5 +1,5 @@
 import type { Principal } from '../access/principal.ts'
-import { responseRoutes, type ResponseRoutePorts } from '../endpoints/responses.ts'
+import { responseRoutes } from '../endpoints/responses.ts'
 import { streamRoutes, type StreamRoutePorts } from '../endpoints/streams.ts'
 import type { Call, Route } from '../http/edge.ts'
 import type { SseStreams } from '../http/sse.ts'
@@ -11,29 +11,20 @@ import type { Relay } from '../relay/relay.ts'
 /** Resume and cancel of streams, of this node and, where they share a Valkey, of the others (wire.md D-7.8). */
 export function streamAccessRoutes(paid: PaidRoutePorts, nodes: Nodes, shared: boolean): readonly Route<Principal>[] {
   const attach: StreamRoutePorts['attach'] = (call, id, after) => attachStream(paid, call, id, after)
+  const elsewhere = shared ? otherNodes(nodes, paid.sse) : null
   return [
-    ...streamRoutes({ attach, find: (accountId, id) => paid.relay.streams.find(accountId, id), elsewhere: shared ? streamsElsewhere(nodes, paid.sse) : null }),
-    ...responseRoutes({ attach, find: (accountId, id) => findResponse(paid, accountId, id), elsewhere: shared ? responsesElsewhere(nodes, paid.sse) : null }),
+    ...streamRoutes({ attach, find: (accountId, id) => paid.relay.streams.find(accountId, id), elsewhere }),
+    ...responseRoutes({ attach, find: (accountId, id) => findResponse(paid, accountId, id), elsewhere }),
   ]
 }
 
-function streamsElsewhere(nodes: Nodes, sse: SseStreams): StreamRoutePorts['elsewhere'] {
+/** What streams and Responses ask of the other nodes with which this one shares a Valkey. */
+function otherNodes(nodes: Nodes, sse: SseStreams) {
   return {
-    attach: (call, id, after) => attachElsewhere(nodes, sse, call, id, after),
-    cancel: (accountId, id) => nodes.cancelElsewhere(accountId, id),
+    attach: (call: Call<Principal>, id: string, after: number) => (nodes.remoteStreams === null ? Promise.resolve(false) : attachRemote({ sse }, nodes.remoteStreams, call, id, after)),
+    cancel: (accountId: string, id: string) => nodes.cancelElsewhere(accountId, id),
+    body: (accountId: string, id: string) => nodes.responseElsewhere(accountId, id),
   }
-}
-
-function responsesElsewhere(nodes: Nodes, sse: SseStreams): ResponseRoutePorts['elsewhere'] {
-  return {
-    attach: (call, id, after) => attachElsewhere(nodes, sse, call, id, after),
-    cancel: (accountId, id) => nodes.cancelElsewhere(accountId, id),
-    body: (accountId, id) => nodes.responseElsewhere(accountId, id),
-  }
-}
-
-function attachElsewhere(nodes: Nodes, sse: SseStreams, call: Call<Principal>, id: string, after: number): Promise<boolean> {
-  return nodes.remoteStreams === null ? Promise.resolve(false) : attachRemote({ sse }, nodes.remoteStreams, call, id, after)
 }
 
 /** A stream as other nodes may read and cancel it. */

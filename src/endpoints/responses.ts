@@ -58,10 +58,13 @@ async function responseOf(ports: ResponseRoutePorts, call: Call<Principal>): Pro
 async function responseElsewhere({ elsewhere }: ResponseRoutePorts, accountId: string, id: string): Promise<FoundResponse | null> {
   const known = (await elsewhere?.body(accountId, id)) ?? null
   if (elsewhere === null || known === null) return null
+  let body = known
   return {
-    cancel: async () => void (await elsewhere.cancel(accountId, id)),
-    // Asked again: what it was before its cancel is not what it is now.
-    body: async () => (await elsewhere.body(accountId, id)) ?? known,
+    cancel: async () => {
+      await elsewhere.cancel(accountId, id)
+      body = (await elsewhere.body(accountId, id)) ?? body
+    },
+    body: async () => body,
   }
 }
 

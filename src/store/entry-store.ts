@@ -8,7 +8,6 @@ const OWN = `WHERE account_id = ? AND ${OWN_KINDS}`
 const STATEMENT_ENTRIES_MAX = 10_000
 /** Entries that are counted while others wait. */
 const COUNT_MAX = 10_000
-const COUNTED_ROWS = COUNT_MAX + 1
 const SELECT = 'SELECT id, debit, credit, amount, kind, ref, account_id, reason, actor, created_at FROM entry'
 
 /** The entry as its account sees it: money that leaves the account is negative. */
@@ -39,9 +38,9 @@ export class SqlEntries implements EntryStore {
   }
 
   async list(accountId: string, limit: number, offset: number): Promise<Page<EntryRecord>> {
-    const [few] = await this.#database.all(`SELECT COUNT(*) AS total FROM (SELECT 1 FROM entry ${OWN} LIMIT ${COUNTED_ROWS}) AS found`, [accountId])
+    const [few] = await this.#database.all(`SELECT COUNT(*) AS total FROM (SELECT 1 FROM entry ${OWN} LIMIT ${COUNT_MAX}) AS found`, [accountId])
     const total = few === undefined ? 0 : integer(few, 'total')
-    if (total <= COUNT_MAX) return { data: await page(this.#database, accountId, limit, offset), total }
+    if (total < COUNT_MAX) return { data: await page(this.#database, accountId, limit, offset), total }
     // Their number is asked for exactly, and may take its time.
     return this.#database.transaction(async (sql) => {
       const [count] = await sql.all(`SELECT COUNT(*) AS total FROM entry ${OWN}`, [accountId])

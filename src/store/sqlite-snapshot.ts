@@ -16,6 +16,8 @@ export type SnapshotAnswer = { readonly rows: readonly Row[] } | { readonly erro
 export class SqliteSnapshot {
   readonly #worker: Worker
   readonly #over: Promise<unknown>
+  /** Why nothing can be asked any more. */
+  #ended: Error | null = null
   #waiting: { readonly resolve: (rows: readonly Row[]) => void; readonly reject: (error: Error) => void } | null = null
 
   constructor(path: string) {
@@ -34,6 +36,7 @@ export class SqliteSnapshot {
   /** One question at a time. */
   all(text: string, values: readonly SqlValue[]): Promise<readonly Row[]> {
     if (this.#waiting !== null) throw new Error('A snapshot is asked one thing at a time.')
+    if (this.#ended !== null) return Promise.reject(this.#ended)
     const question: SnapshotQuestion = { text, values }
     return new Promise((resolve, reject) => {
       this.#waiting = { resolve, reject }
@@ -47,6 +50,7 @@ export class SqliteSnapshot {
   }
 
   #fail(error: Error): void {
+    this.#ended ??= error
     this.#waiting?.reject(error)
     this.#waiting = null
   }
