@@ -165,6 +165,15 @@ test('no product code imports a test, a fixture or the harness', () => {
   assert.deepEqual(wrong, [])
 })
 
+/** Long forms whose guarantee needs no look with every change, each with the reason. */
+const LONG_ALONE: Readonly<Record<string, string>> = {}
+
+test('a long form has a short one beside it, which each change must pass', () => {
+  const long = [...files.keys()].filter((path) => path.endsWith('.long.test.ts'))
+  assert.deepEqual(long.filter((path) => LONG_ALONE[path] === undefined && !files.has(path.replace('.long.', '.'))), [])
+  assert.deepEqual(Object.keys(LONG_ALONE).filter((path) => !long.includes(path)), [])
+})
+
 test(`no file is longer than ${LINES_MAX} lines`, () => {
   const long = [...files.values()].map(({ path, text }) => ({ path, lines: text.split('\n').length - 1 })).filter(({ lines }) => lines > LINES_MAX)
   assert.deepEqual(long, [])
