@@ -136,12 +136,12 @@ async function postEntry(ports: AdminPorts, call: AdminCall): Promise<Reply> {
   }
 }
 
+/** Signed as it changed the account, so that the amounts add up to the balance. */
 function entryBody(entry: EntryRecord): Record<string, unknown> {
-  const sign = entry.kind === 'refund' ? -1n : 1n
   return {
     id: entry.id,
     kind: entry.kind,
-    amount: rubles(entry.amountMicro * sign),
+    amount: rubles(entry.amountMicro),
     reference: entry.reference,
     reason: entry.reason,
     actor: entry.actor,

@@ -35,7 +35,7 @@ export async function reconcile(ports: ReconciliationPorts, bill: readonly BillL
   const names = new BillNames(snapshot, options.provider)
   const ours = await ports.generations.providerDays(options.provider, from, dayAfter(to, 1))
   const rates = await ratesOf(ports.catalog, from, to)
-  const rows = [...groupsOf(bill, ours, names, { from, to })].map((group) => rowOf(group, rates, options.toleranceBasisPoints))
+  const rows = groupsOf(bill, ours, names).map((group) => rowOf(group, rates, options.toleranceBasisPoints))
   const sum = (field: 'oursMicro' | 'theirsMicro'): Micro => rows.reduce((total, row) => total + row[field], 0n)
   return {
     provider: options.provider,
@@ -57,26 +57,49 @@ interface Group {
   readonly ours: Map<string, Micro>
 }
 
-/** Each period of the bill and model, and what only we know of: its other models, and days that it leaves out. */
-function groupsOf(bill: readonly BillLine[], days: readonly ProviderDay[], names: BillNames, whole: { readonly from: string; readonly to: string }): readonly Group[] {
+interface Period {
+  readonly from: string
+  readonly to: string
+}
+
+/**
+ * Each period of the bill and model, and what only we know of: its other models, and days that it leaves out. Lines of a model whose days
+ * overlap, such as a month and a correction of one day, are one period, so that each of our days stands against the bill once.
+ */
+function groupsOf(bill: readonly BillLine[], days: readonly ProviderDay[], names: BillNames): readonly Group[] {
   const groups = new Map<string, Group>()
-  const groupOf = (from: string, to: string, model: string): Group => {
+  const groupOf = ({ from, to }: Period, model: string): Group => {
     const name = JSON.stringify([from, to, model])
     const group = groups.get(name) ?? { from, to, model, lines: [], ours: new Map<string, Micro>() }
     groups.set(name, group)
     return group
   }
-  for (const line of bill) groupOf(line.from, line.to, names.ofBill(line.model)).lines.push(line)
-  const periods = [...new Map(bill.map(({ from, to }) => [`${from}/${to}`, { from, to }])).values()]
-  const periodsOf = new Map(daysBetween(whole.from, whole.to).map((day) => [day, periods.filter(({ from, to }) => from <= day && day <= to)]))
+  const linesOf = Map.groupBy(bill, ({ model }) => names.ofBill(model))
+  const periodsOf = new Map([...linesOf].map(([model, lines]) => [model, together(lines)]))
+  for (const [model, lines] of linesOf) for (const line of lines) groupOf(covering(periodsOf.get(model), line.from) ?? line, model).lines.push(line)
+  const whole = together(bill)
   for (const { day, model, costMicro } of days) {
-    const covering = periodsOf.get(day) ?? []
-    for (const { from, to } of covering.length === 0 ? [{ from: day, to: day }] : covering) {
-      const { ours } = groupOf(from, to, names.ofModel(model))
-      ours.set(day, (ours.get(day) ?? 0n) + costMicro)
-    }
+    const name = names.ofModel(model)
+    const { ours } = groupOf(covering(periodsOf.get(name), day) ?? covering(whole, day) ?? { from: day, to: day }, name)
+    ours.set(day, (ours.get(day) ?? 0n) + costMicro)
   }
   return [...groups.values()].toSorted((left, right) => compareText(left.from, right.from) || compareText(left.to, right.to) || compareText(left.model, right.model))
+}
+
+/** The same days in as few periods that share none, by their beginning. */
+function together(lines: readonly Period[]): readonly Period[] {
+  const periods: Period[] = []
+  for (const { from, to } of lines.toSorted((left, right) => compareText(left.from, right.from))) {
+    const last = periods.at(-1)
+    if (last === undefined || last.to < from) periods.push({ from, to })
+    else if (last.to < to) periods[periods.length - 1] = { from: last.from, to }
+  }
+  return periods
+}
+
+/** Asked for each of at most a year's days. */
+function covering(periods: readonly Period[] | undefined, day: string): Period | undefined {
+  return periods?.find(({ from, to }) => from <= day && day <= to)
 }
 
 function compareText(left: string, right: string): number {
@@ -119,7 +142,7 @@ function inMicro(line: BillLine, ours: ReadonlyMap<string, Micro>, rates: DayRat
     if (rate === undefined || rate.digits === 0n) throw new ApiError('invalid_input', `csv: line ${line.line}: no rate of ${line.currency} was in force on ${day}`)
     return rate
   }
-  const used = [...ours].filter(([, cost]) => cost > 0n)
+  const used = [...ours].filter(([day, cost]) => cost > 0n && line.from <= day && day <= line.to)
   const days = used.length === 0 ? [[line.to, 1n] as const] : used
   let [rub, foreign] = [0n, 0n]
   for (const [day, cost] of days) {

@@ -99,9 +99,11 @@ test('ledger entries move the balance exactly once per reference and never below
   refused(await post({ kind: 'topup', amount: 1, reason: 'r' }), 400, 'invalid_input', /^reference: /)
   const list = await tollgate.admin('GET', `/admin/v1/accounts/${id}/ledger?limit=2`)
   assert.equal(list.body.total, 3)
-  assert.deepEqual(list.body.data.map(({ kind, amount }: Record<string, unknown>) => [kind, amount]), [['adjustment', -10.5], ['refund', 40]], 'newest first')
+  assert.deepEqual(list.body.data.map(({ kind, amount }: Record<string, unknown>) => [kind, amount]), [['adjustment', -10.5], ['refund', -40]], 'newest first')
   const { balance, available } = (await tollgate.admin('GET', `/admin/v1/accounts/${id}`)).body
   assert.deepEqual([balance, available], [49.500001, 49.500001])
+  const all: { amount: number }[] = (await tollgate.admin('GET', `/admin/v1/accounts/${id}/ledger`)).body.data
+  assert.equal(Math.round(all.reduce((sum, { amount }) => sum + amount * 1e6, 0)), 49_500_001, 'the entries add up to the balance')
 })
 
 test('a reference posted 20 times at once is booked once', async () => {

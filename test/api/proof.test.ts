@@ -137,6 +137,17 @@ function proof(start: () => Promise<Tollgate | null>, stop: (tollgate: Tollgate)
     assert.deepEqual([other.code, JSON.parse(other.stdout).data[0].verdict], [1, 'not_ours'])
   })
 
+  checked('lines whose days overlap, such as a month and a correction of one of its days, stand against what is ours once', async (server) => {
+    const costs = await providerCosts(server)
+    const day = new Date().toISOString().slice(0, 10)
+    const cost = costs.get('video') ?? 0
+    const csv = `model,date,amount_rub\nvideo,${day.slice(0, 7)},${(cost + 1).toFixed(6)}\nvideo,${day},-1\nchat,${day},${(costs.get('chat') ?? 0).toFixed(6)}\n`
+    const { body } = await server.admin('POST', '/admin/v1/reconciliations', { provider: 'box', csv })
+    const rows = body.data.filter(({ model }: { model: string }) => model === 'video')
+    assert.deepEqual(rows.map(({ ours, theirs, verdict }: Record<string, unknown>) => [ours, theirs, verdict]), [[cost, cost, 'match']])
+    assert.equal(body.totals.ours, Math.round([...costs.values()].reduce((sum, each) => sum + each, 0) * 1e6) / 1e6)
+  })
+
   checked('a file that cannot be read says which line and column', async (server) => {
     for (const [csv, message] of [
       ['', 'csv: must not be empty'],
