@@ -119,7 +119,7 @@ async function photograph(tollgate: MovingServer, { customer, operator, generati
     if (who !== 'stranger') await enter(guest.context, tollgate, who === 'customer' ? customer : operator)
     await guest.page.goto(`${tollgate.url}${path}`)
     await guest.page.locator(until ?? 'h1').first().waitFor()
-    await guest.page.waitForLoadState('networkidle')
+    await guest.settled()
     if (name === 'playground') await talk(guest.page)
     await guest.page.screenshot({ path: join(OUT, `${name}.png`) })
     if (guest.troubles.length > 0) process.stdout.write(`${name}: ${guest.troubles.join('\n')}\n`)

@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { browserSkip, openBrowser, visitor, type Visitor } from '../harness/browser.ts'
 import { buildConsole, chat, enter, makeKey, PASSWORD, signUp } from '../harness/console-world.ts'
+import { form } from '../harness/form.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
 const skip = browserSkip()
@@ -39,7 +40,7 @@ async function asCustomer(email: string, language: 'en' | 'ru', run: (page: Page
   await guest.close()
 }
 
-for (const [language, words] of [['en', EN], ['ru', RU]] as const) {
+for (const [language, words] of form({ short: [['ru', RU]], long: [['en', EN]] } as const)) {
   const at = (name: string): string => `${name}.${language}@example.com`
 
   test(`1 (${language}): sign-up, sign-out, a wrong password, sign-in, settings`, { skip }, async () => {

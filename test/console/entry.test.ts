@@ -4,6 +4,7 @@ import { Secret, TOTP } from 'otpauth'
 import type { Browser, Page } from 'playwright-core'
 import { browserSkip, openBrowser, visitor, type Visitor } from '../harness/browser.ts'
 import { buildConsole, enter, PASSWORD, signUp, texts } from '../harness/console-world.ts'
+import { form } from '../harness/form.ts'
 import { startOidcIssuer, type OidcIssuer } from '../harness/oidc-issuer.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 import { startYookassa, type YookassaImitation } from '../harness/yookassa.ts'
@@ -50,7 +51,7 @@ async function signOut(page: Page, t: ReturnType<typeof texts>): Promise<void> {
   await page.waitForURL(/sign-in/)
 }
 
-for (const language of ['en', 'ru'] as const) {
+for (const language of form({ short: ['ru'], long: ['en'] } as const)) {
   const t = texts(language)
   const at = (name: string): string => `${name}.${language}@example.com`
 

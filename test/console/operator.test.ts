@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { browserSkip, openBrowser, visitor } from '../harness/browser.ts'
 import { buildConsole, chat, enter, makeKey, promote, signUp, texts, type Customer } from '../harness/console-world.ts'
+import { form } from '../harness/form.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
 const skip = browserSkip()
@@ -40,7 +41,7 @@ async function asOperator(language: 'en' | 'ru', run: (page: Page) => Promise<vo
   await guest.close()
 }
 
-for (const [language, words] of [['en', EN], ['ru', RU]] as const) {
+for (const [language, words] of form({ short: [['ru', RU]], long: [['en', EN]] } as const)) {
   test(`8 (${language}): an account is found, topped up, locked and let go`, { skip }, async () => {
     await asOperator(language, async (page) => {
       const before = (await tollgate.admin('GET', `/admin/v1/accounts/${customer.accountId}`)).body.balance

@@ -55,8 +55,7 @@ test('hostile titles, referers, key names, reasons and notes are text wherever t
     await enter(guest.context, tollgate, who)
     for (const path of paths) {
       await guest.page.goto(`${tollgate.url}${path}`)
-      await guest.page.locator('h1').waitFor()
-      await guest.page.waitForLoadState('networkidle')
+      await guest.settled()
       assert.equal(await guest.page.evaluate('window.hacked'), undefined, path)
       assert.equal(await guest.page.evaluate('document.querySelectorAll(\'main script, main iframe, main [onload], main [onerror], main a[href^="javascript:"]\').length'), 0, path)
     }

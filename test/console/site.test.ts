@@ -71,7 +71,7 @@ async function firstLoad(path: string, until: string, who: Customer | null): Pro
   })
   await guest.page.goto(`${tollgate.url}${path}`)
   await guest.page.locator(until).first().waitFor()
-  await guest.page.waitForLoadState('networkidle')
+  await guest.settled()
   await guest.close()
   return { bytes: sizes.reduce((sum, size) => sum + size.bytes, 0), told: JSON.stringify(sizes.toSorted((a, b) => b.bytes - a.bytes)) }
 }

@@ -1,8 +1,12 @@
 import { existsSync } from 'node:fs'
-import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
+import { chromium, type Browser, type BrowserContext, type Page, type Request } from 'playwright-core'
 
 /** Runs in the page before anything of it; a text, since the project's own types know no document. */
 const REPORT_VIOLATIONS = "document.addEventListener('securitypolicyviolation', (event) => reportViolation(`CSP: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`))"
+const FRAME = 'new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))'
+/** Whether an outline stands for data that is not there yet. */
+const LOOK = "document.querySelector('main .mantine-Skeleton-root, main .mantine-Loader-root') !== null"
+const CALM_LOOKS = 4
 const PATHS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'] as const
 
 /** Where the machine's Chromium is; null where there is none. CHROMIUM names another. */
@@ -27,6 +31,8 @@ export interface Visitor {
   readonly context: BrowserContext
   /** What must not happen: violations of the content security policy, console errors, exceptions, requests to other hosts. */
   readonly troubles: string[]
+  /** Resolves when a heading or an alert stands, and nothing that the page has asked for or shows as an outline is on its way. */
+  settled(): Promise<void>
   close(): Promise<void>
 }
 
@@ -44,6 +50,7 @@ export async function visitor(browser: Browser, origin: string, { language = 'en
   await context.exposeFunction('reportViolation', (text: string) => troubles.push(text))
   await context.addInitScript({ content: REPORT_VIOLATIONS })
   const page = await context.newPage()
+  const asked = new Set<Request>()
   page.on('console', (message) => {
     // A refused call is part of some tests; the browser logs it by itself.
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) troubles.push(`console: ${message.text()}`)
@@ -51,7 +58,14 @@ export async function visitor(browser: Browser, origin: string, { language = 'en
   page.on('pageerror', (error) => troubles.push(`exception: ${error.message}`))
   page.on('request', (request) => {
     const url = request.url()
+    asked.add(request)
     if (!url.startsWith(origin) && !/^(?:data|blob|about):/.test(url)) troubles.push(`request to ${url}`)
   })
-  return { page, context, troubles, close: () => context.close() }
+  for (const end of ['requestfinished', 'requestfailed'] as const) page.on(end as 'requestfinished', (request) => void asked.delete(request))
+  const settled = async (): Promise<void> => {
+    await page.locator('h1, [role=alert]').first().waitFor()
+    // What has come is painted, or asks for more, within a frame or two.
+    for (let calm = 0; calm < CALM_LOOKS; calm = asked.size > 0 || (await page.evaluate<boolean>(LOOK)) ? 0 : calm + 1) await page.evaluate(FRAME)
+  }
+  return { page, context, troubles, settled, close: () => context.close() }
 }

@@ -1,0 +1,1 @@
+import './customer.test.ts'
