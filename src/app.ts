@@ -67,11 +67,11 @@ export async function createApp(options: AppOptions): Promise<App> {
   const { access, links, rateFeed, recovered, ids } = services
   const closing = { now: false }
   const web = createConsole(services, options, (message) => log.notice(message))
-  const ready = (): boolean => !closing.now
+  const unready = (): string | null => (closing.now ? 'Service is shutting down' : services.ledger.unwritable)
   const load = new Load(services, options.machine)
   const requests = new RequestMetrics(log)
-  const metrics = metricsRoute(access, () => [...requests.metrics, ...load.metrics(version, ready, () => edge)])
-  const routes = [...allRoutes(services, web.routes, config, version, ready), metrics]
+  const metrics = metricsRoute(access, () => [...requests.metrics, ...load.metrics(version, () => unready() === null, () => edge)])
+  const routes = [...allRoutes(services, web.routes, config, version, unready), metrics]
   const edge: Edge = createEdge<Principal>({
     routes, access, clock, ids,
     log: requests,

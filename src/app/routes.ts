@@ -14,8 +14,8 @@ import { parametersOf } from '../providers/adapter.ts'
 import type { Services } from './services.ts'
 import { streamAccessRoutes } from './stream-access.ts'
 
-/** Every route there is; `web` = those of people. `ready` is false while the process drains. */
-export function allRoutes(services: Services, web: readonly Route<Principal>[], config: Config, version: string, ready: () => boolean): readonly Route<Principal>[] {
+/** Every route there is; `web` = those of people. `unready` says why requests should go elsewhere. */
+export function allRoutes(services: Services, web: readonly Route<Principal>[], config: Config, version: string, unready: () => string | null): readonly Route<Principal>[] {
   const { core, clock, adapters, nodes, ledger, health, relay, videos, pictures, sse, idempotency } = services
   const { store, catalog } = core
   const { publicUrl } = config
@@ -38,5 +38,5 @@ export function allRoutes(services: Services, web: readonly Route<Principal>[], 
     ...generationRoutes({ store }),
     ...web,
   ]
-  return [...routes, ...healthRoutes({ version, routes, catalog, ready })]
+  return [...routes, ...healthRoutes({ version, routes, catalog, unready })]
 }

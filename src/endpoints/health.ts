@@ -3,23 +3,26 @@ import type { Catalog } from '../catalog/catalog.ts'
 import { ApiError } from '../errors.ts'
 import type { Route } from '../http/edge.ts'
 
+const RETRY_SECONDS = 5
+
 export interface HealthRoutePorts {
   readonly version: string
   /** Every route there is: the health record lists what exists. */
   readonly routes: readonly Route<Principal>[]
   readonly catalog: Catalog
-  /** false while the process drains. */
-  readonly ready: () => boolean
+  /** Why the process should be sent no requests now, as the beginning of a sentence; null = it takes them. */
+  readonly unready: () => string | null
 }
 
-export function healthRoutes({ version, routes, catalog, ready }: HealthRoutePorts): readonly Route<Principal>[] {
+export function healthRoutes({ version, routes, catalog, unready }: HealthRoutePorts): readonly Route<Principal>[] {
   const endpoints = [...new Set(['health', ...routes.filter(({ path }) => path.startsWith('/v1/')).map(({ path }) => shown(path))])]
   const open = (path: string, handle: Route<Principal>['handle']): Route<Principal> => ({ method: 'GET', path, plane: 'open', body: 'none', handle })
   return [
     open('/v1/health', () => ({ status: 200, body: { status: catalog.current().settings.maintenance === null ? 'ok' : 'maintenance', version, endpoints } })),
     open('/healthz', () => ({ status: 200, body: { status: 'ok' } })),
     open('/readyz', () => {
-      if (!ready()) throw new ApiError('service_unavailable', 'Service is shutting down. Retry after 5 seconds', { retryAfterSeconds: 5 })
+      const reason = unready()
+      if (reason !== null) throw new ApiError('service_unavailable', `${reason}. Retry after ${RETRY_SECONDS} seconds`, { retryAfterSeconds: RETRY_SECONDS })
       return { status: 200, body: { status: 'ready' } }
     }),
   ]

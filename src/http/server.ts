@@ -34,6 +34,7 @@ const IDLE_SWEEP_MS = 250
 const LATE_LINE_MS = 180_000
 /** What logs say of a request whose client left before the answer, as nginx does. It is never sent. */
 const STATUS_CLIENT_GONE = 499
+const FAULT_CHARS_MAX = 300
 const MAINTENANCE_RETRY_SECONDS_MAX = 60
 const PREFLIGHT = Object.freeze({
   'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS',
@@ -252,8 +253,9 @@ class HttpEdge<P> implements Edge {
       return exchange.log.finish(STATUS_CLIENT_GONE)
     }
     const error = asApiError(thrown)
-    if (error.details.cause !== undefined) this.#options.log.bug(error.details.cause, exchange.requestId)
-    exchange.log.set({ error_type: error.errorType })
+    const { cause } = error.details
+    if (error.errorName === 'internal_error') this.#options.log.bug(cause, exchange.requestId)
+    exchange.log.set({ error_type: error.errorType, ...(error.errorName !== 'internal_error' && cause instanceof Error ? { fault: faultText(cause) } : {}) })
     if (exchange.response.headersSent) {
       // A cut answer must not look whole (wire.md F2).
       exchange.response.socket?.resetAndDestroy()
@@ -294,6 +296,12 @@ class HttpEdge<P> implements Edge {
     this.#body.budget.give(exchange.takenBytes)
     exchange.takenBytes = 0
   }
+}
+
+/** What did not answer, as one line of the log: no bug of ours, so without a stack. */
+function faultText({ message, cause }: Error): string {
+  const inner = cause instanceof Error && cause.message !== '' ? ` (${cause.message})` : ''
+  return `${message}${inner}`.slice(0, FAULT_CHARS_MAX).replaceAll(/\s+/g, ' ')
 }
 
 function underMaintenance(notice: MaintenanceNotice): ApiError {

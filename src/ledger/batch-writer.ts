@@ -26,6 +26,8 @@ export interface BatchWriterPorts {
   readonly journal: EndJournal | null
   /** A sentence for the operator. */
   readonly notice: (message: string) => void
+  /** The store was found down, by what it said, or up again (null). */
+  readonly turned?: (cause: Error | null) => void
 }
 
 interface Queued {
@@ -79,6 +81,13 @@ export class BatchWriter {
   /** The last write found the store down. */
   get down(): boolean {
     return this.#down
+  }
+
+  /** What others have learned of the store: an error of its own, or null where it writes. */
+  learn(cause: Error | null): void {
+    if (this.#down === (cause !== null)) return
+    this.#down = cause !== null
+    this.#ports.turned?.(cause)
   }
 
   /** No more should be taken on: too much waits, or the store is down and one write is finding out whether it is back. */
@@ -154,10 +163,10 @@ export class BatchWriter {
 
   async #write(batch: readonly Queued[]): Promise<void> {
     let outcomes: readonly LedgerOutcome[] = []
+    // After an outage even a hold finds out whether the store can write again.
+    const durable = this.#down || batch.some(({ operation }) => operation.op !== 'hold' || operation.job !== undefined)
     this.#writeStartedMs = this.#ports.clock.monotonic()
     try {
-      // After an outage even a hold finds out whether the store can write again.
-      const durable = this.#down || batch.some(({ operation }) => operation.op !== 'hold' || operation.job !== undefined)
       await this.#ports.store.commit(
         batch.map(({ operation }) => operation),
         (rows) => {
@@ -173,7 +182,8 @@ export class BatchWriter {
       return
     }
     this.#writeStartedMs = null
-    this.#down = false
+    // A batch of holds may have been kept in memory and tells nothing of the disk.
+    if (durable) this.learn(null)
     for (const [index, queued] of batch.entries()) {
       const outcome = outcomes[index]
       if (outcome !== undefined) this.#confirm(queued, outcome)
@@ -261,7 +271,7 @@ export class BatchWriter {
    * again until its time is over, since by then the answer exists and its id makes the repeat harmless.
    */
   async #outlast(batch: readonly Queued[], thrown: StoreUnavailableError): Promise<void> {
-    this.#down = true
+    this.learn(thrown)
     if (this.#closing) await this.#journal(batch)
     const waiting = batch.filter((queued) => this.#waits(queued))
     for (const queued of batch) {
@@ -295,6 +305,6 @@ function voidOf({ generationId }: HoldRequest, clock: Clock): LedgerOperation {
   return { op: 'void', generationId, insuredMicro: 0n, record: null, atMs: clock.now() }
 }
 
-export function storeUnavailable(cause: unknown): ApiError {
-  return new ApiError('service_unavailable', 'Service is overloaded or its store is not available. Retry after 1 seconds', { retryAfterSeconds: 1, cause })
+export function storeUnavailable(cause: unknown, retryAfterSeconds = 1): ApiError {
+  return new ApiError('service_unavailable', `Service is overloaded or its store is not available. Retry after ${retryAfterSeconds} seconds`, { retryAfterSeconds, cause })
 }

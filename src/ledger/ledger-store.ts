@@ -258,6 +258,8 @@ export interface LedgerStore {
   commit(operations: readonly LedgerOperation[], decide: (rows: LedgerRows) => LedgerChanges, durable: boolean): Promise<void>
   /** Writes what batches of holds have left unwritten. */
   flush(): Promise<void>
+  /** Resolves when a write of some size has succeeded, after one had failed. Absent = the next hold finds out whether the store can write again. */
+  probe?(): Promise<void>
   /** Moves the leases of running holds. */
   renewLeases(generationIds: readonly string[], leaseUntilMs: number): Promise<void>
   /** Open holds whose lease ended before `nowMs`; all open ones when null. */

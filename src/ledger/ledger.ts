@@ -5,12 +5,16 @@ import type { GenerationRecord } from './generation-record.ts'
 import type {
   HoldOutcome, HoldRequest, HoldRow, LedgerStore, PeriodStarts, SettleOutcome, SettleRequest, VoidOutcome, VoidRequest,
 } from './ledger-store.ts'
+import { StoreUnavailableError } from '../store/store-unavailable-error.ts'
 import { periodStarts } from './period.ts'
 
 const LEASE_MS = 60_000
 const RENEW_MS = 20_000
 const SWEEP_MS = 15_000
 const PERIODS_CACHE_MS = 1_000
+/** Between two looks whether a store that could not write can write again. */
+const PROBE_MS = 1_000
+const UNWRITABLE_RETRY_SECONDS = 5
 /** How long a hold that was decided in memory may wait for the write of a settle before it is written by itself. */
 const FLUSH_MS = 25
 
@@ -45,11 +49,13 @@ export class Ledger {
   readonly #running = new Set<string>()
   #periods: { readonly atMs: number; readonly timezone: string; readonly starts: PeriodStarts } | null = null
   #stops: (() => void)[] = []
+  #stopProbe: (() => void) | null = null
+  #stopped = false
 
   constructor(ports: LedgerPorts) {
     this.#ports = ports
     const { store, clock, gather, commitSpacingMs: spacingMs = 0, journal = null, notice = (): void => undefined } = ports
-    this.#ends = new BatchWriter({ store, clock, gather, spacingMs, journal, notice })
+    this.#ends = new BatchWriter({ store, clock, gather, spacingMs, journal, notice, turned: (cause) => this.#turned(cause) })
     this.#holds = store.decidesHoldsInMemory ? new BatchWriter({ store, clock, spacingMs: 0, journal: null, notice }) : this.#ends
   }
 
@@ -57,6 +63,11 @@ export class Ledger {
   get load(): { readonly waiting: number; readonly down: boolean; readonly journaled: number } {
     const own = this.#holds === this.#ends ? 0 : this.#holds.waiting
     return { waiting: this.#ends.waiting + own, down: this.#ends.down, journaled: this.#ports.journal?.open ?? 0 }
+  }
+
+  /** Why nothing may be sold now: the only store there is could not write; null = it can. Other nodes may reach a database that this one does not. */
+  get unwritable(): string | null {
+    return this.#ports.store.probe !== undefined && this.#ends.down ? 'The store cannot be written' : null
   }
 
   /** Recovers the holds of a dead process and goes on with what its journal holds, then keeps leases alive and sweeps the ended ones. Answers how many were recovered. */
@@ -75,6 +86,8 @@ export class Ledger {
   async stop(): Promise<void> {
     for (const stop of this.#stops) stop()
     this.#stops = []
+    this.#stopped = true
+    this.#stopProbe?.()
     await this.#holds.close()
     await this.#ends.close()
   }
@@ -135,6 +148,7 @@ export class Ledger {
   }
 
   async #place(operation: HoldRequest): Promise<HoldOutcome> {
+    this.#refuseUnwritable()
     if (this.#holds.blocked || this.#ends.blocked) throw storeUnavailable(null)
     const writer = this.#ends.down ? this.#ends : this.#holds
     // The core answers each operation with the outcome of its own kind.
@@ -147,9 +161,15 @@ export class Ledger {
   }
 
   async #placeDurably(operation: HoldRequest): Promise<HoldOutcome> {
+    this.#refuseUnwritable()
     if (this.#ends.blocked) throw storeUnavailable(null)
     // The core answers each operation with the outcome of its own kind.
     return (await this.#ends.submit(operation)) as HoldOutcome
+  }
+
+  /** Nothing is bought of a provider that could not be charged. */
+  #refuseUnwritable(): void {
+    if (this.unwritable !== null) throw storeUnavailable(null, UNWRITABLE_RETRY_SECONDS)
   }
 
   #flushSoon(): void {
@@ -158,8 +178,27 @@ export class Ledger {
     const done = (): void => {
       this.#flushing = false
     }
-    // What cannot be written now is met again by the next settle.
-    this.#ports.clock.after(FLUSH_MS, () => void this.#ports.store.flush().then(done, done))
+    // What cannot be written now is met again by the next settle; until then nothing more is sold.
+    const failed = (thrown: unknown): void => {
+      done()
+      if (thrown instanceof StoreUnavailableError) this.#ends.learn(thrown)
+    }
+    this.#ports.clock.after(FLUSH_MS, () => void this.#ports.store.flush().then(done, failed))
+  }
+
+  #turned(cause: Error | null): void {
+    this.#ports.notice?.(cause === null ? 'The store takes charges again' : `${cause.message} Paid requests are refused until it takes a write again`)
+    if (cause !== null && this.#ports.store.probe !== undefined) this.#probe(this.#ports.store)
+  }
+
+  #probe(store: LedgerStore): void {
+    if (this.#stopProbe !== null) return
+    this.#stopProbe = this.#ports.clock.after(PROBE_MS, () => {
+      this.#stopProbe = null
+      if (!this.#ends.down || this.#stopped) return
+      const again = (): void => this.#probe(store)
+      void Promise.resolve(store.probe?.()).then(() => this.#ends.learn(null), again)
+    })
   }
 
   async #recover(): Promise<number> {

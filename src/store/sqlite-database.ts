@@ -1,11 +1,15 @@
 import { fdatasync, openSync, closeSync, existsSync, mkdirSync } from 'node:fs'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import type { Database, Row, Sql, SqlValue, TransactionOptions } from './database.ts'
+import { asUnavailable, diskFault } from './disk-fault.ts'
 import { takeLock, type DirectoryLock } from './directory-lock.ts'
 import { SqliteSnapshot } from './sqlite-snapshot.ts'
 
 const STATEMENTS_MAX = 256
+const PROBE_BYTES = 1_048_576
+const PROBES_MAX = 2 ** 30
 
 /**
  * The embedded store's file. Commits run with synchronous=NORMAL and are made durable by an fdatasync of the WAL in the
@@ -21,6 +25,8 @@ export class SqliteDatabase implements Database {
   #coldWrites = 0
   #beforeColdAccess = (): void => undefined
   #wal: number | null = null
+  readonly #probePath: string
+  #probes = 0
   /** Cold transactions wait for each other: they hold awaits, and one connection has one transaction. */
   #tail: Promise<unknown> = Promise.resolve()
 
@@ -32,6 +38,7 @@ export class SqliteDatabase implements Database {
     this.#database.exec('PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=2000; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-32000; PRAGMA wal_autocheckpoint=4000')
     this.#path = path
     this.#walPath = `${path}-wal`
+    this.#probePath = join(directory, 'probe')
   }
 
   /** Grows with every write that is not the ledger's, so that the ledger knows when rows it keeps may be old. */
@@ -71,7 +78,9 @@ export class SqliteDatabase implements Database {
 
   /** Takes turns with cold transactions. */
   exclusively<T>(work: () => T | Promise<T>): Promise<T> {
-    const turn = this.#tail.then(work)
+    const turn = this.#tail.then(work).catch((thrown: unknown) => {
+      throw asUnavailable(thrown)
+    })
     this.#tail = turn.catch(() => undefined)
     return turn
   }
@@ -81,14 +90,35 @@ export class SqliteDatabase implements Database {
     const descriptor = this.#walDescriptor()
     if (descriptor === null) return Promise.resolve()
     return new Promise((resolve, reject) => {
-      fdatasync(descriptor, (error) => (error === null ? resolve() : reject(error)))
+      fdatasync(descriptor, (error) => (error === null ? resolve() : reject(asUnavailable(error))))
+    })
+  }
+
+  /** Resolves when the disk has taken a megabyte and the database a page of its own, durably: there is room for many charges. */
+  async probe(): Promise<void> {
+    try {
+      await writeFile(this.#probePath, Buffer.alloc(PROBE_BYTES, 1), { flush: true })
+    } catch (thrown) {
+      throw asUnavailable(thrown)
+    } finally {
+      await rm(this.#probePath, { force: true })
+    }
+    await this.exclusively(async () => {
+      this.#probes += 1
+      // The number means nothing; another one is a page to write.
+      this.#database.exec(`PRAGMA user_version=${this.#probes % PROBES_MAX}`)
+      await this.sync()
     })
   }
 
   async all(text: string, values: readonly SqlValue[] = []): Promise<readonly Row[]> {
     // Within a cold transaction nothing is left to write: the ledger waits for its turn.
-    if (!this.#database.isTransaction) this.#beforeColdAccess()
-    return this.prepare(text).all(...values)
+    try {
+      if (!this.#database.isTransaction) this.#flushForReading()
+      return this.prepare(text).all(...values)
+    } catch (thrown) {
+      throw asUnavailable(thrown)
+    }
   }
 
   run(text: string, values: readonly SqlValue[] = []): Promise<number> {
@@ -126,6 +156,15 @@ export class SqliteDatabase implements Database {
     this.#statements.clear()
     this.#database.close()
     this.#lock.close()
+  }
+
+  /** On a disk that takes nothing a reader sees what has been written: without the holds of the moment, which only writers must know. */
+  #flushForReading(): void {
+    try {
+      this.#beforeColdAccess()
+    } catch (thrown) {
+      if (diskFault(thrown) === null) throw thrown
+    }
   }
 
   async #snapshot<T>(work: (sql: Sql) => Promise<T>): Promise<T> {

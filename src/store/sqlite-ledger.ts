@@ -81,6 +81,10 @@ export class SqliteLedger implements LedgerStore {
     await this.#database.exclusively(() => this.#writeHolds())
   }
 
+  probe(): Promise<void> {
+    return this.#database.probe()
+  }
+
   async renewLeases(generationIds: readonly string[], leaseUntilMs: number): Promise<void> {
     await this.#database.exclusively(() => {
       this.#flush()

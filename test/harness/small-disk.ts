@@ -36,7 +36,7 @@ export function mountSmallDisk(megabytes: number): SmallDisk | null {
       }
       closeSync(file)
     },
-    free: () => rmSync(ballast),
+    free: () => rmSync(ballast, { force: true }),
     stop: () => {
       execFileSync('umount', ['-l', path])
       rmSync(path, { recursive: true, force: true })
