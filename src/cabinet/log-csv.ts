@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { HIJACKED } from '../http/edge.ts'
+import { CSV_TYPE, csvLine } from '../lib/csv.ts'
 import type { LogRow } from './contract.ts'
 import { logFilter, logRow } from './log.ts'
 import type { CabinetPorts, Visit } from './ports.ts'
@@ -17,11 +18,11 @@ export async function logCsv(ports: CabinetPorts, { call, accountId }: Visit): P
   const filter = logFilter(call.query, accountId)
   const first = await ports.store.log.page({ ...filter, beforeSeq: null, limit: PAGE_ROWS })
   const name = `tollgate-log-${new Date(ports.clock.now()).toISOString().slice(0, 10)}.csv`
-  response.writeHead(200, { ...call.baseHeaders, 'content-type': 'text/csv; charset=utf-8', 'content-disposition': `attachment; filename="${name}"` })
-  response.write(`${COLUMNS.join(',')}\r\n`)
+  response.writeHead(200, { ...call.baseHeaders, 'content-type': CSV_TYPE, 'content-disposition': `attachment; filename="${name}"` })
+  response.write(csvLine(COLUMNS))
   let page = first
   for (let rows = page.data.length; !response.destroyed; rows += page.data.length) {
-    const more = response.write(page.data.map((row) => `${line(logRow(row))}\r\n`).join(''))
+    const more = response.write(page.data.map((row) => lineOf(logRow(row))).join(''))
     if (page.nextSeq === null || rows >= ROWS_MAX) break
     if (!more) await Promise.race([once(response, 'drain'), once(response, 'close')])
     page = await ports.store.log.page({ ...filter, beforeSeq: page.nextSeq, limit: PAGE_ROWS })
@@ -31,14 +32,6 @@ export async function logCsv(ports: CabinetPorts, { call, accountId }: Visit): P
   return HIJACKED
 }
 
-function line(row: LogRow): string {
-  return COLUMNS.map((name) => cell(row[name])).join(',')
-}
-
-/** A text that a spreadsheet would take for a formula gets an apostrophe before it (OWASP, CSV injection): titles and referers are the clients'. */
-function cell(value: string | number | boolean | null): string {
-  if (value === null) return ''
-  if (typeof value !== 'string') return String(value)
-  const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+function lineOf(row: LogRow): string {
+  return csvLine(COLUMNS.map((name) => row[name]))
 }

@@ -163,7 +163,7 @@ test('home, usage and apps add up to the log', async () => {
 })
 
 test('the log is exported as CSV, whole and safe for a spreadsheet', async () => {
-  await chat({ headers: { 'x-title': '=1+1,"x"' } })
+  await chat({ headers: { 'x-title': '=1+1,"x";=2|+3' } })
   const csv = await browser.get('log.csv?model=sandbox/chat')
   assert.equal(csv.status, 200)
   assert.match(csv.headers['content-type'] ?? '', /^text\/csv/)
@@ -171,7 +171,7 @@ test('the log is exported as CSV, whole and safe for a spreadsheet', async () =>
   const lines = csv.text.trimEnd().split('\r\n')
   assert.equal(lines.length - 1, (await browser.get('log?limit=300')).body.data.length)
   assert.match(lines[0] ?? '', /^at,generation_id,/)
-  assert.ok(lines[1]?.includes(`"'=1+1,""x"""`), lines[1])
+  assert.ok(lines[1]?.includes(`"'=1+1,""x"";'=2|'+3"`), lines[1])
 })
 
 test('models come with prices per million, and with the state of their endpoints', async () => {
