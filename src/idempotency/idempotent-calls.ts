@@ -26,8 +26,9 @@ export interface IdempotentCallPorts {
 type Outcome = Reply | typeof HIJACKED
 
 /**
- * `Idempotency-Key` (reliability.md 4 row 24): under one key of an account a request is answered once and charged once, by whichever node.
- * The key is claimed before anything is held, ends in the commit of the charge, and is given up where nothing was charged.
+ * `Idempotency-Key`: under one of them a request of one API key is answered once and charged once, by whichever node. It is claimed before
+ * anything is held, ends in the commit of the charge, and is given up where nothing was charged. Another API key has its own: the answers of
+ * one are no business of the other, which may be limited to other models.
  */
 export class IdempotentCalls {
   readonly #ports: IdempotentCallPorts
@@ -68,7 +69,8 @@ export class IdempotentCalls {
   #claimOf(call: Call<Principal>, prefix: string): CallClaim {
     const key = call.request.headers[HEADER]
     if (typeof key !== 'string' || !KEY.test(key)) throw new ApiError('invalid_input', 'Idempotency-Key: must have 1 to 255 printable ASCII characters')
-    const id = digest([accountOf(call), key])
+    const { accountId, keyId } = principalOf(call)
+    const id = digest([accountId, keyId, key])
     const generationId = timedId(prefix, call.arrivedAtMs, this.#ports.ids)
     const seal: CallClaim['seal'] = (answer) => {
       const kept = keptAnswer(200, answer)
@@ -80,7 +82,7 @@ export class IdempotentCalls {
   async #claim(call: Call<Principal>, { id, generationId }: CallClaim): Promise<ClaimOutcome> {
     const atMs = this.#ports.clock.now()
     try {
-      return await this.#ports.store.claim({ id, accountId: accountOf(call), requestDigest: requestDigest(call), generationId, atMs, expiresAtMs: atMs + KEEP_MS })
+      return await this.#ports.store.claim({ id, accountId: principalOf(call).accountId, requestDigest: requestDigest(call), generationId, atMs, expiresAtMs: atMs + KEEP_MS })
     } catch (cause) {
       if (cause instanceof ApiError) throw cause
       throw new ApiError('service_unavailable', 'Service is overloaded or its store is not available. Retry after 1 seconds', { retryAfterSeconds: 1, cause })
@@ -94,6 +96,7 @@ export class IdempotentCalls {
     call.log.set({ generation_id: generationId, status_text: 'repeated' })
     const headers = { 'x-generation-id': generationId, 'idempotent-replayed': 'true' }
     if (outcome.status === 'running') throw conflict('A request with this Idempotency-Key is still running', generationId, { retryAfterSeconds: 1 })
+    checkModel(principalOf(call), outcome.model)
     if (outcome.answer === null && again !== undefined) return again(generationId)
     const kept = outcome.answer === null ? null : this.#opened(outcome.answer, id, generationId)
     if (kept === null) throw conflict('The request with this Idempotency-Key was answered, and its answer is not kept: it was a stream, or too large', generationId, { noRetry: true })
@@ -126,9 +129,15 @@ function isReply(outcome: Outcome): outcome is Reply {
   return typeof outcome !== 'symbol'
 }
 
-function accountOf({ principal }: Call<Principal>): string {
+function principalOf({ principal }: Call<Principal>): Principal {
   if (principal === null) throw new Error('A paid route has a principal.')
-  return principal.accountId
+  return principal
+}
+
+/** Access has looked at the key again; what it may ask for may have changed since it was answered. An answer of which nothing is known is for keys of all models. */
+function checkModel({ allowedModels }: Principal, model: string | null): void {
+  if (allowedModels === null || (model !== null && allowedModels.has(model))) return
+  throw new ApiError('access_denied', model === null ? 'This key has no access to the model that answered' : `This key has no access to model '${model}'`)
 }
 
 function conflict(message: string, generationId: string, details: { readonly retryAfterSeconds?: number; readonly noRetry?: boolean }): ApiError {

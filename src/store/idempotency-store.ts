@@ -14,7 +14,7 @@ export const RUNNING_CLAIM = `SELECT generation_id FROM idempotency_key WHERE id
 export const END_CLAIM = `UPDATE idempotency_key SET state = 'ended', answer = ? WHERE id = ?`
 
 export interface NewClaim {
-  /** SHA-256 of the account and its Idempotency-Key, hex. */
+  /** SHA-256 of the account, its API key and the Idempotency-Key, hex. */
   readonly id: string
   readonly accountId: string
   /** SHA-256 of what was asked for, hex. */
@@ -27,8 +27,8 @@ export interface NewClaim {
 export type ClaimOutcome =
   | { readonly status: 'claimed' | 'other_request' }
   | { readonly status: 'running'; readonly generationId: string }
-  /** `answer`: sealed; null where it was not kept. */
-  | { readonly status: 'ended'; readonly generationId: string; readonly answer: Buffer | null }
+  /** `model`: what answered; null where its log row is gone. `answer`: sealed; null where it was not kept. */
+  | { readonly status: 'ended'; readonly generationId: string; readonly model: string | null; readonly answer: Buffer | null }
 
 /**
  * Idempotency-Keys: which request has a key, and how it was answered. A claim ends in the commit that charges its generation; a request that
@@ -64,7 +64,8 @@ export class SqlIdempotency implements IdempotencyStore {
       if (await this.#insert(claim)) return { status: 'claimed' }
       const [row] = await this.#database.all(
         `SELECT k.request_digest AS request_digest, k.generation_id AS generation_id, k.state AS state, k.answer AS answer, k.claimed_at AS claimed_at, k.expires_at AS expires_at,
-          h.state AS hold_state, j.id AS job_id FROM idempotency_key k LEFT JOIN hold h ON h.id = k.generation_id LEFT JOIN job j ON j.id = k.generation_id WHERE k.id = ?`,
+          h.state AS hold_state, j.id AS job_id, COALESCE(g.model, j.model) AS model
+          FROM idempotency_key k LEFT JOIN hold h ON h.id = k.generation_id LEFT JOIN job j ON j.id = k.generation_id LEFT JOIN generation g ON g.generation_id = k.generation_id WHERE k.id = ?`,
         [claim.id],
       )
       if (row === undefined) continue
@@ -137,7 +138,8 @@ function isFree(row: Row, nowMs: number): boolean {
 function outcomeOf(row: Row, { requestDigest }: NewClaim): ClaimOutcome {
   if (text(row, 'request_digest') !== requestDigest) return { status: 'other_request' }
   const generationId = text(row, 'generation_id')
-  if (text(row, 'state') === 'ended') return { status: 'ended', generationId, answer: row['answer'] === null ? null : bytes(row, 'answer') }
+  const model = textOrNull(row, 'model')
+  if (text(row, 'state') === 'ended') return { status: 'ended', generationId, model, answer: row['answer'] === null ? null : bytes(row, 'answer') }
   // The process died between the commit of the job and the end of its claim.
-  return textOrNull(row, 'job_id') === null ? { status: 'running', generationId } : { status: 'ended', generationId, answer: null }
+  return textOrNull(row, 'job_id') === null ? { status: 'running', generationId } : { status: 'ended', generationId, model, answer: null }
 }

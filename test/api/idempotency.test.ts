@@ -98,17 +98,59 @@ describe('one node', () => {
     assert.equal((await charged(tollgate, key)).length, 1)
   })
 
-  test('a key is of its account: another API key of it shares the answer, another account and another Idempotency-Key do not', async () => {
+  test('it is of one API key: another one, of the same account or not, and another Idempotency-Key are another request', async () => {
     const one = await tollgate.createAccount()
     const second = await tollgate.admin('POST', `/admin/v1/accounts/${one.id}/keys`, { name: 'second' })
+    const limited = await tollgate.admin('POST', `/admin/v1/accounts/${one.id}/keys`, { name: 'limited', allowed_models: ['sandbox/chat'] })
     const stranger = await tollgate.createAccount()
     const body = chat('words=4')
     const first = await ask('/v1/chat/completions', one.key, body, 'same')
-    assert.equal((await ask('/v1/chat/completions', second.body.key, body, 'same')).text, first.text)
-    const others = [await ask('/v1/chat/completions', stranger.key, body, 'same'), await ask('/v1/chat/completions', one.key, body, 'other'), await ask('/v1/chat/completions', one.key, body, 'Same')]
+    assert.equal((await ask('/v1/chat/completions', one.key, body, 'same')).text, first.text)
+    const others = [
+      await ask('/v1/chat/completions', second.body.key, body, 'same'), await ask('/v1/chat/completions', stranger.key, body, 'same'),
+      await ask('/v1/chat/completions', one.key, body, 'other'), await ask('/v1/chat/completions', one.key, body, 'Same'),
+    ]
     const ids = [first, ...others].map(({ body: { id } }) => id)
-    assert.equal(new Set(ids).size, 4)
-    assert.equal((await charged(tollgate, one.key)).length, 3)
+    assert.equal(new Set(ids).size, 5)
+    const refused = await ask('/v1/chat/completions', limited.body.key, body, 'same')
+    assert.deepEqual([refused.status, refused.body.error.metadata.error_type, refused.text.includes(first.body.id)], [403, 'access_denied', false])
+    assert.equal((await charged(tollgate, one.key)).length, 4)
+  })
+
+  test('a repeat goes through the checks of its API key as they are now: models, disabled, deleted, the account', async () => {
+    const { id, key, keyId } = await tollgate.createAccount()
+    const change = (path: string, patch: Body): Promise<Answer> => tollgate.admin('PATCH', `/admin/v1/${path}`, patch)
+    const body = chat('words=4')
+    const video = { model: 'sandbox/video', prompt: 'a lantern' }
+    const first = await ask('/v1/chat/completions', key, body, 'kept')
+    const job = await ask('/v1/videos', key, video, 'job')
+    assert.deepEqual([first.status, job.status], [200, 202], job.text)
+    const told = async (): Promise<readonly unknown[]> => {
+      const answers = [await ask('/v1/chat/completions', key, body, 'kept'), await ask('/v1/videos', key, video, 'job')]
+      for (const { status, text } of answers) assert.ok(status < 300 || !text.includes(first.body.id), text)
+      return answers.flatMap(({ status, body: { error } }) => [status, error?.metadata.error_type])
+    }
+    const both = (status: number, error: string): readonly unknown[] => [status, error, status, error]
+    const good = [200, undefined, 202, undefined]
+    assert.deepEqual(await told(), good)
+    for (const path of [`keys/${keyId}`, `accounts/${id}`]) {
+      await change(path, { allowed_models: ['sandbox/chat'] })
+      assert.deepEqual(await told(), both(403, 'access_denied'), path)
+      await change(path, { allowed_models: ['test/chat'] })
+      assert.deepEqual(await told(), [200, undefined, 403, 'access_denied'], path)
+      await change(path, { allowed_models: null })
+      assert.deepEqual(await told(), good, path)
+    }
+    await change(`keys/${keyId}`, { disabled: true })
+    assert.deepEqual(await told(), both(403, 'key_deactivated'))
+    await change(`keys/${keyId}`, { disabled: false })
+    assert.deepEqual(await told(), good)
+    await change(`accounts/${id}`, { status: 'locked' })
+    assert.deepEqual(await told(), both(403, 'api_locked'))
+    await change(`accounts/${id}`, { status: 'active' })
+    await videoUntil(tollgate, key, job.body.id, 'completed')
+    await tollgate.admin('DELETE', `/admin/v1/keys/${keyId}`)
+    assert.deepEqual(await told(), both(401, 'invalid_api_key'))
   })
 
   test('a stream is answered once: while it runs and after it a repeat is a 409 with its generation id', async () => {

@@ -47,7 +47,7 @@ export function claimsContract(open: () => Promise<Store>): void {
       claim: { id: claim.id, answer: (chargedMicro) => Buffer.from(`cost ${chargedMicro}`) },
     })
     assert.deepEqual(outcome, { status: 'settled', chargedMicro: 1_000n, shortfallMicro: 200n })
-    assert.deepEqual(await bench.store.idempotency.claim(claimOf(bench, customer)), { status: 'ended', generationId: claim.generationId, answer: Buffer.from('cost 1000') })
+    assert.deepEqual(await bench.store.idempotency.claim(claimOf(bench, customer)), { status: 'ended', generationId: claim.generationId, model: 'openai/gpt-4o', answer: Buffer.from('cost 1000') })
     assert.equal((await settle(bench, customer, claim)).status, 'replayed')
     await bench.store.idempotency.release(claim.id, claim.generationId)
     assert.equal((await bench.store.idempotency.claim(claimOf(bench, customer))).status, 'ended')
@@ -59,7 +59,7 @@ export function claimsContract(open: () => Promise<Store>): void {
     await bench.hold(customer, 10n, claim.generationId)
     await settle(bench, customer, claim, null)
     bench.clock.advance(DAY_MS - 1)
-    assert.deepEqual(await bench.store.idempotency.claim(claimOf(bench, customer)), { status: 'ended', generationId: claim.generationId, answer: null })
+    assert.deepEqual(await bench.store.idempotency.claim(claimOf(bench, customer)), { status: 'ended', generationId: claim.generationId, model: 'openai/gpt-4o', answer: null })
     bench.clock.advance(1)
     const next = claimOf(bench, customer, { requestDigest: 'body-2' })
     assert.equal((await bench.store.idempotency.claim(next)).status, 'claimed')
@@ -151,7 +151,7 @@ export function claimsContract(open: () => Promise<Store>): void {
     await bench.store.idempotency.reseal((id, generationId, answer) => Buffer.from(`${answer.toString()} ${id} ${generationId}`))
     for (const [index, claim] of wanted.entries()) {
       const answer = index === 0 ? null : Buffer.from(`old ${claim.id} ${claim.id} ${claim.generationId}`)
-      assert.deepEqual(await bench.store.idempotency.claim(claimOf(bench, customer, { id: claim.id })), { status: 'ended', generationId: claim.generationId, answer })
+      assert.deepEqual(await bench.store.idempotency.claim(claimOf(bench, customer, { id: claim.id })), { status: 'ended', generationId: claim.generationId, model: null, answer })
     }
   })
 }
