@@ -22,6 +22,7 @@ import { MICRO_PER_RUB } from './money.ts'
 import { WORKER_ROLE, WorkerGroup, type WorkerReady } from './nodes/workers.ts'
 import { createAdapters } from './providers/index.ts'
 import type { RequestTraces } from './telemetry/request-traces.ts'
+import { UnsafeCommitError } from './store/commit-check.ts'
 import { JournalError } from './store/journal-file.ts'
 import { StoreBusyError } from './store/sqlite-database.ts'
 
@@ -248,7 +249,7 @@ function untilStopped(app: App, path: string | null, log: AppLog): Promise<numbe
 
 /** What stops a start is one clear line, without a stack. */
 function report(thrown: unknown): never {
-  const known = thrown instanceof StartError || thrown instanceof CatalogError || thrown instanceof StoreBusyError || thrown instanceof WrappingKeyError || thrown instanceof JournalError
+  const known = thrown instanceof StartError || thrown instanceof CatalogError || thrown instanceof StoreBusyError || thrown instanceof WrappingKeyError || thrown instanceof JournalError || thrown instanceof UnsafeCommitError
   const message = thrown instanceof Error ? (known ? thrown.message : (thrown.stack ?? thrown.message)) : String(thrown)
   process.stderr.write(`${message}\n`)
   process.exit(known ? EXIT_BAD_INPUT : 1)

@@ -5,6 +5,7 @@ import { SqlAccounts } from './account-store.ts'
 import { SqlAudit } from './audit-store.ts'
 import { SqlCatalogs } from './catalog-store.ts'
 import { SqlCodes } from './code-store.ts'
+import { refuseUnsafeCommits } from './commit-check.ts'
 import type { Database } from './database.ts'
 import { DiskFiles } from './disk-files.ts'
 import { SqlEntries } from './entry-store.ts'
@@ -36,7 +37,7 @@ export interface StoreOptions {
   readonly clock?: Clock
 }
 
-/** Opens the store that the settings name and brings its schema up to date. Throws StoreBusyError when another process has the embedded one. */
+/** Opens the store that the settings name and brings its schema up to date. Throws StoreBusyError when another process has the embedded one, UnsafeCommitError for a database that may lose commits. */
 export async function openStore({ dataDir, databaseUrl, clock = systemClock }: StoreOptions): Promise<Store> {
   if (databaseUrl === null) {
     const database = new SqliteDatabase(dataDir)
@@ -49,6 +50,7 @@ export async function openStore({ dataDir, databaseUrl, clock = systemClock }: S
 
 async function opened(kind: Store['kind'], database: Database, ledger: LedgerStore, files: FileStore, migrated = (): void => undefined): Promise<Store> {
   try {
+    if (kind === 'postgres') await refuseUnsafeCommits(database)
     await migrate(database)
     migrated()
   } catch (thrown) {

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { after, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
 import { startPostgres, type Postgres } from '../harness/postgres.ts'
+import { startTollgate } from '../harness/server.ts'
 import { Bench, newId, NOON_MS, TestClock } from './ledger-fixture.ts'
 import { storeContract } from './store-contract.ts'
 import { storeProperties } from './store-properties.ts'
@@ -39,6 +41,23 @@ function postgresTests(postgres: Postgres): void {
     }
     appendOnlyContract(openBelow)
     plantedViolations(openBelow)
+    test('a database that acknowledges commits before they are on the disk is refused, however it was told to, before anything is written', async () => {
+      const url = await newDatabase()
+      const { pathname } = new URL(url)
+      await open(url).then((store) => store.close())
+      const refused = async (given: string): Promise<void> => {
+        await assert.rejects(open(given), (thrown: Error) => thrown.name === 'UnsafeCommitError' && /^PostgreSQL has synchronous_commit=off for this connection \(set by: [\w ]+\), so .+ start again\.$/.test(thrown.message))
+      }
+      await refused(`${url}?options=${encodeURIComponent('-c synchronous_commit=off')}`)
+      await direct(url, `ALTER DATABASE ${pathname.slice(1)} SET synchronous_commit = off`)
+      await refused(url)
+      await assert.rejects(startTollgate({ env: { DATABASE_URL: url, TOLLGATE_KEK: randomBytes(32).toString('base64') } }), (thrown: Error) => {
+        assert.match(thrown.message, /^ended with 2 before it was ready\n\s*PostgreSQL has synchronous_commit=off[^\n]+\n?$/)
+        return true
+      })
+      await direct(url, `ALTER DATABASE ${pathname.slice(1)} SET synchronous_commit = local`)
+      await open(url).then((store) => store.close())
+    })
     test('chunks that no file names are swept when they are old, on whichever node', async () => {
       const url = await newDatabase()
       const [first, second] = [await open(url), await open(url)]
