@@ -1,6 +1,7 @@
 import type { Decimal } from '../money.ts'
 import type { PriceSheet } from '../meters.ts'
 import type { Dialect } from './dialect.ts'
+import type { PriceKey } from './price-keys.ts'
 
 export type ModelType = 'chat' | 'embeddings' | 'image' | 'tts' | 'transcription' | 'rerank' | 'video'
 
@@ -33,6 +34,14 @@ export interface Prices {
   readonly buy: PriceSheet
 }
 
+/** The most tokens that one piece of media in a prompt comes to, as the catalogue row says. */
+export interface MediaTokens {
+  readonly image?: number
+  readonly file?: number
+  readonly audio?: number
+  readonly video?: number
+}
+
 /** One provider offering one model at one price. */
 export interface Endpoint {
   /** `<provider slug>/<upstream model>` unique within its model. */
@@ -44,10 +53,13 @@ export interface Endpoint {
   readonly sell: PriceSheet
   /** What the provider charges us, µRUB per unit, rate included. */
   readonly buy: PriceSheet
+  /** Keys that its price names itself, and its `sell` where it has one: 0 is a price, what a parent lends is none. */
+  readonly priced: ReadonlySet<PriceKey>
   /** Prices by resolution, where they depend on it; `sell` and `buy` are then the dearest of them. */
   readonly variants?: ReadonlyMap<string, Prices>
   readonly contextLength: number | null
   readonly maxCompletionTokens: number | null
+  readonly mediaTokens?: MediaTokens
   /** null = all that the adapter's protocol carries. */
   readonly supportedParameters: readonly string[] | null
   readonly nativeResponses: boolean

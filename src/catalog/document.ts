@@ -1,5 +1,5 @@
 import { isTimezone } from '../ledger/period.ts'
-import type { ModelType, ProviderTimeouts } from './catalog.ts'
+import type { MediaTokens, ModelType, ProviderTimeouts } from './catalog.ts'
 import { readDialect, type DialectEntry } from './dialect.ts'
 import { defined, FieldReader } from './field-reader.ts'
 import { ADAPTER_BASE_URLS } from './known-providers.ts'
@@ -35,6 +35,7 @@ export interface EndpointEntry {
   readonly supported_parameters?: readonly string[]
   readonly context_length?: number
   readonly max_completion_tokens?: number
+  readonly media_tokens?: MediaTokens
   readonly native_responses?: boolean
   readonly native_completions?: boolean
 }

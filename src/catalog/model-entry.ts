@@ -1,4 +1,4 @@
-import type { ModelType } from './catalog.ts'
+import type { MediaTokens, ModelType } from './catalog.ts'
 import type { EndpointEntry, ModelEntry, PriceTexts } from './document.ts'
 import { defined, type FieldReader } from './field-reader.ts'
 import { missingPrices, PRICE_KEYS, type PriceKey } from './price-keys.ts'
@@ -74,12 +74,21 @@ function readEndpoint(reader: FieldReader, type: ModelType | null, outputBounded
     supported_parameters: reader.texts('supported_parameters'),
     context_length: reader.whole('context_length', 1),
     max_completion_tokens: reader.whole('max_completion_tokens', 1),
+    media_tokens: readMediaTokens(reader.map('media_tokens')),
     native_responses: reader.has('native_responses') ? reader.flag('native_responses', false) : null,
     native_completions: reader.has('native_completions') ? reader.flag('native_completions', false) : null,
   })
   const entry = { provider: reader.required('provider'), model: reader.required('model'), price: { currency, ...prices }, ...rest }
   reader.done()
   return entry
+}
+
+/** The most tokens of one picture, document, sound or video in a prompt. */
+function readMediaTokens(reader: FieldReader | null): MediaTokens | null {
+  if (reader === null) return null
+  const tokens = defined({ image: reader.whole('image', 0), file: reader.whole('file', 0), audio: reader.whole('audio', 0), video: reader.whole('video', 0) })
+  reader.done()
+  return tokens
 }
 
 function readPrices(reader: FieldReader): PriceTexts {

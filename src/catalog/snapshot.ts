@@ -3,7 +3,7 @@ import type { Endpoint, Model, ModelType, Prices, Provider, Settings, Snapshot }
 import { dialectOf } from './dialect.ts'
 import type { CatalogDocument, EndpointEntry, ModelEntry, ProviderEntry, SettingsEntry } from './document.ts'
 import { ADAPTER_BASE_URLS } from './known-providers.ts'
-import { missingPrices } from './price-keys.ts'
+import { missingPrices, PRICE_KEYS, type PriceKey } from './price-keys.ts'
 import { priceSheet, variantsOf } from './price-sheet.ts'
 
 const TIMEOUTS = { connect: 3, first_byte: 60, progress: 60, total: 1_800 }
@@ -132,13 +132,19 @@ function endpointOf(entry: EndpointEntry, model: ModelEntry, providers: Readonly
     provider,
     upstreamModel: entry.model,
     ...pricesOf(null),
+    priced: pricedKeys(entry),
     ...(variants.length === 0 ? {} : { variants: sealed(new Map(variants.map((variant) => [variant, Object.freeze(pricesOf(variant))]))) }),
     contextLength: entry.context_length ?? model.context_length ?? null,
     maxCompletionTokens,
+    ...(entry.media_tokens === undefined ? {} : { mediaTokens: Object.freeze(entry.media_tokens) }),
     supportedParameters: listOrNull(entry.supported_parameters),
     nativeResponses: entry.native_responses ?? false,
     nativeCompletions: entry.native_completions ?? false,
   })
+}
+
+function pricedKeys({ price, sell }: EndpointEntry): ReadonlySet<PriceKey> {
+  return new Set(PRICE_KEYS.filter((key) => price[key] !== undefined && (sell === undefined || sell[key] !== undefined)))
 }
 
 /**

@@ -22,7 +22,7 @@ export function completionsOrder(request: CompletionsRequest, adapters: AdapterT
     sessionId: chat.sessionId,
     fitsFunds: chat.maxTokens === null,
     plan: (input) => planChat({ ...input, request: chat, endpointName: 'completions', able, inputs: prompts.length }),
-    recounted: (plan, tokens) => recountedHold(plan, chat, tokens, prompts.length),
+    recounted: (plan, tokens) => recountedHold(plan, chat, tokens, { inputs: prompts.length }),
     begin: (start, sink) => {
       const writer = format.writer(start.identity)
       return new ChatAttempt({ request: chat, writer, inputs: prompts.length, start, sink }, (answers) => ask(request, start, answers))

@@ -6,7 +6,6 @@ export type TextTokens = Pick<PlanInput['tokens'], 'countTexts'>
 
 /** Providers put a few of their own around each text. */
 const FRAME_TOKENS_MAX = 8
-const MARGIN_TOKENS = 64
 
 /** The tokens of texts that a model reads one by one: bounded by their bytes at no cost, counted once for each encoding when asked. */
 export class InputCount {
@@ -53,7 +52,7 @@ export class InputCount {
   }
 }
 
-/** in′ of wire.md D-10.2: the count with a margin where the provider may count otherwise, and never more than the bytes. */
+/** What is held for: the count where the provider counts the same, else the bytes, for the count of another tokenizer is no bound. */
 export function heldTokens({ bound, count, exact }: { readonly bound: number; readonly count: number; readonly exact: boolean }): number {
-  return Math.min(bound, exact ? count : Math.ceil((count * 11) / 10) + MARGIN_TOKENS)
+  return exact ? Math.min(bound, count) : bound
 }

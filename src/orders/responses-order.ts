@@ -1,5 +1,6 @@
 import type { Endpoint } from '../catalog/catalog.ts'
 import { ApiError } from '../errors.ts'
+import { hostedUse, isWebSearch, type HostedUse } from '../kinds/responses/hosted-tools.ts'
 import type { RequestEcho, ResponsesRequest } from '../kinds/responses/responses-request.ts'
 import { ResponsesWriter } from '../kinds/responses/responses-writer.ts'
 import { planChat, recountedHold } from '../plan/chat-plan.ts'
@@ -11,6 +12,9 @@ import { ChatAttempt } from './chat-attempt.ts'
 /** Where a model has no context length of its own. */
 const UNSEEN_TOKENS_MAX = 1_000_000
 
+/** Tools that the provider runs, and bills by the tokens that they bring. */
+const TOKENS_ALONE: ReadonlySet<string> = new Set(['mcp', 'computer', 'computer_use_preview'])
+
 /** An order whose answer is a Response, which can be asked for again while its stream is kept. */
 export interface ResponsesOrder extends Order {
   readonly echo: RequestEcho
@@ -19,6 +23,7 @@ export interface ResponsesOrder extends Order {
 /** Responses (wire.md D-2.4): natively where the endpoint speaks them, else as the chat that the request means. */
 export function responsesOrder(request: ResponsesRequest, adapters: AdapterTable): ResponsesOrder {
   const { chat, echo } = request
+  const hosted = hostedUse(request.input)
   return {
     type: 'responses',
     delivery: chat.stream ? 'events' : 'whole',
@@ -26,8 +31,8 @@ export function responsesOrder(request: ResponsesRequest, adapters: AdapterTable
     sessionId: chat.sessionId,
     fitsFunds: chat.maxTokens === null,
     echo,
-    plan: (input) => planResponses(request, input, adapters),
-    recounted: (plan, tokens) => recountedHold(plan, chat, tokens),
+    plan: (input) => planResponses(request, hosted, input, adapters),
+    recounted: (plan, tokens) => recountedHold(plan, chat, tokens, { hosted }),
     begin: (start, sink) => {
       const writer = new ResponsesWriter(start.identity, echo, () => start.clock.now())
       const unseenInputTokens = unseenTokens(request, start.candidate)
@@ -40,21 +45,31 @@ export function isResponsesOrder(order: Order): order is ResponsesOrder {
   return order.type === 'responses' && 'echo' in order
 }
 
-function planResponses(request: ResponsesRequest, input: PlanInput, adapters: AdapterTable): Plan {
+function planResponses(request: ResponsesRequest, hosted: HostedUse | null, input: PlanInput, adapters: AdapterTable): Plan {
   const { chat, nativeOnly } = request
   const native = (endpoint: Endpoint): boolean => endpoint.nativeResponses && adapters.get(endpoint.provider.adapter)?.responses !== undefined
   const speaks = (endpoint: Endpoint): boolean => native(endpoint) || adapters.get(endpoint.provider.adapter)?.chat !== undefined
-  const plan = (able: (endpoint: Endpoint) => boolean): Plan => planChat({ ...input, request: chat, endpointName: 'responses', able })
+  const plan = (able: (endpoint: Endpoint) => boolean): Plan => planChat({ ...input, request: chat, endpointName: 'responses', able, hosted })
   if (nativeOnly === null) return plan(speaks)
   try {
-    return plan(native)
+    return plan((endpoint) => native(endpoint) && unpricedTool(hosted, endpoint) === null)
   } catch (thrown) {
     if (!(thrown instanceof ApiError) || thrown.errorName !== 'model_not_found') throw thrown
     // The model may not be there at all, which this then says.
     const [candidate] = plan(speaks).candidates
     const { path, type } = nativeOnly
+    const unpriced = candidate === undefined || !candidate.model.endpoints.some(native) ? null : unpricedTool(hosted, candidate.endpoint)
+    if (unpriced !== null) throw new ApiError('invalid_input', `tools: '${unpriced}' is not offered with model '${candidate?.model.id ?? ''}': it has no price there. Leave it out, or run such a tool yourself`)
     throw new ApiError('invalid_input', `${path}: '${type}' is not offered with model '${candidate?.model.id ?? ''}'. Only functions of your own are`)
   }
+}
+
+/**
+ * A tool that the provider runs and bills, and that nothing in the endpoint's price pays for; null = there is none. Only a search
+ * of the web has a price of its own: what sessions of code, made pictures and others come to is told by no answer.
+ */
+function unpricedTool(hosted: HostedUse | null, { priced }: Endpoint): string | null {
+  return hosted?.types.find((type) => !(isWebSearch(type) && priced.has('search')) && !TOKENS_ALONE.has(type)) ?? null
 }
 
 /** What a provider's own tools read goes through the model as input that no request shows. */

@@ -8,7 +8,7 @@ import { planChat, recountedHold, type PlanRequest } from './chat-plan.ts'
 import { maxInputTokens } from './context-check.ts'
 import { insufficientBalance, InsufficientBalanceError } from './insufficient-balance.ts'
 import { chat, endpoint, model, NO_ADAPTERS, prices, QUIET, snapshot } from './plan-fixture.ts'
-import { inputBound } from './token-count.ts'
+import { inputBound, textBound } from './token-count.ts'
 import { affordableTokens, worstCost, worstMicro } from './worst-price.ts'
 
 const ENDLESS = { availableMicro: 9_000_000_000_000_000n, keyRoomMicro: null }
@@ -24,7 +24,7 @@ function counter(count: number): PlanRequest['tokens'] & { asked: () => number }
     countText: () => count,
     countTexts: () => ({ tokens: count, exact: true }),
     findLonger: () => null,
-    isExact: (_request, tokenizer) => tokenizer === 'o200k_base',
+    mostOfChat: (_request, tokenizer) => (tokenizer === 'o200k_base' ? count : null),
     asked: () => asked,
   }
 }
@@ -113,10 +113,12 @@ test('models[] are tried in order, but one whose endpoints are all ejected comes
   assert.deepEqual(order('alpha/m'), ['v/two', 'v/one'])
 })
 
-test('a count by a foreign tokenizer gets its margin', () => {
-  const catalog = snapshot([model('v/m', { tokenizer: 'Claude' })])
-  const plan = planChat(wish(chat({ max_tokens: 1, messages: long(150_000) }), { tokens: counter(20_001), snapshot: catalog }))
-  assert.equal(plan.inputTokensBound, 22_002 + 64)
+test('the count of another family bounds nothing: its texts are held for by their bytes, and never for more than the context', () => {
+  for (const tokenizer of ['Claude', null]) {
+    const catalog = snapshot([model('v/m', { tokenizer })])
+    const held = (bytes: number): number => planChat(wish(chat({ max_tokens: 1, messages: long(bytes) }), { tokens: counter(20_001), snapshot: catalog })).inputTokensBound
+    assert.deepEqual([held(125_180), held(150_000)], [inputBound(chat({ messages: long(125_180) })), 128_000])
+  }
 })
 
 test('-1 and an omitted max_tokens take what the context leaves', () => {
@@ -168,12 +170,12 @@ test('the hold is the worst case at the dearest candidate, of the dearest meters
 
 test('audio and images are priced when they are in the messages', () => {
   const sell = prices('10', '40', { audio_input: '100', image_input: '5000' })
-  const catalog = snapshot([model('v/m', { inputModalities: ['text', 'image', 'audio'], endpoints: [endpoint('alpha', { sell })] })])
+  const catalog = snapshot([model('v/m', { inputModalities: ['text', 'image', 'audio'], endpoints: [endpoint('alpha', { sell, mediaTokens: { image: 100, audio: 7 } })] })])
   const image = { type: 'image_url', image_url: { url: 'http://x/i' } }
   const pictured = chat({ max_tokens: 1, messages: [{ role: 'user', content: [image, image] }] })
-  assert.equal(planChat(wish(pictured, { snapshot: catalog })).holdMicro, BigInt(inputBound(pictured) * 10 + 40 + 10_000))
+  assert.equal(planChat(wish(pictured, { snapshot: catalog })).holdMicro, BigInt((textBound(pictured) + 200) * 10 + 40 + 10_000))
   const spoken = chat({ max_tokens: 1, messages: [{ role: 'user', content: [{ type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }] }] })
-  assert.equal(planChat(wish(spoken, { snapshot: catalog })).holdMicro, BigInt(inputBound(spoken) * 100 + 40))
+  assert.equal(planChat(wish(spoken, { snapshot: catalog })).holdMicro, BigInt((textBound(spoken) + 7) * 100 + 40))
 })
 
 test('an endpoint that takes no output cap is held for at its maximum and sent none', () => {

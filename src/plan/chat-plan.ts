@@ -2,9 +2,10 @@ import type { Endpoint, Model, Snapshot } from '../catalog/catalog.ts'
 import type { ChatRequest } from '../kinds/chat-request.ts'
 import { assert } from '../lib/assert.ts'
 import type { Decimal, Micro } from '../money.ts'
-import { checkContext, contextOf, countedInput, roomFor, type InputMeasure } from './context-check.ts'
-import { canCapOutput, type AdapterParameters } from './endpoint-filter.ts'
+import { checkContext, contextOf, roomFor, type InputMeasure } from './context-check.ts'
+import { canCapOutput } from './endpoint-filter.ts'
 import { orderEndpoints } from './endpoint-order.ts'
+import { InputHold, type HostedTools } from './input-hold.ts'
 import { insufficientBalance } from './insufficient-balance.ts'
 import { checkModalities, chooseModels, type ChosenModel } from './model-choice.ts'
 import type { Candidate, Plan, PlanInput } from './plan.ts'
@@ -25,6 +26,8 @@ export interface PlanRequest extends PlanInput {
   readonly able?: (endpoint: Endpoint) => boolean
   /** Inputs of this size that are answered together, each at its own cost; without it one. */
   readonly inputs?: number
+  /** Tools that the provider runs by itself; without it none. */
+  readonly hosted?: HostedTools | null
 }
 
 /** One endpoint with everything its share of the hold is made of. */
@@ -53,31 +56,32 @@ interface Route {
 export function planChat(input: PlanRequest): Plan {
   const { request, snapshot, tokens } = input
   const measure = measureInput(request, tokens)
+  const hold = new InputHold(request, tokens, input.hosted ?? null)
   const routes = routesOf(input, measure)
-  const drafts = draftsOf(input, routes, measure, false)
+  const drafts = draftsOf(input, routes, measure, hold, false)
   const answers = request.n * (input.inputs ?? 1)
-  if (request.maxTokens !== null) return planOf(snapshot, request, drafts, answers)
+  if (request.maxTokens !== null) return planOf(snapshot, request, drafts, hold, answers)
   const { availableMicro, keyRoomMicro } = input.funds
   const funds = keyRoomMicro !== null && keyRoomMicro < availableMicro ? keyRoomMicro : availableMicro
-  if (holdOf(drafts, answers) <= funds) return planOf(snapshot, request, drafts, answers)
-  return planOf(snapshot, request, affordable(draftsOf(input, routes, measure, true), answers, funds), answers)
+  if (holdOf(drafts, answers) <= funds) return planOf(snapshot, request, drafts, hold, answers)
+  return planOf(snapshot, request, affordable(draftsOf(input, routes, measure, hold, true), hold, answers, funds), hold, answers)
 }
 
 /**
  * The same plan held by the token count, for the moment the hold by bytes was refused; null when the count makes it
  * no cheaper, so that the refusal stands with the plan's own amount.
  */
-export function recountedHold(plan: Plan, request: ChatRequest, tokens: PlanInput['tokens'], inputs = 1): Plan | null {
-  const measure = measureInput(request, tokens)
+export function recountedHold(plan: Plan, request: ChatRequest, tokens: PlanInput['tokens'], { inputs = 1, hosted = null }: Pick<PlanRequest, 'inputs' | 'hosted'> = {}): Plan | null {
+  const hold = new InputHold(request, tokens, hosted)
   const drafts = plan.candidates.map(({ model, endpoint, sendMaxTokens }) => ({
     model,
     endpoint,
-    price: worstPrice(endpoint.sell, request),
+    price: worstPrice(model, endpoint, request, hosted),
     capped: sendMaxTokens !== null,
-    inputTokens: countedInput(measure, model),
+    inputTokens: hold.tokens(model, endpoint, true),
     maxTokens: sendMaxTokens ?? outputMax(model, endpoint),
   }))
-  const recounted = planOf(plan.snapshot, request, drafts, request.n * inputs)
+  const recounted = planOf(plan.snapshot, request, drafts, hold, request.n * inputs)
   return recounted.holdMicro < plan.holdMicro ? recounted : null
 }
 
@@ -90,7 +94,6 @@ function measureInput(request: ChatRequest, tokens: PlanInput['tokens']): InputM
       counts.set(model.tokenizer, known)
       return known
     },
-    exact: (model) => tokens.isExact(request, model.tokenizer),
   }
 }
 
@@ -127,12 +130,11 @@ function outputMax(model: Model, endpoint: Endpoint): number {
   return endpoint.maxCompletionTokens ?? model.maxCompletionTokens ?? contextOf(model, endpoint)
 }
 
-function draftsOf(input: PlanRequest, routes: readonly Route[], measure: InputMeasure, counted: boolean): readonly Draft[] {
-  const { request, adapters } = input
-  return routes.flatMap((route) => route.endpoints.map((endpoint) => draftOf(request, route, endpoint, measure, counted || route.counted, adapters)))
+function draftsOf(input: PlanRequest, routes: readonly Route[], measure: InputMeasure, hold: InputHold, counted: boolean): readonly Draft[] {
+  return routes.flatMap((route) => route.endpoints.map((endpoint) => draftOf(input, route, endpoint, measure, hold, counted || route.counted)))
 }
 
-function draftOf(request: ChatRequest, { model }: Route, endpoint: Endpoint, measure: InputMeasure, counted: boolean, adapters: AdapterParameters): Draft {
+function draftOf({ request, adapters, hosted = null }: PlanRequest, { model }: Route, endpoint: Endpoint, measure: InputMeasure, hold: InputHold, counted: boolean): Draft {
   const capped = canCapOutput(endpoint, adapters)
   const most = outputMax(model, endpoint)
   const room = request.maxTokens === null || request.maxTokens === -1 ? roomFor(contextOf(model, endpoint), most, model, measure, counted) : null
@@ -140,9 +142,9 @@ function draftOf(request: ChatRequest, { model }: Route, endpoint: Endpoint, mea
   return {
     model,
     endpoint,
-    price: worstPrice(endpoint.sell, request),
+    price: worstPrice(model, endpoint, request, hosted),
     capped,
-    inputTokens: asked.counted ? countedInput(measure, model) : measure.bound,
+    inputTokens: hold.tokens(model, endpoint, asked.counted),
     maxTokens: capped ? Math.min(asked.tokens, most) : most,
   }
 }
@@ -155,15 +157,15 @@ function holdOf(drafts: readonly Draft[], answers: number): Micro {
 }
 
 /** Lowers the output of every draft to what the funds allow at the dearest of them, or refuses where that is no answer at all. */
-function affordable(drafts: readonly Draft[], answers: number, funds: Micro): readonly Draft[] {
+function affordable(drafts: readonly Draft[], hold: InputHold, answers: number, funds: Micro): readonly Draft[] {
   const tokens = Math.min(...drafts.map(({ price, inputTokens }) => affordableTokens(price, inputTokens, answers, funds)))
   const smallest = drafts.map((draft) => ({ ...draft, maxTokens: draft.capped ? Math.min(draft.maxTokens, OUTPUT_TOKENS_MIN) : draft.maxTokens }))
   const required = holdOf(smallest, answers)
-  if (required > funds) throw insufficientBalance(required, funds, { tokens: true })
+  if (required > funds) throw insufficientBalance(required, funds, { tokens: true, reason: hold.reason(drafts) })
   return drafts.map((draft) => (draft.capped ? { ...draft, maxTokens: Math.min(draft.maxTokens, tokens) } : draft))
 }
 
-function planOf(snapshot: Snapshot, request: ChatRequest, drafts: readonly Draft[], answers: number): Plan {
+function planOf(snapshot: Snapshot, request: ChatRequest, drafts: readonly Draft[], hold: InputHold, answers: number): Plan {
   assert(drafts.length > 0, 'A plan has at least one candidate.')
   return Object.freeze({
     snapshot,
@@ -172,5 +174,6 @@ function planOf(snapshot: Snapshot, request: ChatRequest, drafts: readonly Draft
     maxTokens: Math.max(...drafts.map(({ maxTokens }) => maxTokens)),
     maxTokensComputed: request.maxTokens === null || request.maxTokens === -1,
     inputTokensBound: Math.max(...drafts.map(({ inputTokens }) => inputTokens)),
+    holdReason: () => hold.reason(drafts),
   })
 }

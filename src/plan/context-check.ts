@@ -3,11 +3,9 @@ import { ApiError } from '../errors.ts'
 
 /** The input of one request: bounded by its bytes at no cost, counted only when asked. */
 export interface InputMeasure {
-  /** No tokenizer makes more tokens of it. */
+  /** No tokenizer makes more tokens of its text; media are in it by a rule of thumb. */
   readonly bound: number
   count(model: Model): number
-  /** Whether the provider would count the same; asked after the count. */
-  exact(model: Model): boolean
 }
 
 const RESERVE_TOKENS = 256
@@ -66,10 +64,4 @@ export function roomFor(context: number, most: number, model: Model, measure: In
   const byBytes = left(measure.bound)
   if (!counted && byBytes * 2 >= most) return { tokens: byBytes, counted: false }
   return { tokens: left(measure.count(model)), counted: true }
-}
-
-/** in′ of wire.md D-10.2: the count with a margin where the provider may count otherwise, and never more than the bytes. */
-export function countedInput(measure: InputMeasure, model: Model): number {
-  const count = measure.count(model)
-  return Math.min(measure.bound, measure.exact(model) ? count : Math.ceil((count * 11) / 10) + FRAME_TOKENS)
 }

@@ -38,6 +38,7 @@ export function endpoint(slug: string, fields: Partial<Endpoint> = {}): Endpoint
     upstreamModel: 'm',
     sell: prices('10', '40'),
     buy: prices('8', '32'),
+    priced: new Set(['prompt', 'completion']),
     contextLength: null,
     maxCompletionTokens: null,
     supportedParameters: null,

@@ -15,7 +15,7 @@ export interface PlanInput {
   readonly health: EndpointHealth
   /** Uniform in [0, 1). */
   readonly random: () => number
-  readonly tokens: Pick<TokenCounter, 'countText' | 'countChat' | 'countTexts' | 'findLonger' | 'isExact'>
+  readonly tokens: Pick<TokenCounter, 'countText' | 'countChat' | 'countTexts' | 'findLonger' | 'mostOfChat'>
   /** Adapter name → what its protocol carries; an endpoint of an adapter that is not there carries all. */
   readonly adapters: AdapterParameters
 }
@@ -40,4 +40,6 @@ export interface Plan {
   readonly maxTokensComputed: boolean
   /** The input bound: an exact count, or bytes standing for it. */
   readonly inputTokensBound: number
+  /** Why the hold is more than the text and the answer alone may cost, in a sentence for a refusal; null = it is not. */
+  readonly holdReason?: () => string | null
 }

@@ -34,8 +34,8 @@ export interface TokenCounter {
   countText(text: string, tokenizer: string | null): number
   /** Tokens of the whole input: texts, roles, tools, schema, media by rule of thumb. */
   countChat(request: ChatRequest, tokenizer: string | null): number
-  /** Whether `countChat` answers what the provider would: its encoding is known, and no tools or media are in it that each provider words its own way. Asked after the count. */
-  isExact(request: ChatRequest, tokenizer: string | null): boolean
+  /** The most tokens of all but media, by the model's own encoding; null = it is not known, and the count of another is no bound: it may be a fifth. */
+  mostOfChat(request: ChatRequest, tokenizer: string | null): number | null
   /** Tokens of texts that are read one by one; `exact` = the provider would count the same. */
   countTexts(texts: readonly string[], tokenizer: string | null): { readonly tokens: number; readonly exact: boolean }
   /** A text of more than `max` tokens, the longest first; null = none was found in the time that a count may take. */
@@ -51,7 +51,7 @@ export interface TokenCounter {
 export function createTokenCounter(random: () => number = Math.random, monotonicMs: () => number = () => performance.now()): TokenCounter {
   const sample: Sample = { random, monotonicMs }
   const loaded = new Map<Encoding, GptEncoding['countTokens']>()
-  const sampled = new WeakSet<ChatRequest>()
+  const counts = new WeakMap<ChatRequest, { readonly encoding: Encoding; readonly counted: Counted }>()
   const counterOf = (tokenizer: string | null): ((slice: string) => number) => {
     const encoding = encodingOf(tokenizer) ?? 'o200k_base'
     const countTokens = loaded.get(encoding) ?? load(encoding)
@@ -60,16 +60,23 @@ export function createTokenCounter(random: () => number = Math.random, monotonic
     return (slice) => countTokens(slice, { disallowedSpecial: new Set() })
   }
   const countText = (text: string, tokenizer: string | null): number => countTexts([text], counterOf(tokenizer), sample).tokens
+  const countInput = (request: ChatRequest, tokenizer: string | null): Counted => {
+    const encoding = encodingOf(tokenizer) ?? 'o200k_base'
+    const known = counts.get(request)
+    if (known?.encoding === encoding) return known.counted
+    const counted = countTexts(inputTexts(request), counterOf(tokenizer), sample)
+    counts.set(request, { encoding, counted })
+    return counted
+  }
   return {
     countText,
-    countChat(request, tokenizer) {
-      const { tokens, whole } = countTexts(inputTexts(request), counterOf(tokenizer), sample)
-      if (!whole) sampled.add(request)
-      return tokens + frameTokens(request)
-    },
-    isExact(request, tokenizer) {
-      const { tools, responseFormat, inputModalities } = request
-      return encodingOf(tokenizer) !== null && tools === null && responseFormat === null && inputModalities.size === 0 && !sampled.has(request)
+    countChat: (request, tokenizer) => countInput(request, tokenizer).tokens + frameTokens(request) + mediaTokens(request.messages),
+    mostOfChat(request, tokenizer) {
+      if (encodingOf(tokenizer) === null) return null
+      const { most } = countInput(request, tokenizer)
+      const { tools, responseFormat } = request
+      // Each provider words tools and schemas its own way.
+      return tools === null && responseFormat === null ? most + frameTokens(request) : Math.ceil((most * 11) / 10) + frameTokensMax(request)
     },
     countTexts(texts, tokenizer) {
       const { tokens, whole } = countTexts(texts, counterOf(tokenizer), sample)
@@ -114,10 +121,15 @@ function inputTexts({ messages, tools, responseFormat }: ChatRequest): readonly 
   return texts
 }
 
-/** What stands around the texts: the frames of messages and tools, and media. */
+/** What stands around the texts: the frames of messages and tools. */
 function frameTokens({ messages, tools }: ChatRequest): number {
   const toolTokens = tools === null ? 0 : TOOLS_TOKENS + TOOL_TOKENS * tools.length
-  return MESSAGE_TOKENS * messages.length + REPLY_TOKENS + toolTokens + mediaTokens(messages)
+  return MESSAGE_TOKENS * messages.length + REPLY_TOKENS + toolTokens
+}
+
+function frameTokensMax({ messages, tools }: ChatRequest): number {
+  const toolTokens = tools === null ? 0 : TOOLS_TOKENS_MAX + TOOL_TOKENS_MAX * tools.length
+  return MESSAGE_TOKENS_MAX * (messages.length + 1) + toolTokens
 }
 
 interface Slice {
@@ -131,8 +143,16 @@ interface Sample {
   readonly monotonicMs: () => number
 }
 
-/** Counts slices in random order until all are counted or the time is up, and scales what was counted to the whole. */
-function countTexts(texts: readonly string[], count: (slice: string) => number, { random, monotonicMs }: Sample, untilMs = monotonicMs() + COUNT_MS_MAX): { readonly tokens: number; readonly whole: boolean } {
+interface Counted {
+  /** What was counted, scaled to the whole. */
+  readonly tokens: number
+  /** What was counted, and a token for each byte of the rest. */
+  readonly most: number
+  readonly whole: boolean
+}
+
+/** Counts slices in random order until all are counted or the time is up. */
+function countTexts(texts: readonly string[], count: (slice: string) => number, { random, monotonicMs }: Sample, untilMs = monotonicMs() + COUNT_MS_MAX): Counted {
   const slices = slicesOf(texts)
   let tokens = 0
   let chars = 0
@@ -143,9 +163,10 @@ function countTexts(texts: readonly string[], count: (slice: string) => number, 
     chars += end - start
     left -= 1
   }
-  if (left === 0) return { tokens, whole: true }
+  if (left === 0) return { tokens, most: tokens, whole: true }
   const total = texts.reduce((sum, { length }) => sum + length, 0)
-  return { tokens: Math.ceil((tokens * total) / chars), whole: false }
+  const rest = slices.slice(0, left).reduce((bytes, { text, start, end }) => bytes + Buffer.byteLength(text.slice(start, end)), 0)
+  return { tokens: Math.ceil((tokens * total) / chars), most: tokens + rest, whole: false }
 }
 
 function slicesOf(texts: readonly string[]): Slice[] {
@@ -176,11 +197,14 @@ function sliceEnd(text: string, start: number): number {
   return end < text.length && unit >= 0xdc00 && unit <= 0xdfff ? end + 1 : end
 }
 
-/** More tokens than any byte-level tokenizer can make of the input, without tokenising: one per byte and the frames of messages and tools. */
+/** More tokens than any byte-level tokenizer can make of all but media, without tokenising: one per byte and the frames of messages and tools. */
+export function textBound(request: ChatRequest): number {
+  return request.textBytes + frameTokensMax(request)
+}
+
+/** The same with media by a rule of thumb: good enough to compare with a context, and no bound. */
 export function inputBound(request: ChatRequest): number {
-  const { messages, tools, textBytes } = request
-  const toolTokens = tools === null ? 0 : TOOLS_TOKENS_MAX + TOOL_TOKENS_MAX * tools.length
-  return textBytes + MESSAGE_TOKENS_MAX * messages.length + MESSAGE_TOKENS_MAX + toolTokens + mediaTokens(messages)
+  return textBound(request) + mediaTokens(request.messages)
 }
 
 /**

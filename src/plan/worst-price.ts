@@ -1,10 +1,15 @@
-import { exactCost, type PriceSheet, type Usage } from '../meters.ts'
+import type { Endpoint, Model } from '../catalog/catalog.ts'
 import type { ChatRequest } from '../kinds/chat-request.ts'
+import { exactCost, type PriceSheet, type Usage } from '../meters.ts'
 import { add, ceilMicro, compare, multiply, type Decimal, type Micro } from '../money.ts'
+import type { HostedTools } from './input-hold.ts'
 import { imageCount } from './media-tokens.ts'
 
 /** Output expected of a request that names none, for comparing prices. */
 const EXPECTED_OUTPUT_TOKENS = 512
+
+/** Pictures of one answer that are held for: models answer with one, and when they are asked for many with about as many as image protocols make at once. */
+export const ANSWER_PICTURES_MAX = 10
 
 /** The dearest prices that an answer of a request can meet at one endpoint: which meters its tokens will fall under is known only afterwards. */
 export interface WorstPrice {
@@ -20,16 +25,17 @@ export function fixedUsage({ messages }: ChatRequest, inputs = 1): Usage {
   return images === 0 ? { request: inputs } : { request: inputs, image_input: images }
 }
 
-export function worstPrice(sell: PriceSheet, request: ChatRequest): WorstPrice {
+export function worstPrice(model: Model, { sell }: Endpoint, request: ChatRequest, hosted: HostedTools | null = null): WorstPrice {
   const audioIn = request.inputModalities.has('audio')
   const modalities = request.parameters['modalities']
-  const audioOut = Array.isArray(modalities) && modalities.includes('audio')
+  const asks = (name: string): boolean => Array.isArray(modalities) && modalities.includes(name)
   const inputs = [sell.input, sell.cache_read, sell.cache_write, sell.cache_write_1h]
   const outputs = [sell.output, sell.reasoning]
+  const pictures = model.outputModalities.includes('image') || asks('image') ? ANSWER_PICTURES_MAX : 0
   return {
     inputToken: dearest(audioIn ? [...inputs, sell.audio_input] : inputs),
-    outputToken: dearest(audioOut ? [...outputs, sell.audio_output] : outputs),
-    fixed: exactCost(fixedUsage(request), sell),
+    outputToken: dearest(asks('audio') || model.outputModalities.includes('audio') ? [...outputs, sell.audio_output] : outputs),
+    fixed: exactCost({ ...fixedUsage(request), image_output: pictures, search: hosted?.callsMax ?? 0 }, sell),
   }
 }
 

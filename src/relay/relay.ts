@@ -203,7 +203,7 @@ export class Relay {
       if (outcome.status === 'held') return plan
       if (outcome.status === 'refused') throw refusal(outcome.reason, call.principal)
       const smaller = tries < HOLD_TRIES_MAX ? this.#smallerPlan(call, plan, funds, outcome) : null
-      if (smaller === null) throw this.#unaffordable(outcome, plan.holdMicro, plan.maxTokens > 0)
+      if (smaller === null) throw this.#unaffordable(outcome, plan.holdMicro, { tokens: plan.maxTokens > 0, reason: plan.holdReason?.() ?? null })
       plan = smaller
     }
   }
@@ -234,14 +234,14 @@ export class Relay {
       return this.#plan(call, funds)
     } catch (thrown) {
       // The plan says what the smallest answer needs; where the key is the bound, the refusal is the key's.
-      if (outcome.status === 'limit_exceeded' && thrown instanceof InsufficientBalanceError) throw this.#unaffordable(outcome, thrown.requiredMicro, true)
+      if (outcome.status === 'limit_exceeded' && thrown instanceof InsufficientBalanceError) throw this.#unaffordable(outcome, thrown.requiredMicro, { tokens: true, reason: null })
       throw thrown
     }
   }
 
   /** `tokens`: a smaller max_tokens would make it cheaper. */
-  #unaffordable(outcome: HoldOutcome, requiredMicro: Micro, tokens: boolean): ApiError {
-    if (outcome.status === 'insufficient_balance') return insufficientBalanceError(requiredMicro, outcome.availableMicro, { tokens })
+  #unaffordable(outcome: HoldOutcome, requiredMicro: Micro, remedy: { readonly tokens: boolean; readonly reason: string | null }): ApiError {
+    if (outcome.status === 'insufficient_balance') return insufficientBalanceError(requiredMicro, outcome.availableMicro, remedy)
     if (outcome.status === 'limit_exceeded') return limitExceededError(outcome, requiredMicro, this.#ports.limitResetsAtMs(outcome.limitReset))
     throw new Error(`A hold that is '${outcome.status}' is not unaffordable.`)
   }

@@ -23,11 +23,15 @@ models:
     type: chat
     context_length: 128000
     input_modalities: [text, image, file]
-    endpoints: [{ provider: scripted, model: upstream-model, price: { currency: RUB, prompt: 1, completion: 1000 }, native_responses: true }]
+    endpoints: [{ provider: scripted, model: upstream-model, price: { currency: RUB, prompt: 1, completion: 1000, search: 0 }, native_responses: true }]
   - id: test/searches
     type: chat
     context_length: 128000
     endpoints: [{ provider: scripted, model: upstream-model, price: { currency: RUB, prompt: 1, completion: 1000, search: 2 }, native_responses: true }]
+  - id: test/unpriced
+    type: chat
+    context_length: 128000
+    endpoints: [{ provider: scripted, model: upstream-model, price: { currency: RUB, prompt: 1, completion: 1000 }, native_responses: true }]
   - id: test/chat
     type: chat
     context_length: 128000
@@ -38,7 +42,7 @@ models:
     context_length: 128000
     endpoints:
       - { provider: sandbox, model: chat, price: { currency: RUB, prompt: 1, completion: 1000 } }
-      - { provider: scripted, model: upstream-model, price: { currency: RUB, prompt: 1, completion: 1000 }, native_responses: true }
+      - { provider: scripted, model: upstream-model, price: { currency: RUB, prompt: 1, completion: 1000, search: 0 }, native_responses: true }
   - id: test/sandbox
     type: chat
     context_length: 128000
@@ -302,6 +306,32 @@ test('what its tools have read is input that the provider may bill', async () =>
   assert.equal(searched.response.usage.input_tokens, 9_463)
   const plain = await ask({ model: 'test/native' })
   assert.ok(plain.response.usage.input_tokens < 1_100, 'without such tools a count like that is no honest one')
+})
+
+test('searches are held for as many as the provider is told it may make, with the context that they fill: a small balance starts none', async () => {
+  const { key: poor } = await tollgate.createAccount({ balance: 1 })
+  const before = upstream.requests.length
+  const asked = { model: 'test/searches', input: 'Hello', max_output_tokens: 16, tools: [{ type: 'web_search' }] }
+  const refused = await Promise.all(Array.from({ length: 20 }, () => respond(tollgate.url, poor, asked)))
+  assert.deepEqual([...new Set(refused.map(({ status }) => status))], [402])
+  assert.match(refused[0]?.response.error.message, /required 16\.15 RUB.* covers up to 8 calls of the provider's own tools and what they read: an input of up to 128000 tokens\./)
+  assert.equal(upstream.requests.length, before)
+  answerJson(completed([SEARCH, message('Found.')]))
+  for (const [given, told] of [[undefined, 8], [3, 3], [-1, 1], [100_000, 128]]) {
+    assert.equal((await ask({ ...asked, max_tool_calls: given })).status, 200)
+    assert.equal(upstream.requests.at(-1)?.['max_tool_calls'], told)
+  }
+})
+
+test('a tool of the provider that no price pays for is refused by name, and nothing is sent', async () => {
+  const before = upstream.requests.length
+  for (const type of ['code_interpreter', 'image_generation', 'x_search', 'file_search']) {
+    const { status, response } = await ask({ model: 'test/searches', tools: [{ type }] })
+    assert.equal(status, 400)
+    assert.match(response.error.message, new RegExp(`^tools: '${type}' is not offered with model 'test/searches': it has no price there`))
+  }
+  assert.equal((await ask({ model: 'test/unpriced', tools: [{ type: 'web_search' }] })).status, 400)
+  assert.equal(upstream.requests.length, before)
 })
 
 test('a search of the web that the provider made is charged where it has a price', async () => {

@@ -1,3 +1,4 @@
+import { hostedUse } from '../../kinds/responses/hosted-tools.ts'
 import type { ResponsesCall } from '../adapter.ts'
 import type { NativeRequest } from '../native.ts'
 import { openaiCredentials } from '../openai-credentials.ts'
@@ -22,7 +23,9 @@ export function responsesRequest({ endpoint, apiKey, request, sendMaxTokens }: R
   if (input.tools.length > 0 && takes('tools')) {
     body['tools'] = input.tools.map(withoutNulls)
     if (input.toolChoice !== null && takes('tool_choice')) body['tool_choice'] = input.toolChoice
-    if (input.maxToolCalls !== null) body['max_tool_calls'] = input.maxToolCalls
+    // Calls of the provider's own tools are held for, so that their number has a bound.
+    const callsMax = hostedUse(input)?.callsMax || input.maxToolCalls
+    if (callsMax !== null) body['max_tool_calls'] = callsMax
   }
   for (const name of OWN) if (chat.parameters[name] !== undefined && takes(name)) body[name] = chat.parameters[name]
   for (const name of LISTED) if (chat.parameters[name] !== undefined && supported !== null && supported.includes(name)) body[name] = chat.parameters[name]
