@@ -2,6 +2,7 @@ import { isIP } from 'node:net'
 import { parseEnv } from 'node:util'
 import { proxyList } from './http/client-ip.ts'
 import { parseWrappingKeys } from './ledger/seal.ts'
+import { withoutTrailing } from './lib/trailing.ts'
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
@@ -290,6 +291,6 @@ class SettingReader {
     if (text === null || !URL.canParse(text)) return text
     const { search, hash, username } = new URL(text)
     if (search !== '' || hash !== '' || username !== '') this.problem(name, `must be a plain address such as ${example}, without user, query or fragment`)
-    return text.replace(/\/+$/, '')
+    return withoutTrailing(text, '/')
   }
 }

@@ -6,6 +6,7 @@ import { wireDocument, wireModel, wireProvider } from '../catalog/wire-document.
 import { ApiError } from '../errors.ts'
 import type { Reply, Route } from '../http/edge.ts'
 import { isPrivateAddress } from '../lib/private-address.ts'
+import { withoutTrailing } from '../lib/trailing.ts'
 import { decimalText } from '../money.ts'
 import { adminRoute, notFound, param, recordEvent, type AdminCall, type AdminPorts } from './ports.ts'
 
@@ -61,7 +62,7 @@ async function applied<T>(work: () => Promise<T>): Promise<T> {
 
 /** Only the operator's own file may always name a private address (reliability.md 4 row 14). */
 async function refusePrivate(ports: AdminPorts, slug: string, { base_url: baseUrl }: ProviderEntry): Promise<void> {
-  if (ports.allowPrivateUpstreams || baseUrl === undefined || ports.catalog.current().providers.get(slug)?.baseUrl === baseUrl.replace(/\/+$/, '')) return
+  if (ports.allowPrivateUpstreams || baseUrl === undefined || ports.catalog.current().providers.get(slug)?.baseUrl === withoutTrailing(baseUrl, '/')) return
   if (isPrivateAddress(new URL(baseUrl).hostname)) {
     throw new ApiError('invalid_input', `base_url: '${new URL(baseUrl).host}' is a private address; a catalogue file may use it, the admin API only with ALLOW_PRIVATE_UPSTREAMS=true`)
   }

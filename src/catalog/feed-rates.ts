@@ -32,7 +32,7 @@ function movedTooFar(before: string, after: string): boolean {
   return compare(multiply(size, { digits: 100n, scale: 0 }), multiply(old, { digits: PERCENT_MAX, scale: 0 })) > 0
 }
 
-const VALUTE = /<Valute\b[^>]*>(.*?)<\/Valute>/gs
+const FIELD_CHARS_MAX = 40
 const CURRENCIES_MAX = 500
 
 /**
@@ -42,7 +42,8 @@ const CURRENCIES_MAX = 500
 export function parseDailyRates(xml: string): Readonly<Record<string, string>> | null {
   if (!/<ValCurs\b/.test(xml) || !/<\/ValCurs>\s*$/.test(xml)) return null
   const rates: Record<string, string> = {}
-  for (const [, entry = ''] of xml.matchAll(VALUTE)) {
+  for (const entry of xml.split('</Valute>').slice(0, -1)) {
+    if (!/<Valute\b/.test(entry)) continue
     const currency = fieldOf(entry, 'CharCode')
     const rate = unitRate(entry)
     if (rate !== null && rate.digits > 0n && /^[A-Z]{3}$/.test(currency) && currency !== 'RUB') rates[currency] = decimalText(rate)
@@ -64,5 +65,7 @@ function decimalOf(text: string): Decimal | null {
 }
 
 function fieldOf(entry: string, name: string): string {
-  return new RegExp(`<${name}>\\s*([^<]{1,40}?)\\s*</${name}>`).exec(entry)?.[1] ?? ''
+  const [, found = ''] = entry.split(`<${name}>`, 2)
+  const text = found.split(`</${name}>`, 1)[0]?.trim() ?? ''
+  return text.length > FIELD_CHARS_MAX || text.includes('<') ? '' : text
 }

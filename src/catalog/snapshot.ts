@@ -1,3 +1,4 @@
+import { withoutTrailing } from '../lib/trailing.ts'
 import { multiply, ONE, parseDecimal, type Decimal } from '../money.ts'
 import type { Endpoint, Model, ModelType, Prices, Provider, Settings, Snapshot } from './catalog.ts'
 import { dialectOf } from './dialect.ts'
@@ -72,7 +73,7 @@ function providerOf(slug: string, entry: ProviderEntry): Provider {
     slug,
     name: entry.name ?? slug,
     adapter: entry.adapter,
-    baseUrl: (entry.base_url ?? ADAPTER_BASE_URLS[entry.adapter] ?? '').replace(/\/+$/, ''),
+    baseUrl: withoutTrailing(entry.base_url ?? ADAPTER_BASE_URLS[entry.adapter] ?? '', '/'),
     apiKeys: list(entry.api_key ?? []),
     cancelStopsBilling: entry.cancel_stops_billing ?? false,
     timeouts: Object.freeze({ ...TIMEOUTS, ...entry.timeouts }),

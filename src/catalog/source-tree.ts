@@ -24,7 +24,7 @@ const TEXT_CHARS_MAX = 16 * 1_048_576
 const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g
 /** What stands for `${NAME}` while the text is parsed: braces inside `{…}` or `[…]` would be read as YAML. */
 const MARKED = /\u{E000}([A-Za-z0-9_]+)\u{E001}/gu
-const NUMBER = /^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$/
+const NUMBER = /^[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?$/
 
 type Env = Readonly<Record<string, string | undefined>>
 

@@ -1,5 +1,6 @@
 import { request } from 'undici'
 import { isObject } from '../kinds/json-fields.ts'
+import { withoutTrailing } from '../lib/trailing.ts'
 import { CommandError } from './command.ts'
 import type { CliContext } from './ports.ts'
 
@@ -21,7 +22,7 @@ export function adminClient({ config, configProblems }: CliContext): AdminClient
   if (problem !== undefined) throw new CommandError(problem)
   const token = config.adminToken
   if (token === null) throw new CommandError('TOLLGATE_ADMIN_TOKEN is not set: this command speaks to the admin API of a running server and needs the same token as the server')
-  const base = config.url.replace(/\/+$/, '')
+  const base = withoutTrailing(config.url, '/')
   const send = async (method: Parameters<AdminClient['call']>[0], path: string, body?: unknown): Promise<string> => {
     const timeout = ['/admin/v1/audit', '/admin/v1/reconciliations'].some((slow) => path.startsWith(slow)) ? AUDIT_TIMEOUT_MS : TIMEOUT_MS
     const answer = await answered(base, () =>

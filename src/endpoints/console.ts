@@ -50,6 +50,6 @@ export class ConsoleSite {
 }
 
 function acceptedCodings(header: string | string[] | undefined): ReadonlySet<string> {
-  const parts = String(header ?? '').toLowerCase().split(',').map((part) => part.trim().split(/\s*;\s*/))
+  const parts = String(header ?? '').toLowerCase().split(',').map((part) => part.split(';').map((word) => word.trim()))
   return new Set(parts.filter(([, quality]) => quality === undefined || !/^q=0(?:\.0*)?$/.test(quality)).map(([name = '']) => name))
 }

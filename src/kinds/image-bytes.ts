@@ -14,7 +14,9 @@ const SHOWN: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/we
 /** The bytes of base64 in either alphabet, blanks ignored; null for what is none, and for nothing. */
 export function decodeBase64(text: string): Buffer | null {
   const bare = /\s/.test(text) ? text.replaceAll(/\s+/g, '') : text
-  if (!BASE64.test(bare) || bare.replace(/=+$/, '').length % 4 === 1) return null
+  if (!BASE64.test(bare)) return null
+  const padding = bare.indexOf('=')
+  if ((padding === -1 ? bare.length : padding) % 4 === 1) return null
   const bytes = Buffer.from(bare, 'base64')
   return bytes.length === 0 ? null : bytes
 }
@@ -43,5 +45,19 @@ export function imageTypeOf(bytes: Buffer): string | null {
   if (/^....ftyp(?:hei[cx]|mif1)/s.test(head)) return 'image/heic'
   if (head.startsWith('BM') && bytes.length > 26) return 'image/bmp'
   if (head.startsWith('II*\0') || head.startsWith('MM\0*')) return 'image/tiff'
-  return /^\s*(?:<\?xml[^>]*>\s*)?(?:<!--[\s\S]*?-->\s*)*<svg[\s>]/.test(head) ? 'image/svg+xml' : null
+  return beginsSvg(head) ? 'image/svg+xml' : null
+}
+
+/** Step by step: one expression over a prologue of comments takes exponential time where a comment does not end. */
+function beginsSvg(head: string): boolean {
+  let rest = head.trimStart()
+  if (rest.startsWith('<?xml')) rest = after(rest, '>', '<?xml'.length)
+  while (rest.startsWith('<!--')) rest = after(rest, '-->', '<!--'.length)
+  return /^<svg[\s>]/.test(rest)
+}
+
+/** What follows `end` and the blanks behind it; nothing where it is missing. */
+function after(text: string, end: string, from: number): string {
+  const at = text.indexOf(end, from)
+  return at === -1 ? '' : text.slice(at + end.length).trimStart()
 }

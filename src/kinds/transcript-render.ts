@@ -60,7 +60,11 @@ function segmentOf({ start, end, text, figures }: TranscriptSegment, id: number)
 
 /** One blank line ends a cue, so a text keeps none. */
 function cues(transcript: Transcript, duration: number): readonly { readonly start: number; readonly end: number; readonly text: string }[] {
-  return segmentsOf(transcript, duration).map(({ start, end, text }) => ({ start, end: Math.max(start, end), text: text.trim().replace(/\s*\n\s*/g, '\n') }))
+  return segmentsOf(transcript, duration).map(({ start, end, text }) => ({ start, end: Math.max(start, end), text: withoutBlankLines(text) }))
+}
+
+function withoutBlankLines(text: string): string {
+  return (text.match(/\S[^\n]*/g) ?? []).map((line) => line.trimEnd()).join('\n')
 }
 
 /** In WebVTT these three begin a tag, and an arrow would be read as a time. */

@@ -13,6 +13,7 @@ export interface UploadedForm {
 
 const LIST_FIELD = 'timestamp_granularities'
 const NOT_BASE64 = /[^A-Za-z0-9+/]/
+const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i
 const PADDING = /={1,2}$/
 const DATA_URL = /^data:[^,]{0,200},/
 /** Media types of the endings that clients send; another ending is sent as bytes that only say their name. */
@@ -73,7 +74,7 @@ function uploadError(what: string): ApiError {
 
 /** What a form's text means where the field is no text. */
 function valueOf(name: string, value: string): unknown {
-  if (name === 'temperature') return /^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?\s*$/i.test(value) ? Number(value) : value
+  if (name === 'temperature') return NUMBER.test(value.trim()) ? Number(value) : value
   if (name === 'stream') return value === 'true' || value === '1'
   return name === 'provider' ? objectIn(value) : value
 }

@@ -20,7 +20,7 @@ export interface AttemptFailure {
   readonly reason: 'connect' | 'saturated' | 'unsendable' | 'timeout' | 'stall' | 'status' | 'cut' | 'garbage' | 'error_event' | 'too_large' | 'cancelled'
   /** Upstream HTTP status; an error inside a 200 carries the code it names, else 502. null when there was none. */
   readonly status: number | null
-  /** For 4xx classes only: the upstream's own message, redacted, ≤ 500 characters; else null. */
+  /** For 4xx classes only: the upstream's own message, redacted; the relay tells at most 500 characters of it. Else null. */
   readonly publicMessage: string | null
   /** What the upstream refused, beyond its status. */
   readonly refusal: 'context_length' | 'moderation' | 'credentials' | null

@@ -75,7 +75,7 @@ async function formOf(call: ImageCall, fields: Readonly<Record<string, string | 
   for (const [name, value] of Object.entries(fields)) form.append(name, String(value))
   const pictures = await Promise.all(call.request.sources.map((source) => sourcePicture(source, call, files, context)))
   for (const [index, { bytes, mediaType }] of pictures.entries()) {
-    form.append(pictures.length === 1 ? 'image' : 'image[]', new Blob([new Uint8Array(bytes)], { type: mediaType }), `image-${index}.${mediaType.slice('image/'.length).replace(/\+.*$/, '')}`)
+    form.append(pictures.length === 1 ? 'image' : 'image[]', new Blob([new Uint8Array(bytes)], { type: mediaType }), `image-${index}.${mediaType.slice('image/'.length).split('+', 1)[0] ?? ''}`)
   }
   const encoded = new Response(form)
   return { body: Buffer.from(await encoded.arrayBuffer()), contentType: encoded.headers.get('content-type') ?? 'multipart/form-data' }

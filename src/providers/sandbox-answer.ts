@@ -44,7 +44,13 @@ function answerWords(request: ChatRequest, script: SandboxScript): string[] {
   if (script.words !== null) return Array.from({ length: script.words }, (_value, index) => `${index === 0 ? '' : ' '}${WORDS[index % WORDS.length] ?? ''}`)
   const said = plainText(lastUserText(request)).trim()
   const text = said === '' ? 'Hello from the sandbox.' : `Hello from the sandbox. You said: ${said.slice(0, 400)}`
-  return text.match(/\s*\S+/g) ?? []
+  const words: string[] = []
+  let end = 0
+  for (const { 0: word, index } of text.matchAll(/\S+/g)) {
+    words.push(text.slice(end, index + word.length))
+    end = index + word.length
+  }
+  return words
 }
 
 function toolIsForced(request: ChatRequest): boolean {

@@ -11,6 +11,13 @@ const TONE_STEP_HZ = 12
 const SILENT_FRAME = Buffer.alloc(96)
 SILENT_FRAME.writeUInt32BE(0xfff3_44c0)
 
+/** Each word with the blanks behind it, the first with those before it too. */
+function spokenWords(text: string): readonly string[] {
+  const bare = text.trimStart()
+  const [first, ...more] = bare.match(/\S+\s*/g) ?? [bare]
+  return [`${text.slice(0, text.length - bare.length)}${first}`, ...more]
+}
+
 /** The sound of a text in pieces, one for each word: a tone for each character, of the text, the voice and the speed alone. */
 export class SandboxSound {
   readonly #format: SpeechFormat
@@ -20,7 +27,7 @@ export class SandboxSound {
 
   constructor({ text, words, voice, speed, format }: { readonly text: string; readonly words: number | null; readonly voice: string; readonly speed: number; readonly format: SpeechFormat }) {
     this.#format = format
-    const spoken = text.match(/\s*\S+\s*/g) ?? [text]
+    const spoken = spokenWords(text)
     this.#words = words === null ? spoken : Array.from({ length: words }, (_value, index) => spoken[index % spoken.length] ?? '')
     this.#pitch = [...voice].reduce((sum, character) => (sum + (character.codePointAt(0) ?? 0)) % TONES, 0)
     this.#speed = speed

@@ -1,9 +1,14 @@
 import type { Provider } from '../catalog/catalog.ts'
 import type { AttemptFailure } from './adapter.ts'
+import { excerptOf } from './excerpt.ts'
 import { objectOf, textOf } from './raw-json.ts'
 import { headerOf, type UpstreamHeaders } from './transport.ts'
 
 const MESSAGE_LENGTH_MAX = 500
+/** Of a message this much is searched for secrets: their expressions may take the square of it, and more than the 500 that are told is never needed. */
+const REDACTED_LENGTH_MAX = 2_000
+/** Of a message this much is searched for what was refused: a prompt that it repeats may stand before. */
+const SAID_LENGTH_MAX = 65_536
 const RETRY_AFTER_MAX_SECONDS = 60
 const DETAIL_LENGTH_MAX = 2_000
 /** A shorter one may be a part of any word. */
@@ -18,7 +23,7 @@ const CREDENTIALS = /api[ _-]?key (is )?(not valid|invalid|expired)|(incorrect|i
 /** Keys, organisations, projects and addresses: whatever could name the operator's account. */
 const SECRETS = [
   /\b(sk|pk|rk|gsk|xai|key|org|proj|acct|user|req|tgp)[-_][A-Za-z0-9*._-]{6,}/g, /\bBearer\s+\S+/gi, /\bAIza[\w-]{10,}/g, /https?:\/\/\S+/g, /[\w.+-]+@[\w-]+\.[\w.]+/g, /\barn:aws[\w-]*:\S+/g, /\b(AKIA|ASIA)[A-Z0-9]{12,}/g,
-  /\b\d{12}\b/g, /\b\d{1,3}(\.\d{1,3}){3}\b(:\d+)?/g, /\bprojects\/[\w:.-]+/gi, /\bproject(_number|_id)?\s*[:=]?\s*'?\d{6,}'?/gi, /\bserviceAccounts?[/:][\w@.:-]+/gi,
+  /\b\d{12}\b/g, /\b\d{1,3}(\.\d{1,3}){3}\b(:\d+)?/g, /\bprojects\/[\w:.-]+/gi, /\bproject(_number|_id)?\s*(?:[:=]\s*)?'?\d{6,}'?/gi, /\bserviceAccounts?[/:][\w@.:-]+/gi,
   // Whatever else is long and looks drawn by chance.
   /(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{32,}(?![\w-])/g,
 ]
@@ -32,10 +37,10 @@ export function upstreamFailure(status: number, body: unknown, headers: Upstream
   return {
     reason: 'status',
     status: refusal === 'context_length' && status < 500 ? 400 : status,
-    publicMessage: isRequestFault && refusal !== 'credentials' && message !== '' ? redact(message) : null,
+    publicMessage: isRequestFault && refusal !== 'credentials' ? redact(message) : null,
     refusal,
     retryAfterSeconds: retryAfter(headerOf(headers, 'retry-after'), nowMs),
-    detail: `${status} ${JSON.stringify(body) ?? ''}`.slice(0, DETAIL_LENGTH_MAX),
+    detail: `${status} ${excerptOf(body, DETAIL_LENGTH_MAX)}`.slice(0, DETAIL_LENGTH_MAX),
   }
 }
 
@@ -49,7 +54,7 @@ export function eventFailure(raw: unknown): AttemptFailure {
     publicMessage: null,
     refusal: refusalOf(502, `${error.code} ${error.type} ${error.message}`),
     retryAfterSeconds: null,
-    detail: JSON.stringify(raw)?.slice(0, DETAIL_LENGTH_MAX) ?? 'error event',
+    detail: raw === undefined ? 'error event' : excerptOf(raw, DETAIL_LENGTH_MAX),
   }
 }
 
@@ -58,7 +63,7 @@ export function jobFailure(raw: unknown): AttemptFailure {
   const found = eventFailure(raw)
   const { message, code } = errorObject({ error: raw })
   if (found.refusal !== 'moderation' && !FLAGGED.test(`${code} ${message}`)) return found
-  return { ...found, status: 400, refusal: 'moderation', publicMessage: message === '' ? 'The prompt was rejected by the provider' : redact(message) }
+  return { ...found, status: 400, refusal: 'moderation', publicMessage: redact(message) ?? 'The prompt was rejected by the provider' }
 }
 
 function errorObject(body: unknown): { readonly message: string; readonly code: string; readonly type: string } {
@@ -66,7 +71,7 @@ function errorObject(body: unknown): { readonly message: string; readonly code: 
   const inner = objectOf(outer?.['error']) ?? outer
   const message = textOf(inner?.['message']) ?? textOf(outer?.['error']) ?? textOf(inner?.['detail']) ?? textOf(inner?.['msg']) ?? ''
   const code = inner?.['code'] ?? inner?.['status'] ?? ''
-  return { message, code: typeof code === 'string' || typeof code === 'number' ? String(code) : '', type: textOf(inner?.['type']) ?? '' }
+  return { message: cut(message), code: typeof code === 'string' || typeof code === 'number' ? cut(String(code)) : '', type: cut(textOf(inner?.['type']) ?? '') }
 }
 
 function refusalOf(status: number, said: string): AttemptFailure['refusal'] {
@@ -76,19 +81,37 @@ function refusalOf(status: number, said: string): AttemptFailure['refusal'] {
   return MODERATION.test(said) ? 'moderation' : null
 }
 
-function redact(message: string): string {
-  let clean = message
-  for (const secret of SECRETS) clean = clean.replaceAll(secret, '[redacted]')
-  return clean.slice(0, MESSAGE_LENGTH_MAX)
+function cut(text: string): string {
+  return text.slice(0, SAID_LENGTH_MAX)
 }
 
-/** What only this provider's own settings tell: its keys, whatever they look like, and where it is. */
+/** The message without secrets, or null where nothing of it is left. `withoutSecretsOf` makes it as short as clients are told. */
+function redact(message: string): string | null {
+  let clean = wholeWords(message)
+  for (const secret of SECRETS) clean = clean.replaceAll(secret, '[redacted]')
+  return clean === '' ? null : clean
+}
+
+/** The beginning of a text, without the word that the cut goes through: a part of a secret is not recognised. */
+function wholeWords(text: string): string {
+  if (text.length <= REDACTED_LENGTH_MAX) return text
+  let end = REDACTED_LENGTH_MAX
+  while (end > 0 && isPartOfWord(text.charCodeAt(end - 1))) end -= 1
+  return text.slice(0, end)
+}
+
+/** Secrets are printable ASCII. */
+function isPartOfWord(code: number): boolean {
+  return code > 0x20 && code < 0x7f
+}
+
+/** Takes out what only this provider's own settings tell: its keys, whatever they look like, and where it is; then cuts the message to what a client is told. */
 export function withoutSecretsOf({ apiKeys, baseUrl }: Pick<Provider, 'apiKeys' | 'baseUrl'>, failure: AttemptFailure): AttemptFailure {
   if (failure.publicMessage === null) return failure
   // Some keys are a list, such as a pair and a region.
   const secrets = [...apiKeys, ...apiKeys.flatMap((key) => key.split(':')), ...(URL.canParse(baseUrl) ? [new URL(baseUrl).host, new URL(baseUrl).hostname] : [])]
   const publicMessage = secrets.filter(({ length }) => length >= SECRET_LENGTH_MIN).reduce((text, secret) => text.replaceAll(secret, '[redacted]'), failure.publicMessage)
-  return { ...failure, publicMessage }
+  return { ...failure, publicMessage: publicMessage.slice(0, MESSAGE_LENGTH_MAX) }
 }
 
 /** Seconds or a date, at most a minute. */

@@ -4,7 +4,9 @@ import type { UpstreamHeaders } from '../transport.ts'
 import { eventFailure, upstreamFailure } from '../upstream-error.ts'
 
 const RETRY_AFTER_MAX_SECONDS = 60
-const CONTEXT = /input token count\b.*\b(exceeds|only supports|supports up to)/is
+const MESSAGE_CHARS_MAX = 65_536
+const TOKEN_COUNT = /input token count\b/i
+const TOO_MANY = /\b(exceeds|only supports|supports up to)/i
 
 /** An error answer: `{error: {code, message, status, details}}`, or a list of one where a stream was asked for. */
 export function geminiError(status: number, body: unknown, headers: UpstreamHeaders, nowMs: number): AttemptFailure {
@@ -32,8 +34,15 @@ function errorOf(body: unknown): RawJson {
   return objectOf(rawError(body)) ?? {}
 }
 
+/** One search after the other: as one expression they would take the square of the message's length. */
+function isContextLength(message: string): boolean {
+  const said = message.slice(0, MESSAGE_CHARS_MAX)
+  const at = said.search(TOKEN_COUNT)
+  return at !== -1 && TOO_MANY.test(said.slice(at))
+}
+
 function detailed(found: AttemptFailure, error: RawJson): AttemptFailure {
-  const isTooLong = found.refusal === null && CONTEXT.test(textOf(error['message']) ?? '')
+  const isTooLong = found.refusal === null && isContextLength(textOf(error['message']) ?? '')
   return {
     ...found,
     refusal: isTooLong ? 'context_length' : found.refusal,

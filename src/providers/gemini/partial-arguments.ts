@@ -4,8 +4,10 @@ type Leaf = string | number | boolean | null
 type Branch = Map<string, Node> | Node[]
 type Node = Leaf | Branch
 
-const STEP = /\.([^.[\]]+)|\[(\d{1,6})\]|\[(['"])(.*?)\3\]/gy
+const NAME = /\.([^.[\]]+)/y
+const INDEX = /\[(\d{1,6})\]/y
 const STEPS_MAX = 64
+const PATH_CHARS_MAX = 4_096
 const CHARS_MAX = 4_194_304
 
 /** The arguments of a call that comes in pieces, each with the JSON path of its value; a text goes on where it stopped. */
@@ -27,7 +29,9 @@ export class PartialArguments {
   }
 
   text(): string {
-    return textOfNode(this.#root)
+    const parts: string[] = []
+    write(this.#root, parts)
+    return parts.join('')
   }
 
   #set(steps: readonly (string | number)[], value: Leaf): boolean {
@@ -53,14 +57,32 @@ function leafOf(piece: Readonly<Record<string, unknown>>): Leaf {
 
 /** `$.a.b[0]['c d']` as its steps; null where it is none, or the root itself. */
 function stepsOf(path: string): readonly (string | number)[] | null {
+  if (!path.startsWith('$') || path.length > PATH_CHARS_MAX) return null
   const steps: (string | number)[] = []
-  let end = 1
-  for (const found of path.slice(1).matchAll(STEP)) {
-    const [whole, name, index, , quoted] = found
-    steps.push(index === undefined ? (name ?? quoted ?? '') : Number(index))
-    end += whole.length
+  for (let at = 1; at < path.length; ) {
+    const found = stepAt(path, at)
+    if (found === null || steps.length === STEPS_MAX) return null
+    steps.push(found.step)
+    at = found.end
   }
-  return path.startsWith('$') && end === path.length && steps.length > 0 && steps.length <= STEPS_MAX ? steps : null
+  return steps.length > 0 ? steps : null
+}
+
+function stepAt(path: string, at: number): { readonly step: string | number; readonly end: number } | null {
+  const quote = path[at + 1]
+  if (path[at] === '[' && (quote === "'" || quote === '"')) {
+    const close = path.indexOf(`${quote}]`, at + 2)
+    return close === -1 ? null : { step: path.slice(at + 2, close), end: close + 2 }
+  }
+  const name = matchAt(NAME, path, at)
+  if (name !== null) return { step: name, end: at + 1 + name.length }
+  const index = matchAt(INDEX, path, at)
+  return index === null ? null : { step: Number(index), end: at + 2 + index.length }
+}
+
+function matchAt(sticky: RegExp, path: string, at: number): string | null {
+  sticky.lastIndex = at
+  return sticky.exec(path)?.[1] ?? null
 }
 
 function childOf(parent: Branch, step: string | number): Node | undefined {
@@ -75,7 +97,19 @@ function put(parent: Branch, step: string | number, node: Node): boolean {
   return true
 }
 
-function textOfNode(node: Node): string {
-  if (node instanceof Map) return `{${[...node].map(([name, child]) => `${JSON.stringify(name)}:${textOfNode(child)}`).join(',')}}`
-  return Array.isArray(node) ? `[${node.map(textOfNode).join(',')}]` : JSON.stringify(node)
+/** Into one list: texts joined on each level would be copied as often as they are deep. */
+function write(node: Node, parts: string[]): void {
+  if (node === null || typeof node !== 'object') {
+    parts.push(JSON.stringify(node))
+    return
+  }
+  const isMap = node instanceof Map
+  let separator = isMap ? '{' : '['
+  for (const [name, child] of node.entries()) {
+    parts.push(isMap ? `${separator}${JSON.stringify(name)}:` : separator)
+    separator = ','
+    write(child, parts)
+  }
+  if (separator !== ',') parts.push(separator)
+  parts.push(isMap ? '}' : ']')
 }

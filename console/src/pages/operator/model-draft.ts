@@ -109,8 +109,14 @@ export function isComplete({ id, endpoints }: ModelDraft): boolean {
   return id.trim() !== '' && endpoints.length > 0 && endpoints.every(({ provider, model, lines, ownPrices }) => provider !== '' && model.trim() !== '' && lines.length > 0 && lines.every(({ cost, sell }) => isDecimal(cost) && (!ownPrices || isDecimal(sell))))
 }
 
+function withoutZeros(digits: string): string {
+  let end = digits.length
+  while (digits[end - 1] === '0') end -= 1
+  return digits.slice(0, end)
+}
+
 function textOf(value: unknown): string {
   if (typeof value === 'string') return value
   // A small price as JavaScript would write it, 1e-7, is no decimal.
-  return typeof value !== 'number' ? '' : String(value).includes('e') ? value.toFixed(18).replace(/0+$/, '') : String(value)
+  return typeof value !== 'number' ? '' : String(value).includes('e') ? withoutZeros(value.toFixed(18)) : String(value)
 }
