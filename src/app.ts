@@ -12,7 +12,8 @@ import { metricsRoute } from './endpoints/metrics.ts'
 import type { Route } from './http/edge.ts'
 import type { LogFields, RequestStory } from './http/request-log.ts'
 import { RequestMetrics } from './http/request-metrics.ts'
-import { createEdge, type Edge } from './http/server.ts'
+import type { Edge } from './http/edge-options.ts'
+import { createEdge } from './http/server.ts'
 import { systemClock, type Clock } from './lib/clock.ts'
 import { SyncedClock } from './lib/synced-clock.ts'
 
@@ -79,6 +80,8 @@ export async function createApp(options: AppOptions): Promise<App> {
     maintenance: () => core.catalog.current().settings.maintenance,
     trustedProxies: config.trustedProxies,
     unmatched: (request, path) => web.unmatched(request, path),
+    accountOf: ({ accountId }) => accountId,
+    notice: (message) => log.notice(message),
     describe: ({ accountId, keyId }) => ({ account_id: accountId, key_id: keyId }),
   })
   await services.start()

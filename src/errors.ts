@@ -70,6 +70,8 @@ export interface ApiErrorDetails {
   /** Sends `x-should-retry: false` (wire.md D-7.5). */
   readonly noRetry?: boolean
   readonly headers?: Readonly<Record<string, string>>
+  /** Which limit or part refused, in a word for the log. */
+  readonly refusedBy?: string
   /** The bug or fault behind it: the log may know it, the client may not. */
   readonly cause?: unknown
 }
@@ -111,9 +113,14 @@ export class ApiError extends Error {
 const SPREAD_SECONDS = 5
 
 /** The node has no room for the request. `share`, uniform in [0, 1), spreads the return of many clients over five seconds. */
-export function overloaded(share: number, cause?: unknown): ApiError {
+export function overloaded(share: number, refusedBy: string, cause?: unknown): ApiError {
   const retryAfterSeconds = 1 + Math.floor(share * SPREAD_SECONDS)
-  return new ApiError('service_unavailable', `Service is overloaded or its store is not available. Retry after ${retryAfterSeconds} seconds`, { retryAfterSeconds, cause })
+  return unavailable(`Service is overloaded or its store is not available. Retry after ${retryAfterSeconds} seconds`, retryAfterSeconds, refusedBy, cause)
+}
+
+/** The only way to a `service_unavailable`, so that the log always says what refused. */
+export function unavailable(message: string, retryAfterSeconds: number, refusedBy: string, cause?: unknown): ApiError {
+  return new ApiError('service_unavailable', message, { retryAfterSeconds, refusedBy, cause })
 }
 
 /** What a request needs does not answer just now, and may in a second. */
@@ -123,6 +130,6 @@ export class UnavailableError extends Error {
 
 /** Turns anything thrown into what a client may see: an ApiError as it is, what is out of reach as `service_unavailable`, all else `internal_error`. */
 export function asApiError(thrown: unknown): ApiError {
-  if (thrown instanceof UnavailableError) return overloaded(0, thrown)
+  if (thrown instanceof UnavailableError) return overloaded(0, 'store', thrown)
   return thrown instanceof ApiError ? thrown : new ApiError('internal_error', 'Internal server error', { cause: thrown })
 }

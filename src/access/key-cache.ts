@@ -1,4 +1,4 @@
-import { ApiError } from '../errors.ts'
+import { ApiError, overloaded } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { AccountStatus, KeyOwner, KeyStore } from '../store/store.ts'
 import { digestBytes } from './api-key.ts'
@@ -11,7 +11,6 @@ const REFRESH_MS = 2_500
 const ABSENT_MS = 30_000
 const ENTRIES_MAX = 10_000
 const TOUCH_FLUSH_MS = 5_000
-const RETRY_SECONDS = 2
 /** A stuck database must turn into a 503 in a second (reliability.md F2). */
 const LOOKUP_MS = 900
 
@@ -113,8 +112,7 @@ export class KeyCache {
     const generation = this.#generation
     const readAtMs = this.#clock.monotonic()
     const owner = await this.#found(digest).catch((cause: unknown) => {
-      const message = `Service is overloaded or its store is not available. Retry after ${RETRY_SECONDS} seconds`
-      throw new ApiError('service_unavailable', message, { retryAfterSeconds: RETRY_SECONDS, cause })
+      throw overloaded(0, 'store', cause)
     })
     const known = owner === null ? null : knownKey(digest, owner, readAtMs)
     if (generation === this.#generation) this.#keep(digest, known)

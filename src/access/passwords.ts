@@ -1,6 +1,6 @@
 import { argon2, randomBytes, timingSafeEqual, type Argon2Parameters } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { ApiError } from '../errors.ts'
+import { ApiError, unavailable } from '../errors.ts'
 
 export const PASSWORD_LENGTH = Object.freeze({ least: 12, most: 128 })
 const HASHES_MAX = 2
@@ -61,7 +61,7 @@ export class Passwords {
 
   async #turn(): Promise<void> {
     if (this.#running >= HASHES_MAX) {
-      if (this.#waiting.length >= QUEUE_MAX) throw new ApiError('service_unavailable', `Too many are signing in. Retry after ${RETRY_SECONDS} seconds`, { retryAfterSeconds: RETRY_SECONDS })
+      if (this.#waiting.length >= QUEUE_MAX) throw unavailable(`Too many are signing in. Retry after ${RETRY_SECONDS} seconds`, RETRY_SECONDS, 'password_queue')
       await new Promise<void>((resolve) => {
         this.#waiting.push(resolve)
       })

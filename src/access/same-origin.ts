@@ -18,6 +18,6 @@ export function foreignOrigin(): ApiError {
 }
 
 /** For routes that are open to anybody but only from our own pages. */
-export function requireSameOrigin(request: IncomingMessage): void {
-  if (!isSafeMethod(request.method) && !isSameOrigin(request)) throw foreignOrigin()
+export function originRefusal(request: IncomingMessage): ApiError | null {
+  return isSafeMethod(request.method) || isSameOrigin(request) ? null : foreignOrigin()
 }

@@ -9,7 +9,7 @@ export interface NodeState {
   readonly drains: () => number
   readonly openStreams: () => number
   readonly bodyBytes: () => number
-  readonly connections: () => number
+  readonly sockets: () => { readonly open: number; readonly refused: number; readonly replaced: number }
   readonly shedding: () => { readonly busy: number; readonly lagging: number; readonly reading: { readonly utilisation: number; readonly delayMs: number; readonly memory: number } | null }
   readonly ledger: () => { readonly waiting: number; readonly down: boolean; readonly journaled: number }
   readonly priceVersion: () => number
@@ -31,7 +31,11 @@ export function nodeMetrics(state: NodeState): readonly Metric[] {
     { name: 'tollgate_provider_waiting', help: 'Requests that wait for a place at a provider.', type: 'gauge', samples: byProvider(({ waiting }) => waiting) },
     gauge('tollgate_drains', 'Answers read to their end after their client left.', state.drains),
     gauge('tollgate_open_streams', 'Event streams that clients read now.', state.openStreams),
-    gauge('tollgate_connections', 'Connections of clients that are open.', state.connections),
+    gauge('tollgate_connections', 'Connections of clients that are open.', () => state.sockets().open),
+    {
+      name: 'tollgate_connections_beyond_share_total', help: 'Connections beyond the share of their address: refused, or made room for by closing an idle one of it.', type: 'counter',
+      samples: () => [{ labels: { outcome: 'refused' }, value: state.sockets().refused }, { labels: { outcome: 'replaced' }, value: state.sockets().replaced }],
+    },
     gauge('tollgate_body_bytes', 'Bytes of request bodies held now.', state.bodyBytes),
     gauge('tollgate_shedding_busy', 'Probability that a request of an account above its share is refused since the node is busy.', () => state.shedding().busy),
     gauge('tollgate_shedding_lagging', 'Probability that a new paid request is refused since the node lags or is short of memory.', () => state.shedding().lagging),

@@ -2,7 +2,7 @@ import type { Principal } from '../access/principal.ts'
 import { nodeMetrics } from '../admin/node-metrics.ts'
 import type { ApiError } from '../errors.ts'
 import type { Route } from '../http/edge.ts'
-import type { Edge } from '../http/server.ts'
+import type { Edge } from '../http/edge-options.ts'
 import type { Metric } from '../lib/prometheus.ts'
 import { uniform } from '../lib/uniform.ts'
 import { Shedding, type LoadReading } from '../relay/shedding.ts'
@@ -55,7 +55,7 @@ export class Load {
       drains: () => drains.used,
       openStreams: () => sse.size,
       bodyBytes: () => edge().bodyBytes,
-      connections: () => edge().connections,
+      sockets: () => edge().sockets,
       shedding: () => this.#shedding.levels,
       ledger: () => ledger.load,
       priceVersion: () => core.catalog.current().priceVersion,

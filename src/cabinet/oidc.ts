@@ -2,7 +2,7 @@ import {
   allowInsecureRequests, authorizationCodeGrant, buildAuthorizationUrl, calculatePKCECodeChallenge, discovery, randomNonce, randomPKCECodeVerifier, randomState, type Configuration,
 } from 'openid-client'
 import type { Seal } from '../catalog/credentials.ts'
-import { ApiError } from '../errors.ts'
+import { ApiError, unavailable } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 
 const FLOW_MS = 10 * 60_000
@@ -88,7 +88,7 @@ export class OidcSignIn {
   #ready(): Promise<Configuration> {
     this.#configuration ??= this.#discover().catch((cause: unknown) => {
       this.#configuration = null
-      throw new ApiError('service_unavailable', 'The single sign-on does not answer. Try again in a minute', { retryAfterSeconds: 60, cause })
+      throw unavailable('The single sign-on does not answer. Try again in a minute', 60, 'single_sign_on', cause)
     })
     return this.#configuration
   }

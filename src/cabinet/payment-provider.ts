@@ -1,3 +1,4 @@
+import type { ApiError } from '../errors.ts'
 import type { Micro } from '../money.ts'
 import type { PaymentRecord } from '../store/console-records.ts'
 
@@ -19,8 +20,10 @@ export interface PaymentProvider {
   readonly leastMicro: Micro
   readonly mostMicro: Micro
   create(order: PaymentRecord, returnUrl: string): Promise<ProviderPayment>
+  /** Why a notification cannot be the provider's, by where it comes from; null = it may be. */
+  foreign(clientIp: string): ApiError | null
   /** null = it knows no such payment. */
   find(paymentId: string): Promise<ProviderPayment | null>
-  /** The payment that a notification is about; null = none of ours to look at. Throws `access_denied` for one that the provider cannot have sent. */
-  notified(notification: { readonly clientIp: string; readonly body: unknown }): string | null
+  /** The payment that a notification is about; null = none of ours to look at. */
+  notified(body: unknown): string | null
 }

@@ -36,8 +36,9 @@ export function paymentRoutes(ports: CabinetPorts, provider: PaymentProvider | n
 function notificationRoute(ports: CabinetPorts, provider: PaymentProvider): Route<Principal> {
   return {
     method: 'POST', path: `/cabinet/v1/payments/notifications/${provider.id}`, plane: 'open', body: 'json',
+    refuse: (_request, clientIp) => provider.foreign(clientIp),
     handle: async (call): Promise<Reply> => {
-      const paymentId = provider.notified({ clientIp: call.clientIp, body: call.json })
+      const paymentId = provider.notified(call.json)
       // What is not about one of our orders is answered as if it were, so that it is not sent for a day.
       if (paymentId !== null) await settle(ports, provider, paymentId, call)
       return { status: 200, body: { received: true } }

@@ -2,7 +2,7 @@ import type { Access } from '../access/access.ts'
 import type { ConsoleSession, ConsoleSessions } from '../access/console-sessions.ts'
 import type { Passwords } from '../access/passwords.ts'
 import type { Principal } from '../access/principal.ts'
-import { requireSameOrigin } from '../access/same-origin.ts'
+import { originRefusal } from '../access/same-origin.ts'
 import type { ModelType } from '../catalog/catalog.ts'
 import type { CatalogService } from '../catalog/catalog-service.ts'
 import type { Seal } from '../catalog/credentials.ts'
@@ -87,13 +87,7 @@ export function visitReply(ports: CabinetPorts, key: keyof CabinetApi, handle: (
 /** One endpoint of the contract that is open to anybody, from our own pages. */
 export function openRoute(key: keyof CabinetApi, handle: (call: CabinetCall) => Promise<Reply>): Route<Principal> {
   const { method, path } = split(key)
-  return {
-    method, path, plane: 'open', body: bodyOf(method),
-    handle: (call) => {
-      requireSameOrigin(call.request)
-      return handle(call)
-    },
-  }
+  return { method, path, plane: 'open', body: bodyOf(method), refuse: originRefusal, handle }
 }
 
 export function visitOf(ports: CabinetPorts, call: CabinetCall): Visit {

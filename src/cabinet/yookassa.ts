@@ -1,7 +1,7 @@
 import type { BlockList } from 'node:net'
 import { isIP } from 'node:net'
 import { request } from 'undici'
-import { ApiError } from '../errors.ts'
+import { ApiError, unavailable } from '../errors.ts'
 import { proxyList } from '../http/client-ip.ts'
 import { isObject } from '../kinds/json-fields.ts'
 import { decimalText, MICRO_PER_RUB, parseDecimal, shift, type Micro } from '../money.ts'
@@ -46,7 +46,7 @@ export class Yookassa implements PaymentProvider {
     // A repeat with the order's own key makes no second payment.
     const answer = await this.#ask('POST', '/payments', { 'idempotence-key': order.id, 'content-type': 'application/json' }, JSON.stringify(body))
     const payment = answer.status === 200 ? readPayment(answer.body) : null
-    if (payment === null) throw unavailable(`YooKassa answered ${answer.status} to a new payment`)
+    if (payment === null) throw silent(`YooKassa answered ${answer.status} to a new payment`)
     return payment
   }
 
@@ -55,13 +55,17 @@ export class Yookassa implements PaymentProvider {
     const answer = await this.#ask('GET', `/payments/${paymentId}`, {}, null)
     if (answer.status === 404) return null
     const payment = answer.status === 200 ? readPayment(answer.body) : null
-    if (payment === null || payment.paymentId !== paymentId) throw unavailable(`YooKassa answered ${answer.status} when asked for a payment`)
+    if (payment === null || payment.paymentId !== paymentId) throw silent(`YooKassa answered ${answer.status} when asked for a payment`)
     return payment
   }
 
-  notified({ clientIp, body }: { readonly clientIp: string; readonly body: unknown }): string | null {
+  foreign(clientIp: string): ApiError | null {
     const family = isIP(clientIp)
-    if (family === 0 || !this.#networks.check(clientIp, family === 6 ? 'ipv6' : 'ipv4')) throw new ApiError('access_denied', 'Notifications are taken from YooKassa alone')
+    const known = family !== 0 && this.#networks.check(clientIp, family === 6 ? 'ipv6' : 'ipv4')
+    return known ? null : new ApiError('access_denied', 'Notifications are taken from YooKassa alone')
+  }
+
+  notified(body: unknown): string | null {
     const event = isObject(body) ? body['event'] : null
     const object = isObject(body) ? body['object'] : null
     if (typeof event !== 'string' || !event.startsWith('payment.') || !isObject(object)) return null
@@ -77,7 +81,7 @@ export class Yookassa implements PaymentProvider {
       const answer = await request(`${apiUrl}${path}`, { method, body, headers: { ...headers, authorization, accept: 'application/json' }, signal: AbortSignal.timeout(TIMEOUT_MS) })
       return { status: answer.statusCode, body: JSON.parse(await readText(answer.body)) }
     } catch (cause) {
-      throw unavailable('YooKassa did not answer', cause)
+      throw silent('YooKassa did not answer', cause)
     }
   }
 }
@@ -127,6 +131,6 @@ function valueText(amountMicro: Micro): string {
   return `${whole}.${fraction.padEnd(2, '0')}`
 }
 
-function unavailable(message: string, cause: unknown = new Error(message)): ApiError {
-  return new ApiError('service_unavailable', 'The payment provider does not answer. Try again in a minute', { retryAfterSeconds: 60, cause })
+function silent(message: string, cause: unknown = new Error(message)): ApiError {
+  return unavailable('The payment provider does not answer. Try again in a minute', 60, 'payment_provider', cause)
 }

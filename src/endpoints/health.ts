@@ -1,6 +1,6 @@
 import type { Principal } from '../access/principal.ts'
 import type { Catalog } from '../catalog/catalog.ts'
-import { ApiError } from '../errors.ts'
+import { unavailable } from '../errors.ts'
 import type { Route } from '../http/edge.ts'
 
 const RETRY_SECONDS = 5
@@ -22,7 +22,7 @@ export function healthRoutes({ version, routes, catalog, unready }: HealthRouteP
     open('/healthz', () => ({ status: 200, body: { status: 'ok' } })),
     open('/readyz', () => {
       const reason = unready()
-      if (reason !== null) throw new ApiError('service_unavailable', `${reason}. Retry after ${RETRY_SECONDS} seconds`, { retryAfterSeconds: RETRY_SECONDS })
+      if (reason !== null) throw unavailable(`${reason}. Retry after ${RETRY_SECONDS} seconds`, RETRY_SECONDS, 'not_ready')
       return { status: 200, body: { status: 'ready' } }
     }),
   ]

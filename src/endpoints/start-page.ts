@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import type { Principal } from '../access/principal.ts'
 import { ApiError } from '../errors.ts'
 import type { Call, Reply, Route } from '../http/edge.ts'
@@ -30,7 +31,7 @@ export function startPageRoutes(ports: StartPagePorts): readonly Route<Principal
     body: 'none',
     handle: (call) => ({ status: 200, body: body(call), contentType, headers: PAGE_HEADERS }),
   })
-  const setup: Route<Principal> = { method: 'POST', path: '/setup', plane: 'open', body: 'json', handle: (call) => setUp(ports, call) }
+  const setup: Route<Principal> = { method: 'POST', path: '/setup', plane: 'open', body: 'json', refuse: foreignPage, handle: (call) => setUp(ports, call) }
   if (ports.hasConsole) return [setup]
   return [
     setup,
@@ -41,10 +42,13 @@ export function startPageRoutes(ports: StartPagePorts): readonly Route<Principal
   ]
 }
 
-async function setUp(ports: StartPagePorts, call: Call<Principal>): Promise<Reply> {
-  const { 'sec-fetch-site': site, origin, host } = call.request.headers
+/** A set-up by hand, without a browser, names no origin. */
+function foreignPage({ headers: { 'sec-fetch-site': site, origin, host } }: IncomingMessage): ApiError | null {
   const foreign = site === undefined ? origin !== undefined && (!URL.canParse(origin) || new URL(origin).host !== host) : site !== 'same-origin'
-  if (foreign) throw new ApiError('access_denied', 'The set-up page must be sent from this server’s own page')
+  return foreign ? new ApiError('access_denied', 'The set-up page must be sent from this server’s own page') : null
+}
+
+async function setUp(ports: StartPagePorts, call: Call<Principal>): Promise<Reply> {
   const body = isObject(call.json) ? call.json : {}
   const cookie = await ports.setUp({ token: textOf(body, 'token'), email: textOf(body, 'email'), password: textOf(body, 'password'), ip: call.clientIp }, call)
   return { status: 201, body: { created: true }, headers: { 'set-cookie': cookie } }

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Principal } from '../access/principal.ts'
-import { ApiError } from '../errors.ts'
+import { ApiError, unavailable } from '../errors.ts'
 import { HIJACKED, type Call, type Route } from '../http/edge.ts'
 import type { Picture } from '../kinds/image-bytes.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -8,11 +8,11 @@ import { timedId, type IdSource } from '../lib/ids.ts'
 import type { FileStore, StoredFile } from '../store/file-store.ts'
 
 const PATH = '/v1/images/content'
+const RETRY_SECONDS = 2
 /** wire.md D-2.3a. */
 const KEPT_MS = 24 * 3_600_000
 /** A client that takes nothing for so long is gone. */
 const STALL_MS = 60_000
-const RETRY_SECONDS = 2
 /** 62^22 is more than 2^128. */
 const TOKEN_LETTERS = 22
 
@@ -39,7 +39,7 @@ export class StoredPictures {
       await files.put({ id, accountId, mediaType, tokenDigest: digestOf(token), expiresAtMs: clock.now() + KEPT_MS }, oneChunk(bytes))
     } catch (cause) {
       // A full disk, or a database that is away: the provider is not to blame, and the client pays nothing.
-      throw new ApiError('service_unavailable', `Service is overloaded or its store is not available. Retry after ${RETRY_SECONDS} seconds`, { retryAfterSeconds: RETRY_SECONDS, cause })
+      throw unavailable(`Service is overloaded or its store is not available. Retry after ${RETRY_SECONDS} seconds`, RETRY_SECONDS, 'file_store', cause)
     }
     return `${PATH}?id=${id}&token=${token}`
   }

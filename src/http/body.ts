@@ -1,18 +1,29 @@
 import type { IncomingMessage } from 'node:http'
 import { ApiError, overloaded } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
+import type { BodyHold } from './body-budget.ts'
+import type { RoutePlane } from './edge.ts'
 import { invalidJson, JsonScan } from './json-scan.ts'
 
-const BODY_BYTES_MAX = 10_485_760
-/** Body bytes held by one node; what does not fit is refused before it is read (reliability.md 5). */
-const BODY_BUDGET_BYTES = 256 * 1_048_576
+/** The longest body, in bytes and in words. */
+interface BodyLimit {
+  readonly bytes: number
+  readonly words: string
+}
+
+const LARGE: BodyLimit = Object.freeze({ bytes: 10_485_760, words: '10 MB' })
+/** Of routes that need no credentials, or those of a person: a form is never longer. */
+const SMALL: BodyLimit = Object.freeze({ bytes: 16_384, words: '16 kB' })
+const LIMITS: Readonly<Record<RoutePlane, BodyLimit>> = Object.freeze({ open: SMALL, token: SMALL, session: SMALL, key: LARGE, playground: LARGE, admin: LARGE })
 const SWEEP_MS = 1_000
+/** Smaller pieces are copied together: each piece alone costs the memory of an object, however short it is. */
+const PIECE_BYTES_MIN = 4_096
+const GATHER_BYTES = 16_384
 
 /** What a request's head says of its body. */
 export interface BodyHead {
   readonly type: 'json' | 'multipart'
-  /** null = chunked. */
-  readonly declaredBytes: number | null
+  readonly limit: BodyLimit
 }
 
 /** The client went away before its body was whole: there is nobody to answer. */
@@ -21,7 +32,7 @@ export class ClientGone extends Error {
 }
 
 /** 415 before 413, both before a byte of the body is read (wire.md 7.3, D-7.4). */
-export function checkBodyHead(request: IncomingMessage, allowed: 'json' | 'json-or-multipart'): BodyHead {
+export function checkBodyHead(request: IncomingMessage, allowed: 'json' | 'json-or-multipart', plane: RoutePlane): BodyHead {
   const { headers } = request
   const type = mediaType(headers['content-type'])
   const encoding = headers['content-encoding']
@@ -29,10 +40,9 @@ export function checkBodyHead(request: IncomingMessage, allowed: 'json' | 'json-
   if (encoding !== undefined && encoding !== '' && encoding.toLowerCase() !== 'identity') {
     throw new ApiError('unsupported_media_type', 'Unsupported Content-Encoding. Only identity is allowed')
   }
-  const length = headers['content-length']
-  const declaredBytes = length === undefined ? (headers['transfer-encoding'] === undefined ? 0 : null) : Number(length)
-  if (declaredBytes !== null && declaredBytes > BODY_BYTES_MAX) throw tooLarge()
-  return { type, declaredBytes }
+  const limit = LIMITS[plane]
+  if (Number(headers['content-length'] ?? 0) > limit.bytes) throw tooLarge(limit)
+  return { type, limit }
 }
 
 function mediaType(header: string | undefined): 'json' | 'multipart' | null {
@@ -49,32 +59,8 @@ function unsupported(allowed: 'json' | 'json-or-multipart'): ApiError {
   return new ApiError('unsupported_media_type', `Unsupported Content-Type. ${types}`)
 }
 
-function tooLarge(): ApiError {
-  return new ApiError('request_too_large', 'Payload Too Large: request body exceeds 10 MB')
-}
-
-/** Bytes of request bodies that the node may hold at once. */
-export class BodyBudget {
-  readonly #bytesMax: number
-  #bytes = 0
-
-  constructor(bytesMax: number = BODY_BUDGET_BYTES) {
-    this.#bytesMax = bytesMax
-  }
-
-  get bytes(): number {
-    return this.#bytes
-  }
-
-  take(bytes: number): boolean {
-    if (this.#bytes + bytes > this.#bytesMax) return false
-    this.#bytes += bytes
-    return true
-  }
-
-  give(bytes: number): void {
-    this.#bytes -= bytes
-  }
+function tooLarge({ words }: BodyLimit): ApiError {
+  return new ApiError('request_too_large', `Payload Too Large: request body exceeds ${words}`)
 }
 
 interface Deadline {
@@ -113,16 +99,15 @@ export class BodyDeadlines {
 }
 
 export interface BodyPorts {
-  readonly budget: BodyBudget
   readonly deadlines: BodyDeadlines
   /** Uniform in [0, 1). */
   readonly random: () => number
 }
 
-/** Reads a body whole. The caller gives its length back to the budget when the bytes are no longer needed. */
-export function readBody(request: IncomingMessage, head: BodyHead, deadlineMs: number, ports: BodyPorts): Promise<Buffer> {
+/** Reads a body whole, and takes what arrives from `hold`, which is the caller's to release. */
+export function readBody(request: IncomingMessage, head: BodyHead, hold: BodyHold, deadlineMs: number, ports: BodyPorts): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const reading = new BodyReading(head, ports)
+    const reading = new BodyReading(head, hold, ports.random)
     const deadline: Deadline = { atMs: deadlineMs, expire: () => stop(new ApiError('request_timeout', 'Request was not received in time')) }
     const onData = (chunk: Buffer): void => {
       const refusal = reading.push(chunk)
@@ -135,15 +120,12 @@ export function readBody(request: IncomingMessage, head: BodyHead, deadlineMs: n
     const onGone = (): void => stop(new ClientGone('The client closed the connection inside its body.'))
     const stop = (reason: Error): void => {
       detach()
-      reading.release()
       reject(reason)
     }
     const detach = (): void => {
       ports.deadlines.delete(deadline)
       request.off('data', onData).off('end', onEnd).off('close', onGone)
     }
-    const refusal = reading.start()
-    if (refusal !== null) return reject(refusal)
     ports.deadlines.add(deadline)
     request.on('data', onData).on('end', onEnd).on('close', onGone)
   })
@@ -152,48 +134,61 @@ export function readBody(request: IncomingMessage, head: BodyHead, deadlineMs: n
 class BodyReading {
   readonly #chunks: Buffer[] = []
   readonly #scan: JsonScan | null
-  readonly #declaredBytes: number | null
-  readonly #budget: BodyBudget
+  readonly #limit: BodyLimit
+  readonly #hold: BodyHold
   readonly #random: () => number
   #bytes = 0
-  #takenBytes = 0
+  /** Where small pieces are copied together, and how far it is filled. */
+  #gathered: Buffer | null = null
+  #gatheredBytes = 0
 
-  constructor(head: BodyHead, ports: BodyPorts) {
+  constructor(head: BodyHead, hold: BodyHold, random: () => number) {
     this.#scan = head.type === 'json' ? new JsonScan() : null
-    this.#declaredBytes = head.declaredBytes
-    this.#budget = ports.budget
-    this.#random = ports.random
-  }
-
-  start(): ApiError | null {
-    return this.#declaredBytes === null ? null : this.#take(this.#declaredBytes)
+    this.#limit = head.limit
+    this.#hold = hold
+    this.#random = random
   }
 
   push(chunk: Buffer): ApiError | null {
     this.#bytes += chunk.length
-    if (this.#bytes > BODY_BYTES_MAX) return tooLarge()
-    const refusal = this.#bytes > this.#takenBytes ? this.#take(this.#bytes - this.#takenBytes) : null
-    if (refusal !== null) return refusal
+    if (this.#bytes > this.#limit.bytes) return tooLarge(this.#limit)
+    const refusal = this.#hold.take(chunk.length)
+    if (refusal !== null) return refusal === 'node' ? overloaded(this.#random(), 'body_budget') : shareTaken()
     const excess = this.#scan?.push(chunk) ?? null
     if (excess !== null) return invalidJson(excess)
-    this.#chunks.push(chunk)
+    // The common body comes in one piece, which is not copied.
+    if (this.#chunks.length === 0 && this.#gathered === null) this.#chunks.push(chunk)
+    else this.#keep(chunk)
     return null
   }
 
   whole(): Buffer {
+    this.#flush()
     const [first] = this.#chunks
     return first !== undefined && this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks, this.#bytes)
   }
 
-  release(): void {
-    this.#budget.give(this.#takenBytes)
-    this.#takenBytes = 0
-    this.#chunks.length = 0
+  #keep(chunk: Buffer): void {
+    if (chunk.length >= PIECE_BYTES_MIN) {
+      this.#flush()
+      this.#chunks.push(chunk)
+      return
+    }
+    if (this.#gathered !== null && this.#gatheredBytes + chunk.length > GATHER_BYTES) this.#flush()
+    this.#gathered ??= Buffer.allocUnsafeSlow(GATHER_BYTES)
+    this.#gatheredBytes += chunk.copy(this.#gathered, this.#gatheredBytes)
   }
 
-  #take(bytes: number): ApiError | null {
-    if (!this.#budget.take(bytes)) return overloaded(this.#random())
-    this.#takenBytes += bytes
-    return null
+  #flush(): void {
+    if (this.#gathered === null) return
+    const filled = this.#gathered.subarray(0, this.#gatheredBytes)
+    // Most of it may be empty where large pieces follow small ones.
+    this.#chunks.push(filled.length * 2 < GATHER_BYTES ? Buffer.copyBytesFrom(filled) : filled)
+    this.#gathered = null
+    this.#gatheredBytes = 0
   }
+}
+
+function shareTaken(): ApiError {
+  return new ApiError('rate_limit_exceeded', 'Request bodies of your address or account already take their share of this node. Retry after 1 seconds', { retryAfterSeconds: 1 })
 }

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import type { IncomingMessage } from 'node:http'
 import { test } from 'node:test'
-import { createClientIp, ipKey, proxyList } from './client-ip.ts'
+import { ipKey, proxyList, TrustedProxies } from './client-ip.ts'
 
 function ip(proxies: string[], peer: string, forwarded?: string): string {
   // Only what the function reads of a request.
   const request = { socket: { remoteAddress: peer }, headers: forwarded === undefined ? {} : { 'x-forwarded-for': forwarded } } as unknown as IncomingMessage
-  return createClientIp(proxies)(request)
+  return new TrustedProxies(proxies).clientIp(request)
 }
 
 test('X-Forwarded-For counts only from configured proxies, walked from the right past trusted hops', () => {

@@ -1,21 +1,52 @@
 import type { IncomingMessage } from 'node:http'
-import { BlockList, isIP } from 'node:net'
+import { BlockList, isIP, type Socket } from 'node:net'
 
 const HOPS_MAX = 20
 const UNKNOWN_IP = '0.0.0.0'
+const KNOWN_MAX = 1_000
 
-/**
- * Whose request it is: the socket's address, or, when that is a configured proxy, the nearest address in X-Forwarded-For that is
- * not one. `Forwarded` and `X-Real-IP` are ignored: a proxy that does not set them lets a client invent them.
- */
-export function createClientIp(trustedProxies: readonly string[]): (request: IncomingMessage) => string {
-  if (trustedProxies.length === 0) return (request) => normalised(request.socket.remoteAddress)
-  const trusted = proxyList(trustedProxies)
-  return (request) => {
-    const peer = normalised(request.socket.remoteAddress)
+/** The operator's own proxies: what they say of a request is believed, and what comes through them is not one client. */
+export class TrustedProxies {
+  readonly #list: BlockList | null
+  /** The same few proxies connect again and again. */
+  readonly #known = new Map<string, boolean>()
+
+  /** Addresses and CIDR ranges; throws one sentence naming the entry that is neither. */
+  constructor(entries: readonly string[]) {
+    this.#list = entries.length === 0 ? null : proxyList(entries)
+  }
+
+  has(ip: string): boolean {
+    if (this.#list === null) return false
+    const known = this.#known.get(ip)
+    if (known !== undefined) return known
+    const found = contains(this.#list, ip)
+    if (this.#known.size >= KNOWN_MAX) this.#known.clear()
+    this.#known.set(ip, found)
+    return found
+  }
+
+  /** The address of the socket's other end. */
+  peerOf(socket: Socket): string {
+    return normalised(socket.remoteAddress)
+  }
+
+  /**
+   * Whose request it is: the socket's address, or, when that is a trusted proxy, the nearest address in X-Forwarded-For that is
+   * not one. `Forwarded` and `X-Real-IP` are ignored: a proxy that does not set them lets a client invent them.
+   */
+  clientIp(request: IncomingMessage): string {
+    const peer = this.peerOf(request.socket)
     const forwarded = request.headers['x-forwarded-for']
-    if (forwarded === undefined || !contains(trusted, peer)) return peer
-    return walk(trusted, peer, Array.isArray(forwarded) ? forwarded.join(',') : forwarded)
+    if (this.#list === null || forwarded === undefined || !this.has(peer)) return peer
+    return walk(this.#list, peer, Array.isArray(forwarded) ? forwarded.join(',') : forwarded)
+  }
+
+  /** A trusted proxy was asked over TLS. Of several schemes the first is the client's. */
+  isSecure(request: IncomingMessage): boolean {
+    if (this.#list === null) return false
+    const scheme = request.headers['x-forwarded-proto']
+    return typeof scheme === 'string' && scheme.split(',', 1)[0]?.trim().toLowerCase() === 'https' && this.has(this.peerOf(request.socket))
   }
 }
 

@@ -17,6 +17,8 @@ export interface Route<P> {
   readonly body: 'none' | 'json' | 'json-or-multipart'
   /** What an overloaded node refuses first: `low`, then `paid`; absent = never. */
   readonly priority?: 'low' | 'paid'
+  /** Why a request of an `open` or `token` route may not go on, judged by its head before a byte of its body is read; null = it may. */
+  readonly refuse?: (request: IncomingMessage, clientIp: string) => ApiError | null
   handle(call: Call<P>): Promise<Reply | typeof HIJACKED> | Reply | typeof HIJACKED
 }
 

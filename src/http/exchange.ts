@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock } from '../lib/clock.ts'
 import { timedId, type IdSource } from '../lib/ids.ts'
+import type { BodyHold } from './body-budget.ts'
 import type { Call, EdgeAccess, Route } from './edge.ts'
 import { RequestLine, type RequestLogSink } from './request-log.ts'
 
@@ -38,8 +39,8 @@ export class Exchange<P> implements Call<P> {
   principal: P | null = null
   json: unknown = undefined
   rawBody?: Buffer
-  /** Body bytes taken from the node's budget. */
-  takenBytes = 0
+  /** What its body takes of the node's budget. */
+  bodyHold: BodyHold | null = null
   readonly #ports: ExchangePorts<P>
   #query: URLSearchParams | null = null
   #baseHeaders: Readonly<Record<string, string>> | null = null

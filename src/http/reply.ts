@@ -1,14 +1,11 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import type { ApiError } from '../errors.ts'
-import type { Clock } from '../lib/clock.ts'
 import type { Reply } from './edge.ts'
 import type { Exchange } from './exchange.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 /** A rest of a body this small is read off the socket by Node itself, and the connection lives on. */
 const SMALL_REST_BYTES = 65_536
-const DISCARD_MS = 2_000
-const DISCARD_BYTES = 64 * 1_048_576
 /** SDKs sleep a `Retry-After` in full, so a long one must say that it is not for them (wire.md F5). */
 const RETRY_AFTER_SECONDS_MAX = 60
 
@@ -35,19 +32,22 @@ function partsOf(body: unknown): readonly (string | Buffer)[] {
   return [typeof body === 'string' || Buffer.isBuffer(body) ? body : String(body ?? '')]
 }
 
-/** Sends an error in the one shape of wire.md D-7.5; `close` ends the connection after it. */
-export function sendError(exchange: Exchange<unknown>, error: ApiError, clock: Clock, close: boolean): void {
-  const { request, response } = exchange
+/** What becomes of the connection after an error: `linger` = the rest of the body is read and dropped, as `Lingering` says. */
+export type AfterError = 'linger' | 'close' | 'keep'
+
+/** Sends an error in the one shape of wire.md D-7.5. */
+export function sendError(exchange: Exchange<unknown>, error: ApiError, after: AfterError): void {
+  const { response } = exchange
   const body = Buffer.from(JSON.stringify(error.body()))
   const headers: Record<string, string | number> = { ...exchange.baseHeaders }
   const extra = errorHeaders(error)
   for (const name in extra) headers[name] = extra[name] ?? ''
   headers['content-length'] = body.length
-  const lingers = !close && leavesLargeRest(request)
-  if (close || lingers) headers['connection'] = 'close'
+  if (after !== 'keep') headers['connection'] = 'close'
   response.writeHead(error.status, headers)
-  if (lingers) discardRest(request, response.req.method === 'HEAD' ? null : body, response, clock)
-  else response.end(body)
+  if (after !== 'linger') response.end(body)
+  else if (response.req.method === 'HEAD') response.flushHeaders()
+  else response.write(body)
 }
 
 /** Content type, Retry-After and what else the error itself asks for. */
@@ -61,30 +61,8 @@ export function errorHeaders(error: ApiError): Record<string, string> {
   return all
 }
 
-function leavesLargeRest(request: IncomingMessage): boolean {
+/** More of the body is to come than Node itself reads off a connection that lives on; `slow` = any rest at all, since its sender has been given up. */
+export function leavesRest(request: IncomingMessage, slow: boolean): boolean {
   if (request.complete || request.destroyed) return false
-  return request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > SMALL_REST_BYTES
-}
-
-/**
- * Closing a socket with unread bytes makes the kernel send RST, and the client reports EPIPE instead of our answer. So the answer
- * goes out whole, the rest of the body is read and dropped for a while, and only then the response ends and the socket closes.
- */
-function discardRest(request: IncomingMessage, body: Buffer | null, response: ServerResponse, clock: Clock): void {
-  let leftBytes = DISCARD_BYTES
-  let done = false
-  const finish = (): void => {
-    if (done) return
-    done = true
-    cancel()
-    response.end()
-  }
-  const cancel = clock.after(DISCARD_MS, finish)
-  if (body === null) response.flushHeaders()
-  else response.write(body)
-  request.on('data', (chunk: Buffer) => {
-    leftBytes -= chunk.length
-    if (leftBytes < 0) finish()
-  })
-  request.on('end', finish).on('close', finish).resume()
+  return slow || request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > SMALL_REST_BYTES
 }

@@ -1,32 +1,25 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { ApiError, asApiError } from '../errors.ts'
-import type { Clock } from '../lib/clock.ts'
-import type { IdSource } from '../lib/ids.ts'
 import { uniform } from '../lib/uniform.ts'
-import { BodyBudget, BodyDeadlines, checkBodyHead, ClientGone, readBody, type BodyHead, type BodyPorts } from './body.ts'
-import { createClientIp } from './client-ip.ts'
-import { type AccessResult, type EdgeAccess, HIJACKED, type MaintenanceNotice, type Reply, type Route } from './edge.ts'
+import { BodyBudget } from './body-budget.ts'
+import { BodyDeadlines, checkBodyHead, ClientGone, readBody, type BodyHead, type BodyPorts } from './body.ts'
+import { ipKey, TrustedProxies } from './client-ip.ts'
+import { type AccessResult, HIJACKED, type MaintenanceNotice, type Reply, type Route } from './edge.ts'
+import type { Edge, EdgeOptions, EdgeTimeouts } from './edge-options.ts'
 import { Exchange, type ExchangePorts } from './exchange.ts'
 import { headRefusal } from './head-check.ts'
 import { parseJsonObject } from './json-scan.ts'
 import { answerBrokenRequest } from './broken-request.ts'
-import { sendError, sendReply } from './reply.ts'
-import type { LogFields, RequestLogSink } from './request-log.ts'
+import { Lingering } from './lingering.ts'
+import { leavesRest, sendError, sendReply, type AfterError } from './reply.ts'
 import { Router } from './router.ts'
-
-/** Milliseconds; the reasons are in reliability.md 5. */
-export interface EdgeTimeouts {
-  readonly headers: number
-  readonly request: number
-  readonly upload: number
-  readonly keepAlive: number
-  readonly check: number
-}
+import { CONNECTIONS_MAX, SocketShares } from './socket-shares.ts'
 
 const TIMEOUTS: EdgeTimeouts = Object.freeze({ headers: 15_000, request: 60_000, upload: 120_000, keepAlive: 75_000, check: 5_000 })
 const KEEP_ALIVE_PROBE_MS = 30_000
-const CONNECTIONS_MAX = 10_000
+/** What the rest of an unwanted body may take at least; at most what an upload may. */
+const LINGER_MS = 30_000
 /** Connections that wait to be taken; Node's 511 makes clients of a burst wait seconds for the system's next try. */
 const BACKLOG = 4_096
 const IDLE_SWEEP_MS = 250
@@ -42,37 +35,6 @@ const PREFLIGHT = Object.freeze({
   'access-control-max-age': '86400',
 })
 
-export interface EdgeOptions<P> {
-  readonly routes: readonly Route<P>[]
-  readonly access: EdgeAccess<P>
-  readonly clock: Clock
-  readonly ids: IdSource
-  readonly log: RequestLogSink
-  /** null = not under maintenance. Stops `key`, `playground` and `token` routes; health, the console and the admin plane go on. */
-  readonly maintenance: () => MaintenanceNotice | null
-  /** CIDR ranges; throws at construction when one is malformed. */
-  readonly trustedProxies: readonly string[]
-  /** Why an admitted request may not go on now, before its body is read; absent = all may. */
-  readonly refuse?: (route: Route<P>, principal: P) => ApiError | null
-  /** What the request's log line says of its principal. */
-  readonly describe?: (principal: P) => LogFields
-  /** What a path that is no route gets instead of a 404: the console's files and pages. */
-  readonly unmatched?: (request: IncomingMessage, path: string) => Reply | null
-  readonly timeouts?: Partial<EdgeTimeouts>
-  readonly bodyBudgetBytes?: number
-}
-
-export interface Edge {
-  readonly server: Server
-  /** Of request bodies, held now. */
-  readonly bodyBytes: number
-  /** Connections that are open. */
-  readonly connections: number
-  listen(host: string, port: number): Promise<AddressInfo>
-  /** Stops listening and waits up to `drainMs` for running responses, then cuts them. */
-  close(drainMs: number): Promise<void>
-}
-
 /** The HTTP edge: one order of checks, one error boundary, one log line a request. It knows no money. */
 export function createEdge<P>(options: EdgeOptions<P>): Edge {
   return new HttpEdge(options)
@@ -85,22 +47,29 @@ class HttpEdge<P> implements Edge {
   readonly #router: Router<Route<P>>
   readonly #ports: ExchangePorts<P>
   readonly #body: BodyPorts
+  readonly #budget: BodyBudget
+  readonly #lingering: Lingering
   /** Ends the lines of hijacked responses: at the close of the edge nobody waits for their cost any more. */
   readonly #unfinished = new Set<() => void>()
+  readonly sockets: SocketShares
   #draining = false
-  #connections = 0
 
   constructor(options: EdgeOptions<P>) {
     const { access, clock, ids, log } = options
     this.#options = options
     this.#timeouts = { ...TIMEOUTS, ...options.timeouts }
     this.#router = new Router(options.routes)
-    this.#ports = { access, clock, ids, log, clientIp: createClientIp(options.trustedProxies), draining: () => this.#draining }
-    this.#body = { budget: new BodyBudget(options.bodyBudgetBytes), deadlines: new BodyDeadlines(clock), random: uniform }
+    const proxies = new TrustedProxies(options.trustedProxies)
+    this.#ports = { access, clock, ids, log, clientIp: (request) => proxies.clientIp(request), draining: () => this.#draining }
+    this.#body = { deadlines: new BodyDeadlines(clock), random: uniform }
+    this.#budget = new BodyBudget(options.bodyBudgetBytes)
+    this.#lingering = new Lingering(clock)
+    const connectionsMax = options.connectionsMax ?? CONNECTIONS_MAX
+    this.sockets = new SocketShares({ clock, proxies, connectionsMax, notice: options.notice ?? ignore })
     this.server = createServer({
       headersTimeout: this.#timeouts.headers,
       // The edge's own body deadline answers first; Node's is the net under it.
-      requestTimeout: this.#timeouts.upload + this.#timeouts.check,
+      requestTimeout: this.#timeouts.upload + LINGER_MS + this.#timeouts.check,
       keepAliveTimeout: this.#timeouts.keepAlive,
       connectionsCheckingInterval: this.#timeouts.check,
       // A client that vanished while it waits for a long answer is noticed by TCP's own probes.
@@ -109,13 +78,8 @@ class HttpEdge<P> implements Edge {
       // Checked by ourselves, so that the refusal has a body.
       requireHostHeader: false,
     })
-    this.server.maxConnections = CONNECTIONS_MAX
-    this.server.on('connection', (socket) => {
-      this.#connections += 1
-      socket.on('close', () => {
-        this.#connections -= 1
-      })
-    })
+    this.server.maxConnections = connectionsMax
+    this.server.on('connection', (socket) => this.sockets.add(socket))
     this.server.on('request', (request, response) => this.#start(request, response, false))
     this.server.on('checkContinue', (request, response) => this.#start(request, response, true))
     this.server.on('checkExpectation', (request, response) => this.#start(request, response, false))
@@ -123,11 +87,7 @@ class HttpEdge<P> implements Edge {
   }
 
   get bodyBytes(): number {
-    return this.#body.budget.bytes
-  }
-
-  get connections(): number {
-    return this.#connections
+    return this.#budget.bytes
   }
 
   listen(host: string, port: number): Promise<AddressInfo> {
@@ -143,6 +103,7 @@ class HttpEdge<P> implements Edge {
 
   async close(drainMs: number): Promise<void> {
     this.#draining = true
+    this.#lingering.close()
     const closed = new Promise<void>((resolve) => this.server.close(() => resolve()))
     const stopCut = this.#options.clock.after(drainMs, () => this.server.closeAllConnections())
     let stopSweep = (): void => undefined
@@ -191,7 +152,11 @@ class HttpEdge<P> implements Edge {
     exchange.log.route(route.path)
     const notice = route.plane === 'key' || route.plane === 'token' || route.plane === 'playground' ? this.#options.maintenance() : null
     if (notice !== null) throw underMaintenance(notice)
-    if (route.plane === 'open' || route.plane === 'token') return this.#receive(exchange, route)
+    if (route.plane === 'open' || route.plane === 'token') {
+      const foreign = route.refuse?.(request, exchange.clientIp) ?? null
+      if (foreign !== null) throw foreign
+      return this.#receive(exchange, route)
+    }
     const result = this.#options.access.admit(request, route.plane, exchange.clientIp)
     if (!(result instanceof Promise)) return this.#admitted(exchange, route, result)
     result.then((late) => this.#admitted(exchange, route, late)).catch((thrown: unknown) => this.#fail(exchange, thrown))
@@ -209,18 +174,21 @@ class HttpEdge<P> implements Edge {
 
   #receive(exchange: Exchange<P>, route: Route<P>): void {
     if (route.body === 'none') return this.#handle(exchange, route)
-    const head = checkBodyHead(exchange.request, route.body)
+    const head = checkBodyHead(exchange.request, route.body, route.plane)
     if (exchange.awaitsContinue) exchange.response.writeContinue()
     const limitMs = head.type === 'json' ? this.#timeouts.request : this.#timeouts.upload
     // The sweep runs once a second, so a deadline one second early keeps the stated limit.
     const deadlineMs = exchange.startedMs + limitMs - Math.min(1_000, limitMs / 2)
-    readBody(exchange.request, head, deadlineMs, this.#body)
+    const { principal } = exchange
+    const account = principal === null || this.#options.accountOf === undefined ? null : this.#options.accountOf(principal)
+    const hold = this.#budget.hold(ipKey(exchange.clientIp), account)
+    exchange.bodyHold = hold
+    readBody(exchange.request, head, hold, deadlineMs, this.#body)
       .then((bytes) => this.#received(exchange, route, head, bytes))
       .catch((thrown: unknown) => this.#fail(exchange, thrown))
   }
 
   #received(exchange: Exchange<P>, route: Route<P>, head: BodyHead, bytes: Buffer): void {
-    exchange.takenBytes = bytes.length
     exchange.rawBody = bytes
     if (head.type === 'json') exchange.json = parseJsonObject(bytes)
     this.#handle(exchange, route)
@@ -253,21 +221,33 @@ class HttpEdge<P> implements Edge {
       return exchange.log.finish(STATUS_CLIENT_GONE)
     }
     const error = asApiError(thrown)
-    const { cause } = error.details
+    const { cause, refusedBy } = error.details
     if (error.errorName === 'internal_error') this.#options.log.bug(cause, exchange.requestId)
-    exchange.log.set({ error_type: error.errorType, ...(error.errorName !== 'internal_error' && cause instanceof Error ? { fault: faultText(cause) } : {}) })
+    exchange.log.set({ error_type: error.errorType })
+    if (refusedBy !== undefined) exchange.log.set({ refused_by: refusedBy })
+    if (error.errorName !== 'internal_error' && cause instanceof Error) exchange.log.set({ fault: faultText(cause) })
     if (exchange.response.headersSent) {
       // A cut answer must not look whole (wire.md F2).
       exchange.response.socket?.resetAndDestroy()
       return exchange.log.finish(error.status)
     }
     try {
-      sendError(exchange, error, this.#options.clock, close || error.errorName === 'request_timeout')
+      this.#sendError(exchange, error, close)
     } catch (unsendable) {
       this.#options.log.bug(unsendable, exchange.requestId)
       exchange.response.destroy()
     }
     exchange.log.finish(error.status)
+  }
+
+  #sendError(exchange: Exchange<P>, error: ApiError, close: boolean): void {
+    const { request, response, startedMs } = exchange
+    const slow = error.errorName === 'request_timeout'
+    // A response that waits for an earlier one on its connection has no socket yet.
+    const lingers = !close && response.socket !== null && leavesRest(request, slow)
+    const after: AfterError = lingers ? 'linger' : close || slow ? 'close' : 'keep'
+    sendError(exchange, error, after)
+    if (lingers) this.#lingering.discard(request, Math.max(this.#options.clock.monotonic() + LINGER_MS, startedMs + this.#timeouts.upload))
   }
 
   /** Sees to it that a hijacked response has its line even if the handler forgets it. */
@@ -292,9 +272,8 @@ class HttpEdge<P> implements Edge {
   }
 
   #release(exchange: Exchange<P>): void {
-    if (exchange.takenBytes === 0) return
-    this.#body.budget.give(exchange.takenBytes)
-    exchange.takenBytes = 0
+    exchange.bodyHold?.release()
+    exchange.bodyHold = null
   }
 }
 

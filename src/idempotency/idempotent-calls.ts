@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Principal } from '../access/principal.ts'
-import { ApiError, asApiError } from '../errors.ts'
+import { ApiError, asApiError, overloaded } from '../errors.ts'
 import type { Call, HIJACKED, Reply } from '../http/edge.ts'
 import { parseMultipart } from '../http/multipart.ts'
 import type { KeyWrap } from '../ledger/seal.ts'
@@ -85,7 +85,7 @@ export class IdempotentCalls {
       return await this.#ports.store.claim({ id, accountId: principalOf(call).accountId, requestDigest: requestDigest(call), generationId, atMs, expiresAtMs: atMs + KEEP_MS })
     } catch (cause) {
       if (cause instanceof ApiError) throw cause
-      throw new ApiError('service_unavailable', 'Service is overloaded or its store is not available. Retry after 1 seconds', { retryAfterSeconds: 1, cause })
+      throw overloaded(0, 'store', cause)
     }
   }
 

@@ -1,4 +1,4 @@
-import { ApiError } from '../errors.ts'
+import { type ApiError, unavailable } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import { StoreUnavailableError } from '../store/store-unavailable-error.ts'
 import { isHoldEnd, type EndJournal, type JournaledEnd, type HoldEnd } from './end-journal.ts'
@@ -306,5 +306,5 @@ function voidOf({ generationId }: HoldRequest, clock: Clock): LedgerOperation {
 }
 
 export function storeUnavailable(cause: unknown, retryAfterSeconds = 1): ApiError {
-  return new ApiError('service_unavailable', `Service is overloaded or its store is not available. Retry after ${retryAfterSeconds} seconds`, { retryAfterSeconds, cause })
+  return unavailable(`Service is overloaded or its store is not available. Retry after ${retryAfterSeconds} seconds`, retryAfterSeconds, 'store', cause)
 }

@@ -29,7 +29,7 @@ export class InFlight {
 
   /** Why no further request of the caller may run now, or null. */
   refusal(accountId: string, keyId: string): ApiError | null {
-    if (this.#used >= NODE_MAX) return overloaded(this.#random())
+    if (this.#used >= NODE_MAX) return overloaded(this.#random(), 'in_flight')
     if ((this.#byCaller.get(accountId) ?? 0) < ACCOUNT_MAX && (this.#byCaller.get(keyId) ?? 0) < KEY_MAX) return null
     return new ApiError('rate_limit_exceeded', 'Too many requests running at once. Retry after 1 seconds', { retryAfterSeconds: 1 })
   }

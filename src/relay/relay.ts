@@ -1,7 +1,7 @@
 import type { Principal } from '../access/principal.ts'
 import { insufficientBalanceError, limitExceededError } from '../access/spending-limit.ts'
 import type { Catalog } from '../catalog/catalog.ts'
-import { ApiError } from '../errors.ts'
+import { ApiError, overloaded } from '../errors.ts'
 import type { HoldOutcome, HoldRequest } from '../ledger/ledger-store.ts'
 import type { Clock } from '../lib/clock.ts'
 import { timedId, type IdSource } from '../lib/ids.ts'
@@ -268,5 +268,5 @@ function refusal(reason: Extract<HoldOutcome, { status: 'refused' }>['reason'], 
 }
 
 function shuttingDown(): ApiError {
-  return new ApiError('service_unavailable', 'Service is overloaded or its store is not available. Retry after 1 seconds', { retryAfterSeconds: 1 })
+  return overloaded(0, 'shutdown')
 }

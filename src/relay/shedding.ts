@@ -89,7 +89,7 @@ export class Shedding {
     const reserved = inFlight.count >= RESERVED_FROM
     const first = priority === 'low' || inFlight.isAboveFairShare(accountId)
     if (!this.#full && this.#lagging.level === 0 && !(first && (reserved || this.#busy.level > 0))) return null
-    return random() < this.#probability(priority, first, reserved) ? overloaded(random()) : null
+    return random() < this.#probability(priority, first, reserved) ? overloaded(random(), this.#full ? 'memory' : reserved ? 'in_flight_reserve' : this.#lagging.level > 0 ? 'loop_lag_or_memory' : 'loop_busy') : null
   }
 
   #probability(priority: 'low' | 'paid', first: boolean, reserved: boolean): number {

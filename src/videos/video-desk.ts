@@ -1,7 +1,7 @@
 import type { Principal } from '../access/principal.ts'
 import type { Endpoint } from '../catalog/catalog.ts'
 import { variantOf } from '../catalog/resolution.ts'
-import { ApiError } from '../errors.ts'
+import { ApiError, overloaded } from '../errors.ts'
 import type { VideoRequest } from '../kinds/video-request.ts'
 import { chargeMicro } from '../meters.ts'
 import type { AdapterParameters } from '../plan/endpoint-filter.ts'
@@ -110,7 +110,7 @@ export class VideoDesk {
       if (row.status === 'in_progress') throw new ApiError('invalid_input', `id: job '${id}' is already running and cannot be cancelled`)
       if (isLive(row) ? await endFree(this.#ports, row, 'cancelled', { error: 'The job was cancelled', errorType: null }) : await this.#removeFiles(row)) return
     }
-    throw new ApiError('service_unavailable', 'Service is overloaded or its store is not available. Retry after 1 seconds', { retryAfterSeconds: 1 })
+    throw overloaded(0, 'video_job')
   }
 
   /** What the operator found out about a job whose submission may have arrived: the provider's id of it, or null where it never did. */

@@ -20,7 +20,7 @@ let tollgate: Tollgate
 let keys: readonly string[]
 
 before(async () => {
-  tollgate = await startTollgate({ catalog: 'rate_limit: { requests: 100000, window: 1 }\n' })
+  tollgate = await startTollgate({ env: { TRUSTED_PROXIES: '127.0.0.1' }, catalog: 'rate_limit: { requests: 100000, window: 1 }\n' })
   const accounts = await Promise.all(Array.from({ length: ACCOUNTS }, () => tollgate.createAccount({ balance: 10_000 })))
   const more = await Promise.all(accounts.map(({ id }) => tollgate.admin('POST', `/admin/v1/accounts/${id}/keys`, { name: 'second' }).then(({ body }) => String(body.key))))
   keys = [...accounts.map(({ key }) => key), ...more]

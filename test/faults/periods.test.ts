@@ -42,7 +42,7 @@ for (const { what, timezone, next, resets } of BOUNDARIES) {
       }
       const before = await ask('words=3')
       const straddling = ask('words=20 gap_ms=6000')
-      while (server.app.edge.connections === 0 || (await server.admin('GET', `/admin/v1/accounts/${account.id}`)).body.reserved === 0) await delay(5)
+      while (server.app.edge.sockets.open === 0 || (await server.admin('GET', `/admin/v1/accounts/${account.id}`)).body.reserved === 0) await delay(5)
       for (let second = 0; second < 150; second += 1) {
         server.clock.advance(1_000)
         await delay(2)

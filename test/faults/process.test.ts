@@ -138,7 +138,8 @@ function residentBytes(pid: number): number {
 test('F54, R10: idle streams cost little memory each and leave other requests alone; each is charged once', async (context) => {
   const streams = LONG ? 1_000 : 200
   const idle = LONG ? 5_000 : 500
-  const tollgate = await startTollgate({ catalog: 'rate_limit: { requests: 100000, window: 60 }\nproviders: { s1: { adapter: sandbox }, s2: { adapter: sandbox }, s3: { adapter: sandbox } }\nmodels:\n' + [1, 2, 3].map((index) => `  - { id: test/s${index}, type: chat, context_length: 100000, endpoints: [{ provider: s${index}, model: chat, price: { currency: RUB, prompt: 1, completion: 1 } }] }\n`).join('') })
+  // A thousand connections stand for those that a proxy brings.
+  const tollgate = await startTollgate({ env: { TRUSTED_PROXIES: '127.0.0.1' }, catalog: 'rate_limit: { requests: 100000, window: 60 }\nproviders: { s1: { adapter: sandbox }, s2: { adapter: sandbox }, s3: { adapter: sandbox } }\nmodels:\n' + [1, 2, 3].map((index) => `  - { id: test/s${index}, type: chat, context_length: 100000, endpoints: [{ provider: s${index}, model: chat, price: { currency: RUB, prompt: 1, completion: 1 } }] }\n`).join('') })
   const pool = new Pool(tollgate.url, { connections: streams + 10, headersTimeout: 120_000, bodyTimeout: 120_000 })
   const sockets: Socket[] = []
   try {

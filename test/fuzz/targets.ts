@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { ApiError } from '../../src/errors.ts'
-import { createClientIp } from '../../src/http/client-ip.ts'
+import { TrustedProxies } from '../../src/http/client-ip.ts'
 import { JsonScan, parseJsonObject } from '../../src/http/json-scan.ts'
 import { parseMultipart } from '../../src/http/multipart.ts'
 import { chargeMicro, METERS, type Meter, type PriceSheet } from '../../src/meters.ts'
@@ -184,7 +184,7 @@ function forwarded(random: Random): void {
       if (!isTrusted(hop)) break
     }
   }
-  assert.equal(createClientIp(TRUSTED)(request), expected, `${peer} | ${header}`)
+  assert.equal(new TrustedProxies(TRUSTED).clientIp(request), expected, `${peer} | ${header}`)
 }
 
 /** Σ meter × price, rounded up once, against fractions of whole numbers. */

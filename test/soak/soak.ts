@@ -35,7 +35,7 @@ export interface Soak {
 
 /** One server at half its peak with calls of every fate: whole, streamed, cut, failed, left by their client, resumable. */
 export async function soak(totalMs: number, tell: (line: string) => void): Promise<Soak> {
-  const tollgate = await startTollgate({ catalog: 'rate_limit: { requests: 100000, window: 1 }\nstream_resume: { grace: 2, retention: 5 }\n' })
+  const tollgate = await startTollgate({ env: { TRUSTED_PROXIES: '127.0.0.1' }, catalog: 'rate_limit: { requests: 100000, window: 1 }\nstream_resume: { grace: 2, retention: 5 }\n' })
   try {
     const accounts = await Promise.all(Array.from({ length: ACCOUNTS }, () => tollgate.createAccount({ balance: BALANCE })))
     const load = new Load(tollgate, accounts.map(({ key }) => key))

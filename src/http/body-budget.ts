@@ -1,0 +1,91 @@
+/** Body bytes held by one node. */
+const BODY_BUDGET_BYTES = 256 * 1_048_576
+/** Whoever is refused with less than this part of the budget has met a full node, and not a share of its own. */
+const LARGE_SHARE = 4
+
+/** Why no more bytes are taken: the node has none left, or the origin has its share. */
+export type BudgetRefusal = 'node' | 'share'
+
+interface Share {
+  bytes: number
+  holds: number
+}
+
+/**
+ * Bytes of request bodies that the node holds, as they have arrived: what a head declares reserves nothing. An origin, an address
+ * or an account, may hold at most as much as is still free, so one alone gets half of it, and however many fill their shares there is
+ * always something left for the next one.
+ */
+export class BodyBudget {
+  readonly bytesMax: number
+  readonly #shares = new Map<string, Share>()
+  bytes = 0
+
+  constructor(bytesMax: number = BODY_BUDGET_BYTES) {
+    this.bytesMax = bytesMax
+  }
+
+  /** Opens a hold of nothing yet, for a request of these origins. */
+  hold(address: string, account: string | null): BodyHold {
+    return new BodyHold(this, address, account)
+  }
+
+  /** The share of an origin, kept while it has holds. */
+  join(origin: string): Share {
+    let share = this.#shares.get(origin)
+    if (share === undefined) {
+      share = { bytes: 0, holds: 0 }
+      this.#shares.set(origin, share)
+    }
+    share.holds += 1
+    return share
+  }
+
+  leave(origin: string, share: Share): void {
+    share.holds -= 1
+    if (share.holds === 0) this.#shares.delete(origin)
+  }
+}
+
+/** What one request holds of the budget, until it is released. */
+export class BodyHold {
+  readonly #budget: BodyBudget
+  readonly #address: string
+  readonly #account: string | null
+  readonly #ofAddress: Share
+  readonly #ofAccount: Share | null
+  #bytes = 0
+  #released = false
+
+  constructor(budget: BodyBudget, address: string, account: string | null) {
+    this.#budget = budget
+    this.#address = address
+    this.#account = account
+    this.#ofAddress = budget.join(address)
+    this.#ofAccount = account === null ? null : budget.join(account)
+  }
+
+  /** Takes what has arrived; a refusal takes nothing. */
+  take(bytes: number): BudgetRefusal | null {
+    const budget = this.#budget
+    const freeBytes = budget.bytesMax - budget.bytes - bytes
+    const ownBytes = Math.max(this.#ofAddress.bytes, this.#ofAccount?.bytes ?? 0) + bytes
+    if (ownBytes > freeBytes) return ownBytes * LARGE_SHARE > budget.bytesMax ? 'share' : 'node'
+    this.#bytes += bytes
+    budget.bytes += bytes
+    this.#ofAddress.bytes += bytes
+    if (this.#ofAccount !== null) this.#ofAccount.bytes += bytes
+    return null
+  }
+
+  release(): void {
+    if (this.#released) return
+    this.#released = true
+    this.#budget.bytes -= this.#bytes
+    this.#ofAddress.bytes -= this.#bytes
+    this.#budget.leave(this.#address, this.#ofAddress)
+    if (this.#account === null || this.#ofAccount === null) return
+    this.#ofAccount.bytes -= this.#bytes
+    this.#budget.leave(this.#account, this.#ofAccount)
+  }
+}
