@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import { request as undiciRequest } from 'undici'
 import { audioContainer, audioSeconds } from '../../src/kinds/audio-duration/audio-duration.ts'
 import { wavFile } from '../harness/audio-files.ts'
 import { audioForm } from '../harness/audio-form.ts'
-import { bodyPath, startReplayUpstream, type RecordedCase, type Replay } from '../harness/replay.ts'
+import { recordedCases, type RecordedCase } from '../harness/recording.ts'
+import type { ReplayOptions } from '../harness/replay-wire.ts'
+import { startReplayUpstream, type Replay } from '../harness/replay.ts'
 import { startTollgate, type Answer, type Tollgate } from '../harness/server.ts'
 
 const SECONDS = 7.3
@@ -23,9 +24,7 @@ let replay: Replay
 let tollgate: Tollgate
 let key: string
 
-const listing = await startReplayUpstream()
-const cases = listing.cases.filter(({ name }) => /\/(speech|transcriptions|translations)\//.test(name))
-await listing.close()
+const cases = recordedCases().filter(({ name }) => /\/(speech|transcriptions|translations)\//.test(name))
 
 before(async () => {
   replay = await startReplayUpstream()
@@ -58,10 +57,10 @@ function isTranslation({ name }: RecordedCase): boolean {
   return name.includes('/translations/')
 }
 
-async function transcribe(recorded: RecordedCase, fields: Record<string, string>, opts: Readonly<Record<string, string | number>> = {}, suffix = ''): Promise<Answer> {
+async function transcribe(recorded: RecordedCase, fields: Record<string, string>, opts: ReplayOptions = {}, suffix = ''): Promise<Answer> {
   await replay.slot('recorded', [{ case: recorded.name, opts }])
   const path = isTranslation(recorded) ? '/v1/audio/translations' : '/v1/audio/transcriptions'
-  return tollgate.request('POST', path, { key, ...audioForm({ model: `test/${recorded.meta.protocol}${suffix}`, ...fields }, { bytes: wavFile(SECONDS) }) })
+  return tollgate.request('POST', path, { key, ...audioForm({ model: `test/${recorded.protocol}${suffix}`, ...fields }, { bytes: wavFile(SECONDS) }) })
 }
 
 async function lastLog(): Promise<Record<string, unknown>> {
@@ -69,14 +68,14 @@ async function lastLog(): Promise<Record<string, unknown>> {
 }
 
 /** Tenths of a second that a case is charged for: the provider's length, else the file's unless the provider bills clearly more. */
-function deciseconds({ meta: { expected } }: RecordedCase): number {
+function deciseconds({ expected }: RecordedCase): number {
   const billed = expected.usage_native?.['seconds'] ?? expected.usage_native?.['prompt_audio_seconds']
   const seconds = expected.duration ?? (typeof billed === 'number' && billed > SECONDS + 1 ? billed : SECONDS)
   return Math.ceil(seconds * 10 - 1e-9)
 }
 
-for (const recorded of cases.filter(({ meta }) => meta.protocol !== 'audio-bytes')) {
-  const { expected } = recorded.meta
+for (const recorded of cases.filter(({ protocol }) => protocol !== 'audio-bytes')) {
+  const { expected } = recorded
   const type = isTranslation(recorded) ? 'translation' : 'transcription'
 
   test(`${recorded.name}: text, usage, exact charge and one row, however its bytes are cut`, async () => {
@@ -104,7 +103,7 @@ for (const recorded of cases.filter(({ meta }) => meta.protocol !== 'audio-bytes
     if (expected.duration !== undefined) assert.equal(verbose.body.duration, expected.duration)
     if (expected.language !== undefined) assert.equal(verbose.body.language, isTranslation(recorded) ? 'english' : expected.language)
     if ((expected.segments ?? 0) > 0) assert.equal(verbose.body.segments.length, expected.segments)
-    if (recorded.meta.protocol === 'openai-transcriptions' && (expected.words ?? 0) > 0) assert.equal(verbose.body.words.length, expected.words)
+    if (recorded.protocol === 'openai-transcriptions' && (expected.words ?? 0) > 0) assert.equal(verbose.body.words.length, expected.words)
     assert.ok(verbose.body.segments.every((segment: { start: number; end: number }) => segment.start <= segment.end))
     for (const format of ['srt', 'vtt']) {
       const answer = await transcribe(recorded, { response_format: format })
@@ -131,12 +130,11 @@ for (const recorded of cases.filter(({ meta }) => meta.protocol !== 'audio-bytes
   })
 }
 
-for (const recorded of cases.filter(({ meta }) => meta.protocol === 'audio-bytes')) {
+for (const recorded of cases.filter(({ protocol }) => protocol === 'audio-bytes')) {
   test(`${recorded.name}: byte for byte, charged by characters, however its bytes are cut`, async () => {
-    const { expected } = recorded.meta
-    const recordedBytes = readFileSync(bodyPath(recorded))
-    assert.equal(audioContainer(recordedBytes), 'mp3')
-    assert.equal(audioSeconds(recordedBytes), 1.416)
+    const { expected } = recorded
+    assert.equal(audioContainer(recorded.body), 'mp3')
+    assert.equal(audioSeconds(recorded.body), 1.416)
     for (const opts of VARIANTS) {
       await replay.slot('recorded', [{ case: recorded.name, opts }])
       const response = await undiciRequest(`${tollgate.url}/v1/audio/speech`, {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { testRecordedChatCases } from '../harness/recorded-cases.ts'
-import { startReplayUpstream } from '../harness/replay.ts'
+import { recordedCases } from '../harness/recording.ts'
 
 const PROTOCOL = 'bedrock-converse'
 
@@ -13,11 +13,9 @@ const NOT_READ: Readonly<Record<string, string>> = {
 
 await testRecordedChatCases({ protocol: PROTOCOL, adapter: 'bedrock', framing: 'other' })
 
-test('every recorded answer of Bedrock is read, or listed with the reason why it is not', async () => {
-  const replay = await startReplayUpstream()
-  await replay.close()
-  const recorded = replay.cases.filter(({ name, meta }) => (name.startsWith('bedrock/') || meta.protocol.startsWith('bedrock-')) && !['embeddings', 'rerank'].includes(name.split('/')[1] ?? ''))
-  const isRead = ({ name, meta }: (typeof recorded)[number]): boolean => meta.protocol === PROTOCOL && name.split('/')[1] === 'chat'
+test('every recorded answer of Bedrock is read, or listed with the reason why it is not', () => {
+  const recorded = recordedCases().filter(({ name, protocol }) => (name.startsWith('bedrock/') || protocol.startsWith('bedrock-')) && !['embeddings', 'rerank'].includes(name.split('/')[1] ?? ''))
+  const isRead = ({ name, protocol }: (typeof recorded)[number]): boolean => protocol === PROTOCOL && name.split('/')[1] === 'chat'
   assert.deepEqual(recorded.filter((one) => !isRead(one)).map(({ name }) => name).toSorted(), Object.keys(NOT_READ).toSorted())
   assert.ok(recorded.some(isRead))
 })

@@ -104,7 +104,7 @@ test('what the protocol cannot say is a 400 that reaches no provider and costs n
 })
 
 test('a stream that breaks off is an error and costs nothing', async () => {
-  for (const opts of [{ cut: 'events:4', cutmode: 'fin' }, { cut: 'events:4' }]) {
+  for (const opts of [{ cut: 'events:4', cutmode: 'fin' }, { cut: 'events:4' }] as const) {
     const credits = await tollgate.request('GET', '/v1/credits', { key })
     await replay.slot('cohere', [{ case: 'cohere/chat/stream-with-events-with-content', opts }])
     const { error, choices } = await chat(tollgate.url, key, { model: 'cohere/command', max_tokens: 2_000, stream: true, messages: [{ role: 'user', content: PROMPT }] })

@@ -56,7 +56,7 @@ test('reasoning that the client does not want to see is paid for and not shown, 
       const answer = await chat(tollgate.url, key, { model: 'test/azure', messages: [{ role: 'user', content: 'hi '.repeat(2_000) }], max_tokens: 9_000, stream, ...hidden })
       const shown = answer.choices.get(0)?.reasoning ?? ''
       assert.equal(shown === '', Object.keys(hidden).length > 0, `${name} ${JSON.stringify(hidden)}`)
-      assert.equal(answer.usage?.['completion_tokens'], recorded.meta.expected.usage?.completion_tokens)
+      assert.equal(answer.usage?.['completion_tokens'], recorded.expected.usage?.completion_tokens)
     }
   }
 })

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { BODY_VARIANTS, checkRecordedError, providerOf, recordedUnits, startUnits, type UnitsUnderTest } from '../harness/recorded-units.ts'
-import type { RecordedCase } from '../harness/replay.ts'
+import type { RecordedCase } from '../harness/recording.ts'
+import type { ReplayOptions } from '../harness/replay-wire.ts'
 import type { Answer } from '../harness/server.ts'
 
 const ROWS = {
@@ -38,7 +39,7 @@ after(() => units.stop())
 /** What the recorder expects; of Bedrock's own dialect it says nothing, so it is read off the body here. */
 function expectedOf(recorded: RecordedCase): ExpectedVectors {
   if (recorded.name === NOVA) return { count: 1, dims: 256, first: [-0.109526575, 0.022427728, -0.034227055] }
-  const { count, vectors } = Object(recorded.meta.expected)
+  const { count, vectors } = Object(recorded.expected)
   return { count, dims: vectors[0].dims, first: vectors[0].first }
 }
 
@@ -55,21 +56,21 @@ function vectorsOf(answer: Answer): readonly unknown[] {
   return data.map(({ embedding }: Record<string, unknown>) => embedding)
 }
 
-async function ask(recorded: RecordedCase, format: string, opts: Readonly<Record<string, string | number>>, count: number): Promise<Answer> {
+async function ask(recorded: RecordedCase, format: string, opts: ReplayOptions, count: number): Promise<Answer> {
   const input = Array.from({ length: count }, (_value, index) => `What is embedded, number ${index}`)
   return units.ask(recorded, opts, '/v1/embeddings', { input: count === 1 ? input[0] : input, encoding_format: format })
 }
 
 describe('recorded embeddings', async () => {
-  for (const recorded of await recordedUnits('embeddings')) {
+  for (const recorded of recordedUnits('embeddings')) {
     test(recorded.name, async () => {
-      if (recorded.meta.status >= 400) {
+      if (recorded.status >= 400) {
         const answer = await ask(recorded, 'float', {}, 1)
         checkRecordedError(recorded, answer, await units.lastLog())
         return
       }
       const { count, dims, first } = expectedOf(recorded)
-      const usage = recorded.name === NOVA ? { prompt_tokens: NOVA_TOKENS } : recorded.meta.expected.usage
+      const usage = recorded.name === NOVA ? { prompt_tokens: NOVA_TOKENS } : recorded.expected.usage
       for (const opts of BODY_VARIANTS) {
         const floats = vectorsOf(await ask(recorded, 'float', opts, count))
         const answer = await ask(recorded, 'base64', opts, count)
@@ -94,5 +95,5 @@ describe('recorded embeddings', async () => {
 })
 
 test('every provider of recorded embeddings has its adapter here', async () => {
-  assert.deepEqual([...new Set((await recordedUnits('embeddings')).map(providerOf))].toSorted(), Object.keys(ROWS).toSorted())
+  assert.deepEqual([...new Set((recordedUnits('embeddings')).map(providerOf))].toSorted(), Object.keys(ROWS).toSorted())
 })

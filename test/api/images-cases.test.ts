@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { sendJson, startImageUpstream, type ImageUpstream } from '../harness/image-upstream.ts'
-import { startReplayUpstream, type RecordedCase, type Replay } from '../harness/replay.ts'
+import { recordedCases, type RecordedCase } from '../harness/recording.ts'
+import type { ReplayOptions } from '../harness/replay-wire.ts'
+import { startReplayUpstream, type Replay } from '../harness/replay.ts'
 import { startTollgate, type Answer, type Tollgate } from '../harness/server.ts'
 
 /** What each recorded answer becomes for a client. */
@@ -25,11 +25,6 @@ const OUTCOMES: Readonly<Record<string, { readonly status: number; readonly erro
 const FILE = Buffer.from('\x89PNG\r\n\x1a\nfor a file that expired long ago', 'latin1')
 const SOURCE = `data:image/png;base64,${FILE.toString('base64')}`
 const MODELS: Readonly<Record<string, string>> = { 'openai-images': 'test/openai', 'vertex-imagen': 'test/imagen', 'gemini-generate': 'test/gemini' }
-
-interface Expected {
-  readonly images?: readonly { readonly sha256?: string; readonly url_prefix?: string; readonly revised_prompt?: string }[]
-  readonly usage?: { readonly prompt_tokens: number; readonly completion_tokens: number } | null
-}
 
 let replay: Replay
 let files: ImageUpstream
@@ -64,41 +59,30 @@ after(async () => {
   await Promise.all([replay.close(), files.close()])
 })
 
-const listing = await startReplayUpstream()
-const recordedCases = listing.cases.filter(({ name }) => name.split('/')[1] === 'images')
-await listing.close()
-
-function expectedOf({ meta }: RecordedCase): Expected {
-  // What the fixtures' README says of images.
-  return meta.expected as Expected
-}
-
-function bodyOf({ dir, meta }: RecordedCase): Buffer {
-  return readFileSync(join(dir, meta.body_file))
-}
+const cases = recordedCases().filter(({ name }) => name.split('/')[1] === 'images')
 
 /** The recorded body with its files on a host that is there. */
-function withFiles(recorded: RecordedCase): unknown {
-  return JSON.parse(bodyOf(recorded).toString('utf8').replaceAll(/https:\/\/oaidalle[^"]*/g, `${files.url}/picture.png`))
+function withFiles({ body }: RecordedCase): unknown {
+  return JSON.parse(body.toString('utf8').replaceAll(/https:\/\/[^"]*/g, `${files.url}/picture.png`))
 }
 
 /** `opts` = how the replay server cuts the answer. */
-async function ask(recorded: RecordedCase, opts: Readonly<Record<string, string | number>>): Promise<Answer> {
-  const { images = [] } = expectedOf(recorded)
+async function ask(recorded: RecordedCase, opts: ReplayOptions): Promise<Answer> {
+  const { images = [] } = recorded.expected
   const byAddress = images.some(({ url_prefix: prefix }) => prefix !== undefined)
   const edits = recorded.name.includes('edit')
   if (byAddress) files.answer((request, response) => (request.method === 'GET' ? void response.writeHead(200).end(FILE) : sendJson(response, withFiles(recorded))))
   else await replay.slot('recorded', [{ case: recorded.name, opts }])
-  const model = byAddress ? 'test/files' : (MODELS[recorded.meta.protocol] ?? '')
+  const model = byAddress ? 'test/files' : (MODELS[recorded.protocol] ?? '')
   return tollgate.request('POST', '/v1/images/generations', { key, body: { model, prompt: 'recorded', response_format: 'b64_json', n: Math.max(1, images.length), ...(edits ? { image: SOURCE } : {}) } })
 }
 
 describe('every recorded answer of an image protocol', () => {
-  for (const recorded of recordedCases) {
+  for (const recorded of cases) {
     const outcome = OUTCOMES[recorded.name]
     test(`${recorded.name}${outcome?.note === undefined ? '' : ` (${outcome.note})`}`, async () => {
       assert.ok(outcome, 'has an outcome in this file')
-      for (const opts of [{}, { split: 'bytes:4093' }, { gzip: 1 }, { chunked: 1 }]) {
+      for (const opts of [{}, { split: 'bytes:4093' }, { gzip: 1 }, { chunked: 1 }] as const) {
         const answer = await ask(recorded, opts)
         assert.equal(answer.status, outcome.status, answer.text.slice(0, 500))
         assert.doesNotMatch(answer.text.slice(0, 10_000), /upstream-canary-key/)
@@ -109,14 +93,14 @@ describe('every recorded answer of an image protocol', () => {
   }
 
   test('none is left out, and the audit is clean after all of them', async () => {
-    assert.deepEqual(recordedCases.map(({ name }) => name).toSorted(), Object.keys(OUTCOMES).toSorted())
+    assert.deepEqual(cases.map(({ name }) => name).toSorted(), Object.keys(OUTCOMES).toSorted())
     const audit = await tollgate.admin('GET', '/admin/v1/audit')
     assert.equal(audit.body.violations, 0, audit.text)
   })
 })
 
 function checkPictures(recorded: RecordedCase, { body }: Answer, count: number): void {
-  const { images = [], usage } = expectedOf(recorded)
+  const { images = [], usage } = recorded.expected
   assert.equal(body.data.length, count)
   for (const [index, expected] of images.entries()) {
     const bytes = Buffer.from(body.data[index].b64_json, 'base64')

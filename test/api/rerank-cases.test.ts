@@ -22,9 +22,9 @@ before(async () => {
 after(() => units.stop())
 
 describe('recorded rankings', async () => {
-  for (const recorded of await recordedUnits('rerank')) {
+  for (const recorded of recordedUnits('rerank')) {
     test(recorded.name, async () => {
-      const { results, usage_native: native } = Object(recorded.meta.expected)
+      const { results, usage_native: native } = Object(recorded.expected)
       const provider = providerOf(recorded)
       const searches = BY_SEARCH.includes(provider) ? 1 : null
       for (const opts of BODY_VARIANTS) {
@@ -53,5 +53,5 @@ describe('recorded rankings', async () => {
 })
 
 test('every provider of recorded rankings has its adapter here', async () => {
-  assert.deepEqual([...new Set((await recordedUnits('rerank')).map(providerOf))].toSorted(), Object.keys(ROWS).toSorted())
+  assert.deepEqual([...new Set((recordedUnits('rerank')).map(providerOf))].toSorted(), Object.keys(ROWS).toSorted())
 })

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { respond, type FoldedResponse } from '../harness/response-fold.ts'
-import { startReplayUpstream, type RecordedCase, type Replay } from '../harness/replay.ts'
+import { recordedCases, type RecordedCase } from '../harness/recording.ts'
+import { startReplayUpstream, type Replay } from '../harness/replay.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
 /** Long enough that the recorded usage (up to 9,463 input tokens) is plausible for it. */
@@ -45,17 +46,15 @@ after(async () => {
   await replay.close()
 })
 
-const listing = await startReplayUpstream()
-const recordedCases = listing.cases.filter(({ meta }) => meta.protocol === 'openai-responses')
-await listing.close()
+const cases = recordedCases().filter(({ protocol }) => protocol === 'openai-responses')
 
 describe('recorded Responses answers, whole, streamed and at random cuts', () => {
-  for (const recorded of recordedCases) {
+  for (const recorded of cases) {
     const refused = REFUSED[recorded.name]
     test(refused === undefined ? recorded.name : `${recorded.name} (refused: ${refused.reason})`, async () => {
-      for (const opts of recorded.meta.streaming ? STREAM_VARIANTS : PLAIN_VARIANTS) {
+      for (const opts of recorded.streaming ? STREAM_VARIANTS : PLAIN_VARIANTS) {
         await replay.slot('recorded', [{ case: recorded.name, opts }])
-        const answer = await respond(tollgate.url, key, { model: 'test/recorded', input: PROMPT, max_output_tokens: 20_000, stream: recorded.meta.streaming })
+        const answer = await respond(tollgate.url, key, { model: 'test/recorded', input: PROMPT, max_output_tokens: 20_000, stream: recorded.streaming })
         const label = `${recorded.name} ${JSON.stringify(opts)}`
         if (refused === undefined) await check(recorded, answer, label)
         else assert.equal(answer.status, refused.status, label)
@@ -65,13 +64,12 @@ describe('recorded Responses answers, whole, streamed and at random cuts', () =>
 })
 
 test('there are 24 recorded cases, and the audit is clean after all of them', async () => {
-  assert.equal(recordedCases.length, 24)
+  assert.equal(cases.length, 24)
   const audit = await tollgate.admin('GET', '/admin/v1/audit')
   assert.equal(audit.body.violations, 0, audit.text)
 })
 
-async function check({ name, meta }: RecordedCase, answer: FoldedResponse, label: string): Promise<void> {
-  const { expected, status } = meta
+async function check({ name, expected, status }: RecordedCase, answer: FoldedResponse, label: string): Promise<void> {
   if (status >= 400 || (expected.stream_error ?? null) !== null) {
     assert.equal(answer.status, CLIENT_STATUS[status] ?? 502, `${label}: ${answer.raw}`)
     assert.ok(answer.error, label)
@@ -87,7 +85,7 @@ async function check({ name, meta }: RecordedCase, answer: FoldedResponse, label
   assert.deepEqual(answer.calls, choice.tool_calls.map(({ id, name: called, arguments: text }) => ({ id, name: called, arguments: text })), `${label}: calls`)
   assert.equal(answer.response.status, 'completed', label)
   const types = answer.response.output.map(({ type }: { type: string }) => type)
-  for (const other of otherItems(meta.expected)) assert.ok(types.includes(other), `${label}: ${other}`)
+  for (const other of expected.other_items ?? []) assert.ok(types.includes(other), `${label}: ${other}`)
   const { usage } = answer.response
   assert.ok(expected.usage, label)
   assert.equal(usage.input_tokens, expected.usage.prompt_tokens, `${label}: input tokens`)
@@ -99,10 +97,4 @@ async function check({ name, meta }: RecordedCase, answer: FoldedResponse, label
   const { body } = await tollgate.request('GET', `/v1/generation?id=${answer.headers['x-generation-id']}`, { key })
   assert.equal(body.data.native_finish_reason, choice.finish_reason_native, `${label}: native finish`)
   assert.equal(body.data.finish_reason, choice.finish_reason, `${label}: finish, ${name}`)
-}
-
-/** Types of recorded items that only the provider's protocol has. */
-function otherItems(expected: object): readonly string[] {
-  const { other_items: items = [] } = expected as { other_items?: readonly string[] }
-  return items
 }

@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { request } from 'undici'
-import { startReplayUpstream, type Replay } from '../harness/replay.ts'
+import { recordedCase, type RecordedCase } from '../harness/recording.ts'
+import { startReplayUpstream, type Replay, type SeenRequest } from '../harness/replay.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 import { assertAuditClean, balanceOf, createVideo, videoUntil } from '../harness/video-jobs.ts'
 
 const VERSION = '39ed52f2a78e934b3ba6e2a89f5b1c712de7dfea535525255b1aa35c5565e08b'
+
+const XAI = recordedCase('xai/videos/grok-imagine-create-poll-download')
+const PROMPT = String(Object(XAI.steps[0]?.request?.body).prompt)
 
 /** One recorded case, and what must become of the job that it answers. */
 interface JobCase {
@@ -22,18 +23,18 @@ interface JobCase {
   readonly errorType?: string
   /** After the case's own prefix. */
   readonly submittedTo: string
-  /** Looked at while it runs. */
-  readonly polledAt?: string
+  /** Looked at while it runs, by the id that the provider gave it. */
+  readonly polledUnder?: string
   readonly pollsMin?: number
 }
 
 const CASES: readonly JobCase[] = [
-  { name: 'xai/videos/grok-imagine-create-poll-download', adapter: 'openai', upstreamModel: 'grok-imagine-video', providerFields: ', dialect: { videos: xai }', end: 'completed', submittedTo: '/v1/videos/generations', polledAt: '/v1/videos/c84748c1-5ec7-9c62-b013-dc6e71a83de7', pollsMin: 6 },
-  { name: 'openai/videos/doc-sora-create', adapter: 'openai', upstreamModel: 'sora-2', end: 'in_progress', submittedTo: '/v1/videos', polledAt: '/v1/videos/video_123', pollsMin: 1 },
+  { name: 'xai/videos/grok-imagine-create-poll-download', adapter: 'openai', upstreamModel: 'grok-imagine-video', providerFields: ', dialect: { videos: xai }', end: 'completed', submittedTo: '/v1/videos/generations', polledUnder: '/v1/videos', pollsMin: 6 },
+  { name: 'openai/videos/doc-sora-create', adapter: 'openai', upstreamModel: 'sora-2', end: 'in_progress', submittedTo: '/v1/videos', polledUnder: '/v1/videos', pollsMin: 1 },
   // A list is no answer to a submission: whether there is a job is not known.
   { name: 'openai/videos/doc-sora-list', adapter: 'openai', upstreamModel: 'sora-2', end: 'parked', submittedTo: '/v1/videos' },
   // Its picture lies at an address that no test reaches: it is asked for again and again, and nothing is charged.
-  { name: 'replicate/jobs/run-poll-until-succeeded', adapter: 'replicate', upstreamModel: `stability-ai/sdxl:${VERSION}`, end: 'in_progress', submittedTo: '/v1/predictions', polledAt: '/v1/predictions/azaq55dbukgxg6kubr4k6g3pby', pollsMin: 6 },
+  { name: 'replicate/jobs/run-poll-until-succeeded', adapter: 'replicate', upstreamModel: `stability-ai/sdxl:${VERSION}`, end: 'in_progress', submittedTo: '/v1/predictions', polledUnder: '/v1/predictions', pollsMin: 6 },
   { name: 'replicate/jobs/create-blocking-wait', adapter: 'replicate', upstreamModel: 'meta/meta-llama-3-8b-instruct', end: 'in_progress', submittedTo: '/v1/models/meta/meta-llama-3-8b-instruct/predictions' },
   { name: 'replicate/jobs/create-then-cancel', adapter: 'replicate', upstreamModel: 'meta/llama-2-70b-chat', end: 'in_progress', submittedTo: '/v1/models/meta/llama-2-70b-chat/predictions' },
   { name: 'replicate/jobs/image-prediction-poll', adapter: 'replicate', upstreamModel: VERSION, end: 'in_progress', submittedTo: '/v1/predictions' },
@@ -58,18 +59,14 @@ after(async () => {
   await replay.close()
 })
 
-interface Seen {
-  readonly case: string
-  readonly method: string
-  readonly path: string
-  readonly json: Record<string, unknown> | null
-  readonly headers: Record<string, string>
+/** As the first answer names the job. */
+function idOf({ body }: RecordedCase): string {
+  const { id, request_id: requestId = id } = JSON.parse(body.toString('utf8'))
+  return requestId
 }
 
-async function seenOf(name: string): Promise<readonly Seen[]> {
-  // The replay server's own documented answer, with the members named here.
-  const all = (await replay.requests()) as unknown as readonly Seen[]
-  return all.filter((seen) => seen.case === name)
+async function seenOf(name: string): Promise<readonly SeenRequest[]> {
+  return (await replay.requests()).filter((seen) => seen.case === name)
 }
 
 async function until<T>(what: string, look: () => Promise<T | null>, limitMs = 40_000): Promise<T> {
@@ -87,10 +84,10 @@ test('every recorded case of jobs and videos is among those below', () => {
   assert.deepEqual(new Set(CASES.map(({ name }) => name)), new Set(recorded))
 })
 
-for (const [index, { name, upstreamModel, end, errorType, submittedTo, polledAt, pollsMin }] of CASES.entries()) {
+for (const [index, { name, upstreamModel, end, errorType, submittedTo, polledUnder, pollsMin }] of CASES.entries()) {
   test(`${name}: ${end}`, { timeout: 90_000 }, async () => {
     const account = await tollgate.createAccount({ balance: 100 })
-    const { id } = await createVideo(tollgate, account.key, { model: `test/case-${index}`, prompt: 'a calm ocean wave at sunset', duration: 1, resolution: '480p' })
+    const { id } = await createVideo(tollgate, account.key, { model: `test/case-${index}`, prompt: PROMPT, duration: 1, resolution: '480p' })
     if (end === 'completed' || end === 'failed') {
       const record = await videoUntil(tollgate, account.key, id, end, 60_000)
       assert.equal(record.error_type, errorType)
@@ -99,13 +96,13 @@ for (const [index, { name, upstreamModel, end, errorType, submittedTo, polledAt,
       await until('it is parked', async () => (tollgate.logs().some((line) => line.includes(id) && line.includes('parked')) ? true : null))
       assert.equal((await tollgate.request('GET', `/v1/videos/${id}`, { key: account.key })).body.status, 'pending')
     } else await videoUntil(tollgate, account.key, id, 'in_progress')
-    if (pollsMin !== undefined) await until('it is polled', async () => ((await seenOf(name)).filter(({ method, path }) => method === 'GET' && path.endsWith(polledAt ?? '')).length >= pollsMin ? true : null))
+    if (pollsMin !== undefined) await until('it is polled', async () => ((await seenOf(name)).filter(({ method, path }) => method === 'GET' && path.endsWith(`${polledUnder}/${idOf(recordedCase(name))}`)).length >= pollsMin ? true : null))
     const seen = await seenOf(name)
     const submissions = seen.filter(({ method }) => method === 'POST')
     assert.equal(submissions.length, 1, 'submitted once')
     assert.ok(submissions[0]?.path.endsWith(submittedTo), submissions[0]?.path)
     assert.equal(submissions[0]?.headers['authorization'], 'Bearer upstream-canary-key')
-    checkBody(name, upstreamModel, submissions[0]?.json ?? {})
+    checkBody(name, upstreamModel, submissions[0]?.json)
     const paid = end === 'completed' ? 1.5 : 0
     const held = end === 'in_progress' || end === 'parked' ? 1.5 : 0
     assert.deepEqual(await balanceOf(tollgate, account.key), { balance: 100 - paid, reserved: held })
@@ -113,26 +110,21 @@ for (const [index, { name, upstreamModel, end, errorType, submittedTo, polledAt,
 }
 
 /** What was recorded of the request, as far as the case is of a video. */
-function checkBody(name: string, upstreamModel: string, sent: Record<string, unknown>): void {
+function checkBody(name: string, upstreamModel: string, sent: unknown): void {
   if (name.startsWith('xai/')) {
-    const recorded = replay.cases.find((other) => other.name === name)
-    assert.deepEqual(sent, JSON.parse(readFileSync(join(recorded?.dir ?? '', 'steps/01/request.json'), 'utf8')))
-    return
+    return assert.deepEqual(sent, XAI.steps[0]?.request?.body)
   }
-  if (name.startsWith('openai/')) return assert.deepEqual(sent, { model: 'sora-2', prompt: 'a calm ocean wave at sunset', seconds: '1' })
+  if (name.startsWith('openai/')) return assert.deepEqual(sent, { model: 'sora-2', prompt: PROMPT, seconds: '1' })
   const version = upstreamModel.includes(':') ? upstreamModel.split(':')[1] : /^[0-9a-f]{64}$/.test(upstreamModel) ? upstreamModel : undefined
-  assert.deepEqual(sent, { ...(version === undefined ? {} : { version }), input: { prompt: 'a calm ocean wave at sunset', duration: 1, resolution: '480p' } })
+  assert.deepEqual(sent, { ...(version === undefined ? {} : { version }), input: { prompt: PROMPT, duration: 1, resolution: '480p' } })
 }
 
 test('the recorded video arrives byte for byte', async () => {
-  const recorded = replay.cases.find(({ name }) => name === 'xai/videos/grok-imagine-create-poll-download')
-  // A case of steps lists them in its own meta.
-  const meta = recorded?.meta as unknown as { readonly steps: readonly { readonly body_sha256: string }[] }
   const { id } = await createVideo(tollgate, key, { model: 'test/case-0', prompt: 'x', duration: 1 })
   await videoUntil(tollgate, key, id, 'completed')
   const answer = await request(`${tollgate.url}/v1/videos/${id}/content`, { headers: { authorization: `Bearer ${key}` } })
   const bytes = Buffer.from(await answer.body.arrayBuffer())
-  assert.equal(createHash('sha256').update(bytes).digest('hex'), meta.steps.at(-1)?.body_sha256)
+  assert.ok(bytes.equals(XAI.steps.at(-1)?.body ?? Buffer.alloc(0)))
   assert.equal(answer.headers['content-type'], 'video/mp4')
 })
 

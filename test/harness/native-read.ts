@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import type { AnswerEvent } from '../../src/kinds/answer-event.ts'
 import { foldAnswer } from '../../src/kinds/answer-fold.ts'
 import type { ChatAnswer } from '../../src/kinds/chat-answer.ts'
@@ -7,7 +6,7 @@ import { parseChat } from '../../src/kinds/chat-parse.ts'
 import { endpoint } from '../../src/plan/plan-fixture.ts'
 import type { AttemptFailure, ChatCall } from '../../src/providers/adapter.ts'
 import type { NativeProtocol } from '../../src/providers/native.ts'
-import { bodyPath, startReplayUpstream, type RecordedCase } from './replay.ts'
+import { recordedCases, type RecordedCase } from './recording.ts'
 
 export interface NativeRead {
   readonly answer: ChatAnswer
@@ -87,9 +86,7 @@ export function foldAtEveryCut(protocol: NativeProtocol, body: Buffer, rounds = 
   return expected
 }
 
-/** Recorded good answers of a protocol, with their bytes. */
-export async function recordingsOf(protocol: string): Promise<readonly (RecordedCase & { readonly body: Buffer })[]> {
-  const replay = await startReplayUpstream()
-  await replay.close()
-  return replay.cases.filter(({ meta }) => meta.protocol === protocol && meta.status < 400).map((recorded) => ({ ...recorded, body: readFileSync(bodyPath(recorded)) }))
+/** Recorded good answers of a protocol. */
+export function recordingsOf(protocol: string): readonly RecordedCase[] {
+  return recordedCases().filter((recorded) => recorded.protocol === protocol && recorded.status < 400)
 }

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { chat, type FoldedAnswer } from './chat-fold.ts'
-import { startReplayUpstream, type ExpectedChoice, type RecordedCase, type Replay } from './replay.ts'
+import { recordedCases, type ExpectedChoice, type RecordedCase } from './recording.ts'
+import type { ReplayOptions } from './replay-wire.ts'
+import { startReplayUpstream, type Replay } from './replay.ts'
 import { startTollgate, type Tollgate } from './server.ts'
 
 /** Long enough that the recorded usage (up to 14,640 input tokens) is plausible for it. */
@@ -35,14 +37,13 @@ export interface Deviation {
   readonly reason: string
   /** Fields of every choice. */
   readonly choice?: Partial<ExpectedChoice>
-  readonly usage?: RecordedCase['meta']['expected']['usage']
+  readonly usage?: RecordedCase['expected']['usage']
 }
 
 function deviating(recorded: RecordedCase, { choice = {}, usage }: Deviation): RecordedCase {
-  const { meta } = recorded
-  const { expected } = meta
+  const { expected } = recorded
   const choices = expected.choices?.map((recordedChoice) => ({ ...recordedChoice, ...choice })) ?? []
-  return { ...recorded, meta: { ...meta, expected: { ...expected, choices, ...(usage === undefined ? {} : { usage }) } } }
+  return { ...recorded, expected: { ...expected, choices, ...(usage === undefined ? {} : { usage }) } }
 }
 
 /** Registers a test for every recorded chat case of a protocol: whole, in pieces and in other spellings, through a running server, with exact charges. */
@@ -76,18 +77,16 @@ models:
     await replay.close()
   })
 
-  const ask = async (recorded: RecordedCase, opts: Readonly<Record<string, string | number>>): Promise<FoldedAnswer> => {
+  const ask = async (recorded: RecordedCase, opts: ReplayOptions): Promise<FoldedAnswer> => {
     await replay.slot('recorded', [{ case: recorded.name, opts }])
-    const stream = recorded.meta.streaming
+    const stream = recorded.streaming
     const body = { model: 'test/recorded', max_tokens: 20_000, stream, ...(stream ? { stream_options: { include_usage: true } } : {}) }
     if (kind === 'completions') return chat(tollgate.url, key, { ...body, prompt: PROMPT }, {}, '/v1/completions')
     return chat(tollgate.url, key, { ...body, messages: [{ role: 'user', content: PROMPT }] })
   }
 
-  const listing = await startReplayUpstream()
-  const recordedCases = listing.cases.filter(({ name, meta }) => meta.protocol === protocol && name.startsWith(prefix) && name.split('/')[1] === kind)
-  await listing.close()
-  const register = (recorded: RecordedCase, variants: readonly Readonly<Record<string, string | number>>[]): void => {
+  const cases = recordedCases().filter((recorded) => recorded.protocol === protocol && recorded.name.startsWith(prefix) && recorded.name.split('/')[1] === kind)
+  const register = (recorded: RecordedCase, variants: readonly ReplayOptions[]): void => {
     const reason = excused[recorded.name]
     const deviation = deviations[recorded.name]
     const wanted = deviation === undefined ? recorded : deviating(recorded, deviation)
@@ -101,15 +100,15 @@ models:
   }
 
   describe(`recorded plain ${kind} answers of ${protocol}`, () => {
-    for (const recorded of recordedCases) if (!recorded.meta.streaming) register(recorded, PLAIN_VARIANTS)
+    for (const recorded of cases) if (!recorded.streaming) register(recorded, PLAIN_VARIANTS)
   })
 
   describe(`recorded ${kind} streams of ${protocol}`, () => {
-    for (const recorded of recordedCases) if (recorded.meta.streaming) register(recorded, streamVariants)
+    for (const recorded of cases) if (recorded.streaming) register(recorded, streamVariants)
   })
 
   test(`there are recorded cases of ${protocol}, and the audit is clean after all of them`, async () => {
-    assert.ok(recordedCases.length > 0)
+    assert.ok(cases.length > 0)
     const audit = await tollgate.admin('GET', '/admin/v1/audit')
     assert.equal(audit.body.violations, 0, audit.text)
   })
@@ -123,12 +122,12 @@ function clientStatuses(status: number): readonly number[] {
 }
 
 /** Whether the provider sends arguments as an object, of which the recorded text is one spelling among many. */
-function sendsObjects({ meta }: RecordedCase): boolean {
-  return (meta.protocol === 'anthropic-messages' && !meta.streaming) || meta.protocol === 'gemini-generate'
+function sendsObjects({ protocol, streaming }: RecordedCase): boolean {
+  return (protocol === 'anthropic-messages' && !streaming) || protocol === 'gemini-generate'
 }
 
 function check(recorded: RecordedCase, answer: FoldedAnswer, label: string): void {
-  const { expected, status } = recorded.meta
+  const { expected, status } = recorded
   if (status >= 400) {
     assert.ok(answer.status >= 400, label)
     assert.ok(answer.error, label)

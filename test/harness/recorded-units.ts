@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
-import { startReplayUpstream, type RecordedCase, type Replay } from './replay.ts'
+import { recordedCases, type RecordedCase } from './recording.ts'
+import type { ReplayOptions } from './replay-wire.ts'
+import { startReplayUpstream, type Replay } from './replay.ts'
 import { startTollgate, type Answer, type Tollgate } from './server.ts'
 
 export const UPSTREAM_KEY = 'upstream-canary-key'
@@ -12,15 +14,13 @@ export interface UnitsUnderTest {
   readonly replay: Replay
   readonly key: string
   /** Asks with the recorded case as the provider's answer. */
-  ask(recorded: RecordedCase, opts: Readonly<Record<string, string | number>>, path: string, body: Readonly<Record<string, unknown>>): Promise<Answer>
+  ask(recorded: RecordedCase, opts: ReplayOptions, path: string, body: Readonly<Record<string, unknown>>): Promise<Answer>
   lastLog(): Promise<Record<string, unknown>>
   stop(): Promise<void>
 }
 
-export async function recordedUnits(kind: string): Promise<readonly RecordedCase[]> {
-  const listing = await startReplayUpstream()
-  await listing.close()
-  return listing.cases.filter(({ name }) => name.split('/')[1] === kind)
+export function recordedUnits(kind: string): readonly RecordedCase[] {
+  return recordedCases().filter(({ name }) => name.split('/')[1] === kind)
 }
 
 export function providerOf({ name }: RecordedCase): string {
@@ -60,7 +60,7 @@ ${names.map((name) => `  - { id: test/${name}, type: ${type}, endpoints: [{ prov
 }
 
 /** A recorded error: what the client sees is of the right class, names nothing of ours, and is free. */
-export function checkRecordedError({ name, meta: { status } }: RecordedCase, answer: Answer, log: Record<string, unknown>): void {
+export function checkRecordedError({ name, status }: RecordedCase, answer: Answer, log: Record<string, unknown>): void {
   const shown = [400, 413, 422].includes(status) ? [400] : [429, 503, 529].includes(status) ? [503] : [502]
   assert.ok(shown.includes(answer.status), `${name}: ${answer.status} ${answer.text}`)
   assert.doesNotMatch(answer.text, /canary|127\.0\.0\.1/)

@@ -1,83 +1,181 @@
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { gzipSync } from 'node:zlib'
+import { recordedCases, type Exchange, type RecordedCase } from './recording.ts'
+import { bodyToSend, bytesOfEvents, eventEnds, piecesOf, type ReplayOptions } from './replay-wire.ts'
 
-const SHARED = join(import.meta.dirname, '../../../shared')
-const TOOL = join(SHARED, 'tools/replay-upstream.mjs')
-const FIXTURES = join(SHARED, 'fixtures/upstream')
+/** `/slot/<name>/…`, or `/case[;run=<run>]/<provider>/<kind>/<case>/…`; what follows is the provider's own path. */
+const ADDRESS = /^\/(?:slot\/([^/]+)|case(?:;run=([^/;]+))?\/([^/]+\/[^/]+\/[^/]+))(\/.*)?$/
+/** Files of recorded jobs lie on other hosts, which this server stands for. */
+const OTHER_HOST = '/__host/'
+const STREAMED = ['sse', 'ndjson', 'eventstream']
 
-export interface ExpectedChoice {
-  readonly index: number
-  readonly text: string | null
-  readonly reasoning: string | null
-  readonly refusal: string | null
-  readonly tool_calls: readonly { readonly id: string | null; readonly name: string; readonly arguments: string }[]
-  readonly finish_reason: string | null
-  readonly finish_reason_native: string | null
-}
-
-export interface CaseMeta {
-  readonly protocol: string
-  readonly streaming: boolean
-  readonly status: number
-  readonly body_file: string
-  readonly expected: {
-    readonly choices?: readonly ExpectedChoice[]
-    readonly usage?: { readonly prompt_tokens: number; readonly completion_tokens: number; readonly cached_tokens?: number; readonly reasoning_tokens?: number } | null
-    readonly stream_error?: unknown
-    readonly error?: { readonly status: number; readonly message: string | null }
-    /** Of speech. */
-    readonly bytes?: number
-    readonly sha256?: string
-    /** Of transcripts. */
-    readonly text?: string
-    readonly language?: string
-    readonly duration?: number
-    readonly segments?: number
-    readonly words?: number
-    readonly usage_native?: Readonly<Record<string, unknown>>
-  }
-}
-
-export interface RecordedCase {
-  readonly name: string
-  readonly dir: string
-  readonly meta: CaseMeta
+export interface SeenRequest {
+  readonly case: string
+  readonly method: string
+  /** After the part that names the case, with the query. */
+  readonly path: string
+  readonly headers: Record<string, string>
+  readonly body: string
+  /** null where the body is no JSON. */
+  readonly json: unknown
 }
 
 export interface Replay {
   readonly url: string
   readonly cases: readonly RecordedCase[]
-  /** Programs the answers of `<url>/slot/<name>`. */
-  slot(name: string, queue: readonly { readonly case: string; readonly opts?: Readonly<Record<string, string | number>> }[]): Promise<void>
-  requests(): Promise<readonly { readonly slot: string | null; readonly body: string; readonly json: unknown; readonly outcome: string; readonly headers: Record<string, string> }[]>
+  /** Programs the answers of `<url>/slot/<name>`; the last one stays. */
+  slot(name: string, queue: readonly { readonly case: string; readonly opts?: ReplayOptions }[]): Promise<void>
+  requests(): Promise<readonly SeenRequest[]>
   close(): Promise<void>
 }
 
-/** The recorded provider traffic beside the project, served by its replay server. Its absence fails loudly. */
+interface Programmed {
+  readonly recorded: RecordedCase
+  readonly options: ReplayOptions
+}
+
+/** The recorded traffic of providers, played back to a server under test. */
 export async function startReplayUpstream(): Promise<Replay> {
-  if (!existsSync(TOOL) || !existsSync(FIXTURES)) throw new Error('The recorded provider cases are missing: ../shared must stand beside the project.')
-  const { startReplay, loadCases } = await import(pathToFileURL(TOOL).href)
-  const upstream = await startReplay({ dirs: [FIXTURES] })
-  const loaded: ReadonlyMap<string, { dir: string; meta: CaseMeta }> = loadCases([FIXTURES])
-  const control = async (path: string, init: RequestInit): Promise<unknown> => {
-    const answer = await fetch(`${upstream.url}${path}`, init)
-    if (!answer.ok) throw new Error(`${path} answered ${answer.status}`)
-    return answer.json()
-  }
+  const upstream = new ReplayUpstream()
+  const server = createServer((request, response) => void upstream.handle(request, response))
+  server.requestTimeout = 0
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  // It listens on a port.
+  upstream.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   return {
     url: upstream.url,
-    cases: [...loaded].map(([name, { dir, meta }]) => ({ name, dir, meta })),
-    slot: async (name, queue) => {
-      await control(`/__slot/${name}`, { method: 'POST', body: JSON.stringify({ queue }) })
+    cases: [...upstream.cases.values()],
+    slot: async (name, queue) => upstream.program(name, queue),
+    requests: async () => upstream.seen,
+    close: async () => {
+      server.closeAllConnections()
+      server.close()
     },
-    // The replay server's own documented answer.
-    requests: async () => (await control('/__requests', {})) as Awaited<ReturnType<Replay['requests']>>,
-    close: () => upstream.close(),
   }
 }
 
-/** The raw body of a recorded case. */
-export function bodyPath({ dir, meta }: RecordedCase): string {
-  return join(dir, meta.body_file)
+class ReplayUpstream {
+  readonly cases: ReadonlyMap<string, RecordedCase> = new Map(recordedCases().map((recorded) => [recorded.name, recorded]))
+  readonly seen: SeenRequest[] = []
+  url = ''
+  readonly #slots = new Map<string, Programmed[]>()
+  /** How many steps of a job are behind, by address. */
+  readonly #positions = new Map<string, number>()
+
+  program(name: string, queue: readonly { readonly case: string; readonly opts?: ReplayOptions }[]): void {
+    this.#slots.set(name, queue.map(({ case: caseName, opts: options = {} }) => ({ recorded: this.#case(caseName), options })))
+  }
+
+  async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = []
+    try {
+      for await (const chunk of request) chunks.push(chunk)
+    } catch {
+      // The client has left.
+      return
+    }
+    const found = ADDRESS.exec(request.url ?? '')
+    const [, slot, run, caseName, path = '/'] = found ?? []
+    const programmed = slot === undefined ? this.#named(caseName) : this.#next(slot)
+    // No provider answers so: a wrong address is never taken for a provider's refusal.
+    if (programmed === null) return void response.writeHead(598).end()
+    const { recorded, options } = programmed
+    this.seen.push(seenOf(recorded.name, path, request, Buffer.concat(chunks).toString('utf8')))
+    if (options.hang === 1) return
+    const exchange = recorded.steps.length === 0 ? recorded : this.#step(recorded, `${slot} ${run}`, request.method ?? '', path)
+    if (exchange === null) return void response.writeHead(404, { 'content-type': 'application/json' }).end('{}')
+    const prefix = (request.url ?? '').slice(0, (request.url ?? '').length - path.length)
+    await send(response, withHosts(exchange, recorded, `${this.url}${prefix}${OTHER_HOST}`), options)
+  }
+
+  #case(name: string): RecordedCase {
+    const found = this.cases.get(name)
+    if (found === undefined) throw new Error(`no recorded case ${name}`)
+    return found
+  }
+
+  #named(name: string | undefined): Programmed | null {
+    const recorded = name === undefined ? undefined : this.cases.get(name)
+    return recorded === undefined ? null : { recorded, options: {} }
+  }
+
+  #next(slot: string): Programmed | null {
+    const queue = this.#slots.get(slot) ?? []
+    return (queue.length > 1 ? queue.shift() : queue[0]) ?? null
+  }
+
+  /** The next step that the request fits, else one that is behind, else the next of its method. */
+  #step({ name, steps }: RecordedCase, run: string, method: string, path: string): Exchange | null {
+    const key = `${name} ${run}`
+    const position = this.#positions.get(key) ?? 0
+    const [bare] = path.split('?')
+    const isAsked = ({ request }: Exchange): boolean => request?.method === method && (bare === request.path || bare === `${OTHER_HOST}${request.host}${request.path}`)
+    const ahead = steps.findIndex((step, index) => index >= position && isAsked(step))
+    const behind = steps.findLastIndex((step, index) => index < position && isAsked(step))
+    const index = ahead >= 0 ? ahead : behind >= 0 ? behind : steps.findIndex(({ request }, at) => at >= position && request?.method === method)
+    if (index >= position) this.#positions.set(key, index + 1)
+    return steps[index] ?? null
+  }
+}
+
+function seenOf(name: string, path: string, { method = '', headers }: IncomingMessage, body: string): SeenRequest {
+  return { case: name, method, path, headers: Object.fromEntries(Object.entries(headers).map(([header, value]) => [header, String(value)])), body, json: parsed(body) }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}
+
+/** The addresses in a job's answers lead here. */
+function withHosts(exchange: Exchange, { steps }: RecordedCase, base: string): Exchange {
+  if (exchange.framing !== 'json') return exchange
+  const hosts = new Set(steps.flatMap(({ request }) => (request === null ? [] : [request.host])))
+  if (hosts.size === 0) return exchange
+  const text = [...hosts].reduce((body, host) => body.replaceAll(`https://${host}/`, `${base}${host}/`), exchange.body.toString('utf8'))
+  return { ...exchange, body: Buffer.from(text) }
+}
+
+async function send(response: ServerResponse, exchange: Exchange, options: ReplayOptions): Promise<void> {
+  const body = bodyToSend(exchange, options)
+  const headers: Record<string, string> = { ...exchange.headers }
+  if (options.body === 'html') headers['content-type'] = 'text/html'
+  if (options['retry-after'] !== undefined) headers['retry-after'] = String(options['retry-after'])
+  const status = options.status ?? exchange.status
+  if (options.gzip === 1) return void response.writeHead(status, { ...headers, 'content-encoding': 'gzip' }).end(gzipSync(body))
+  const isStreamed = STREAMED.includes(exchange.framing) && options.body === undefined
+  const isPlain = !isStreamed && options.split === undefined && options.chunked === undefined
+  if (isPlain) return void response.writeHead(status, { ...headers, 'content-length': String(body.length) }).end(body)
+  response.writeHead(status, headers)
+  await sendPieces(response, body, exchange.framing, options)
+}
+
+async function sendPieces(response: ServerResponse, body: Buffer, framing: string, options: ReplayOptions): Promise<void> {
+  const ends = eventEnds(body, framing)
+  const cut = options.cut === undefined ? Infinity : bytesOfEvents(options.cut, ends)
+  const stall = options.stall === undefined ? Infinity : bytesOfEvents(options.stall, ends)
+  const last = Math.min(cut, stall, body.length)
+  response.socket?.setNoDelay(true)
+  for (const piece of piecesOf(body.subarray(0, last), ends.filter((end) => end <= last), options)) {
+    if (response.destroyed) return
+    if (!response.write(piece)) await drained(response)
+  }
+  if (last === stall) return
+  if (last === cut && options.cutmode !== 'fin') {
+    // What was written leaves before the reset.
+    response.write('', () => response.socket?.destroy())
+    return
+  }
+  response.end()
+}
+
+async function drained(response: ServerResponse): Promise<void> {
+  const stop = new AbortController()
+  await Promise.race([once(response, 'drain', { signal: stop.signal }), once(response, 'close', { signal: stop.signal })])
+  stop.abort()
 }

@@ -6,11 +6,11 @@ const NO_ARGUMENTS = '{}'
 const DEVIATIONS: Readonly<Record<string, Deviation>> = {
   'cohere/chat/v-cohere-null-args': {
     reason: 'the package reads null arguments as none, and writes them as {}',
-    choice: { tool_calls: [{ id: 'currentTime_tf4dywn8wgnk', name: 'currentTime', arguments: NO_ARGUMENTS }] },
+    choice: { tool_calls: [{ id: null, name: 'currentTime', arguments: NO_ARGUMENTS }] },
   },
   'cohere/chat/v-cohere-empty-tool-call-stream': {
     reason: 'the package writes empty arguments as {}',
-    choice: { tool_calls: [{ id: 'currentTime_y46ar19t5gvw', name: 'currentTime', arguments: NO_ARGUMENTS }] },
+    choice: { tool_calls: [{ id: null, name: 'currentTime', arguments: NO_ARGUMENTS }] },
   },
 }
 

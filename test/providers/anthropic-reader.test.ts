@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { foldAnswer } from '../../src/kinds/answer-fold.ts'
 import type { AnswerEvent } from '../../src/kinds/answer-event.ts'
@@ -9,7 +8,7 @@ import { endpoint } from '../../src/plan/plan-fixture.ts'
 import type { AttemptFailure, ChatCall } from '../../src/providers/adapter.ts'
 import { anthropicProtocol } from '../../src/providers/anthropic/anthropic.ts'
 import { cutAtRandom, randomOf } from '../harness/random-cuts.ts'
-import { bodyPath, startReplayUpstream, type RecordedCase } from '../harness/replay.ts'
+import { recordedCases, type RecordedCase } from '../harness/recording.ts'
 
 const PROTOCOL = anthropicProtocol(() => 0)
 const ROUNDS = 40
@@ -87,15 +86,13 @@ function withParsedArguments(answer: ChatAnswer): unknown {
   }
 }
 
-const replay = await startReplayUpstream()
-await replay.close()
-const streams: readonly RecordedCase[] = replay.cases.filter(({ meta }) => meta.protocol === 'anthropic-messages' && meta.body_file.endsWith('.sse'))
+const streams: readonly RecordedCase[] = recordedCases().filter(({ protocol, framing }) => protocol === 'anthropic-messages' && framing === 'sse')
 
 describe('every recorded stream', () => {
   assert.ok(streams.length >= 15, `${streams.length} streams`)
   for (const recorded of streams) {
     test(`${recorded.name} folds to one answer at every random cut`, () => {
-      const body = readFileSync(bodyPath(recorded))
+      const body = recorded.body
       const expected = read([body])
       for (let seed = 1; seed <= ROUNDS; seed += 1) assert.deepEqual(read(cutAtRandom(body, randomOf(seed))), expected, `seed ${seed}`)
       assert.deepEqual(read([...body].map((byte) => Buffer.from([byte]))), expected, 'byte by byte')
@@ -103,7 +100,7 @@ describe('every recorded stream', () => {
     // A cut argument is no JSON, and an error has no message.
     if (/partial-json|overloaded/.test(recorded.name)) continue
     test(`${recorded.name} folds to what the whole message would be`, () => {
-      const body = readFileSync(bodyPath(recorded))
+      const body = recorded.body
       assert.deepEqual(withParsedArguments(read([body]).answer), withParsedArguments(foldWhole(wholeMessage(body))))
     })
   }

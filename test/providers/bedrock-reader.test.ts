@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { foldAnswer } from '../../src/kinds/answer-fold.ts'
 import type { AnswerEvent } from '../../src/kinds/answer-event.ts'
@@ -10,7 +9,7 @@ import type { AttemptFailure, ChatCall } from '../../src/providers/adapter.ts'
 import { bedrockProtocol } from '../../src/providers/bedrock/bedrock.ts'
 import { bedrockUsage } from '../../src/providers/bedrock/usage.ts'
 import { converseEvent, converseException } from '../harness/event-stream.ts'
-import { bodyPath, startReplayUpstream } from '../harness/replay.ts'
+import { recordedCases } from '../harness/recording.ts'
 
 const PROTOCOL = bedrockProtocol(() => 0)
 const ROUNDS = 60
@@ -92,15 +91,13 @@ function cutAtRandom(body: Buffer, random: () => number): readonly Buffer[] {
   return pieces
 }
 
-const replay = await startReplayUpstream()
-await replay.close()
-const streams = replay.cases.filter(({ meta }) => meta.protocol === 'bedrock-converse' && meta.body_file.endsWith('.eventstream'))
+const streams = recordedCases().filter(({ protocol, framing }) => protocol === 'bedrock-converse' && framing === 'eventstream')
 
 describe('every recorded Converse stream', () => {
   assert.ok(streams.length >= 2, `${streams.length} streams`)
   for (const recorded of streams) {
     test(`${recorded.name} folds to one answer at every random cut`, () => {
-      const body = readFileSync(bodyPath(recorded))
+      const body = recorded.body
       const expected = read([body])
       assert.equal(expected.failure, null)
       assert.equal(expected.done, true)
@@ -109,7 +106,7 @@ describe('every recorded Converse stream', () => {
     })
 
     test(`${recorded.name} cut short is a failure until its stop has come`, () => {
-      const body = readFileSync(bodyPath(recorded))
+      const body = recorded.body
       const stopAt = body.indexOf('messageStop')
       for (let length = 0; length < stopAt; length += 7) assert.ok(read([body.subarray(0, length)]).failure !== null, `${length} bytes`)
     })

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { EventStreamDecoder } from '../../src/providers/bedrock/event-stream-decoder.ts'
 import { converseEvent, eventStreamMessage, framed } from '../harness/event-stream.ts'
-import { bodyPath, startReplayUpstream } from '../harness/replay.ts'
+import { recordedCases } from '../harness/recording.ts'
 
 interface Decoded {
   readonly messages: readonly string[]
@@ -19,14 +18,12 @@ function decode(pieces: readonly Buffer[]): Decoded {
   return { messages, isWhole }
 }
 
-const replay = await startReplayUpstream()
-await replay.close()
-const streams = replay.cases.filter(({ meta }) => meta.body_file?.endsWith('.eventstream'))
+const streams = recordedCases().filter(({ framing }) => framing === 'eventstream')
 
 describe('every recorded event stream', () => {
   assert.ok(streams.length >= 3, `${streams.length} streams`)
   for (const recorded of streams) {
-    const body = readFileSync(bodyPath(recorded))
+    const body = recorded.body
     const whole = decode([body])
 
     test(`${recorded.name} gives the same messages at every cut`, () => {

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import type { AnswerEvent } from '../../src/kinds/answer-event.ts'
 import { foldAnswer } from '../../src/kinds/answer-fold.ts'
@@ -10,7 +9,9 @@ import type { AttemptFailure, ChatCall } from '../../src/providers/adapter.ts'
 import { geminiProtocol } from '../../src/providers/gemini/gemini.ts'
 import { geminiUsage } from '../../src/providers/gemini/usage.ts'
 import { cutAtRandom, randomOf } from '../harness/random-cuts.ts'
-import { bodyPath, startReplayUpstream, type RecordedCase } from '../harness/replay.ts'
+import { recordedCase, recordedCases, type RecordedCase } from '../harness/recording.ts'
+import { CHAT_FOLDS } from '../recordings/chat-fold.ts'
+import { documentsOf } from '../recordings/documents.ts'
 
 const PROTOCOL = geminiProtocol(() => 0)
 const ROUNDS = 40
@@ -81,21 +82,13 @@ function wholeAnswer(body: Buffer): Record<string, unknown> {
   return answer['candidates'] === undefined ? answer : { ...answer, candidates: [{ content: { role: 'model', parts: all }, finishReason, index: 0 }] }
 }
 
-const replay = await startReplayUpstream()
-await replay.close()
-const recordings: readonly RecordedCase[] = replay.cases.filter(({ meta }) => meta.protocol === 'gemini-generate' && meta.body_file.endsWith('.sse'))
-
-function recording(name: string): Buffer {
-  const found = recordings.find((recorded) => recorded.name === name)
-  assert.ok(found, name)
-  return readFileSync(bodyPath(found))
-}
+const recordings: readonly RecordedCase[] = recordedCases().filter(({ protocol, framing }) => protocol === 'gemini-generate' && framing === 'sse')
 
 describe('every recorded stream', () => {
   assert.ok(recordings.length >= 17, `${recordings.length} streams`)
   for (const recorded of recordings) {
     test(`${recorded.name} folds to one answer at every random cut`, () => {
-      const body = readFileSync(bodyPath(recorded))
+      const body = recorded.body
       const expected = read([body])
       for (let seed = 1; seed <= ROUNDS; seed += 1) assert.deepEqual(read(cutAtRandom(body, randomOf(seed))), expected, `seed ${seed}`)
       assert.deepEqual(read([...body].map((byte) => Buffer.from([byte]))), expected, 'byte by byte')
@@ -103,7 +96,7 @@ describe('every recorded stream', () => {
     // It is no answer.
     if (recorded.name.endsWith('invalid-json')) continue
     test(`${recorded.name} folds to what the whole answer would be`, () => {
-      const body = readFileSync(bodyPath(recorded))
+      const body = recorded.body
       assert.deepEqual(read([body]).answer, foldWhole(wholeAnswer(body)))
     })
   }
@@ -152,11 +145,12 @@ test('excluded reasoning is not shown, but counts as progress', () => {
 })
 
 test('calls whose arguments come in pieces are two calls, not eight', () => {
-  const { answer, failure } = read([recording('gemini/chat/v-google-stream-tool-call-arguments')])
+  const recorded = recordedCase('gemini/chat/v-google-stream-tool-call-arguments')
+  const { answer, failure } = read([recorded.body])
   assert.equal(failure, null)
-  assert.deepEqual(answer.choices[0]?.message['tool_calls'], ['Boston', 'San Francisco'].map((location, index) => ({
-    id: `call_abc_0_${index}`, type: 'function', function: { name: 'getWeather', arguments: JSON.stringify({ location }) },
-  })))
+  const calls = CHAT_FOLDS['gemini-generate']?.(documentsOf(recorded)).get(0)?.calls ?? []
+  assert.equal(calls.length, 2)
+  assert.deepEqual(answer.choices[0]?.message['tool_calls'], calls.map(({ name, arguments: text }, index) => ({ id: `call_abc_0_${index}`, type: 'function', function: { name, arguments: JSON.stringify(text) } })))
 })
 
 test('pieces of arguments: every kind of value at every kind of path', () => {

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { NdjsonDecoder } from '../../src/providers/ndjson-decoder.ts'
-import { bodyPath, startReplayUpstream } from '../harness/replay.ts'
+import { recordedCases } from '../harness/recording.ts'
 
 function decode(pieces: readonly Buffer[]): string[] {
   const lines: string[] = []
@@ -28,12 +27,10 @@ test('LF, CRLF, empty lines and a last line without its end, at every cut', () =
 })
 
 test('every recorded stream of lines gives the same lines at every cut', async () => {
-  const replay = await startReplayUpstream()
-  await replay.close()
-  const streams = replay.cases.filter(({ meta }) => meta.body_file?.endsWith('.ndjson'))
+  const streams = recordedCases().filter(({ framing }) => framing === 'ndjson')
   assert.ok(streams.length >= 3, `${streams.length} streams`)
   for (const recorded of streams) {
-    const body = readFileSync(bodyPath(recorded))
+    const body = recorded.body
     const whole = decode([body])
     assert.deepEqual(whole, body.toString('utf8').split('\n').filter((line) => line !== ''))
     for (let cut = 1; cut < body.length; cut += 1) assert.deepEqual(decode([body.subarray(0, cut), body.subarray(cut)]), whole, `${recorded.name} cut at ${cut}`)

@@ -27,19 +27,19 @@ function wholeOf(body: Buffer): Record<string, unknown> {
   return { ...lines.at(-1), message: { role: 'assistant', content } }
 }
 
-const recordings = [...(await recordingsOf('ollama-chat')), ...(await recordingsOf('ollama-generate'))]
+const recordings = [...recordingsOf('ollama-chat'), ...recordingsOf('ollama-generate')]
 
 describe('every recorded stream, of chat and of generate', () => {
-  const streams = recordings.filter(({ meta }) => meta.streaming)
+  const streams = recordings.filter(({ streaming }) => streaming)
   assert.ok(streams.length >= 2, `${streams.length} streams`)
-  for (const { name, meta, body } of streams) {
+  for (const { name, expected: whole, body } of streams) {
     test(`${name} folds to one answer at every random cut, which is the whole one`, () => {
       const { answer, failure } = foldAtEveryCut(PROTOCOL, body)
       assert.equal(failure, null)
-      const [expected] = meta.expected.choices ?? []
+      const [expected] = whole.choices ?? []
       assert.equal(Object(messageOf(answer)).content, expected?.text)
       assert.deepEqual([answer.choices[0]?.native, answer.choices[0]?.finish], [expected?.finish_reason_native, expected?.finish_reason])
-      assert.deepEqual([answer.usage?.inputTokens, answer.usage?.outputTokens], [meta.expected.usage?.prompt_tokens, meta.expected.usage?.completion_tokens])
+      assert.deepEqual([answer.usage?.inputTokens, answer.usage?.outputTokens], [whole.usage?.prompt_tokens, whole.usage?.completion_tokens])
       assert.deepEqual(answer, readWhole(PROTOCOL, wholeOf(body)))
     })
   }

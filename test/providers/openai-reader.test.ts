@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { AnswerEnd } from '../../src/kinds/answer-end.ts'
 import { foldAnswer } from '../../src/kinds/answer-fold.ts'
@@ -13,7 +12,7 @@ import type { AttemptFailure, ChatCall } from '../../src/providers/adapter.ts'
 import { OpenaiStream } from '../../src/providers/openai-stream.ts'
 import { foldStream } from '../harness/chat-fold.ts'
 import { cutAtRandom, randomOf } from '../harness/random-cuts.ts'
-import { bodyPath, startReplayUpstream } from '../harness/replay.ts'
+import { recordedCases } from '../harness/recording.ts'
 
 const ROUNDS = 30
 const IDENTITY = { id: 'gen-1-abc', created: 1, model: 'a/b', provider: 'P' }
@@ -65,15 +64,12 @@ function asFolded({ choices }: ChatAnswer): unknown {
   }))
 }
 
-const replay = await startReplayUpstream()
-await replay.close()
-const recorded = replay.cases.filter(({ meta }) => meta.protocol === 'openai-chat' && meta.streaming && meta.status < 400 && meta.body_file.endsWith('.sse'))
+const recorded = recordedCases().filter(({ protocol, streaming, status, framing }) => protocol === 'openai-chat' && streaming && status < 400 && framing === 'sse')
 
 describe('recorded streams of the OpenAI dialects', () => {
   test('there are some', () => assert.ok(recorded.length > 30))
-  for (const { name, ...rest } of recorded) {
+  for (const { name, body } of recorded) {
     test(`${name}: one answer at every cut, spliced or parsed, folded here or by the client`, () => {
-      const body = readFileSync(bodyPath({ name, ...rest }))
       const once = read([body], false)
       const random = randomOf(7)
       for (let round = 0; round < ROUNDS; round += 1) {
@@ -89,7 +85,7 @@ describe('recorded streams of the OpenAI dialects', () => {
 
   test('the end knows of the events what the fold knows', () => {
     for (const one of recorded) {
-      const { events, answer } = read([readFileSync(bodyPath(one))], true)
+      const { events, answer } = read([one.body], true)
       const end = new AnswerEnd()
       for (const event of events) end.add(event)
       const { finishes, usage, upstreamId, hasContent } = end.result()

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { SseDecoder } from '../../src/providers/sse-decoder.ts'
-import { bodyPath, startReplayUpstream } from '../harness/replay.ts'
+import { recordedCases } from '../harness/recording.ts'
 
 function decode(pieces: readonly Buffer[]): string[] {
   const events: string[] = []
@@ -21,12 +20,10 @@ function neighbours(body: Buffer): readonly Buffer[] {
 }
 
 test('every recorded stream gives the same events at every cut', async () => {
-  const replay = await startReplayUpstream()
-  await replay.close()
-  const streams = replay.cases.filter(({ meta }) => meta.body_file?.endsWith('.sse'))
+  const streams = recordedCases().filter(({ framing }) => framing === 'sse')
   assert.ok(streams.length > 60, `${streams.length} streams`)
   for (const recorded of streams) {
-    const body = readFileSync(bodyPath(recorded))
+    const body = recorded.body
     const whole = decode([body])
     assert.ok(whole.length > 0, recorded.name)
     assert.deepEqual(decode([...body].map((byte) => Buffer.from([byte]))), whole, `${recorded.name} byte by byte`)

@@ -1,0 +1,120 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { madeMedia, type MediaSpec } from './made-media.ts'
+
+const FOLDER = join(import.meta.dirname, '../recordings')
+
+export interface ExpectedChoice {
+  readonly index: number
+  readonly text: string | null
+  readonly reasoning: string | null
+  readonly refusal: string | null
+  readonly tool_calls: readonly { readonly id: string | null; readonly name: string; readonly arguments: string }[]
+  readonly finish_reason: string | null
+  readonly finish_reason_native: string | null
+}
+
+/** What a client should finally see of a recorded answer. */
+export interface Expected {
+  readonly choices?: readonly ExpectedChoice[]
+  readonly usage?: { readonly prompt_tokens: number; readonly completion_tokens: number; readonly cached_tokens?: number; readonly reasoning_tokens?: number } | null
+  /** The provider's own object, of a stream its last state. */
+  readonly usage_native?: Readonly<Record<string, unknown>> | null
+  readonly stream_error?: unknown
+  readonly error?: { readonly status: number; readonly message: string | null }
+  /** Types of items that only the provider's protocol has. */
+  readonly other_items?: readonly string[]
+  /** Of sounds and files. */
+  readonly bytes?: number
+  readonly sha256?: string
+  /** Of transcripts. */
+  readonly text?: string
+  readonly language?: string
+  readonly duration?: number
+  readonly segments?: number
+  readonly words?: number
+  /** Of embeddings. */
+  readonly count?: number
+  readonly vectors?: readonly { readonly dims: number; readonly first: readonly number[] }[]
+  /** Of rankings. */
+  readonly results?: readonly { readonly index: number; readonly score: number }[]
+  readonly images?: readonly { readonly sha256?: string; readonly url_prefix?: string; readonly revised_prompt?: string }[]
+  /** Of jobs. */
+  readonly id?: string
+  readonly status?: string
+}
+
+/** One exchange: a case has one, or several in order where a job is asked after. */
+export interface Exchange {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  /** How the body is framed: json, sse, ndjson, eventstream, or a file's extension. */
+  readonly framing: string
+  readonly body: Buffer
+  readonly expected: Expected
+  /** Of jobs: what it answered. */
+  readonly request: { readonly method: string; readonly host: string; readonly path: string; readonly body?: unknown } | null
+}
+
+export interface RecordedCase extends Exchange {
+  /** `<provider>/<kind>/<case>`. */
+  readonly name: string
+  readonly protocol: string
+  /** What the request asked for: an error to a streaming request is one JSON body. */
+  readonly streaming: boolean
+  /** Empty unless it is a job; then the case itself is the first of them. */
+  readonly steps: readonly Exchange[]
+}
+
+/** Bytes as they are kept: text, with what is made on reading in between, or base64 where they are no text. */
+export type KeptBody = string | { readonly base64: string } | readonly (string | (MediaSpec & { readonly as: 'base64' | 'base64url' | 'bytes' }))[]
+
+export interface KeptExchange {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly framing: string
+  readonly body: KeptBody
+  readonly expected: Expected
+  readonly request?: Exchange['request']
+}
+
+/** One line of a file in test/recordings. */
+export interface KeptCase {
+  readonly name: string
+  readonly protocol: string
+  readonly streaming: boolean
+  readonly exchanges: readonly KeptExchange[]
+}
+
+/** Every recorded case of the project, by name. */
+export function recordedCases(): readonly RecordedCase[] {
+  const lines = globSync('*.jsonl', { cwd: FOLDER }).toSorted().flatMap((file) => readFileSync(join(FOLDER, file), 'utf8').split('\n'))
+  // Written by scripts/recordings.ts in this form.
+  return lines.filter((line) => line !== '').map((line) => caseOf(JSON.parse(line) as KeptCase))
+}
+
+/** The case of that name; a name without one is a bug of the test. */
+export function recordedCase(name: string): RecordedCase {
+  const found = recordedCases().find((recorded) => recorded.name === name)
+  if (found === undefined) throw new Error(`no recorded case ${name}`)
+  return found
+}
+
+export function caseOf({ name, protocol, streaming, exchanges }: KeptCase): RecordedCase {
+  const steps = exchanges.map((exchange): Exchange => ({ ...exchange, body: bytesOf(exchange.body), request: exchange.request ?? null }))
+  const [first] = steps
+  if (first === undefined) throw new Error(`${name} has no exchange`)
+  return { ...first, name, protocol, streaming, steps: first.request === null ? [] : steps }
+}
+
+export function bytesOf(body: KeptBody): Buffer {
+  if (typeof body === 'string') return Buffer.from(body)
+  if ('base64' in body) return Buffer.from(body.base64, 'base64')
+  return Buffer.concat(
+    body.map((part) => {
+      if (typeof part === 'string') return Buffer.from(part)
+      const made = madeMedia(part)
+      return part.as === 'bytes' ? made : Buffer.from(made.toString(part.as))
+    }),
+  )
+}
