@@ -165,6 +165,14 @@ test('no product code imports a test, a fixture or the harness', () => {
   assert.deepEqual(wrong, [])
 })
 
+/** An elapsed time that is held against a number: a machine that others take as well needs `patient(ms)`, or CPU time. */
+const WALL_BOUND = /(?:\bnow\(\) - \w+|\w*[tT]ookMs|\w*[sS]tallMs) <=? (?!patient\()/
+
+test('no test has a bound on wall time that a busy machine breaks', () => {
+  const bounds = [...files.values()].filter(({ path }) => path.endsWith('.test.ts')).flatMap(({ path, text }) => text.split('\n').flatMap((line, index) => (/assert|\bok\(/.test(line) && WALL_BOUND.test(line) ? [`${path}:${index + 1}: ${line.trim()}`] : [])))
+  assert.deepEqual(bounds, [])
+})
+
 /** Long forms whose guarantee needs no look with every change, each with the reason. */
 const LONG_ALONE: Readonly<Record<string, string>> = {}
 

@@ -12,6 +12,7 @@ import { readConfig } from '../../src/config.ts'
 import { parseWrappingKeys } from '../../src/ledger/seal.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { randomIds } from '../../src/lib/ids.ts'
+import { patient, until as untilIn } from '../harness/patience.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
 const KEK = Buffer.alloc(32, 'k').toString('base64')
@@ -80,15 +81,7 @@ async function run(argv: readonly string[], env: Record<string, string>): Promis
   return { code, out: out.join('\n'), err: err.join('\n') }
 }
 
-async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
-  const end = Date.now() + FETCH_MS
-  while (!(await holds())) {
-    assert.ok(Date.now() < end, what)
-    await new Promise((resolve) => {
-      setImmediate(resolve)
-    })
-  }
-}
+const until = (what: string, holds: () => Promise<boolean>): Promise<number> => untilIn(FETCH_MS, what, holds)
 
 /** Ids of the models beside the sandbox's, which are always there. */
 function withoutSandbox(models: ReadonlyMap<string, unknown>): readonly string[] {
@@ -280,7 +273,7 @@ test('a Bank that never answers holds back neither a start that has rates nor a 
   await asked
   assert.equal((await modelsOf(tollgate)).get('openai/gpt-4o-mini')?.pricing['prompt'], '0.000015')
   await tollgate.stop()
-  assert.ok(Date.now() - beganMs < FETCH_MS, `${Date.now() - beganMs} ms`)
+  assert.ok(Date.now() - beganMs < patient(FETCH_MS), `${Date.now() - beganMs} ms`)
   assert.doesNotMatch(tollgate.logs().join('\n'), /could not be fetched/)
   silent.closeAllConnections()
   silent.close()

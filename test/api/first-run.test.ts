@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { patient } from '../harness/patience.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
 /** operator.md 1: a second start is ready in under 2 s. */
@@ -30,7 +31,7 @@ test('the printed curl gets an answer that says what it cost; the second start i
       started.push(await startTollgate({ dataDir }))
       readyMs.push(performance.now() - startedMs)
     }
-    assert.ok(Math.min(...readyMs) < SECOND_START_MS, `ready after ${readyMs.map(Math.round).join(', ')} ms`)
+    assert.ok(Math.min(...readyMs) < patient(SECOND_START_MS), `ready after ${readyMs.map(Math.round).join(', ')} ms`)
     const second = started.at(-1)
     assert.ok(second)
     const key = /Bearer (sk-tg-[0-9A-Za-z]+)/.exec(command)?.[1] ?? ''

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, test } from 'node:test'
 import { percentile } from '../harness/figures.ts'
+import { patient } from '../harness/patience.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
 /** What reads the whole of an embedded store that has grown: nobody else may wait for it. */
@@ -67,7 +68,7 @@ for (const [what, path] of Object.entries(READS)) {
     }
     assert.equal((await reading).status, 200)
     t.diagnostic(`${took.length} balances meanwhile: p50 ${percentile(took, 0.5).toFixed(1)} ms, at most ${Math.max(...took).toFixed(0)} ms`)
-    assert.ok(Math.max(...took) < STALL_MS_MAX, `${Math.max(...took)} ms`)
+    assert.ok(Math.max(...took) < patient(STALL_MS_MAX), `${Math.max(...took)} ms`)
   })
 }
 

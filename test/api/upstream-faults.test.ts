@@ -6,6 +6,7 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import { after, afterEach, before, describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { chat, type FoldedAnswer } from '../harness/chat-fold.ts'
+import { patient } from '../harness/patience.ts'
 import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
@@ -120,7 +121,7 @@ describe('F20: the provider cannot be reached', () => {
   test('a connection that nobody answers ends at the connect limit', async () => {
     const startedMs = performance.now()
     assert.equal(text(await ask('with/silent', false)), 'from the other')
-    assert.ok(performance.now() - startedMs < 3_000)
+    assert.ok(performance.now() - startedMs < patient(3_000))
   })
 })
 
@@ -130,7 +131,7 @@ describe('F21: it accepts and says nothing', () => {
     const startedMs = performance.now()
     const answer = await ask('alone/bad', true)
     assert.equal(answer.error?.code, 504)
-    assert.ok(performance.now() - startedMs < 3_000)
+    assert.ok(performance.now() - startedMs < patient(3_000))
     assert.equal(text(await ask('with/bad', true)), 'from the other')
   })
 
@@ -153,7 +154,7 @@ describe('F22, F23: a stream stands still', () => {
     assert.equal(text(answer), 'begun')
     assert.equal(answer.error?.code, 504)
     assert.equal(answer.usage?.['cost'], 0)
-    assert.ok(performance.now() - startedMs < 3_500)
+    assert.ok(performance.now() - startedMs < patient(3_500))
   })
 
   for (const [name, piece] of [['comments', ': ping\n\n'], ['single bytes of an event', 'd'], ['empty deltas', event({ delta: {}, finish_reason: null })]] as const) {

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { checkMoney, type Observed } from '../harness/crash-clients.ts'
 import { ask, clients, settled, untilExpired, untilServed, withWorld } from '../harness/outage-world.ts'
+import { patient } from '../harness/patience.ts'
 import { startPostgres } from '../harness/postgres.ts'
 import { mountSmallDisk } from '../harness/small-disk.ts'
 
@@ -24,14 +25,14 @@ test('F5: the disk of the database is full: paid requests get 503, running answe
           await delay(300)
           disk.fill()
           for (let refused = 0, tries = 0; refused < REFUSALS; tries += 1) {
-            assert.ok(tries < 2_000, 'the database needs room')
+            assert.ok(tries < 20_000, 'the database needs room')
             const startedMs = performance.now()
             const { status, body, headers, text } = await ask(world, 'words=3')
             if (status === 200) continue
             assert.equal(status, 503, text)
             assert.equal(body.error.metadata.error_type, 'service_unavailable')
             assert.ok(Number(headers['retry-after']) >= 1)
-            assert.ok(performance.now() - startedMs < 2_500)
+            assert.ok(performance.now() - startedMs < patient(2_500))
             refused += 1
           }
           assert.match((await stream).text, /"cost":[\d.e-]+[\s\S]*data: \[DONE\]/, 'a stream in progress finishes')

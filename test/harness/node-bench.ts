@@ -1,7 +1,7 @@
-import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { auditClean } from './audit.ts'
+export { until } from './patience.ts'
 import { startPostgres, type Postgres } from './postgres.ts'
 import { startTollgate, type Answer, type Tollgate } from './server.ts'
 import { startValkey, type TestValkey } from './valkey.ts'
@@ -69,15 +69,4 @@ export class NodeBench {
 
 export function ask(node: Tollgate, key: string, line: string, extra: Record<string, unknown> = {}, headers: Record<string, string> = {}): Promise<Answer> {
   return node.request('POST', '/v1/chat/completions', { key, headers, body: { model: 'sandbox/chat', max_tokens: 50, messages: [{ role: 'user', content: `Hello\nsandbox: ${line}` }], ...extra } })
-}
-
-/** Asks until it is so, at most `limitMs`; answers how long it took. */
-export async function until(limitMs: number, what: string, isSo: () => Promise<boolean>): Promise<number> {
-  const startedMs = performance.now()
-  for (;;) {
-    const tookMs = performance.now() - startedMs
-    if (await isSo()) return tookMs
-    assert.ok(tookMs <= limitMs, `${what}: not after ${limitMs} ms`)
-    await new Promise((resolve) => setTimeout(resolve, 25))
-  }
 }

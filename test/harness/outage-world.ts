@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { crashAccount, crashClient, type Observed } from './crash-clients.ts'
+import { patient, until } from './patience.ts'
 import type { Postgres } from './postgres.ts'
 import { startTollgate, type Answer, type Tollgate } from './server.ts'
 
@@ -66,19 +66,13 @@ export function ask({ tollgate, account }: World, line: string, extra: Record<st
 /** How long it takes until a paid request is served, ms. */
 export async function untilServed(world: World): Promise<number> {
   const startedMs = performance.now()
-  while ((await ask(world, 'words=1')).status !== 200) assert.ok(performance.now() - startedMs < 20_000, 'it serves again')
+  while ((await ask(world, 'words=1')).status !== 200) assert.ok(performance.now() - startedMs < patient(20_000), 'it serves again')
   return performance.now() - startedMs
 }
 
 /** Every hold is closed within 20 s of the end of an outage (I13). */
 export async function settled({ tollgate, account }: World, limitMs = 20_000): Promise<void> {
-  const startedMs = performance.now()
-  for (;;) {
-    const { body } = await tollgate.admin('GET', `/admin/v1/accounts/${account.id}`)
-    if (body?.reserved === 0) return
-    assert.ok(performance.now() - startedMs < limitMs, JSON.stringify(body))
-    await delay(50)
-  }
+  await until(limitMs, 'no hold is left', async () => (await tollgate.admin('GET', `/admin/v1/accounts/${account.id}`)).body?.reserved === 0)
 }
 
 /** Holds whose requests never ended: their lease of a minute is over at once here, and the sweep comes within 15 s. */

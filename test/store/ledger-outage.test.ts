@@ -11,6 +11,7 @@ import { openJournal, type Journal } from '../../src/store/journal-file.ts'
 import { openStore } from '../../src/store/open.ts'
 import { StoreUnavailableError } from '../../src/store/store-unavailable-error.ts'
 import { Bench, newId } from './ledger-fixture.ts'
+import { patient } from '../harness/patience.ts'
 
 /** What the operator reads of an outage, and nothing besides. */
 const TOLD = ['The store was cut off before the commit. Paid requests are refused until it takes a write again', 'The store takes charges again']
@@ -95,7 +96,7 @@ test('a settle that outlasts its two seconds is refused and its hold stays settl
     const settling = bench.settle(customer, id, 7n)
     const started = performance.now()
     await assert.rejects(settling, isUnavailable)
-    assert.ok(performance.now() - started < 4_000)
+    assert.ok(performance.now() - started < patient(4_000))
     faults.length = 0
     assert.equal((await bench.settle(customer, id, 7n)).status, 'settled')
   }))
@@ -110,7 +111,7 @@ test('while a settle waits for the store, new holds do not wait with it', () =>
     await new Promise((resolve) => setImmediate(resolve))
     const started = performance.now()
     await assert.rejects(bench.hold(customer, 1n), isUnavailable)
-    assert.ok(performance.now() - started < 50)
+    assert.ok(performance.now() - started < patient(50))
     assert.equal((await settling).status, 'settled')
     assert.equal((await bench.hold(customer, 1n)).status, 'held')
   }))
@@ -158,7 +159,7 @@ test('with a journal, a settle that outlasts two seconds is answered, and in the
     const started = performance.now()
     assert.deepEqual(await Promise.all([bench.settle(customer, charged, 7n), bench.void(customer, free)]), [{ status: 'journaled', chargedMicro: 7n, shortfallMicro: 0n }, { status: 'journaled' }])
     const tookMs = performance.now() - started
-    assert.ok(tookMs > 1_900 && tookMs < 3_000, `${tookMs} ms`)
+    assert.ok(tookMs > 1_900 && tookMs < patient(3_000), `${tookMs} ms`)
     assert.equal(journal.open, 2)
     await assert.rejects(bench.hold(customer, 1n), isUnavailable)
     assert.deepEqual(await bench.money(customer.accountId), { available: 70n, held: 30n })
@@ -255,9 +256,9 @@ test('a hold that a stuck store takes after its asker was refused is given back'
     }
     const started = performance.now()
     await assert.rejects(bench.hold(customer, 10n), isUnavailable)
-    assert.ok(performance.now() - started < 1_000)
+    assert.ok(performance.now() - started < patient(1_000))
     await assert.rejects(bench.hold(customer, 10n), isUnavailable)
-    assert.ok(performance.now() - started < 1_100, 'the next one does not wait')
+    assert.ok(performance.now() - started < patient(1_100), 'the next one does not wait')
     stuck = false
     await bench.ledger.stop()
     assert.deepEqual(await bench.money(customer.accountId), { available: 100n, held: 0n })

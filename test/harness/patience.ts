@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { availableParallelism, loadavg } from 'node:os'
+import { setTimeout as delay } from 'node:timers/promises'
+
+const LOOK_MS = 10
+
+/** A bound of `ms` for a machine of its own, as long as it is on this one just now: others may wait for its cores as well. */
+export function patient(ms: number): number {
+  return ms * (1 + Math.max(loadavg()[0] ?? 0, runnable()) / availableParallelism())
+}
+
+/** Threads that run or wait for a core; the average of a minute knows little of what has just begun. */
+function runnable(): number {
+  try {
+    return Number(/ (\d+)\//.exec(readFileSync('/proc/loadavg', 'latin1'))?.[1] ?? 0)
+  } catch {
+    return 0
+  }
+}
+
+/** Looks until it is so, at most `limitMs` of a machine of its own; answers how long it took. */
+export async function until(limitMs: number, what: string, isSo: () => boolean | Promise<boolean>): Promise<number> {
+  const startedMs = performance.now()
+  for (;;) {
+    const tookMs = performance.now() - startedMs
+    if (await isSo()) return tookMs
+    assert.ok(tookMs <= patient(limitMs), `${what}: not after ${Math.round(tookMs)} ms`)
+    await delay(LOOK_MS)
+  }
+}
+
+/** CPU time of this thread, ms: what others do on the machine is not in it. */
+export function cpuMs(work: () => unknown): number {
+  const before = process.threadCpuUsage()
+  work()
+  const { user, system } = process.threadCpuUsage(before)
+  return (user + system) / 1_000
+}
