@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Agent, request } from 'undici'
+import { form } from '../harness/form.ts'
 import { randomOf } from '../harness/random-cuts.ts'
 import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
-const REQUESTS = 10_000
+const REQUESTS = form({ short: 3_000, long: 10_000 })
 const CLIENTS = 64
 /** Five tokens and one at 1 RUB a million. */
 const COST_MICRO = 6

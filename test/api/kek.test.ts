@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, test } from 'node:test'
-import { startTollgate, type Tollgate } from '../harness/server.ts'
+import { COMPILED, startTollgate, type Tollgate } from '../harness/server.ts'
 import { sendJson, startImageUpstream, type ImageUpstream } from '../harness/image-upstream.ts'
 
 /** The key that wraps what must not lie readable in the store (reliability.md 4 row 15). */
@@ -45,7 +45,7 @@ function start(dataDir: string, kek: string, options: { catalog?: string } = {})
 
 /** A start that must fail: its one line, without a stack. */
 function refusedStart(dataDir: string, kek: string): string {
-  const { status, stderr } = spawnSync(process.execPath, [MAIN, 'start'], { cwd: dataDir, env: { PATH: process.env['PATH'], HOST: '127.0.0.1', PORT: '0', TOLLGATE_DATA: dataDir, TOLLGATE_KEK: kek }, encoding: 'utf8', timeout: 20_000 })
+  const { status, stderr } = spawnSync(process.execPath, [MAIN, 'start'], { cwd: dataDir, env: { ...COMPILED, PATH: process.env['PATH'], HOST: '127.0.0.1', PORT: '0', TOLLGATE_DATA: dataDir, TOLLGATE_KEK: kek }, encoding: 'utf8', timeout: 20_000 })
   assert.notEqual(status, 0, stderr)
   const lines = stderr.trim().split('\n')
   assert.equal(lines.length, 1, stderr)

@@ -5,13 +5,14 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, test } from 'node:test'
 import { percentile } from '../harness/figures.ts'
+import { form } from '../harness/form.ts'
 import { patient } from '../harness/patience.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
 /** What reads the whole of an embedded store that has grown: nobody else may wait for it. */
-const ROWS = 600_000
+const ROWS = form({ short: 150_000, long: 600_000 })
 /** A statement on the main thread would stop everybody for longer; a busy machine does for less. */
-const STALL_MS_MAX = 500
+const STALL_MS_MAX = form({ short: 150, long: 500 })
 
 let dataDir: string
 let tollgate: Tollgate

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { ConsoleClient, signedUp } from '../harness/console-client.ts'
+import { form } from '../harness/form.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
-const PAIRS = 120
+const PAIRS = form({ short: 50, long: 120 })
 const WARM_UP = 10
-const ROUNDS_MAX = 4
+const ROUNDS_MAX = form({ short: 8, long: 6 })
 /** Of the whole time that a sign-in takes. */
 const DIFFERENCE_MAX = 0.05
 /** Of one person, below the failures in an hour after which a password is not looked at. */

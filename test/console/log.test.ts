@@ -4,13 +4,14 @@ import { after, before, test } from 'node:test'
 import type { Browser } from 'playwright-core'
 import { browserSkip, openBrowser, visitor } from '../harness/browser.ts'
 import { buildConsole, enter } from '../harness/console-world.ts'
+import { form } from '../harness/form.ts'
 import { clearFilters, customerSteps, NEXT_PAGE, operatorSteps, paintedRows, timePageDown, timeStep, watchLog } from '../harness/log-watch.ts'
 import { startLogWorld, type LogWorld } from '../harness/log-world.ts'
 import { patient } from '../harness/patience.ts'
 
 const skip = browserSkip()
 /** Of `npm run bench:console-log`, which has ten million. */
-const ROWS = 120_000
+const ROWS = form({ short: 20_000, long: 120_000 })
 /** Each action is tried until it was once as fast: a busy machine spoils some. */
 const TRIES_MAX = 8
 const PAGES_DOWN = 30

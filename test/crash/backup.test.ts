@@ -8,8 +8,10 @@ import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { crashAccount, crashClient, CRASH_BALANCE_MICRO, type Observed } from '../harness/crash-clients.ts'
+import { form } from '../harness/form.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
+const ROUNDS = form({ short: 3, long: 6 })
 const COMMAND = join(import.meta.dirname, '../../bin/tollgate.js')
 
 interface World {
@@ -100,7 +102,7 @@ test('kill -9 during a backup leaves no directory of that name and the server as
     const account = await crashAccount(world.tollgate)
     for (let count = 0; count < 5; count += 1) await picture(world.tollgate, account.key)
     let killed = 0
-    for (let round = 0; round < 6; round += 1) {
+    for (let round = 0; round < ROUNDS; round += 1) {
       const child = spawn(process.execPath, [COMMAND, 'backup', join(world.root, 'copy')], { cwd: world.root, env: environment(world.dataDir), stdio: 'ignore' })
       const ended = once(child, 'exit')
       // Most of the time goes into starting; the copy itself takes some tens of milliseconds.

@@ -2,12 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { checkMoney, type Observed } from '../harness/crash-clients.ts'
+import { form } from '../harness/form.ts'
 import { ask, clients, settled, untilExpired, untilServed, withWorld } from '../harness/outage-world.ts'
 import { patient } from '../harness/patience.ts'
 import { startPostgres } from '../harness/postgres.ts'
 import { mountSmallDisk } from '../harness/small-disk.ts'
 
-const ROUNDS = process.env['TOLLGATE_CHAOS'] === undefined ? 1 : 10
+const ROUNDS = form({ short: 1, long: 1, chaos: 10 })
 const DISK_MB = 160
 const REFUSALS = 5
 

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { checkMoney, type Observed } from '../harness/crash-clients.ts'
+import { form } from '../harness/form.ts'
 import { ask, clients, settled, untilExpired, untilServed, withWorld as withOutageWorld, type World } from '../harness/outage-world.ts'
 import { patient } from '../harness/patience.ts'
 import { startPostgres, type Postgres } from '../harness/postgres.ts'
 import { mountSmallDisk } from '../harness/small-disk.ts'
 
-const LONG = process.env['TOLLGATE_CHAOS'] !== undefined
-const ROUNDS = LONG ? 20 : 3
+const ROUNDS = form({ short: 2, long: 3, chaos: 20 })
 /** F2: new paid requests are refused within a second, and served again two seconds after the database accepts; and what a loaded machine adds. */
 const REFUSED_MS = 1_000
 const SERVED_MS = 2_000

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { ApiClient } from '../harness/api-client.ts'
+import { COMPILED } from '../harness/server.ts'
 import { mountSmallDisk } from '../harness/small-disk.ts'
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts')
@@ -18,7 +19,7 @@ test('F6: the disk of the log is full: requests go on, and their lines are writt
   const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-log-'))
   const logPath = join(disk.path, 'server.log')
   const log = openSync(logPath, 'a')
-  const env = { PATH: process.env['PATH'], HOST: '127.0.0.1', PORT: '0', TOLLGATE_DATA: dataDir, TOLLGATE_ADMIN_TOKEN: TOKEN }
+  const env = { ...COMPILED, PATH: process.env['PATH'], HOST: '127.0.0.1', PORT: '0', TOLLGATE_DATA: dataDir, TOLLGATE_ADMIN_TOKEN: TOKEN }
   const child = spawn(process.execPath, [MAIN, 'start'], { cwd: dataDir, env, stdio: ['ignore', log, 'inherit'] })
   try {
     const client = new ApiClient(await written(logPath, /Tollgate ready on (http:\/\/\S+)/), TOKEN)

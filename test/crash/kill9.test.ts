@@ -4,20 +4,17 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { checkMoney, crashAccount, crashClient, type Observed } from '../harness/crash-clients.ts'
+import { answersSeen, checkMoney, crashAccount, crashClient, type Observed } from '../harness/crash-clients.ts'
 import { percentile, spread } from '../harness/figures.ts'
+import { form } from '../harness/form.ts'
 import { patient } from '../harness/patience.ts'
 import { startTollgate } from '../harness/server.ts'
 
-/** reliability.md R2: the long form is for the embedded store what nodes.test.ts is for several. */
-const LONG = process.env['TOLLGATE_CHAOS'] !== undefined
-const ROUNDS = LONG ? 60 : 6
+const ROUNDS = form({ short: 3, long: 6, chaos: 60 })
 /** R5; where other tests take the machine, an empty start of the same minute is the measure. */
 const READY_MS = 3_000
 const CLIENTS = 12
-const LOAD_MS = 600
 const COMMAND = join(import.meta.dirname, '../../bin/tollgate.js')
 
 test('F1, R2, R5: kill -9 under load: what clients saw to the end is charged once at that price, what broke is free, and the audit is clean', async (context) => {
@@ -33,7 +30,7 @@ test('F1, R2, R5: kill -9 under load: what clients saw to the end is charged onc
       const stopped = { now: false }
       const running = tollgate
       const clients = Array.from({ length: CLIENTS }, (_value, number) => crashClient(() => running, account.key, number, record, stopped))
-      await delay(LOAD_MS)
+      await answersSeen(record, 2 * CLIENTS)
       await tollgate.kill('SIGKILL')
       stopped.now = true
       await Promise.all(clients)

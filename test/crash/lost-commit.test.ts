@@ -5,12 +5,13 @@ import { request } from 'undici'
 import { foldStream } from '../harness/chat-fold.ts'
 import { checkMoney, type Observed } from '../harness/crash-clients.ts'
 import { startCuttingProxy, type CuttingProxy } from '../harness/cutting-proxy.ts'
+import { form } from '../harness/form.ts'
 import { clients, settled, untilExpired, untilServed, withWorld, type World } from '../harness/outage-world.ts'
+import { until } from '../harness/patience.ts'
 import { startPostgres, type Postgres } from '../harness/postgres.ts'
 
-const LONG = process.env['TOLLGATE_CHAOS'] !== undefined
-const LOAD_MS = LONG ? 60_000 : 6_000
-const ROUNDS = LONG ? 100 : 10
+const LOAD_MS = form({ short: 0, long: 6_000, chaos: 60_000 })
+const ROUNDS = form({ short: 5, long: 10, chaos: 100 })
 
 const postgres: { current: Postgres | null } = { current: null }
 
@@ -38,6 +39,8 @@ test('F3: answers to COMMIT are lost on the way, again and again: nothing is hel
     await clients(world, record, async () => {
       for (const every of [40, 10, 3]) {
         proxy.every(every)
+        const before = proxy.cuts
+        await until(60_000, 'three answers are lost', () => proxy.cuts >= before + 3)
         await delay(LOAD_MS / 3)
       }
       proxy.every(0)

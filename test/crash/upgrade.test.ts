@@ -6,12 +6,14 @@ import { after, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { NEWEST_MIGRATION } from '../../src/store/migrations.ts'
-import { checkMoney, crashAccount, crashClient, type Observed } from '../harness/crash-clients.ts'
+import { answersSeen, checkMoney, crashAccount, crashClient, type Observed } from '../harness/crash-clients.ts'
+import { form } from '../harness/form.ts'
 import { NodeBench, until } from '../harness/node-bench.ts'
 import { programBefore, type OlderProgram } from '../harness/older-program.ts'
 import type { Tollgate } from '../harness/server.ts'
 
-const LOAD_MS = process.env['TOLLGATE_CHAOS'] === undefined ? 1_500 : 20_000
+const STAGE_MS = form({ short: 0, long: 1_500, chaos: 20_000 })
+const ROUNDS = form({ short: 2, long: 4 })
 const CLIENTS = 8
 const CATALOG = 'rate_limit: { requests: 100000, window: 60 }'
 const COMMAND = join(import.meta.dirname, '../../bin/tollgate.js')
@@ -38,7 +40,8 @@ function upgradeTests(shared: NodeBench, before: OlderProgram): void {
       await underLoad(nodes, account.key, record, async () => {
         const stage = async (): Promise<void> => {
           const from = record.whole.length
-          await delay(LOAD_MS)
+          await answersSeen(record, 2 * CLIENTS)
+          await delay(STAGE_MS)
           served.push(record.whole.length - from)
         }
         await stage()
@@ -64,7 +67,7 @@ function upgradeTests(shared: NodeBench, before: OlderProgram): void {
       const account = await crashAccount(old)
       const record: Observed = { whole: [], broken: new Set() }
       await underLoad([old], account.key, record, async () => {
-        for (let round = 0; round < 4; round += 1) {
+        for (let round = 0; round < ROUNDS; round += 1) {
           // Nobody migrates while another table than its own first one is held.
           const holder = new pg.Client({ connectionString: database })
           holder.on('error', () => undefined)

@@ -6,12 +6,14 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
 import { request } from 'undici'
+import { form, isLong } from '../harness/form.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 import { isDownload, startVideoProvider, type VideoProvider, type VideoProviderRequest } from '../harness/video-provider.ts'
 import { assertAuditClean, balanceOf, createVideo, videoUntil } from '../harness/video-jobs.ts'
 
 const COMMAND = join(import.meta.dirname, '../../bin/tollgate.js')
 const COST = 6
+const ROUNDS = form({ short: 4, long: 10 })
 
 let provider: VideoProvider
 
@@ -106,7 +108,7 @@ test('kill -9 again and again, at any moment: every job ends once, is submitted 
     const before = provider.submissions.length
     const ids: string[] = []
     const account = { key: '' }
-    for (let round = 0; round < 10; round += 1) {
+    for (let round = 0; round < ROUNDS; round += 1) {
       await withServer(dataDir, async (tollgate) => {
         account.key ||= (await tollgate.createAccount({ balance: 1_000 })).key
         for (let index = 0; index < 3; index += 1) {
@@ -153,8 +155,9 @@ async function ended(tollgate: Tollgate, key: string, ids: readonly string[]): P
   }
 }
 
-/** `tollgate audit` on the store as the dead process left it. */
+/** `tollgate audit` on the store as the dead process left it; in the short form the next server's own audit says the same later. */
 async function auditStore(dataDir: string): Promise<void> {
+  if (!isLong) return
   const { stdout } = await promisify(execFile)(process.execPath, [COMMAND, 'audit', '--json'], { cwd: dataDir, env: { PATH: process.env['PATH'], TOLLGATE_DATA: dataDir } })
   assert.equal(JSON.parse(stdout).violations, 0, stdout)
 }

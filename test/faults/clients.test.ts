@@ -6,6 +6,7 @@ import { connect, type Socket } from 'node:net'
 import { after, before, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { percentile, spread } from '../harness/figures.ts'
+import { form, isChaos } from '../harness/form.ts'
 import { checkBooks } from '../harness/money-check.ts'
 import { patient, until as untilIn } from '../harness/patience.ts'
 import { exchangeRaw, parseRaw, pump } from '../harness/raw-http.ts'
@@ -14,8 +15,7 @@ import { startTollgate, type Tollgate } from '../harness/server.ts'
 
 // The client's half of the fault matrix (reliability.md 2, F40 to F47 and F55), each with its money check.
 
-const LONG = process.env['TOLLGATE_CHAOS'] !== undefined
-const ABORTS = LONG ? 100 : 10
+const ABORTS = form({ short: 5, long: 10, chaos: 100 })
 const SSE = { 'content-type': 'text/event-stream' }
 
 let upstream: ScriptedUpstream
@@ -126,7 +126,7 @@ function residentBytes(): number {
 
 test('F41, R10: readers that stop reading stop their providers: no more than a window of each is in memory, and each is charged once', async (context) => {
   const account = await tollgate.createAccount({ balance: 1_000 })
-  const [readers, megabytes] = LONG ? [100, 200] : [5, 40]
+  const [readers, megabytes] = isChaos ? [100, 200] : [5, 40]
   const chunk = event('x'.repeat(64 * 1_024))
   let sent = 0
   let answered = 0
@@ -222,7 +222,7 @@ test('F47: a client that sends 60 MB sees 413, with a length and without; nothin
 })
 
 test('F55: a hundred 10 MB uploads at once: their heads reserve nothing, bodies beyond the share of their origin get 429, the others are served, memory stays bounded', async () => {
-  const uploads = LONG ? 100 : 40
+  const uploads = isChaos ? 100 : 40
   const account = await tollgate.createAccount({ balance: 1_000 })
   upstream.answer((response) => void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ id: 'c', choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }], usage: { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 } })))
   // A body of 10 MB that a chat may have: its text is long, its tokens few.

@@ -6,11 +6,12 @@ import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Pool } from 'undici'
 import { foldStream } from '../harness/chat-fold.ts'
+import { form } from '../harness/form.ts'
 import { startMovingServer } from '../harness/moving-server.ts'
 import { startTollgate } from '../harness/server.ts'
 
 const STREAMS = 200
-const ROUNDS = process.env['TOLLGATE_CHAOS'] === undefined ? 1 : 20
+const ROUNDS = form({ short: 1, long: 1, chaos: 20 })
 
 const chat = (words: string): string => JSON.stringify({ model: 'sandbox/chat', stream: true, max_tokens: 200, messages: [{ role: 'user', content: `Hello\nsandbox: ${words}` }] })
 

@@ -8,6 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Pool } from 'undici'
 import { foldStream } from '../harness/chat-fold.ts'
 import { percentile, spread } from '../harness/figures.ts'
+import { form, isChaos } from '../harness/form.ts'
 import { checkBooks } from '../harness/money-check.ts'
 import { startMovingServer } from '../harness/moving-server.ts'
 import { patient, until } from '../harness/patience.ts'
@@ -16,7 +17,6 @@ import { startTollgate } from '../harness/server.ts'
 
 // Faults of the process and of the way to it (reliability.md 2: F7, F8, F42, F43, F54), each with its money check.
 
-const LONG = process.env['TOLLGATE_CHAOS'] !== undefined
 const DAY_MS = 86_400_000
 const FDS = 96
 /** What others may gain beside idle streams, where a machine is shared. */
@@ -113,7 +113,7 @@ test('F43: who says nothing is closed in 15 s, slow headers get 408 in 15 s, a s
     }
     const slow = [timed('', 30_000), timed('GET /v1/health HTTP/1.1\r\nHost: x\r\nX-A: b', 30_000)]
     const head = `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${account.key}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"model":`
-    const slowBody = LONG ? timed(head, 90_000) : null
+    const slowBody = isChaos ? timed(head, 90_000) : null
     assert.equal((await tollgate.request('POST', '/v1/chat/completions', { key: account.key, body: JSON.parse(body('words=1')) })).status, 200)
     const [silent, headers] = await Promise.all(slow)
     // Node looks every five seconds.
@@ -132,8 +132,8 @@ function residentBytes(pid: number): number {
 }
 
 test('F54, R10: idle streams cost little memory each and leave other requests alone; each is charged once', async (context) => {
-  const streams = LONG ? 1_000 : 200
-  const idle = LONG ? 5_000 : 500
+  const streams = form({ short: 100, long: 200, chaos: 1_000 })
+  const idle = form({ short: 300, long: 500, chaos: 5_000 })
   // A thousand connections stand for those that a proxy brings.
   const tollgate = await startTollgate({ env: { TRUSTED_PROXIES: '127.0.0.1' }, catalog: 'rate_limit: { requests: 100000, window: 60 }\nproviders: { s1: { adapter: sandbox }, s2: { adapter: sandbox }, s3: { adapter: sandbox } }\nmodels:\n' + [1, 2, 3].map((index) => `  - { id: test/s${index}, type: chat, context_length: 100000, endpoints: [{ provider: s${index}, model: chat, price: { currency: RUB, prompt: 1, completion: 1 } }] }\n`).join('') })
   const pool = new Pool(tollgate.url, { connections: streams + 10, headersTimeout: 120_000, bodyTimeout: 120_000 })
@@ -151,7 +151,7 @@ test('F54, R10: idle streams cost little memory each and leave other requests al
         await delay(1_000)
       }
     }
-    for (let round = 0; round < 5; round += 1) await Promise.all(Array.from({ length: 100 }, (_value, index) => ask(index, 'words=2', true)))
+    for (let round = 0; round < form({ short: 2, long: 5 }); round += 1) await Promise.all(Array.from({ length: 100 }, (_value, index) => ask(index, 'words=2', true)))
     const balances = async (): Promise<number[]> => {
       const took: number[] = []
       for (let count = 0; count < 100; count += 1) {
@@ -164,14 +164,14 @@ test('F54, R10: idle streams cost little memory each and leave other requests al
     }
     const quiet = await balances()
     const before = residentBytes(tollgate.pid)
-    const running = Array.from({ length: streams }, (_value, index) => ask(index, `words=3 gap_ms=${LONG ? 40_000 : 8_000}`, true))
+    const running = Array.from({ length: streams }, (_value, index) => ask(index, `words=3 gap_ms=${isChaos ? 40_000 : 8_000}`, true))
     // The failure that is told is the first, not what it ends.
     for (const one of running) one.catch(() => undefined)
     await until(35_000, 'all streams run', async () => Number(/^tollgate_in_flight (\d+)$/m.exec((await tollgate.request('GET', '/metrics')).text)?.[1]) >= streams)
     const perStream = (residentBytes(tollgate.pid) - before) / streams
     context.diagnostic(`${streams} idle streams: ${(perStream / 1_024).toFixed(0)} kB each`)
     // CI's few streams share the noise of the collector.
-    assert.ok(perStream < (LONG ? 64 : 192) * 1_024, `${perStream} bytes a stream`)
+    assert.ok(perStream < form({ short: 256, long: 192, chaos: 64 }) * 1_024, `${perStream} bytes a stream`)
     for (let count = 0; count < idle; count += 1) sockets.push(connect(Number(new URL(tollgate.url).port), '127.0.0.1').on('error', () => undefined))
     const busy = await balances()
     context.diagnostic(`a balance asked for before: ${spread(quiet)}; beside ${streams} streams and ${idle} idle connections: ${spread(busy)}`)
@@ -208,7 +208,7 @@ function cable(): { readonly host: string; pull(): void; stop(): void } | null {
   }
 }
 
-test('F42: a client whose cable is pulled is given up within 90 s of its last word, and pays for what had come', { skip: LONG ? false : 'long: npm run test:chaos' }, async (context) => {
+if (isChaos) test('F42: a client whose cable is pulled is given up within 90 s of its last word, and pays for what had come', async (context) => {
   const wire = cable()
   assert.ok(wire !== null, 'only root may make a network')
   const tollgate = await startTollgate({ env: { HOST: wire.host } })

@@ -2,7 +2,12 @@ import assert from 'node:assert/strict'
 import { setTimeout as delay } from 'node:timers/promises'
 import { request } from 'undici'
 import { foldStream } from './chat-fold.ts'
+import { form } from './form.ts'
+import { until } from './patience.ts'
 import type { Tollgate } from './server.ts'
+
+/** Clients that leave the processors some air, with answers that last as long: as many are on their way when something dies. */
+const { pauseMs: PAUSE_MS, gapMs: GAP_MS } = form({ short: { pauseMs: 20, gapMs: 5 }, long: { pauseMs: 0, gapMs: 1 }, chaos: { pauseMs: 0, gapMs: 1 } })
 
 /** What a crash may not lose: RUB × 10⁶ on the account that the clients of a crash test use. */
 export const CRASH_BALANCE_MICRO = 1_000_000_000
@@ -28,7 +33,7 @@ export async function crashClient(target: () => Tollgate | undefined, key: strin
   for (let turn = 0; !stopped.now; turn += 1) {
     const stream = (turn + number) % 2 === 0
     const words = 5 + (turn % 20)
-    const content = `client ${number}\nsandbox: words=${words} gap_ms=${stream ? 1 : 0}`
+    const content = `client ${number}\nsandbox: words=${words} gap_ms=${stream ? GAP_MS : 0}`
     const body = JSON.stringify({ model: 'sandbox/chat', stream, max_tokens: 100, messages: [{ role: 'user', content }] })
     // The connection dies with the server: what had come back by then is looked at all the same.
     const tollgate = target()
@@ -36,7 +41,14 @@ export async function crashClient(target: () => Tollgate | undefined, key: strin
     if (answer === null || answer.status !== 200) await delay(1)
     else if (stream) recordStream(record, answer, words)
     else if (answer.ended) recordPlain(record, answer.text)
+    if (PAUSE_MS > 0) await delay(PAUSE_MS)
   }
+}
+
+/** Until the clients have seen so many more answers whole. */
+export function answersSeen({ whole }: Observed, more: number): Promise<number> {
+  const before = whole.length
+  return until(30_000, `${more} answers are seen`, () => whole.length >= before + more)
 }
 
 interface RawAnswer {

@@ -9,6 +9,8 @@ import { auditClean } from './audit.ts'
 export type { Answer } from './api-client.ts'
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts')
+/** For the environment of a process: as bin/tollgate.js does, what one start compiled is there for the next; coverage is told of code that is compiled anew. */
+export const COMPILED: Readonly<Record<string, string>> = process.env['NODE_V8_COVERAGE'] === undefined ? { NODE_COMPILE_CACHE: join(import.meta.dirname, '../../node_modules/.cache/compiled') } : {}
 const READY_MS = 60_000
 const LOG_CHARS_MAX = 67_108_864
 
@@ -38,8 +40,7 @@ export async function startTollgate(options: { audited?: boolean; catalog?: stri
     PORT: '0',
     TOLLGATE_DATA: dataDir,
     TOLLGATE_ADMIN_TOKEN: adminToken,
-    // As bin/tollgate.js does: what one start compiled is there for the next.
-    NODE_COMPILE_CACHE: join(import.meta.dirname, '../../node_modules/.cache/compiled'),
+    ...COMPILED,
     // A server counts for the coverage of its test.
     ...(process.env['NODE_V8_COVERAGE'] === undefined ? {} : { NODE_V8_COVERAGE: process.env['NODE_V8_COVERAGE'] }),
     ...(options.catalog === undefined ? {} : { TOLLGATE_CONFIG: config }),

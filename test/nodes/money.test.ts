@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { auditClean } from '../harness/audit.ts'
+import { form } from '../harness/form.ts'
 import { ask, NodeBench } from '../harness/node-bench.ts'
 import type { Answer, Tollgate } from '../harness/server.ts'
 
 /** reliability.md F11 and R4: the long form is 200 rounds of 50 requests. */
-const ROUNDS = process.env['TOLLGATE_CHAOS'] === undefined ? 15 : 200
-const RACERS = process.env['TOLLGATE_CHAOS'] === undefined ? 16 : 50
+const ROUNDS = form({ short: 6, long: 15, chaos: 200 })
+const RACERS = form({ short: 16, long: 16, chaos: 50 })
 
 const bench = await NodeBench.start({ valkey: false })
 if (bench === null) test.skip('money over nodes: no PostgreSQL on this machine')

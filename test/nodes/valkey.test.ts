@@ -3,15 +3,15 @@ import { after, before, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { auditClean } from '../harness/audit.ts'
 import { percentile, spread } from '../harness/figures.ts'
+import { form, isChaos } from '../harness/form.ts'
 import { ask, NodeBench, until } from '../harness/node-bench.ts'
 import { patient } from '../harness/patience.ts'
 import type { Answer, Tollgate } from '../harness/server.ts'
 
-const LONG = process.env['TOLLGATE_CHAOS'] !== undefined
-const LOAD_MS = LONG ? 10_000 : 1_500
+const LOAD_MS = form({ short: 500, long: 1_500, chaos: 10_000 })
 const CLIENTS = 8
 /** F4: what p99 may gain. Few requests, of which some find out that Valkey is gone, and a shared machine make it more. */
-const ADDED_MS = LONG ? 5 : 100
+const ADDED_MS = form({ short: 300, long: 100, chaos: 5 })
 const PAUSE_MS = 15
 /** A noisy neighbour in one of two phases spoils their difference. */
 const TRIES = 4
@@ -69,7 +69,7 @@ function valkeyTests(shared: NodeBench): void {
         const before = await sample('before')
         await change()
         // A machine that others take is told by what was before.
-        return (await sample(what)) - (LONG ? before : 2 * before)
+        return (await sample(what)) - (isChaos ? before : 2 * before)
       }
       const gains = async (): Promise<number[]> => [
         await during('killed', () => valkey.kill()),

@@ -1,0 +1,1 @@
+import './flapping.test.ts'

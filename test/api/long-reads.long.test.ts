@@ -1,0 +1,1 @@
+import './long-reads.test.ts'

@@ -1,0 +1,1 @@
+import './database-outage.test.ts'

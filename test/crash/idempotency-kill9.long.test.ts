@@ -1,0 +1,1 @@
+import './idempotency-kill9.test.ts'

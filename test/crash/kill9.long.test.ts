@@ -1,0 +1,1 @@
+import './kill9.test.ts'

@@ -1,0 +1,1 @@
+import './lost-commit.test.ts'

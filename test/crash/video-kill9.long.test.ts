@@ -1,0 +1,1 @@
+import './video-kill9.test.ts'

@@ -1,0 +1,1 @@
+import './overload.test.ts'

@@ -1,0 +1,1 @@
+import './process.test.ts'

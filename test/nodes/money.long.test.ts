@@ -1,0 +1,1 @@
+import './money.test.ts'

@@ -1,0 +1,1 @@
+import './valkey.test.ts'
