@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
+import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
+import { join, posix } from 'node:path'
 import { test } from 'node:test'
 import { codeOnly, findCycle, reachableFrom, readSourceFile, readSourceTree, unitOf, withoutComments, type SourceFile } from './harness/source-tree.ts'
 
+const ROOT = join(import.meta.dirname, '..')
 const BASE = ['lib', 'errors', 'money', 'meters']
 const FREE_OF_RELAY = [...BASE, 'http', 'store', 'kinds', 'catalog', 'ledger', 'usage', 'access', 'plan']
 
@@ -237,7 +240,38 @@ function strangeSqlParts({ path, text }: SourceFile): string[] {
   return literals.flatMap((literal) => [...literal.matchAll(/\$\{([^{}]*)\}/g)].map(([, part = '']) => part)).filter((part) => !SQL_PART.test(part.trim())).map((part) => `${path}: ${part}`)
 }
 
+/** Folders that hold what is installed, built or run, not the project. */
+const NOT_OURS = /(?:^|\/)(?:node_modules|dist|data)(?:\/|$)|^\.git(?:\/|$)|\.log$|^\.env$/
+const UPWARD = /(?:\.\.\/)+(?:[\w@.-]+(?:\/[\w@.-]+)*)?/g
+const OF_A_MACHINE = /(?<![\w.$}-])\/(?:home|root|work|Users)\/[\w.-]+/g
+/** What names no file from where it stands: what attacks send, addresses, folders within another one. */
+const NO_FILES: readonly string[] = [
+  'test/api/ollama.test.ts: /home/operator', 'test/api/cabinet-payments.test.ts: ../../payments', 'test/api/peers.test.ts: ../../etc/passwd', 'test/api/transcription.test.ts: ../../a.exe',
+  'test/console/site.test.ts: ../src/locales', 'test/corpora/forms.test.ts: ../../etc/passwd.wav', 'test/corpora/raw-requests.test.ts: ../v1/key', 'test/providers/ai-sdk-catalogue.test.ts: ../undici',
+  'test/providers/bedrock-request.test.ts: ../etc/passwd',
+]
+/** This file, which shows what it refuses. */
+const SELF = 'test/tidy.test.ts'
+
+/** What a file names that is not in the project, by `../` from its folder or from the root, or by a folder of some machine. */
+function namesOutside(path: string, text: string): string[] {
+  const upward = [...text.matchAll(UPWARD)].map(([name]) => name).filter((name) => {
+    const named = posix.join(posix.dirname(path), name)
+    return named.startsWith('..') || (!existsSync(join(ROOT, named)) && !NOT_OURS.test(named))
+  })
+  return [...upward, ...[...text.matchAll(OF_A_MACHINE)].map(([name]) => name)].map((name) => `${path}: ${name}`)
+}
+
+test('no file of the project names a folder outside it: a clone is whole', () => {
+  const paths = globSync(['**/*', '.*', '.ci/**/*'], { cwd: ROOT, exclude: (path) => NOT_OURS.test(path) }).filter((path) => !NOT_OURS.test(path) && path !== SELF && statSync(join(ROOT, path)).isFile())
+  assert.ok(['.ci/run', 'README.md', 'console/src/main.tsx', 'test/recordings/README.md'].every((path) => paths.includes(path)))
+  assert.deepEqual(paths.flatMap((path) => namesOutside(path, readFileSync(join(ROOT, path), 'utf8'))).filter((found) => !NO_FILES.includes(found)), [])
+})
+
 test('the rules above see what they are for', () => {
+  assert.deepEqual(namesOutside('test/run.ts', "join(root, '../shared')"), ['test/run.ts: ../shared'])
+  assert.deepEqual(namesOutside('test/run.ts', "see ../../shared and ../docs/architecture.md"), ['test/run.ts: ../../shared'])
+  assert.deepEqual(namesOutside('README.md', 'stands in `../shared`; /work/main/x.ts; https://example.test/work/x'), ['README.md: ../shared', 'README.md: /work/main'])
   const seen = (text: string): string[] => BANNED_CALLS.flatMap((ban) => offences(ban, [readSourceFile('src/lib/x.ts', text)]))
   for (const text of ['eval(text)', 'new Function (a)', 'Function(a)', 'import(name)', 'createRequire(here)', 'await fetch(url)', 'Math.random()', 'parseFloat(a)', 'console.log(a)', 'const o = { rejectUnauthorized: false }', 'const o = { ...JSON.parse(body) }']) {
     assert.equal(seen(text).length, 1, text)

@@ -11,6 +11,7 @@ const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/
 const BASE64_LENGTH_MIN = 16
 /** Under which the expected answer of a case stands. */
 export const EXPECTED = 'expected'
+const SENTENCE = /\p{L}+(?:[\s,;:'’"]+\p{L}+){3}/u
 const PERCENT = /%[0-9A-Fa-f]{2}/g
 /** Members that tell one stream of pieces from another. */
 const PLACES = ['index', 'item_id', 'output_index', 'content_index', 'contentBlockIndex']
@@ -71,7 +72,7 @@ export class CaseMapping {
 
   #as(meaning: Meaning, value: string, path: JsonPath, root: unknown): string {
     switch (meaning) {
-      case 'fact':
+      case 'fact': return factOf(value, path)
       case 'codes': return value
       case 'id': return this.ids.of(value)
       case 'arguments': return this.#pieceOf(value, path, root)
@@ -153,6 +154,12 @@ function placesAlong(path: JsonPath, root: unknown): readonly string[] {
     at = level[step]
   }
   return found
+}
+
+/** Somebody's words where a row of the rules says that there are none: the row is wrong. */
+function factOf(value: string, path: JsonPath): string {
+  if (SENTENCE.test(value)) throw new Error(`${path.join('.')} is no fact: ${JSON.stringify(value)}`)
+  return value
 }
 
 function isBase64(value: string): boolean {
