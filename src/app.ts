@@ -49,8 +49,12 @@ export interface App extends Core {
   readonly routes: readonly Route<Principal>[]
   /** Holds of a dead process that were given back at the start. */
   readonly recovered: number
+  /** Answers that are running. */
+  readonly running: number
   /** Lets running answers end, then stops everything. */
   stop(): Promise<void>
+  /** Within a stop: what still runs is cut now. */
+  cut(): void
 }
 
 const DRAIN_MS = 120_000
@@ -67,6 +71,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   const services = await createServices(core, config, clock, (message) => log.notice(message))
   const { access, links, rateFeed, recovered, ids } = services
   const closing = { now: false }
+  const cut = Promise.withResolvers<void>()
   const web = createConsole(services, options, (message) => log.notice(message))
   const unready = (): string | null => (closing.now ? 'Service is shutting down' : services.ledger.unwritable)
   const load = new Load(services, options.machine)
@@ -88,12 +93,22 @@ export async function createApp(options: AppOptions): Promise<App> {
   load.start()
   const stop = async (): Promise<void> => {
     closing.now = true
-    if (core.store.nodes !== null) await pause(clock, BALANCERS_MS)
+    if (core.store.nodes !== null) await Promise.race([pause(clock, BALANCERS_MS), cut.promise])
     web.stop()
     load.stop()
     await services.stop(DRAIN_MS, edge.close(DRAIN_MS + CUT_MS))
   }
-  return { ...core, edge, access, links, rateFeed, routes, recovered, stop }
+  return {
+    ...core, edge, access, links, rateFeed, routes, recovered, stop,
+    get running() {
+      return services.relay.running
+    },
+    cut: () => {
+      cut.resolve()
+      services.relay.hurry()
+      clock.after(CUT_MS, () => edge.server.closeAllConnections())
+    },
+  }
 }
 
 function pause(clock: Clock, ms: number): Promise<void> {

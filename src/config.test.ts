@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readConfig, withEnvFile, type Config, type Environment } from './config.ts'
+import { readConfig, withEnvFile, type Config } from './config.ts'
+import type { Environment } from './lib/setting-reader.ts'
 
 const KEK = Buffer.alloc(32, 'k').toString('base64')
 const OTHER_KEK = Buffer.alloc(32, 'o').toString('base64')

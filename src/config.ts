@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { parseEnv } from 'node:util'
 import { proxyList } from './http/client-ip.ts'
 import { parseWrappingKeys } from './ledger/seal.ts'
-import { withoutTrailing } from './lib/trailing.ts'
+import { SettingReader, type Environment } from './lib/setting-reader.ts'
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
@@ -73,8 +73,8 @@ export interface YookassaConfig {
   readonly networks: readonly string[]
 }
 
-export type Environment = Readonly<Record<string, string | undefined>>
-
+/** Names that begin so are ours; another one is a slip. */
+const OWN_PREFIX = 'TOLLGATE_'
 const TOKEN_CHARACTERS_MIN = 32
 const TOKEN_CHARACTERS_MAX = 256
 const CBR_URL = 'https://www.cbr.ru/scripts/XML_daily.asp'
@@ -91,8 +91,11 @@ export function withEnvFile(environment: Environment, fileText: string | null): 
   return fileText === null ? environment : { ...parseEnv(fileText), ...environment }
 }
 
-/** Reads every setting; each value that cannot be used is one clear line that names its variable, never its secret. */
-export function readConfig(environment: Environment): { readonly config: Config; readonly problems: readonly string[] } {
+/**
+ * Reads every setting. `problems`: each value that cannot be used is one clear line that names its variable, never its secret;
+ * `unknown`: a line for each name of ours that no setting has.
+ */
+export function readConfig(environment: Environment): { readonly config: Config; readonly problems: readonly string[]; readonly unknown: readonly string[] } {
   const reader = new SettingReader(environment)
   const databaseUrl = reader.url('DATABASE_URL', ['postgres:', 'postgresql:'], 'postgres://user@host:5432/name')
   const config: Config = Object.freeze({
@@ -117,7 +120,7 @@ export function readConfig(environment: Environment): { readonly config: Config;
     oidc: readOidc(reader),
     yookassa: readYookassa(reader),
   })
-  return { config, problems: reader.problems }
+  return { config, problems: reader.problems, unknown: reader.unknown(OWN_PREFIX) }
 }
 
 function readWorkers(reader: SettingReader, shared: boolean): number {
@@ -219,78 +222,4 @@ function readNetworks(reader: SettingReader, name: string, fallback: string): re
     }
   }
   return Object.freeze(entries)
-}
-
-/** Takes values out of the environment and collects what is wrong with them. */
-class SettingReader {
-  readonly problems: string[] = []
-  readonly #environment: Environment
-
-  constructor(environment: Environment) {
-    this.#environment = environment
-  }
-
-  problem(name: string, message: string): void {
-    this.problems.push(`${name}: ${message}`)
-  }
-
-  given(name: string): boolean {
-    return this.#environment[name] !== undefined
-  }
-
-  /** An empty value is refused: it is a variable that failed to be filled in, and guessing picks the wrong store or an open door. */
-  text(name: string): string | null {
-    const value = this.#environment[name]
-    if (value === undefined) return null
-    if (value.trim() !== '') return value.trim()
-    this.problem(name, 'is empty: give it a value or unset it')
-    return null
-  }
-
-  host(name: string, fallback: string): string {
-    const value = this.text(name)?.replace(/^\[(.+)\]$/, '$1') ?? fallback
-    if (isIP(value) === 0 && !/^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/.test(value)) this.problem(name, `must be an IP address or a host name, got '${value}'`)
-    return value
-  }
-
-  whole(name: string, fallback: number, least: number, most: number): number {
-    const text = this.text(name)
-    if (text === null) return fallback
-    const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
-    if (value >= least && value <= most) return value
-    this.problem(name, `must be a whole number from ${least} to ${most}, got '${text}'`)
-    return fallback
-  }
-
-  flag(name: string, fallback: boolean): boolean {
-    const text = this.text(name)
-    if (text === null) return fallback
-    if (text !== 'true' && text !== 'false') this.problem(name, `must be true or false, got '${text}'`)
-    return text === 'true'
-  }
-
-  oneOf<T extends string>(name: string, allowed: readonly T[], fallback: T): T {
-    const text = this.text(name)
-    if (text === null) return fallback
-    const found = allowed.find((value) => value === text)
-    if (found === undefined) this.problem(name, `must be one of ${allowed.join(', ')}, got '${text}'`)
-    return found ?? fallback
-  }
-
-  /** A connection URL, which may hold a password: its value is not repeated. */
-  url(name: string, protocols: readonly string[], example: string): string | null {
-    const text = this.text(name)
-    if (text === null) return null
-    if (!URL.canParse(text) || !protocols.includes(new URL(text).protocol)) this.problem(name, `must be a URL such as ${example}`)
-    return text
-  }
-
-  /** An http or https address, without a trailing slash. */
-  address(name: string, example: string): string | null {
-    const text = this.url(name, ['http:', 'https:'], example)
-    if (text === null || !URL.canParse(text)) return text
-    const { search, hash, username } = new URL(text)
-    if (search !== '' || hash !== '' || username !== '') this.problem(name, `must be a plain address such as ${example}, without user, query or fragment`)
-    return withoutTrailing(text, '/')
-  }
 }

@@ -128,6 +128,11 @@ export class UnavailableError extends Error {
   override readonly name: string = 'UnavailableError'
 }
 
+/** What the operator has to mend; the message is one whole sentence that says what and where, without a secret. */
+export class OperatorError extends Error {
+  override readonly name: string = 'OperatorError'
+}
+
 /** Turns anything thrown into what a client may see: an ApiError as it is, what is out of reach as `service_unavailable`, all else `internal_error`. */
 export function asApiError(thrown: unknown): ApiError {
   if (thrown instanceof UnavailableError) return overloaded(0, 'store', thrown)

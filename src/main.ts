@@ -9,12 +9,15 @@ import { pino } from 'pino'
 import { digestOf, generateKey, labelOf } from './access/api-key.ts'
 import { createApp, type App, type AppLog } from './app.ts'
 import { openCore } from './app/core.ts'
+import { Interrupts } from './app/interrupts.ts'
 import type { Machine } from './app/load.ts'
+import { terminalLine } from './app/terminal-line.ts'
 import { CatalogError } from './catalog/catalog-check.ts'
 import { missingSdkPackages } from './catalog/sdk-package.ts'
 import { runCommand } from './cli/run-command.ts'
 import { readConfig, withEnvFile, type Config } from './config.ts'
-import { newWrappingKey, parseWrappingKeys, WrappingKeyError } from './ledger/seal.ts'
+import { OperatorError } from './errors.ts'
+import { newWrappingKey, parseWrappingKeys } from './ledger/seal.ts'
 import { systemClock } from './lib/clock.ts'
 import { randomIds } from './lib/ids.ts'
 import { gauge } from './lib/prometheus.ts'
@@ -22,18 +25,16 @@ import { MICRO_PER_RUB } from './money.ts'
 import { WORKER_ROLE, WorkerGroup, type WorkerReady } from './nodes/workers.ts'
 import { createAdapters } from './providers/index.ts'
 import type { RequestTraces } from './telemetry/request-traces.ts'
-import { UnsafeCommitError } from './store/commit-check.ts'
-import { JournalError } from './store/journal-file.ts'
-import { StoreBusyError } from './store/sqlite-database.ts'
+import { diskFault } from './store/disk-fault.ts'
+import { openFailure } from './store/open-failure.ts'
+import { StoreUnavailableError } from './store/store-unavailable-error.ts'
 
 const DELAY_RESOLUTION_MS = 20
 const DEMO_BALANCE_RUB = 100n
 const DEFAULT_CATALOGUE = './tollgate.yaml'
 const EXIT_BAD_INPUT = 2
-
-class StartError extends Error {
-  override readonly name = 'StartError'
-}
+/** As a shell reports what Ctrl-C ended. */
+const EXIT_INTERRUPTED = 130
 
 function environment(): Readonly<Record<string, string | undefined>> {
   return withEnvFile(process.env, existsSync('.env') ? readFileSync('.env', 'utf8') : null)
@@ -72,7 +73,7 @@ function createLog(config: Config): ProcessLog {
   return {
     dropped: () => dropped,
     line: (fields, failed) => {
-      if (readable) process.stdout.write(`${Object.entries(fields).map(([name, value]) => `${name}=${value}`).join(' ')}\n`)
+      if (readable) process.stdout.write(`${terminalLine(fields, new Date())}\n`)
       else if (failed) logger.error(fields)
       else logger.info(fields)
     },
@@ -119,10 +120,18 @@ function machineOf(log: ProcessLog): Machine {
 
 async function wrappingKeys(config: Config): Promise<readonly Buffer[]> {
   if (config.kek !== null) return config.kek
+  try {
+    return await keptWrappingKey(config)
+  } catch (thrown) {
+    throw openFailure(thrown, config)
+  }
+}
+
+async function keptWrappingKey(config: Config): Promise<readonly Buffer[]> {
   const path = join(config.dataDir, 'kek')
   if (existsSync(path)) {
     const keys = parseWrappingKeys((await readFile(path, 'utf8')).trim())
-    if (keys === null) throw new StartError(`${path}: is not base64 of 32 bytes`)
+    if (keys === null) throw new OperatorError(`${path}: is not base64 of 32 bytes`)
     return keys
   }
   await mkdir(config.dataDir, { recursive: true, mode: 0o700 })
@@ -133,14 +142,17 @@ async function wrappingKeys(config: Config): Promise<readonly Buffer[]> {
 
 function cataloguePath(config: Config): string | null {
   if (config.configFile !== null) {
-    if (!existsSync(config.configFile)) throw new StartError(`TOLLGATE_CONFIG: there is no file ${config.configFile}`)
+    if (!existsSync(config.configFile)) throw new OperatorError(`TOLLGATE_CONFIG: there is no file ${config.configFile}`)
     return config.configFile
   }
   return existsSync(DEFAULT_CATALOGUE) ? DEFAULT_CATALOGUE : null
 }
 
 async function applyFile(app: App, path: string): Promise<void> {
-  const lines = await app.catalog.applyText(await readFile(path, 'utf8'), { dryRun: false, onlyNew: true, file: path })
+  const content = await readFile(path, 'utf8').catch((thrown: unknown) => {
+    throw new OperatorError(`TOLLGATE_CONFIG: ${path} cannot be read: ${diskFault(thrown) ?? String(thrown)}.`, { cause: thrown })
+  })
+  const lines = await app.catalog.applyText(content, { dryRun: false, onlyNew: true, file: path })
   if (lines.length > 0) process.stdout.write(`Applied ${path}: ${lines.length} change${lines.length === 1 ? '' : 's'}, price version ${app.catalog.current().priceVersion}\n`)
 }
 
@@ -170,13 +182,15 @@ async function greet(app: App, url: string, demoKey: string | null): Promise<voi
   if (token !== null) process.stdout.write(`Console   ${url}/  (set-up link, valid for 60 minutes: ${url}/setup?token=${token})\n`)
   if (demoKey === null) return
   process.stdout.write(`API key   ${demoKey}  (demo account with ${DEMO_BALANCE_RUB} RUB; shown this once)\n`)
-  process.stdout.write(`Try it    curl ${url}/v1/chat/completions -H 'Authorization: Bearer ${demoKey}' -H 'Content-Type: application/json' -d '{"model":"sandbox/chat","messages":[{"role":"user","content":"Hello"}]}'\n`)
+  // On a line of its own, to be pasted as it is.
+  process.stdout.write(`Try it\ncurl ${url}/v1/chat/completions -H 'Authorization: Bearer ${demoKey}' -H 'Content-Type: application/json' -d '{"model":"sandbox/chat","messages":[{"role":"user","content":"Hello"}]}'\n`)
 }
 
 /** Starts the server; resolves when it has stopped. */
 async function start(env: ReturnType<typeof environment>): Promise<number> {
-  const { config, problems } = readConfig(env)
-  if (problems.length > 0) throw new StartError(problems.join('\n'))
+  const { config, problems, unknown } = readConfig(env)
+  if (problems.length > 0) throw new OperatorError(problems.join('\n'))
+  if (cluster.isPrimary) for (const line of unknown) process.stderr.write(`${line}\n`)
   if (config.workers > 1 && cluster.isPrimary) return runWorkers(config)
   const path = cataloguePath(config)
   const log = createLog(config)
@@ -184,14 +198,15 @@ async function start(env: ReturnType<typeof environment>): Promise<number> {
   const app = await createApp({ consoleDir: fileURLToPath(new URL('../console/dist', import.meta.url)), config, version: version(), wrappingKeys: await wrappingKeys(config), env, log: traces === null ? log : { ...log, line: (...said) => { log.line(...said); traces.line(...said) } }, machine: machineOf(log) })
   // What is said and done once is done by the first of several workers.
   const others = cluster.isWorker && env[WORKER_ROLE] === 'other'
-  const demoKey = others ? null : await prepare(app, path)
+  const newcomer = others ? false : await prepare(app, path, config)
   if (others) void app.rateFeed.start()
   const { address, port, family } = await app.edge.listen(config.host, config.port)
   const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
-  if (!others) await greet(app, config.publicUrl ?? url, demoKey)
+  // Only now: a server that could not listen would have made the account, and its key would be lost.
+  if (!others) await greet(app, config.publicUrl ?? url, newcomer ? await createDemo(app) : null)
   if (cluster.isWorker) process.send?.({ ready: url } satisfies WorkerReady)
   else process.stdout.write(`Tollgate ready on ${url}\n`)
-  const code = await untilStopped(app, path, log)
+  const code = await untilStopped(app, config, log)
   await traces?.stop()
   return code
 }
@@ -207,33 +222,38 @@ async function openTraces({ traces: target }: Config, { notice }: AppLog): Promi
 function runWorkers({ workers: count }: Config): Promise<number> {
   const group = new WorkerGroup({ count, clock: systemClock, say: (line) => process.stdout.write(`${line}\n`) })
   process.on('SIGTERM', () => group.stop())
-  process.on('SIGINT', () => group.stop())
+  process.on('SIGINT', () => (group.stopping ? group.signal('SIGINT') : group.stop()))
   process.on('SIGHUP', () => group.reload())
   return group.run()
 }
 
-/** Applies the catalogue file and says what of it cannot be sold; answers the key of a newcomer's demo account, if there is one. */
-async function prepare(app: App, path: string | null): Promise<string | null> {
+/** Applies the catalogue file and says what of it cannot be sold; answers whether a newcomer needs a demo account: never among nodes, whose database is somebody's on purpose. */
+async function prepare(app: App, path: string | null, config: Config): Promise<boolean> {
   const fresh = (await app.store.accounts.list({ query: null, limit: 1, offset: 0 })).total === 0
   if (path !== null) await applyFile(app, path)
   const missing = missingSdkPackages(app.catalog.current().providers.values())
-  if (missing.length > 0) throw new StartError(missing.join('\n'))
+  if (missing.length > 0) throw new OperatorError(missing.join('\n'))
   await tellCatalogue(app)
   if (app.recovered > 0) process.stdout.write(`Gave back ${app.recovered} hold${app.recovered === 1 ? '' : 's'} of a process that had died\n`)
-  return fresh && path === null ? createDemo(app) : null
+  return fresh && path === null && config.databaseUrl === null
 }
 
-function untilStopped(app: App, path: string | null, log: AppLog): Promise<number> {
-  process.on('SIGHUP', () => {
-    if (path === null) return
-    // A file with a mistake changes nothing, and the server goes on.
-    applyFile(app, path).catch((thrown: unknown) => process.stderr.write(`${thrown instanceof Error ? thrown.message : String(thrown)}\n`))
-  })
+/** A file with a mistake changes nothing, and the server goes on; one that has come since the start counts. */
+async function reload(app: App, config: Config): Promise<void> {
+  try {
+    const path = cataloguePath(config)
+    if (path === null) process.stderr.write(`SIGHUP: there is no ${DEFAULT_CATALOGUE} and TOLLGATE_CONFIG is not set, nothing to apply\n`)
+    else await applyFile(app, path)
+  } catch (thrown) {
+    process.stderr.write(`${thrown instanceof Error ? thrown.message : String(thrown)}\n`)
+  }
+}
+
+function untilStopped(app: App, config: Config, log: AppLog): Promise<number> {
+  process.on('SIGHUP', () => void reload(app, config))
   return new Promise((resolve) => {
-    let stopping = false
-    const stop = (): void => {
-      if (stopping) return
-      stopping = true
+    const interrupts = new Interrupts({ app, clock: systemClock, say: (line) => process.stdout.write(`${line}\n`), exit: () => process.exit(EXIT_INTERRUPTED) })
+    const stopped = (): void => {
       app.stop().then(
         () => resolve(0),
         (thrown: unknown) => {
@@ -242,14 +262,14 @@ function untilStopped(app: App, path: string | null, log: AppLog): Promise<numbe
         },
       )
     }
-    process.on('SIGTERM', stop)
-    process.on('SIGINT', stop)
+    process.on('SIGTERM', () => interrupts.terminate(stopped))
+    process.on('SIGINT', () => interrupts.interrupt(stopped))
   })
 }
 
 /** What stops a start is one clear line, without a stack. */
 function report(thrown: unknown): never {
-  const known = thrown instanceof StartError || thrown instanceof CatalogError || thrown instanceof StoreBusyError || thrown instanceof WrappingKeyError || thrown instanceof JournalError || thrown instanceof UnsafeCommitError
+  const known = thrown instanceof OperatorError || thrown instanceof CatalogError || thrown instanceof StoreUnavailableError
   const message = thrown instanceof Error ? (known ? thrown.message : (thrown.stack ?? thrown.message)) : String(thrown)
   process.stderr.write(`${message}\n`)
   process.exit(known ? EXIT_BAD_INPUT : 1)

@@ -1,9 +1,6 @@
 import { CatalogError } from '../catalog/catalog-check.ts'
 import { readConfig } from '../config.ts'
-import { ApiError } from '../errors.ts'
-import { BackupError } from '../store/backup.ts'
-import { StoreBusyError } from '../store/sqlite-database.ts'
-import { WrappingKeyError } from '../ledger/seal.ts'
+import { ApiError, OperatorError } from '../errors.ts'
 import { StoreUnavailableError } from '../store/store-unavailable-error.ts'
 import { ACCOUNT_COMMANDS } from './account-commands.ts'
 import { CATALOG_COMMANDS } from './catalog-commands.ts'
@@ -34,14 +31,15 @@ export async function runCommand(argv: readonly string[], ports: CliPorts): Prom
   } catch (thrown) {
     // A document that cannot be applied is a wrong value, as much as a wrong flag.
     if (thrown instanceof UsageError || thrown instanceof CatalogError) return failed(ports, thrown.message, 2)
-    if (isExpected(thrown)) return failed(ports, thrown.message, 1)
+    // What keeps a server from starting is in its settings or around them.
+    if (isExpected(thrown)) return failed(ports, thrown.message, command === START ? 2 : 1)
     throw thrown
   }
 }
 
 /** Failures whose sentence tells the operator what to do; anything else is a bug and keeps its stack. */
 function isExpected(thrown: unknown): thrown is Error {
-  return [BackupError, CommandError, StoreBusyError, StoreUnavailableError, WrappingKeyError, ApiError].some((kind) => thrown instanceof kind)
+  return [CommandError, OperatorError, StoreUnavailableError, ApiError].some((kind) => thrown instanceof kind)
 }
 
 function answer({ stdout }: CliPorts, text: string): number {

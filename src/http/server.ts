@@ -10,6 +10,7 @@ import type { Edge, EdgeOptions, EdgeTimeouts } from './edge-options.ts'
 import { Exchange, type ExchangePorts } from './exchange.ts'
 import { headRefusal } from './head-check.ts'
 import { parseJsonObject } from './json-scan.ts'
+import { listenFailure } from './listen-failure.ts'
 import { answerBrokenRequest } from './broken-request.ts'
 import { Lingering } from './lingering.ts'
 import { leavesRest, sendError, sendReply, type AfterError } from './reply.ts'
@@ -92,9 +93,10 @@ class HttpEdge<P> implements Edge {
 
   listen(host: string, port: number): Promise<AddressInfo> {
     return new Promise((resolve, reject) => {
-      this.server.once('error', reject)
+      const failed = (thrown: Error): void => reject(listenFailure(thrown, host, port))
+      this.server.once('error', failed)
       this.server.listen({ port, host, backlog: BACKLOG }, () => {
-        this.server.off('error', reject)
+        this.server.off('error', failed)
         // A listening TCP server has an address object; only pipes have a string.
         resolve(this.server.address() as AddressInfo)
       })

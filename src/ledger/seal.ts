@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
+import { OperatorError } from '../errors.ts'
 
 const IV_BYTES = 12
 const TAG_BYTES = 16
@@ -6,7 +7,7 @@ const KEY_ID_BYTES = 4
 const KEY_BYTES = 32
 
 /** What the store holds sealed does not open: the operator has given another key, or somebody has changed it. */
-export class WrappingKeyError extends Error {
+export class WrappingKeyError extends OperatorError {
   override readonly name = 'WrappingKeyError'
 }
 

@@ -32,7 +32,8 @@ export class WorkerGroup {
   readonly #workers = new Set<Worker>()
   #ready = 0
   #url: string | null = null
-  #stopping = false
+  /** The workers have been told to end. */
+  stopping = false
   #failed = false
   #finish: (code: number) => void = () => undefined
 
@@ -50,14 +51,14 @@ export class WorkerGroup {
 
   /** Lets every worker end its answers. */
   stop(): void {
-    if (this.#stopping) return
-    this.#stopping = true
+    if (this.stopping) return
+    this.stopping = true
     this.signal('SIGTERM')
     this.#ports.clock.after(KILL_MS, () => this.signal('SIGKILL'))
     if (this.#workers.size === 0) this.#finish(0)
   }
 
-  signal(name: 'SIGTERM' | 'SIGKILL'): void {
+  signal(name: 'SIGINT' | 'SIGTERM' | 'SIGKILL'): void {
     for (const worker of this.#workers) worker.process.kill(name)
   }
 
@@ -87,7 +88,7 @@ export class WorkerGroup {
 
   #ended(worker: Worker, code: number | null, startedMs: number): void {
     this.#workers.delete(worker)
-    if (this.#stopping) {
+    if (this.stopping) {
 // One that was still starting ends by the signal itself.
       if (code !== 0 && worker.process.signalCode !== 'SIGTERM') this.#failed = true
       if (this.#workers.size === 0) this.#finish(this.#failed ? 1 : 0)
@@ -95,7 +96,7 @@ export class WorkerGroup {
     }
     // Nothing works before all have been ready once: it is the settings, and it has said what is wrong.
     if (this.#ready < this.#ports.count) {
-      this.#stopping = true
+      this.stopping = true
       this.signal('SIGTERM')
       this.#finish(code === null || code === 0 ? 1 : code)
       return
@@ -103,7 +104,7 @@ export class WorkerGroup {
     this.#ports.say(`A worker has ended (${worker.process.signalCode ?? code}), another takes its place`)
     const pauseMs = this.#ports.clock.monotonic() - startedMs < HASTE_MS ? PAUSE_MS : 0
     this.#ports.clock.after(pauseMs, () => {
-      if (!this.#stopping) this.#fork('other')
+      if (!this.stopping) this.#fork('other')
     })
   }
 }

@@ -78,6 +78,7 @@ export class Relay {
   readonly #budget = new BufferBudget()
   #stopTick: (() => void) | null = null
   #closing = false
+  readonly #hurried = Promise.withResolvers<void>()
 
   constructor(ports: RelayPorts) {
     this.#ports = ports
@@ -152,11 +153,16 @@ export class Relay {
     const deadline = new Promise<void>((resolve) => {
       stop = this.#ports.clock.after(limitMs, resolve)
     })
-    await Promise.race([all, deadline])
+    await Promise.race([all, deadline, this.#hurried.promise])
     stop()
     for (const generation of this.#running) generation.cut(shuttingDown())
     await all
     this.#stopTick?.()
+  }
+
+  /** Ends the wait of `close`. */
+  hurry(): void {
+    this.#hurried.resolve()
   }
 
   #copyOf({ principal, requestId }: PaidCall, generationId: string): StreamCopy | null {

@@ -2,6 +2,7 @@ import { constants, existsSync } from 'node:fs'
 import { copyFile, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
+import { OperatorError } from '../errors.ts'
 
 /** All pages in one step: a step is a snapshot, and a store that is written to meanwhile would begin the copy again with each further one. */
 const PAGES_PER_STEP = 2 ** 31 - 1
@@ -17,7 +18,7 @@ export interface BackupReport {
 }
 
 /** The copy could not be made; what the operator can do about it. */
-export class BackupError extends Error {
+export class BackupError extends OperatorError {
   override readonly name = 'BackupError'
 }
 

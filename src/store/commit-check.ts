@@ -1,7 +1,8 @@
+import { OperatorError } from '../errors.ts'
 import { text, type Database } from './database.ts'
 
 /** The database may lose what it has acknowledged, so no money may be in it. */
-export class UnsafeCommitError extends Error {
+export class UnsafeCommitError extends OperatorError {
   override readonly name = 'UnsafeCommitError'
 }
 

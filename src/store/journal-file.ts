@@ -1,5 +1,6 @@
 import { mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { OperatorError } from '../errors.ts'
 import { takeLock, type DirectoryLock } from './directory-lock.ts'
 import { isUsedSegment, JournalSegment, recordBytes, SEGMENT_BYTES } from './journal-segment.ts'
 
@@ -33,7 +34,7 @@ export interface Journal {
 }
 
 /** The journal cannot be made where the settings say. */
-export class JournalError extends Error {
+export class JournalError extends OperatorError {
   override readonly name = 'JournalError'
 }
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
+import { OperatorError } from '../errors.ts'
 import { consoleStatements } from './console-migration.ts'
 import { big, text, type Database, type Sql } from './database.ts'
 import { logStatements } from './log-migration.ts'
@@ -234,11 +235,11 @@ async function refuseStrange({ dialect }: Database, sql: Sql): Promise<void> {
   const guards = await sql.all('SELECT version, least, checksum FROM schema_guard ORDER BY version')
   const least = guards.reduce((most, row) => (big(row, 'version') > BigInt(newest) && big(row, 'least') > most ? big(row, 'least') : most), 0n)
   const unknown = current > newest && !guards.some((row) => big(row, 'version') === BigInt(current))
-  if (unknown || least > BigInt(newest)) throw new Error(`The store has schema ${current}, this program knows up to ${newest}: start the newer version.`)
+  if (unknown || least > BigInt(newest)) throw new OperatorError(`The store has schema ${current}, this program knows up to ${newest}: start the newer version.`)
   for (const migration of MIGRATIONS) {
     const applied = guards.find((row) => big(row, 'version') === BigInt(migration.version))
     if (applied !== undefined && text(applied, 'checksum') !== checksum(migration, dialect)) {
-      throw new Error(`Migration ${migration.version} of the store is not the one of this program: it was made by another build.`)
+      throw new OperatorError(`Migration ${migration.version} of the store is not the one of this program: it was made by another build.`)
     }
   }
 }

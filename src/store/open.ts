@@ -18,6 +18,7 @@ import { SqlKeys } from './key-store.ts'
 import { SqlLog } from './log-store.ts'
 import { SqlLogUpkeep } from './log-upkeep.ts'
 import { migrate } from './migrations.ts'
+import { openFailure } from './open-failure.ts'
 import { SqlNodes } from './node-store.ts'
 import { SqlPayments } from './payment-store.ts'
 import { PostgresDatabase } from './postgres-database.ts'
@@ -37,8 +38,16 @@ export interface StoreOptions {
   readonly clock?: Clock
 }
 
-/** Opens the store that the settings name and brings its schema up to date. Throws StoreBusyError when another process has the embedded one, UnsafeCommitError for a database that may lose commits. */
-export async function openStore({ dataDir, databaseUrl, clock = systemClock }: StoreOptions): Promise<Store> {
+/** Opens the store that the settings name and brings its schema up to date. Throws an OperatorError where the database, the folder or its schema forbids it, StoreBusyError when another process has the embedded store. */
+export async function openStore(options: StoreOptions): Promise<Store> {
+  try {
+    return await open(options)
+  } catch (thrown) {
+    throw openFailure(thrown, options)
+  }
+}
+
+async function open({ dataDir, databaseUrl, clock = systemClock }: StoreOptions): Promise<Store> {
   if (databaseUrl === null) {
     const database = new SqliteDatabase(dataDir)
     const ledger = new SqliteLedger(database)

@@ -2,6 +2,7 @@ import { fdatasync, openSync, closeSync, existsSync, mkdirSync } from 'node:fs'
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { OperatorError } from '../errors.ts'
 import type { Database, Row, Sql, SqlValue, TransactionOptions } from './database.ts'
 import { asUnavailable, diskFault } from './disk-fault.ts'
 import { takeLock, type DirectoryLock } from './directory-lock.ts'
@@ -195,6 +196,6 @@ function takeDirectory(directory: string): DirectoryLock {
 }
 
 /** Another process has the embedded store open. */
-export class StoreBusyError extends Error {
+export class StoreBusyError extends OperatorError {
   override readonly name = 'StoreBusyError'
 }

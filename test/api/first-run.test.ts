@@ -16,7 +16,7 @@ test('the printed curl gets an answer that says what it cost; the second start i
   try {
     const first = await startTollgate({ dataDir })
     started.push(first)
-    const command = /^Try it +(curl .+)$/m.exec(first.logs().join('\n'))?.[1] ?? ''
+    const command = /^(curl .+)$/m.exec(first.logs().join('\n'))?.[1] ?? ''
     assert.match(command, /sandbox\/chat/, 'the start prints a curl')
     const answered = spawnSync('sh', ['-c', command.replace('curl ', 'curl -s ')], { encoding: 'utf8', timeout: 10_000 })
     const body = JSON.parse(answered.stdout)

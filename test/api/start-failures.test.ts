@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { foldStream } from '../harness/chat-fold.ts'
+import { freePort } from '../harness/free-port.ts'
+import { startPostgres } from '../harness/postgres.ts'
+import { startTollgate } from '../harness/server.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const KEK = Buffer.alloc(32, 'k').toString('base64')
+const STREAM = 'Hello\nsandbox: words=100 gap_ms=3000'
+
+let directory: string
+
+before(() => {
+  directory = mkdtempSync(join(tmpdir(), 'tollgate-start-'))
+})
+
+after(() => rmSync(directory, { recursive: true, force: true }))
+
+interface Ended {
+  readonly code: number | null
+  readonly out: string
+  readonly err: string
+}
+
+/** A start that is expected to end by itself. */
+async function failedStart(env: Record<string, string>): Promise<Ended> {
+  const child = spawn(process.execPath, [join(ROOT, 'src/main.ts'), 'start'], {
+    cwd: directory,
+    env: { PATH: process.env['PATH'] ?? '', PORT: '0', TOLLGATE_DATA: join(directory, 'data'), NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/compiled'), ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const said = { out: '', err: '' }
+  child.stdout.on('data', (chunk: Buffer) => (said.out += chunk.toString()))
+  child.stderr.on('data', (chunk: Buffer) => (said.err += chunk.toString()))
+  const [code] = await once(child, 'close')
+  return { code, ...said }
+}
+
+/** One sentence, no stack, exit 2. */
+function assertSentence({ code, err }: Ended, expected: RegExp): void {
+  assert.match(err, expected)
+  assert.equal(err.trimEnd().split('\n').length, 1, err)
+  assert.equal(code, 2)
+}
+
+test('a port that is taken: one sentence with the address, and the demo key is kept for the start that succeeds', async () => {
+  const other = createServer().listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  const { port } = other.address() as { port: number }
+  const dataDir = join(directory, 'busy')
+  mkdirSync(dataDir)
+  const ended = await failedStart({ PORT: String(port), TOLLGATE_DATA: dataDir })
+  assertSentence(ended, new RegExp(`^tollgate: PORT: ${port} of 127\\.0\\.0\\.1 is taken by another program`))
+  assert.doesNotMatch(ended.out, /sk-tg-/)
+  other.close()
+  const started = await startTollgate({ dataDir })
+  assert.match(started.logs().join('\n'), /^API key +sk-tg-/m)
+  await started.stop()
+})
+
+test('an address that is not of this machine, a folder that is a file and a database file that is none are one sentence each', async () => {
+  assertSentence(await failedStart({ HOST: '203.0.113.7', TOLLGATE_DATA: join(directory, 'far') }), /^tollgate: HOST: 203\.0\.113\.7 is not an address of this machine\.$/m)
+  const file = join(directory, 'file')
+  writeFileSync(file, 'x')
+  assertSentence(await failedStart({ TOLLGATE_DATA: file }), /^tollgate: TOLLGATE_DATA: the folder \S+file cannot be used: there is a file of that name\.$/m)
+  assertSentence(await failedStart({ TOLLGATE_DATA: join(file, 'below') }), /^tollgate: TOLLGATE_DATA: the folder \S+below cannot be used: a part of the path is a file and not a folder\.$/m)
+  const garbled = join(directory, 'garbled')
+  mkdirSync(garbled)
+  writeFileSync(join(garbled, 'tollgate.db'), 'not a database, and longer than the header of one'.repeat(100))
+  assertSentence(await failedStart({ TOLLGATE_DATA: garbled }), /cannot be used: tollgate\.db is not a database\.$/m)
+})
+
+test('a database that is not there, refuses the password or lacks the name: each says which, without the password', async () => {
+  const nobody = await freePort()
+  const secret = 'not-the-password'
+  const refused = await failedStart({ DATABASE_URL: `postgres://u:${secret}@127.0.0.1:${nobody}/tollgate`, TOLLGATE_KEK: KEK })
+  assertSentence(refused, new RegExp(`^tollgate: DATABASE_URL: the database tollgate at 127\\.0\\.0\\.1:${nobody} refuses connections`))
+  const unknown = await failedStart({ DATABASE_URL: `postgres://u:${secret}@nowhere.invalid/tollgate`, TOLLGATE_KEK: KEK })
+  assertSentence(unknown, /has a host name that does not resolve/)
+  const postgres = await startPostgres()
+  if (postgres === null) return
+  try {
+    const url = new URL(postgres.url)
+    const missing = await failedStart({ DATABASE_URL: Object.assign(new URL(url), { pathname: '/none' }).href, TOLLGATE_KEK: KEK })
+    assertSentence(missing, /the database none at \S+ does not exist there: create it first \(database "none" does not exist\)/)
+    for (const { err } of [refused, unknown, missing]) assert.doesNotMatch(err, new RegExp(secret))
+  } finally {
+    await postgres.stop()
+  }
+})
+
+test('a node of a cluster makes no demo account', async () => {
+  const postgres = await startPostgres()
+  if (postgres === null) return
+  try {
+    const node = await startTollgate({ env: { DATABASE_URL: postgres.url, TOLLGATE_KEK: KEK } })
+    assert.doesNotMatch(node.logs().join('\n'), /sk-tg-/)
+    assert.equal((await node.admin('GET', '/admin/v1/accounts')).body.total, 0)
+    await node.stop()
+  } finally {
+    await postgres.stop()
+  }
+})
+
+test('SIGHUP: without a file it says so, with one that has come since the start it applies it', async () => {
+  const tollgate = await startTollgate({})
+  try {
+    process.kill(tollgate.pid, 'SIGHUP')
+    await until(() => /SIGHUP: there is no \.\/tollgate\.yaml/.test(tollgate.errors()))
+    writeFileSync(join(tollgate.dataDir, 'tollgate.yaml'), 'markup: 1.5\n')
+    process.kill(tollgate.pid, 'SIGHUP')
+    await until(() => /Applied \.\/tollgate\.yaml/.test(tollgate.logs().join('\n')), () => assert.equal(tollgate.errors().trimEnd().split('\n').length, 1, tollgate.errors()))
+  } finally {
+    await tollgate.stop()
+  }
+})
+
+test('a misspelt setting is told with the one that was meant', async () => {
+  const tollgate = await startTollgate({ env: { TOLLGATE_LOG_LEVLE: 'debug', TOLLGATE_SPEED: '9' } })
+  await tollgate.stop()
+  assert.match(tollgate.errors(), /^TOLLGATE_LOG_LEVLE is not a setting, did you mean TOLLGATE_LOG_LEVEL\?$/m)
+  assert.match(tollgate.errors(), /^TOLLGATE_SPEED is not a setting: see docs\/settings\.md$/m)
+})
+
+test('Ctrl-C again says what is waited for, and once more cuts it: the stream ends with an error and is free', async () => {
+  const dataDir = join(directory, 'interrupted')
+  mkdirSync(dataDir)
+  let tollgate = await startTollgate({ dataDir })
+  const account = await tollgate.createAccount({ balance: 10 })
+  const response = await fetch(`${tollgate.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${account.key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'sandbox/chat', stream: true, max_tokens: 200, messages: [{ role: 'user', content: STREAM }] }),
+  })
+  for (const line of [/Stopping when 1 running answer has ended/, /Waiting for 1 running answer/, /Cutting 1 running answer/]) {
+    process.kill(tollgate.pid, 'SIGINT')
+    await until(() => line.test(tollgate.logs().join('\n')), () => process.kill(tollgate.pid, 0))
+    // What comes within 300 ms is the same Ctrl-C, told by npm as well.
+    await delay(350)
+  }
+  const { error } = foldStream(response.status, await response.text(), {})
+  assert.ok(error !== null, 'the client is told')
+  await until(() => !tollgate.runs)
+  assert.equal(tollgate.exitCode, 0)
+  tollgate = await startTollgate({ dataDir })
+  const { body } = await tollgate.admin('GET', `/admin/v1/accounts/${account.id}`)
+  assert.deepEqual([body.balance, body.reserved], [10, 0])
+  await tollgate.stop()
+})
+
+test('`npm start` becomes the server: no process stands between it and a signal', () => {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+  assert.match(scripts.start, /^exec node /)
+})
+
+test('an older Node reads one line that says what to do', () => {
+  const entry = readFileSync(join(ROOT, 'bin/tollgate.js'), 'utf8')
+  assert.doesNotMatch(entry, /^import\s/m, 'a static import would be resolved before the check')
+  const older = `data:text/javascript,Object.defineProperty(process.versions,"node",{value:"20.20.2"})`
+  const { status, stderr } = spawnSync(process.execPath, ['--import', older, join(ROOT, 'bin/tollgate.js'), 'start'], { encoding: 'utf8', cwd: directory })
+  assert.equal(status, 1)
+  assert.match(stderr, /^Tollgate needs Node 24\.15 or newer, this is 20\.20\.2\. .*npm start.*\n$/)
+})
+
+async function until(holds: () => boolean, alive: () => unknown = () => undefined): Promise<void> {
+  for (let looks = 0; !holds(); looks += 1) {
+    assert.ok(looks < 600, `it did not come: ${holds.toString()}`)
+    alive()
+    await delay(50)
+  }
+}
