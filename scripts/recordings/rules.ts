@@ -64,6 +64,8 @@ const PHRASES: readonly RegExp[] = [
   /content[_ ]?(?:filter\w*|policy)|moderation|safety system|responsible ?ai|nsfw|flagged|sensitive|prohibited|inappropriate|\bsafety\b|violat\w*/gi,
   /api[ _-]?key (?:is )?(?:not valid|invalid|expired)|(?:incorrect|invalid) api[ _-]?key|invalid_api_key|authentication/gi,
   /model identifier is invalid|on-demand throughput isn.t supported|operation not allowed|reached the end of its life/gi,
+  // By which the product knows what could name an account.
+  /\bprojects?(?:\/|_number|_id|\b)|\bserviceAccounts?\b|\blocations?\/|\barn:aws[\w-]*:|\bBearer\b|https?:\/\/|\b(?:sk|pk|rk|org|proj|key|user|req)[-_](?=\w{6})/gi,
   /credit balance|usage limits?|organization has been disabled|billing/gi,
 ]
 

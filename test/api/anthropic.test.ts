@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { chat, type FoldedAnswer } from '../harness/chat-fold.ts'
+import { recordedCase } from '../harness/recording.ts'
 import { startReplayUpstream, type Replay } from '../harness/replay.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
@@ -102,8 +103,10 @@ test('what the protocol cannot say is a 400 that reaches no provider and costs n
 test('an overloaded provider is a 503, a too long prompt a 400 with its numbers', async () => {
   const overloaded = await ask('q-529-overloaded', { messages: [{ role: 'user', content: 'x' }] })
   assert.deepEqual([overloaded.status, overloaded.error?.metadata['error_type']], [503, 'provider_unavailable'])
-  const long = await ask('real-error-scenarios-anthropic-claude-haiku-4-5-handles-cont', { messages: [{ role: 'user', content: 'x' }] })
-  assert.deepEqual([long.status, long.error?.metadata['error_type'], long.error?.message], [400, 'input_tokens_exceeded', 'prompt is too long: 3333404 tokens > 200000 maximum'])
+  const tooLong = 'real-error-scenarios-anthropic-claude-haiku-4-5-handles-cont'
+  const long = await ask(tooLong, { messages: [{ role: 'user', content: 'x' }] })
+  assert.deepEqual([long.status, long.error?.metadata['error_type'], long.error?.message], [400, 'input_tokens_exceeded', recordedCase(`anthropic/chat/${tooLong}`).expected.error?.message])
+  assert.match(long.error?.message ?? '', /^prompt is too long: 3333404 .* 200000 /)
 })
 
 test('reasoning of an answer can be sent back as it came', async () => {

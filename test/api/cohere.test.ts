@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { chat, type FoldedAnswer } from '../harness/chat-fold.ts'
+import { recordedCase } from '../harness/recording.ts'
 import { startReplayUpstream, type Replay } from '../harness/replay.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
+import { at, documentsOf } from '../recordings/documents.ts'
 
 const UPSTREAM_KEY = 'upstream-canary-key'
 /** Long enough that the recorded usage is plausible for it. */
@@ -76,17 +78,22 @@ test('cached input is charged at its own price', async () => {
   assert.equal(usage?.['cost'], (4 * 3 + 208 * 1 + 36 * 15) / 1_000_000)
 })
 
+/** What the recorded answer says of the tools it is about to ask. */
+function planOf(name: string): string {
+  return documentsOf(recordedCase(`cohere/chat/${name}`)).map((document) => at(document, 'message', 'tool_plan') ?? at(document, 'delta', 'message', 'tool_plan') ?? '').join('')
+}
+
 test('a plan of tool calls reaches the client as a detail, streamed or not, and goes back as it came', async () => {
   const { events: [answer] } = await ask('v-cohere-null-args', { tools: TOOLS })
   const [{ message }] = Object(answer?.['choices'])
-  const details = [{ type: 'reasoning.summary', summary: 'I will use the currentTime tool to find the current time.', format: 'cohere-tool-plan-v1', index: 0 }]
-  assert.deepEqual(message.reasoning_details, details)
+  const details = (name: string): readonly unknown[] => [{ type: 'reasoning.summary', summary: planOf(name), format: 'cohere-tool-plan-v1', index: 0 }]
+  assert.deepEqual(message.reasoning_details, details('v-cohere-null-args'))
   const streamed = await ask('v-cohere-empty-tool-call-stream', { tools: TOOLS, stream: true })
-  assert.deepEqual(streamed.events.flatMap((chunk) => Object(chunk)['choices'][0]?.delta.reasoning_details ?? []), details)
+  assert.deepEqual(streamed.events.flatMap((chunk) => Object(chunk)['choices'][0]?.delta.reasoning_details ?? []), details('v-cohere-empty-tool-call-stream'))
 
   await ask('stream-with-events-with-content', { stream: true, messages: [{ role: 'user', content: PROMPT }, message, { role: 'tool', tool_call_id: message.tool_calls[0].id, content: 'noon' }] })
   assert.deepEqual(Object((await lastRequest()).json).messages.slice(1), [
-    { role: 'assistant', tool_plan: details[0]?.summary, tool_calls: message.tool_calls },
+    { role: 'assistant', tool_plan: planOf('v-cohere-null-args'), tool_calls: message.tool_calls },
     { role: 'tool', tool_call_id: message.tool_calls[0].id, content: 'noon' },
   ])
 })

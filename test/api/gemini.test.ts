@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { chat, type FoldedAnswer } from '../harness/chat-fold.ts'
+import { recordedCase } from '../harness/recording.ts'
 import { startReplayUpstream, type Replay } from '../harness/replay.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
@@ -78,8 +79,9 @@ test('the provider gets its own headers and nothing but its own body', async () 
 })
 
 test('Vertex AI is the same protocol under a path of its own, opened by a token', async () => {
-  const answer = await ask('vertex/chat/google-vertex-service-tier-flex-stream', { model: 'google/vertex', stream: true })
-  assert.equal(answer.choices.get(0)?.text, 'OK')
+  const name = 'vertex/chat/google-vertex-service-tier-flex-stream'
+  const answer = await ask(name, { model: 'google/vertex', stream: true })
+  assert.equal(answer.choices.get(0)?.text, recordedCase(name).expected.choices?.[0]?.text)
   const { path, headers } = await lastRequest()
   assert.equal(path, `${VERTEX_PATH}/models/gemini-2.5-flash:streamGenerateContent?alt=sse`)
   assert.deepEqual([headers['x-goog-api-key'], headers['authorization']], [undefined, `Bearer ${ACCESS_TOKEN}`])
@@ -112,9 +114,10 @@ test("errors are the client's only where the request was wrong, and name nothing
     assert.deepEqual([status, error?.metadata['error_type']], [502, 'provider_error'], name)
     assert.doesNotMatch(JSON.stringify(error), /project|canary|API key|location/i, name)
   }
-  const refused = await ask('vertex/chat/model-sees-multiple-images-google-vertex-2', {})
+  const unreachable = 'vertex/chat/model-sees-multiple-images-google-vertex-2'
+  const refused = await ask(unreachable, {})
   assert.deepEqual([refused.status, refused.error?.metadata['error_type']], [400, 'invalid_input'])
-  assert.match(refused.error?.message ?? '', /^Cannot fetch content from the provided URL/)
+  assert.equal(refused.error?.message, recordedCase(unreachable).expected.error?.message)
 })
 
 test('a blocked prompt is an answer that was filtered', async () => {
