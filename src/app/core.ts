@@ -7,7 +7,7 @@ import { resealAnswers } from '../ledger/reseal-answers.ts'
 import { resealJobs } from '../ledger/reseal-jobs.ts'
 import { KeyWrap } from '../ledger/seal.ts'
 import { systemClock, type Clock } from '../lib/clock.ts'
-import { chargeMicro } from '../meters.ts'
+import { chargeMicro, providerCostMicro } from '../meters.ts'
 import { createAdapters } from '../providers/index.ts'
 import { openStore } from '../store/open.ts'
 import type { Replay } from '../store/audit-replay.ts'
@@ -68,7 +68,9 @@ export function replayBy(catalog: Pick<CatalogService, 'priceOf'>): Replay {
   return async (row) => {
     const prices = row.endpointId === null ? null : await catalog.priceOf(row.priceVersion, row.model, row.endpointId, row.variant ?? null)
     if (prices === null) return null
-    const providerCostMicro = chargeMicro(row.usage, prices.buy)
-    return { costMicro: row.billingBasis === 'provider_cost' ? providerCostMicro : chargeMicro(row.usage, prices.sell), providerCostMicro }
+    return {
+      costMicro: chargeMicro(row.usage, row.billingBasis === 'provider_cost' ? prices.buy : prices.sell),
+      providerCostMicro: providerCostMicro(row.reportedUsage ?? row.usage, prices.buy),
+    }
   }
 }

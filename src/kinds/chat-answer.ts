@@ -8,9 +8,14 @@ export interface UsageReport {
   readonly cachedTokens: number
   readonly cacheWriteTokens: number
   readonly reasoningTokens: number
-  /** A number in it was negative, fractional, not finite or beyond 2^53: the relay clamps and flags. */
+  /** Something in it was no count: negative, beyond 2⁵³ or no number at all. */
   readonly implausible: boolean
+  /** What the provider did not count, or not in a number that can be read: the order counts it. Absent where nothing is missing. */
+  readonly missing?: readonly UsageSide[]
 }
+
+/** A part of the usage that is counted by itself. */
+export type UsageSide = 'input' | 'output'
 
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'error'
 

@@ -10,5 +10,6 @@ export function inputUsage({ tokens, searches = null, implausible = false }: { r
     cacheWriteTokens: 0,
     reasoningTokens: 0,
     implausible,
+    ...(tokens === null ? { missing: ['input'] } : {}),
   }
 }

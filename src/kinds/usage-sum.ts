@@ -1,7 +1,7 @@
 import type { Meter } from '../meters.ts'
 import type { UsageReport } from './chat-answer.ts'
 
-/** What several calls used together. */
+/** What several calls used together. Where one of them did not count a side, the order's own count is the least that the whole has. */
 export function sumUsage(reports: readonly UsageReport[]): UsageReport {
   const usage: Partial<Record<Meter, number>> = {}
   for (const report of reports) {
@@ -12,6 +12,7 @@ export function sumUsage(reports: readonly UsageReport[]): UsageReport {
     }
   }
   const total = (field: 'inputTokens' | 'outputTokens' | 'cachedTokens' | 'cacheWriteTokens' | 'reasoningTokens'): number => reports.reduce((sum, report) => sum + report[field], 0)
+  const missing = [...new Set(reports.flatMap((report) => report.missing ?? []))]
   return {
     usage,
     inputTokens: total('inputTokens'),
@@ -20,5 +21,6 @@ export function sumUsage(reports: readonly UsageReport[]): UsageReport {
     cacheWriteTokens: total('cacheWriteTokens'),
     reasoningTokens: total('reasoningTokens'),
     implausible: reports.some(({ implausible }) => implausible),
+    ...(missing.length === 0 ? {} : { missing }),
   }
 }

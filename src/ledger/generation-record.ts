@@ -27,13 +27,16 @@ export interface GenerationRecord {
   readonly errorType: string | null
   readonly finishReason: string | null
   readonly nativeFinishReason: string | null
+  /** What is charged by. */
   readonly usage: Usage
+  /** What the provider reported and by that bills us; absent where it is the same. */
+  readonly reportedUsage?: Usage
   readonly inputTokens: number
   readonly outputTokens: number
   readonly cachedTokens: number
   readonly reasoningTokens: number
   readonly billingBasis: BillingBasis
-  /** Usage was clamped or otherwise doubtful (reliability.md 3.5 rule 10). */
+  /** The provider reported more than there can be, or no number that can be read. */
   readonly flagged: boolean
   readonly priceVersion: number
   /** Which of the endpoint's prices by resolution; absent where it has one. */

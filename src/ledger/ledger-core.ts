@@ -166,8 +166,7 @@ export class LedgerBatch {
     const { account, key } = this.#owners(hold)
     const { guarded } = request
     if (guarded !== undefined && this.#isCharged(account, hold, guarded, request.atMs)) {
-      const { costMicro } = guarded
-      const { chargedMicro, shortfallMicro } = this.#charge(hold, { ...guarded, providerCostMicro: costMicro, insuredMicro: request.insuredMicro - costMicro, atMs: request.atMs })
+      const { chargedMicro, shortfallMicro } = this.#charge(hold, { ...guarded, insuredMicro: request.insuredMicro - guarded.providerCostMicro, atMs: request.atMs })
       return { status: 'charged', chargedMicro, shortfallMicro }
     }
     if (hold.state === 'open') {

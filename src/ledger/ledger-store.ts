@@ -97,8 +97,10 @@ export interface VoidRequest {
 
 /** What a free answer is charged where its account has used up what is free in this hour (reliability.md 3.5 row 20). */
 export interface GuardedCharge {
-  /** The provider's price of what the record says was used; part of the void's `insuredMicro`. */
+  /** The provider's price of what the record says was used. */
   readonly costMicro: Micro
+  /** What the provider bills for it, which is no less; part of the void's `insuredMicro`. */
+  readonly providerCostMicro: Micro
   readonly record: GenerationRecord
   readonly claim?: SettledClaim
 }

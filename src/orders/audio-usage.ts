@@ -1,6 +1,7 @@
 import type { Endpoint, Model } from '../catalog/catalog.ts'
 import type { UsageReport } from '../kinds/chat-answer.ts'
 import type { Meter, Usage } from '../meters.ts'
+import { contextOf } from '../plan/context-check.ts'
 import { ceilMicro, parseDecimal, shift } from '../money.ts'
 
 const TOKEN_METERS = ['input', 'audio_input', 'output', 'audio_output'] as const satisfies readonly Meter[]
@@ -13,6 +14,11 @@ export function countsTokens({ sell, buy }: Endpoint): boolean {
 /** The most tokens an answer has. */
 export function outputMax(model: Model, endpoint: Endpoint): number {
   return endpoint.maxCompletionTokens ?? model.maxCompletionTokens ?? 0
+}
+
+/** The most tokens an answer can have: its own bound, else all that the model's context holds. */
+export function answerMax(model: Model, endpoint: Endpoint): number {
+  return endpoint.maxCompletionTokens ?? model.maxCompletionTokens ?? contextOf(model, endpoint)
 }
 
 /** Seconds rounded up once to tenths (wire.md D-5.2), exactly: 1.1 × 10 is more than 11 in floating point. */

@@ -5,11 +5,12 @@ import { foldAnswer } from '../kinds/answer-fold.ts'
 import type { AnswerWriter, ChargedUsage } from '../kinds/answer-format.ts'
 import type { StreamEnd, UsageReport } from '../kinds/chat-answer.ts'
 import type { ChatRequest } from '../kinds/chat-request.ts'
-import { inputAtLeast } from '../plan/token-count.ts'
-import { boundUsage, countedReport } from '../plan/usage-bounds.ts'
+import { contextOf } from '../plan/context-check.ts'
+import { textBound } from '../plan/token-count.ts'
+import { countedReport, measureUsage } from '../plan/usage-bounds.ts'
 import { fixedUsage } from '../plan/worst-price.ts'
 import type { AnswerSink, AttemptFailure, RunningCall } from '../providers/adapter.ts'
-import type { AnswerBody, Attempt, AttemptSink, AttemptStart, MeasuredUsage } from '../relay/order.ts'
+import type { AnswerBody, Attempt, AttemptSink, AttemptStart, MeasuredUsage, ReportedUsage } from '../relay/order.ts'
 import { TextCounter } from './text-counter.ts'
 
 /** As long as a whole answer may be in bytes. A writer may keep all of a stream, so that an endless one must end. */
@@ -20,8 +21,8 @@ export interface ChatAttemptParts {
   readonly writer: AnswerWriter
   /** Inputs of at most the request's size that are answered together. */
   readonly inputs: number
-  /** Input tokens that an honest provider may report beyond what the request shows, as of pages that its own tools have read; 0 where it has none. */
-  readonly unseenInputTokens?: number
+  /** How often the model may read its whole context, where the provider runs tools by itself: once, and again with what each call has brought. */
+  readonly readings?: number
   readonly start: AttemptStart
   readonly sink: AttemptSink
 }
@@ -34,6 +35,7 @@ export class ChatAttempt implements Attempt, AnswerSink {
   readonly #end = new AnswerEnd()
   /** All of a plain answer; a stream keeps none. */
   readonly #events: AnswerEvent[] = []
+  #countedEvents = 0
   #firstTokenMs: number | null = null
   #textChars = 0
   #result: StreamEnd | null = null
@@ -108,19 +110,18 @@ export class ChatAttempt implements Attempt, AnswerSink {
 
   measured(): MeasuredUsage {
     const { usage } = this.#end
-    if (usage !== null) return { ...this.#bounded(usage), basis: 'provider_usage' }
-    // A whole answer is counted only where the provider did not.
-    for (const event of this.#events) this.#output.add(eventText(event))
-    return { report: this.delivered(), flagged: false, basis: 'counted' }
+    return usage === null ? this.delivered() : this.#measure(usage)
   }
 
-  delivered(): UsageReport {
-    return this.#withFixed(countedReport(this.#countInput(), this.#output.tokens()))
+  /** A provider that tells its usage along the way has told the input; of the output more may have come since. */
+  delivered(): MeasuredUsage {
+    const usage = this.#end.usage ?? { ...countedReport(0, 0), missing: ['input'] }
+    return this.#measure({ ...usage, missing: [...(usage.missing ?? []), 'output'] })
   }
 
-  reported(): UsageReport | null {
+  reported(): ReportedUsage | null {
     const { usage } = this.#end
-    return usage === null ? null : this.#bounded(usage).report
+    return usage === null ? null : this.#measure(usage)
   }
 
   body(usage: ChargedUsage): AnswerBody {
@@ -149,16 +150,36 @@ export class ChatAttempt implements Attempt, AnswerSink {
     return this.#result
   }
 
-  #bounded(usage: UsageReport): ReturnType<typeof boundUsage> {
-    const { request, inputs, unseenInputTokens = 0, start } = this.#parts
-    const n = request.n * inputs
-    const { report, flagged } = boundUsage(usage, { maxTokens: start.plan.maxTokens * n, n, countInput: () => this.#countInput(), countAtLeast: () => inputAtLeast(request) + unseenInputTokens })
-    return { report: this.#withFixed(report), flagged }
+  #measure(usage: UsageReport): MeasuredUsage {
+    const { request, inputs, start } = this.#parts
+    const { report, reported, flagged, basis } = measureUsage(usage, {
+      inputMax: () => this.#inputMax(),
+      outputMax: start.plan.maxTokens * request.n * inputs,
+      count: () => countedReport(this.#countInput(), this.#countOutput()),
+    })
+    const billed = this.#withFixed(report)
+    return { report: billed, reported: reported === report ? billed : this.#withFixed(reported), flagged, basis }
+  }
+
+  /** No byte of a text makes more than one token; what else a model reads only its context bounds. */
+  #inputMax(): number {
+    const { request, inputs, readings, start } = this.#parts
+    const { model, endpoint } = start.candidate
+    const text = textBound(request)
+    const readsMore = request.inputModalities.size > 0 || readings !== undefined || 'web_search_options' in request.parameters
+    return (readsMore ? Math.max(text, contextOf(model, endpoint) * (readings ?? 1)) : text) * inputs
   }
 
   #withFixed(report: UsageReport): UsageReport {
     const { request, inputs } = this.#parts
     return { ...report, usage: { ...report.usage, ...fixedUsage(request, inputs) } }
+  }
+
+  /** A whole answer is counted only where the provider did not. */
+  #countOutput(): number {
+    for (const event of this.#events.slice(this.#countedEvents)) this.#output.add(eventText(event))
+    this.#countedEvents = this.#events.length
+    return this.#output.tokens()
   }
 
   #countInput(): number {

@@ -6,7 +6,7 @@ import type { EmbeddingsInput, EmbeddingsRequest } from '../kinds/embeddings-req
 import { inputUsage } from '../kinds/input-usage.ts'
 import { itemTokensExceeded } from '../plan/context-check.ts'
 import type { PlanInput } from '../plan/plan.ts'
-import { boundUsage } from '../plan/usage-bounds.ts'
+import { measureUsage } from '../plan/usage-bounds.ts'
 import type { AdapterTable } from '../providers/adapter.ts'
 import type { AttemptStart, MeasuredUsage, Order } from '../relay/order.ts'
 import { heldTokens, InputCount } from './input-count.ts'
@@ -61,6 +61,5 @@ function checkItems({ input }: EmbeddingsRequest, model: Model, tokens: PlanInpu
 }
 
 function measured(usage: UsageReport | null, input: InputCount, { candidate: { model }, tokens }: AttemptStart): MeasuredUsage {
-  if (usage === null) return { report: inputUsage({ tokens: input.count(model, tokens) }), flagged: false, basis: 'counted' }
-  return { ...boundUsage(usage, { maxTokens: 0, countInput: () => input.count(model, tokens), countAtLeast: () => input.atLeast() }), basis: 'provider_usage' }
+  return measureUsage(usage ?? inputUsage({ tokens: null }), { inputMax: () => input.bound, outputMax: 0, count: () => inputUsage({ tokens: input.count(model, tokens) }) })
 }

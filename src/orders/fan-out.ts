@@ -85,6 +85,8 @@ class FanOut implements RunningCall {
 
   #pushUsage(): void {
     const known = this.#usage.filter((usage) => usage !== null)
-    if (known.length > 0) this.#sink.push([{ type: 'usage', usage: sumUsage(known) }])
+    if (known.length === 0) return
+    const whole = sumUsage(known)
+    this.#sink.push([{ type: 'usage', usage: known.length < this.#usage.length ? { ...whole, missing: ['input', 'output'] } : whole }])
   }
 }

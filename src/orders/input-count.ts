@@ -1,6 +1,5 @@
 import type { Model } from '../catalog/catalog.ts'
 import type { PlanInput } from '../plan/plan.ts'
-import { wordCount } from '../plan/token-count.ts'
 
 export type TextTokens = Pick<PlanInput['tokens'], 'countTexts'>
 
@@ -28,11 +27,6 @@ export class InputCount {
   /** No tokenizer makes more tokens of them. */
   get bound(): number {
     return this.#given + this.bytes + FRAME_TOKENS_MAX * this.#texts.length
-  }
-
-  /** Costs next to nothing, and the count is not below it. */
-  atLeast(): number {
-    return this.#given + wordCount(this.#texts)
   }
 
   count(model: Model, counter: TextTokens): number {

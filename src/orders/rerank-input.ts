@@ -18,17 +18,12 @@ export class RerankInput {
 
   /** The most it can be billed at an endpoint: by its bytes, or by a count where `counter` is given. */
   worst(model: Model, endpoint: Endpoint, counter: TextTokens | null): Usage {
-    const searches = isSoldBySearch(endpoint) ? { search: counter === null ? this.#searchesMax() : this.searches(model, counter) } : {}
-    return isSoldByTokens(endpoint) ? { input: counter === null ? this.#bound : this.#held(model, counter), ...searches } : searches
+    const searches = isSoldBySearch(endpoint) ? { search: counter === null ? this.searchesMax() : this.searches(model, counter) } : {}
+    return isSoldByTokens(endpoint) ? { input: counter === null ? this.bound : this.#held(model, counter), ...searches } : searches
   }
 
   tokens(model: Model, counter: TextTokens): number {
     return this.#documents.count(model, counter) + this.#query.count(model, counter) * this.#texts.length
-  }
-
-  /** Costs next to nothing, and `tokens` is not below it. */
-  tokensAtLeast(): number {
-    return this.#documents.atLeast() + this.#query.atLeast() * this.#texts.length
   }
 
   /** The length of each document follows from its share of the bytes: counting them one by one would change no price. */
@@ -37,16 +32,18 @@ export class RerankInput {
     return searchUnits(this.#query.count(model, counter), this.#texts.map((text) => Buffer.byteLength(text) * perByte))
   }
 
-  get #bound(): number {
+  /** No tokenizer makes more tokens of it. */
+  get bound(): number {
     return this.#documents.bound + this.#query.bound * this.#texts.length
   }
 
   #held(model: Model, counter: TextTokens): number {
     const exact = this.#documents.isExact(model, counter) && this.#query.isExact(model, counter)
-    return heldTokens({ bound: this.#bound, count: this.tokens(model, counter), exact })
+    return heldTokens({ bound: this.bound, count: this.tokens(model, counter), exact })
   }
 
-  #searchesMax(): number {
+  /** No count makes more search units of it. */
+  searchesMax(): number {
     return searchUnits(this.#query.bytes, this.#texts.map((text) => Buffer.byteLength(text)))
   }
 }

@@ -6,8 +6,7 @@ import { rerankBody } from '../kinds/rerank-body.ts'
 import type { RerankRequest } from '../kinds/rerank-request.ts'
 import { itemTokensExceeded } from '../plan/context-check.ts'
 import type { PlanInput } from '../plan/plan.ts'
-import { searchUnitsMax } from '../plan/search-units.ts'
-import { boundUsage } from '../plan/usage-bounds.ts'
+import { measureUsage } from '../plan/usage-bounds.ts'
 import type { AdapterTable } from '../providers/adapter.ts'
 import type { AttemptStart, MeasuredUsage, Order } from '../relay/order.ts'
 import { kindParameters } from './kind-parameters.ts'
@@ -53,34 +52,20 @@ function checkQuery({ query }: RerankRequest, model: Model, tokens: PlanInput['t
 
 /** Only what the endpoint is sold by: tokens in the log of a search would be charged by nobody (wire.md D-6.1). */
 function measured(usage: UsageReport | null, input: RerankInput, { candidate: { model, endpoint }, tokens: counter }: AttemptStart): MeasuredUsage {
-  const { input: saidTokens, search: saidSearches } = usage?.usage ?? {}
+  const { input: saidTokens = null, search: saidSearches = null } = usage?.usage ?? {}
   const bySearch = isSoldBySearch(endpoint)
   const byTokens = isSoldByTokens(endpoint)
-  const counted = (byTokens && saidTokens === undefined) || (bySearch && saidSearches === undefined)
-  const tokens = byTokens ? boundTokens(saidTokens, usage?.implausible ?? false, input, model, counter) : null
-  const searches = bySearch ? boundSearches(saidSearches, input, model, counter) : null
+  const tokens = byTokens ? (saidTokens ?? input.tokens(model, counter)) : null
+  const searches = bySearch ? (saidSearches ?? input.searches(model, counter)) : null
+  const reported = inputUsage({ tokens, searches })
+  const read = inputUsage({ tokens: tokens ?? 0 })
+  const billed = measureUsage(read, { inputMax: () => input.bound, outputMax: 0, count: () => read })
+  const most = searches === null || searches <= 1 ? 1 : input.searchesMax()
+  const report = inputUsage({ tokens: tokens === null ? null : billed.report.inputTokens, searches: searches === null ? null : Math.min(searches, most) })
   return {
-    report: inputUsage({ tokens: tokens?.units ?? null, searches: searches?.units ?? null }),
-    flagged: usage?.implausible === true || tokens?.flagged === true || searches?.flagged === true,
-    basis: counted ? 'counted' : 'provider_usage',
+    report,
+    reported,
+    flagged: usage?.implausible === true || billed.flagged || (searches ?? 0) > most,
+    basis: (byTokens && saidTokens === null) || (bySearch && saidSearches === null) ? 'counted' : 'provider_usage',
   }
-}
-
-interface Bounded {
-  readonly units: number
-  readonly flagged: boolean
-}
-
-function boundTokens(said: number | undefined, implausible: boolean, input: RerankInput, model: Model, counter: AttemptStart['tokens']): Bounded {
-  const countInput = (): number => input.tokens(model, counter)
-  if (said === undefined) return { units: countInput(), flagged: false }
-  const { report, flagged } = boundUsage(inputUsage({ tokens: said, implausible }), { maxTokens: 0, countInput, countAtLeast: () => input.tokensAtLeast() })
-  return { units: report.inputTokens, flagged }
-}
-
-function boundSearches(said: number | undefined, input: RerankInput, model: Model, counter: AttemptStart['tokens']): Bounded {
-  if (said === undefined) return { units: input.searches(model, counter), flagged: false }
-  // What one unit or none says needs no count to be believed.
-  const most = said <= 1 ? 1 : searchUnitsMax(input.searches(model, counter))
-  return { units: Math.min(said, most), flagged: said > most }
 }

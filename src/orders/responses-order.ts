@@ -4,13 +4,10 @@ import { hostedUse, isWebSearch, type HostedUse } from '../kinds/responses/hoste
 import type { RequestEcho, ResponsesRequest } from '../kinds/responses/responses-request.ts'
 import { ResponsesWriter } from '../kinds/responses/responses-writer.ts'
 import { planChat, recountedHold } from '../plan/chat-plan.ts'
-import type { Candidate, Plan, PlanInput } from '../plan/plan.ts'
+import type { Plan, PlanInput } from '../plan/plan.ts'
 import type { AdapterTable, AnswerSink, RunningCall } from '../providers/adapter.ts'
 import type { AttemptStart, Order } from '../relay/order.ts'
 import { ChatAttempt } from './chat-attempt.ts'
-
-/** Where a model has no context length of its own. */
-const UNSEEN_TOKENS_MAX = 1_000_000
 
 /** Tools that the provider runs, and bills by the tokens that they bring. */
 const TOKENS_ALONE: ReadonlySet<string> = new Set(['mcp', 'computer', 'computer_use_preview'])
@@ -35,8 +32,7 @@ export function responsesOrder(request: ResponsesRequest, adapters: AdapterTable
     recounted: (plan, tokens) => recountedHold(plan, chat, tokens, { hosted }),
     begin: (start, sink) => {
       const writer = new ResponsesWriter(start.identity, echo, () => start.clock.now())
-      const unseenInputTokens = unseenTokens(request, start.candidate)
-      return new ChatAttempt({ request: chat, writer, inputs: 1, unseenInputTokens, start, sink }, (answers) => ask(request, start, answers))
+      return new ChatAttempt({ request: chat, writer, inputs: 1, ...(hosted === null ? {} : { readings: 1 + hosted.callsMax }), start, sink }, (answers) => ask(request, start, answers))
     },
   }
 }
@@ -70,11 +66,6 @@ function planResponses(request: ResponsesRequest, hosted: HostedUse | null, inpu
  */
 function unpricedTool(hosted: HostedUse | null, { priced }: Endpoint): string | null {
   return hosted?.types.find((type) => !(isWebSearch(type) && priced.has('search')) && !TOKENS_ALONE.has(type)) ?? null
-}
-
-/** What a provider's own tools read goes through the model as input that no request shows. */
-function unseenTokens({ nativeOnly }: ResponsesRequest, { model }: Candidate): number {
-  return nativeOnly === null ? 0 : (model.contextLength ?? UNSEEN_TOKENS_MAX)
 }
 
 function ask(request: ResponsesRequest, start: AttemptStart, sink: AnswerSink): RunningCall {

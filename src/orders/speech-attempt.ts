@@ -1,11 +1,11 @@
 import type { UsageReport } from '../kinds/chat-answer.ts'
 import { wavHead, type SpeechFormat } from '../kinds/speech-format.ts'
 import type { SpeechRequest } from '../kinds/speech-request.ts'
-import { boundUsage } from '../plan/usage-bounds.ts'
+import { measureUsage } from '../plan/usage-bounds.ts'
 import type { AttemptFailure, RunningCall } from '../providers/adapter.ts'
 import type { SpeechProtocol, SpeechSink } from '../providers/audio-protocol.ts'
-import type { AnswerBody, Attempt, AttemptSink, AttemptStart, MeasuredUsage } from '../relay/order.ts'
-import { countedTokens, countsTokens, outputMax, withUnits } from './audio-usage.ts'
+import type { AnswerBody, Attempt, AttemptSink, AttemptStart, MeasuredUsage, ReportedUsage } from '../relay/order.ts'
+import { answerMax, countedTokens, countsTokens, withUnits } from './audio-usage.ts'
 
 /** Where a provider tells no tokens: a second of speech is about 15 characters, and 25 tokens of sound. */
 const CHARACTERS_PER_SECOND = 15
@@ -78,23 +78,33 @@ export class SpeechAttempt implements Attempt, SpeechSink {
   measured(): MeasuredUsage {
     const { request, start } = this.#parts
     const { model, endpoint } = start.candidate
-    if (this.#usage === null || !countsTokens(endpoint)) return { report: this.delivered(), flagged: false, basis: 'counted' }
-    const { report, flagged } = boundUsage(this.#usage, { maxTokens: outputMax(model, endpoint), countInput: () => this.#inputTokens() })
-    return { report: withUnits({ characters: request.characters }, report), flagged, basis: 'provider_usage' }
+    if (this.#usage === null || !countsTokens(endpoint)) return { ...this.delivered(), basis: 'counted' }
+    const tokens = measureUsage(this.#usage, {
+      inputMax: () => Buffer.byteLength(request.input) + Buffer.byteLength(request.instructions ?? ''),
+      outputMax: answerMax(model, endpoint),
+      count: () => this.#spoken(),
+    })
+    const units = { characters: request.characters }
+    return { ...tokens, report: withUnits(units, tokens.report), reported: withUnits(units, tokens.reported) }
   }
 
-  delivered(): UsageReport {
+  delivered(): ReportedUsage {
+    const spoken = this.#spoken()
+    return { report: spoken, reported: spoken, flagged: false }
+  }
+
+  #spoken(): UsageReport {
     if (this.firstTokenMs === null) return withUnits({}, null)
     const { request, start } = this.#parts
     const { model, endpoint } = start.candidate
     const units = { characters: request.characters }
     if (!countsTokens(endpoint)) return withUnits(units, null)
     const sound = Math.ceil((request.characters / CHARACTERS_PER_SECOND) * TOKENS_PER_SECOND)
-    return withUnits(units, countedTokens({ input: this.#inputTokens(), audio_output: Math.min(sound, outputMax(model, endpoint)) }))
+    return withUnits(units, countedTokens({ input: this.#inputTokens(), audio_output: Math.min(sound, answerMax(model, endpoint)) }))
   }
 
-  reported(): UsageReport | null {
-    return this.#usage === null ? null : this.measured().report
+  reported(): ReportedUsage | null {
+    return this.#usage === null ? null : this.measured()
   }
 
   body(): AnswerBody {

@@ -5,11 +5,11 @@ import { lastSecond } from '../kinds/transcript.ts'
 import { renderTranscript, TEXT_TYPE } from '../kinds/transcript-render.ts'
 import { needsTimestamps, type TranscriptionRequest } from '../kinds/transcription-request.ts'
 import type { Usage } from '../meters.ts'
-import { boundUsage } from '../plan/usage-bounds.ts'
+import { measureUsage } from '../plan/usage-bounds.ts'
 import type { AdapterTable } from '../providers/adapter.ts'
 import type { TranscriptionProtocol, TranscriptionResult } from '../providers/audio-protocol.ts'
 import type { AttemptStart, MeasuredUsage } from '../relay/order.ts'
-import { countedTokens, countsTokens, decisecondsOf, outputMax, withUnits } from './audio-usage.ts'
+import { answerMax, countedTokens, countsTokens, decisecondsOf, outputMax, withUnits } from './audio-usage.ts'
 import { kindParameters } from './kind-parameters.ts'
 import type { UnitKind } from './unit-order.ts'
 
@@ -22,8 +22,8 @@ const TOKENS_PER_SECOND = 10
 const PROMPT_TOKENS = 500
 /** A provider rounds a length up to whole seconds. */
 const ROUNDING_SECONDS = 1
-/** How much longer than 1.5 times its file a sound may be said to be, as of tokens (reliability.md 3.5 rule 10). */
-const SLACK_SECONDS = 600
+/** … or bills the shortest sound as a minute. */
+const ROUNDING_SECONDS_MAX = 60
 
 /** Transcriptions, and translations into English, which differ in nothing else. */
 export function transcriptionKind(task: TranscriptionRequest['task'], adapters: AdapterTable): UnitKind<TranscriptionRequest, TranscriptionResult> {
@@ -85,13 +85,18 @@ function worstUsage(request: TranscriptionRequest, model: Model, endpoint: Endpo
 
 function measured(request: TranscriptionRequest, result: TranscriptionResult, start: AttemptStart): MeasuredUsage {
   const { model, endpoint } = start.candidate
-  const { seconds, flagged, isReported } = lengthOf(request, result)
+  const { seconds, reportedSeconds, flagged, isReported } = lengthOf(request, result)
   const units = { deciseconds: decisecondsOf(seconds) }
-  const basis = isReported ? 'provider_usage' : 'counted'
-  if (!countsTokens(endpoint)) return { report: withUnits(units, null), flagged, basis }
-  if (result.usage === null) return { report: withUnits(units, heard(request, result, seconds, start)), flagged, basis: 'counted' }
-  const tokens = boundUsage(result.usage, { maxTokens: outputMax(model, endpoint), countInput: () => Math.ceil(seconds * TOKENS_PER_SECOND_MAX) + PROMPT_TOKENS })
-  return { report: withUnits(units, tokens.report), flagged: flagged || tokens.flagged, basis: 'provider_usage' }
+  const reportedUnits = { deciseconds: decisecondsOf(reportedSeconds) }
+  if (!countsTokens(endpoint)) return { report: withUnits(units, null), reported: withUnits(reportedUnits, null), flagged, basis: isReported ? 'provider_usage' : 'counted' }
+  const text = PROMPT_TOKENS + Buffer.byteLength(request.prompt ?? '')
+  const tokens = measureUsage(result.usage ?? { ...countedTokens({}), missing: ['input', 'output'] }, {
+    // A context that is not known is taken for the sound's own tokens at the dearest rate.
+    inputMax: () => text + Math.max(model.contextLength ?? 0, Math.ceil(heldSeconds(request) * TOKENS_PER_SECOND_MAX)),
+    outputMax: answerMax(model, endpoint),
+    count: () => heard(request, result, seconds, start),
+  })
+  return { report: withUnits(units, tokens.report), reported: withUnits(reportedUnits, tokens.reported), flagged: flagged || tokens.flagged, basis: tokens.basis }
 }
 
 function heard(request: TranscriptionRequest, { transcript }: TranscriptionResult, seconds: number, { tokens, candidate }: AttemptStart): UsageReport {
@@ -100,7 +105,10 @@ function heard(request: TranscriptionRequest, { transcript }: TranscriptionResul
 }
 
 interface SoundLength {
+  /** That the customer is asked to pay for. */
   readonly seconds: number
+  /** That the provider bills. */
+  readonly reportedSeconds: number
   readonly flagged: boolean
   /** By the provider. */
   readonly isReported: boolean
@@ -108,14 +116,15 @@ interface SoundLength {
 
 /**
  * How long the sound was: by the provider, else by its container, unless the provider billed for clearly more or heard words
- * behind its end, since a container can be made to lie. What no honest answer says is cut down and flagged.
+ * behind its end, since a container can be made to lie. More than its bytes can hold nobody is charged for.
  */
-function lengthOf({ audio }: TranscriptionRequest, { seconds, billedSeconds, transcript }: TranscriptionResult): SoundLength {
-  const bound = Math.max(audio.seconds ?? 0, audio.bytes.length / BYTES_PER_SECOND_MIN) * 1.5 + SLACK_SECONDS
-  const bounded = (value: number, isReported: boolean): SoundLength => (value > bound ? { seconds: bound, flagged: true, isReported } : { seconds: value, flagged: false, isReported })
-  if (seconds !== null) return bounded(seconds, true)
-  if (billedSeconds !== null && (audio.seconds === null || billedSeconds > audio.seconds + ROUNDING_SECONDS)) return bounded(billedSeconds, true)
+function lengthOf(request: TranscriptionRequest, { seconds, billedSeconds, transcript }: TranscriptionResult): SoundLength {
+  const { audio } = request
+  const most = heldSeconds(request) + ROUNDING_SECONDS_MAX
+  const length = (said: number, isReported: boolean): SoundLength => ({ seconds: Math.min(said, most), reportedSeconds: billedSeconds ?? said, flagged: said > most, isReported })
+  if (seconds !== null) return length(billedSeconds !== null && billedSeconds > seconds + ROUNDING_SECONDS_MAX ? billedSeconds : seconds, true)
+  if (billedSeconds !== null && (audio.seconds === null || billedSeconds > audio.seconds + ROUNDING_SECONDS)) return length(billedSeconds, true)
   const last = lastSecond(transcript)
-  if (audio.seconds !== null) return bounded(Math.max(audio.seconds, last > audio.seconds + ROUNDING_SECONDS ? last : 0), false)
-  return bounded(last > 0 ? last : audio.bytes.length / BYTES_PER_SECOND_MIN, false)
+  if (audio.seconds !== null) return length(Math.max(audio.seconds, last > audio.seconds + ROUNDING_SECONDS ? last : 0), false)
+  return length(last > 0 ? last : heldSeconds(request), false)
 }

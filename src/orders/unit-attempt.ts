@@ -3,7 +3,7 @@ import type { UsageReport } from '../kinds/chat-answer.ts'
 import type { RoutedRequest } from '../kinds/routed-request.ts'
 import { countedReport } from '../plan/usage-bounds.ts'
 import type { AttemptFailure, RunningCall } from '../providers/adapter.ts'
-import type { AnswerBody, Attempt, AttemptSink, AttemptStart, MeasuredUsage } from '../relay/order.ts'
+import type { AnswerBody, Attempt, AttemptSink, AttemptStart, MeasuredUsage, ReportedUsage } from '../relay/order.ts'
 import type { UnitKind } from './unit-order.ts'
 
 /** One provider's answer that comes at once: charged as a whole, or not at all (reliability.md 3.5 rule 18). */
@@ -62,12 +62,15 @@ export class UnitAttempt<Request extends RoutedRequest, Result> implements Attem
   }
 
   /** Without its result such an answer is worth nothing to anyone. */
-  delivered(): UsageReport {
-    return this.#result === null ? countedReport(0, 0) : this.measured().report
+  delivered(): ReportedUsage {
+    const nothing = countedReport(0, 0)
+    return this.#result === null ? { report: nothing, reported: nothing, flagged: false } : this.measured()
   }
 
-  reported(): UsageReport | null {
-    return this.#result === null ? this.#billed : this.measured().report
+  reported(): ReportedUsage | null {
+    if (this.#result !== null) return this.measured()
+    const billed = this.#billed
+    return billed === null ? null : { report: billed, reported: billed, flagged: billed.implausible }
   }
 
   body(usage: ChargedUsage): AnswerBody {

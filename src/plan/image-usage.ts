@@ -5,7 +5,8 @@ import type { ImageRequest } from '../kinds/image-request.ts'
 import type { Meter, PriceSheet, Usage } from '../meters.ts'
 import { compare } from '../money.ts'
 import type { TokenCounter } from './token-count.ts'
-import { boundUsage, countedReport } from './usage-bounds.ts'
+import { contextOf } from './context-check.ts'
+import { countedReport, measureUsage, type MeasuredTokens } from './usage-bounds.ts'
 
 /** What a prompt is wrapped in. */
 const FRAME_TOKENS = 64
@@ -34,19 +35,27 @@ export function worstImageUsage(request: ImageRequest, model: Model, endpoint: E
 /** What the delivered pictures used, in the meters that their endpoint is priced by (reliability.md 3.5 rules 10 and 16). */
 export function measuredImageUsage(
   request: ImageRequest, result: ImageResult, model: Model, endpoint: Endpoint, tokens: Pick<TokenCounter, 'countText'>,
-): { readonly report: UsageReport; readonly flagged: boolean; readonly basis: 'provider_usage' | 'counted' } {
+): MeasuredTokens {
   const { images, calls } = result
   const units = { image_output: images.length, image_input: request.sources.length * calls, request: calls }
   // A price by the picture needs no tokens, and the log shows none (wire.md D-6.1).
-  if (!isTokenPriced(endpoint)) return { report: { ...countedReport(0, 0), usage: units }, flagged: false, basis: 'provider_usage' }
-  const countInput = (): number => (countPrompt(request, model, tokens) + FRAME_TOKENS + request.sources.length * SOURCE_TOKENS) * calls
-  const most = maxTokensOf(model, endpoint)
-  if (result.usage === null) {
-    const counted = countedReport(countPrompt(request, model, tokens) * calls, Math.min(PICTURE_TOKENS, most) * images.length)
-    return { report: { ...counted, usage: { ...counted.usage, ...units } }, flagged: false, basis: 'counted' }
+  const whole = (tokens: UsageReport): UsageReport => ({ ...tokens, usage: { ...tokens.usage, ...units } })
+  if (!isTokenPriced(endpoint)) {
+    const report: UsageReport = { ...countedReport(0, 0), usage: units }
+    return { report, reported: report, flagged: false, basis: 'provider_usage' }
   }
-  const { report, flagged } = boundUsage(result.usage.report, { maxTokens: most * request.count, n: request.count, countInput })
-  return { report: { ...report, usage: { ...report.usage, ...units } }, flagged, basis: 'provider_usage' }
+  const text = Buffer.byteLength(request.prompt) + FRAME_TOKENS
+  const { report, reported, flagged, basis } = measureUsage(result.usage?.report ?? { ...countedReport(0, 0), missing: ['input', 'output'] }, {
+    inputMax: () => (request.sources.length > 0 ? Math.max(text, contextOf(model, endpoint)) : text) * calls,
+    outputMax: answerMaxOf(model, endpoint) * request.count,
+    count: () => countedReport(countPrompt(request, model, tokens) * calls, Math.min(PICTURE_TOKENS, answerMaxOf(model, endpoint)) * images.length),
+  })
+  return { report: whole(report), reported: whole(reported), flagged, basis }
+}
+
+/** The most tokens that one answer can have. */
+function answerMaxOf(model: Model, endpoint: Endpoint): number {
+  return endpoint.maxCompletionTokens ?? model.maxCompletionTokens ?? contextOf(model, endpoint)
 }
 
 function countPrompt({ prompt }: ImageRequest, { tokenizer }: Model, tokens: Pick<TokenCounter, 'countText'>): number {

@@ -10,8 +10,3 @@ export function searchUnits(queryTokens: number, documentTokens: readonly number
   const chunks = documentTokens.reduce((sum, tokens) => sum + Math.max(1, Math.ceil(tokens / room)), 0)
   return Math.ceil(chunks / DOCUMENTS_PER_UNIT)
 }
-
-/** The most that a provider may say for what counts as `counted` (reliability.md 3.5 rule 10). */
-export function searchUnitsMax(counted: number): number {
-  return Math.floor((counted * 3) / 2) + 1
-}

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { chat } from './plan-fixture.ts'
-import { createTokenCounter, inputAtLeast, inputBound, textBound } from './token-count.ts'
+import { createTokenCounter, inputBound, textBound } from './token-count.ts'
 import { cpuMs } from '../../test/harness/patience.ts'
 
 const tokens = createTokenCounter()
@@ -80,7 +80,7 @@ test('images count by detail, audio by length', () => {
   assert.equal(withPart(audio) - withPart(image('low')), 96 - 85)
 })
 
-test('property: words ≤ count ≤ byte bound, whatever the text', () => {
+test('property: count ≤ byte bound, whatever the text', () => {
   const text = fc.oneof(fc.string({ unit: 'binary', maxLength: 3_000 }), fc.string({ unit: 'grapheme', maxLength: 300 }), fc.lorem({ maxCount: 50 }))
   fc.assert(
     fc.property(fc.array(text, { minLength: 1, maxLength: 4 }), fc.boolean(), (texts, withTools) => {
@@ -89,7 +89,6 @@ test('property: words ≤ count ≤ byte bound, whatever the text', () => {
       for (const encoding of ['o200k_base', 'cl100k_base']) {
         const counted = tokens.countChat(request, encoding)
         assert.ok(counted <= inputBound(request), `${counted} > ${inputBound(request)}`)
-        assert.ok(inputAtLeast(request) <= counted, `${inputAtLeast(request)} > ${counted}`)
       }
     }),
     { numRuns: 100 },

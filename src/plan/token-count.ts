@@ -206,25 +206,3 @@ export function textBound(request: ChatRequest): number {
 export function inputBound(request: ChatRequest): number {
   return textBound(request) + mediaTokens(request.messages)
 }
-
-/**
- * Fewer tokens than the input has, for a millionth of the price of a count: no encoding joins two words into one token.
- * It spares honest usage the count that the check of implausible usage would need.
- */
-export function inputAtLeast(request: ChatRequest): number {
-  return wordCount(textsOf(request.messages))
-}
-
-/** Words between blanks. */
-export function wordCount(texts: Iterable<string>): number {
-  let words = 0
-  for (const text of texts) {
-    let afterBlank = true
-    for (let index = 0; index < text.length; index += 1) {
-      const blank = text.charCodeAt(index) <= 0x20
-      if (afterBlank && !blank) words += 1
-      afterBlank = blank
-    }
-  }
-  return words
-}

@@ -1,36 +1,35 @@
 import type { UsageReport } from '../kinds/chat-answer.ts'
-import type { Meter, Usage } from '../meters.ts'
+import { INPUT_METERS, OUTPUT_METERS, type Meter, type Usage } from '../meters.ts'
 
-const INPUT_METERS = ['input', 'cache_read', 'cache_write', 'cache_write_1h', 'audio_input'] as const satisfies readonly Meter[]
-const OUTPUT_METERS = ['output', 'reasoning', 'audio_output'] as const satisfies readonly Meter[]
+/** What a provider's own template may put around a text of any length. */
 const INPUT_SLACK = 1_000
-const OUTPUT_SLACK = 16
 
 export interface UsageLimits {
-  /** Most output tokens of all answers together: max_tokens × n. */
-  readonly maxTokens: number
-  /** Answers asked for; each has the slack of its own. */
-  readonly n?: number
-  /** Tokenises the input; asked only where nothing cheaper decides. */
-  readonly countInput: () => number
-  /** A cheap number that the count is not below. */
-  readonly countAtLeast?: () => number
+  /** The most tokens that the input can be, but for the provider's own template; asked only where there are more than those. */
+  readonly inputMax: () => number
+  /** The most output tokens of all answers together. */
+  readonly outputMax: number
+  /** Our own count of the whole answer, for what the provider did not tell. */
+  readonly count: () => UsageReport
 }
 
-/** Clamps usage that no honest answer has (reliability.md 3.5 rule 10); `flagged` marks that something was clamped. */
-export function boundUsage(report: UsageReport, limits: UsageLimits): { readonly report: UsageReport; readonly flagged: boolean } {
-  const outputMax = Math.floor((limits.maxTokens * 11) / 10) + OUTPUT_SLACK * (limits.n ?? 1)
-  const inputOk = allPlain(report.usage, INPUT_METERS) && inputPlausible(tokensOf(report, INPUT_METERS, report.inputTokens), limits)
-  const outputOk = allPlain(report.usage, OUTPUT_METERS) && tokensOf(report, OUTPUT_METERS, report.outputTokens) <= outputMax
-  if (inputOk && outputOk && !report.implausible && othersPlain(report.usage)) return { report, flagged: false }
-  const usage: Partial<Record<Meter, number>> = {}
-  for (const [meter, units] of Object.entries(report.usage)) {
-    // Object.entries widens the keys of a Usage, which are meters, to string.
-    if (isPlain(units)) usage[meter as Meter] = units
-  }
-  if (!inputOk || report.implausible) clamp(usage, report.usage, INPUT_METERS, inputMax(limits.countInput()))
-  if (!outputOk || report.implausible) clamp(usage, report.usage, OUTPUT_METERS, outputMax)
-  return { report: reportOf(usage), flagged: true }
+export interface MeasuredTokens {
+  /** What the customer is asked to pay for. */
+  readonly report: UsageReport
+  /** What the provider bills: all that it reported, and our count of what it did not. */
+  readonly reported: UsageReport
+  readonly flagged: boolean
+  readonly basis: 'provider_usage' | 'counted'
+}
+
+/**
+ * What an answer used. A provider bills what it reports, so that is its cost whatever it is; the customer's part is bounded by
+ * what cannot be.
+ */
+export function measureUsage(report: UsageReport, limits: UsageLimits): MeasuredTokens {
+  const reported = report.missing === undefined ? report : counted(report, limits)
+  const billed = bounded(reported, limits)
+  return { report: billed, reported, flagged: report.implausible || billed !== reported, basis: report.missing === undefined ? 'provider_usage' : 'counted' }
 }
 
 /** Usage that we counted ourselves, where the provider reported none (rules 7 and 9). */
@@ -38,46 +37,42 @@ export function countedReport(inputTokens: number, outputTokens: number): UsageR
   return reportOf({ input: inputTokens, output: outputTokens })
 }
 
-function inputMax(count: number): number {
-  return Math.floor((count * 3) / 2) + INPUT_SLACK
+/** Our own count in the place of what is missing; several calls together are not below what some of them have told. */
+function counted({ usage, missing = [] }: UsageReport, { count }: UsageLimits): UsageReport {
+  const ours = count().usage
+  const whole: Partial<Record<Meter, number>> = { ...usage }
+  if (missing.includes('input')) fill(whole, ours, INPUT_METERS)
+  if (missing.includes('output')) fill(whole, ours, OUTPUT_METERS)
+  return reportOf(whole)
 }
 
-function inputPlausible(inputTokens: number, { countInput, countAtLeast }: UsageLimits): boolean {
-  if (inputTokens <= INPUT_SLACK) return true
-  if (countAtLeast !== undefined && inputTokens <= inputMax(countAtLeast())) return true
-  return inputTokens <= inputMax(countInput())
+function fill(usage: Partial<Record<Meter, number>>, ours: Usage, meters: readonly [Meter, ...Meter[]]): void {
+  const told = sum(usage, meters)
+  if (told > 0) usage[meters[0]] = (usage[meters[0]] ?? 0) + Math.max(0, sum(ours, meters) - told)
+  else for (const meter of meters) if (ours[meter] !== undefined) usage[meter] = ours[meter]
 }
 
-/** The larger of the sum of the meters and of what the report itself says: neither may pass the bound. */
-function tokensOf({ usage }: UsageReport, meters: readonly Meter[], reported: number): number {
-  return Math.max(sum(usage, meters), reported)
+function bounded(report: UsageReport, { inputMax, outputMax }: UsageLimits): UsageReport {
+  const { usage } = report
+  const input = sum(usage, INPUT_METERS)
+  const most = input <= INPUT_SLACK ? INPUT_SLACK : inputMax() + INPUT_SLACK
+  const inputOk = input <= most
+  const outputOk = sum(usage, OUTPUT_METERS) <= outputMax
+  if (inputOk && outputOk) return report
+  const billed: Partial<Record<Meter, number>> = { ...usage }
+  if (!inputOk) clamp(billed, INPUT_METERS, most)
+  if (!outputOk) clamp(billed, OUTPUT_METERS, outputMax)
+  return reportOf(billed)
 }
 
 function sum(usage: Usage, meters: readonly Meter[]): number {
   return meters.reduce((total, meter) => total + (usage[meter] ?? 0), 0)
 }
 
-function isPlain(units: number | undefined): boolean {
-  return units === undefined || (Number.isSafeInteger(units) && units >= 0)
-}
-
-function allPlain(usage: Usage, meters: readonly Meter[]): boolean {
-  return meters.every((meter) => isPlain(usage[meter]))
-}
-
-function othersPlain(usage: Usage): boolean {
-  return Object.values(usage).every(isPlain)
-}
-
-/** Brings the sum of `meters` to at most `max`, each in its share, so that a cached token stays as cheap as it was. */
-function clamp(usage: Partial<Record<Meter, number>>, reported: Usage, meters: readonly [Meter, ...Meter[]], max: number): void {
-  for (const meter of meters) {
-    const units = reported[meter]
-    if (units !== undefined) usage[meter] = bounded(units, max)
-  }
+/** Brings the sum of `meters` to `max`, each in its share, so that a cached token stays as cheap as it was. */
+function clamp(usage: Partial<Record<Meter, number>>, meters: readonly [Meter, ...Meter[]], max: number): void {
   // Each number alone is safe, their sum may not be.
   const total = meters.reduce((units, meter) => units + BigInt(usage[meter] ?? 0), 0n)
-  if (total <= BigInt(max)) return
   let left = max
   for (const meter of meters) {
     const share = Number((BigInt(usage[meter] ?? 0) * BigInt(max)) / total)
@@ -85,12 +80,6 @@ function clamp(usage: Partial<Record<Meter, number>>, reported: Usage, meters: r
     left -= share
   }
   usage[meters[0]] = (usage[meters[0]] ?? 0) + left
-}
-
-/** One number of a provider as a whole number of at least 0; what is no safe integer even when rounded up counts as `max`. */
-function bounded(units: number, max: number): number {
-  const whole = Math.max(Math.ceil(units), 0)
-  return Number.isSafeInteger(whole) ? whole : max
 }
 
 function reportOf(usage: Usage): UsageReport {

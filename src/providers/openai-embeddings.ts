@@ -69,6 +69,6 @@ function usageOf(raw: unknown): UsageReport | null {
   const usage = objectOf(raw)
   if (usage === null || COUNTS.every((name) => (usage[name] ?? null) === null)) return null
   const reader = new TokenReader()
-  const tokens = reader.read(usage, ...COUNTS)
+  const tokens = reader.maybe(usage, ...COUNTS)
   return inputUsage({ tokens, implausible: reader.implausible })
 }

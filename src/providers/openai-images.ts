@@ -88,5 +88,5 @@ function spelledOf(image: RawJson | null, mediaType: string | null): SpelledImag
 function usageOf(raw: unknown): ImageResult['usage'] {
   const report = openaiUsage(raw)
   if (report === null) return null
-  return { report, imageTokens: new TokenReader().read(objectOf(objectOf(raw)?.['input_tokens_details']), 'image_tokens') }
+  return { report, imageTokens: new TokenReader().part(objectOf(objectOf(raw)?.['input_tokens_details']), 'image_tokens') }
 }

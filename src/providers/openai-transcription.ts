@@ -119,17 +119,16 @@ function resultOf(answer: RawJson, text: string, upstreamId: string | null): Tra
 function transcriptUsage(usage: RawJson | null): UsageReport | null {
   if (usage === null || COUNTS.every((name) => (usage[name] ?? null) === null)) return null
   const tokens = new TokenReader()
-  const input = tokens.read(usage, 'input_tokens', 'prompt_tokens')
-  const output = tokens.read(usage, 'output_tokens', 'completion_tokens')
+  const input = tokens.count('input', usage, 'input_tokens', 'prompt_tokens')
+  const output = tokens.count('output', usage, 'output_tokens', 'completion_tokens')
   const details = objectOf(usage['input_token_details']) ?? objectOf(usage['input_tokens_details']) ?? objectOf(usage['prompt_tokens_details'])
-  const text = Math.min(input, tokens.read(details, 'text_tokens'))
-  return {
+  const text = Math.min(input, tokens.part(details, 'text_tokens'))
+  return tokens.report({
     usage: { input: text, audio_input: input - text, output },
     inputTokens: input,
     outputTokens: output,
     cachedTokens: 0,
     cacheWriteTokens: 0,
     reasoningTokens: 0,
-    implausible: tokens.implausible,
-  }
+  })
 }

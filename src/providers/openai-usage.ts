@@ -15,19 +15,19 @@ export function openaiUsage(raw: unknown): UsageReport | null {
   const tokens = new TokenReader()
   const promptDetails = objectOf(usage['prompt_tokens_details']) ?? objectOf(usage['input_tokens_details'])
   const outputDetails = objectOf(usage['completion_tokens_details']) ?? objectOf(usage['output_tokens_details'])
-  const prompt = tokens.read(usage, 'prompt_tokens', 'input_tokens')
-  const completion = tokens.read(usage, 'completion_tokens', 'output_tokens')
-  const total = tokens.read(usage, 'total_tokens')
-  const cached = Math.min(prompt, tokens.read(promptDetails, 'cached_tokens') || tokens.read(usage, 'prompt_cache_hit_tokens', 'cached_tokens'))
-  const written = Math.min(prompt - cached, tokens.read(promptDetails, 'cache_write_tokens', 'cache_creation_tokens') || tokens.read(usage, 'cache_creation_input_tokens'))
-  const audioIn = Math.min(prompt - cached - written, tokens.read(promptDetails, 'audio_tokens'))
-  const reasoning = tokens.read(outputDetails, 'reasoning_tokens') || tokens.read(usage, 'reasoning_tokens')
-  const audioOut = tokens.read(outputDetails, 'audio_tokens')
+  const prompt = tokens.count('input', usage, 'prompt_tokens', 'input_tokens')
+  const completion = tokens.count('output', usage, 'completion_tokens', 'output_tokens')
+  const total = tokens.part(usage, 'total_tokens')
+  const cached = Math.min(prompt, tokens.part(promptDetails, 'cached_tokens') || tokens.part(usage, 'prompt_cache_hit_tokens', 'cached_tokens'))
+  const written = Math.min(prompt - cached, tokens.part(promptDetails, 'cache_write_tokens', 'cache_creation_tokens') || tokens.part(usage, 'cache_creation_input_tokens'))
+  const audioIn = Math.min(prompt - cached - written, tokens.part(promptDetails, 'audio_tokens'))
+  const reasoning = tokens.part(outputDetails, 'reasoning_tokens') || tokens.part(usage, 'reasoning_tokens')
+  const audioOut = tokens.part(outputDetails, 'audio_tokens')
   const outside = reasoning > 0 && total === prompt + completion + reasoning
   const output = outside ? completion + reasoning : completion
   const reasoningPart = Math.min(output, reasoning)
   const audioPart = Math.min(output - reasoningPart, audioOut)
-  return {
+  return tokens.report({
     usage: {
       input: prompt - cached - written - audioIn,
       output: output - reasoningPart - audioPart,
@@ -42,6 +42,5 @@ export function openaiUsage(raw: unknown): UsageReport | null {
     cachedTokens: cached,
     cacheWriteTokens: written,
     reasoningTokens: reasoningPart,
-    implausible: tokens.implausible,
-  }
+  })
 }

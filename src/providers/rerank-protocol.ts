@@ -54,7 +54,7 @@ function rankingUsage(answer: RawJson): UsageReport | null {
   const tokens = said(usage, 'total_tokens', 'prompt_tokens') ?? said(billed, 'input_tokens') ?? said(objectOf(meta?.['tokens']), 'input_tokens')
   const searches = said(billed, 'search_units') ?? said(usage, 'search_units')
   if (tokens === null && searches === null) return null
-  const count = (place: Place | null): number | null => (place === null ? null : reader.read(place.object, place.name))
+  const count = (place: Place | null): number | null => (place === null ? null : reader.maybe(place.object, place.name))
   const counts = { tokens: count(tokens), searches: count(searches) }
   return inputUsage({ ...counts, implausible: reader.implausible })
 }

@@ -1,5 +1,6 @@
 import type { TranscriptSegment, TranscriptWord } from '../kinds/transcript.ts'
 import { listOf, objectOf, textOf, type RawJson } from './raw-json.ts'
+import { amountOf } from './token-reader.ts'
 
 /** Figures of Whisper's segments, by their names on the wire. */
 const FIGURES = ['seek', 'temperature', 'avg_logprob', 'compression_ratio', 'no_speech_prob'] as const
@@ -9,7 +10,8 @@ const MONTH_SECONDS = 2_678_400
 
 /** A time or a length in seconds; null where it is none that a sound has. */
 export function secondsIn(value: unknown): number | null {
-  return typeof value === 'number' && value >= 0 && value <= MONTH_SECONDS ? value : null
+  const seconds = amountOf(value)
+  return seconds !== null && seconds <= MONTH_SECONDS ? seconds : null
 }
 
 /** Segments in Whisper's form. One without a text or a time is left out. */

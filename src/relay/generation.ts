@@ -2,8 +2,8 @@ import { ApiError, asApiError } from '../errors.ts'
 import type { GenerationRecord, GenerationStatus } from '../ledger/generation-record.ts'
 import type { GuardedCharge } from '../ledger/ledger-store.ts'
 import type { ChargedUsage } from '../kinds/answer-format.ts'
-import type { ChunkIdentity, UsageReport } from '../kinds/chat-answer.ts'
-import { chargeMicro } from '../meters.ts'
+import type { ChunkIdentity } from '../kinds/chat-answer.ts'
+import { chargeMicro, providerCostMicro } from '../meters.ts'
 import type { Micro } from '../money.ts'
 import type { Candidate } from '../plan/plan.ts'
 import { countedReport } from '../plan/usage-bounds.ts'
@@ -11,7 +11,7 @@ import type { AttemptFailure } from '../providers/adapter.ts'
 import { errorOfAttempts, failureNotes, failuresText, midStreamError, type FailedAttempt } from './attempt-error.ts'
 import { AttemptQueue } from './attempt-queue.ts'
 import type { GenerationInput, GenerationPorts, GenerationResult } from './generation-input.ts'
-import type { AnswerBody, Attempt, AttemptSink } from './order.ts'
+import type { AnswerBody, Attempt, AttemptSink, ReportedUsage } from './order.ts'
 import { ProviderPlace, SATURATED } from './provider-slots.ts'
 import type { Reader } from './reader.ts'
 import { recordOf, type Verdict } from './verdict.ts'
@@ -140,7 +140,7 @@ export class Generation {
     if (this.#state !== 'running') return
     // What was sent of it is booked with its end.
     const billed = this.#asking && !this.#contentSent ? this.#billedFor(this.#attempt) : null
-    if (billed !== null) this.#insuredMicro += chargeMicro(billed.usage, this.#candidate.endpoint.buy)
+    if (billed !== null) this.#insuredMicro += providerCostMicro(billed.reported.usage, this.#candidate.endpoint.buy)
     this.#stopAsking()
     void this.#finishFree(error)
   }
@@ -239,7 +239,7 @@ export class Generation {
     }
     // Where nothing was sent, the attempt at hand is an earlier one.
     const billed = failure === SATURATED ? null : this.#billedFor(this.#attempt)
-    if (billed !== null) this.#insuredMicro += chargeMicro(billed.usage, endpoint.buy)
+    if (billed !== null) this.#insuredMicro += providerCostMicro(billed.reported.usage, endpoint.buy)
     const next = this.#draining ? null : this.#tries.next(attempt)
     if (next === null) {
       void this.#finishFree(errorOfAttempts(this.#tries.failed), failure === 'empty' ? billed : null)
@@ -257,7 +257,7 @@ export class Generation {
   }
 
   /** What a failed attempt may cost us (reliability.md 5): by the provider's own word, else what it had taken and sent once it had answered. */
-  #billedFor(attempt: Attempt | null): UsageReport | null {
+  #billedFor(attempt: Attempt | null): ReportedUsage | null {
     if (attempt === null) return null
     return attempt.reported() ?? (this.#upstreamAnswered ? attempt.delivered() : null)
   }
@@ -309,13 +309,13 @@ export class Generation {
   }
 
   #completeVerdict(attempt: Attempt): Verdict {
-    const { report, flagged, basis } = attempt.measured()
+    const { report, reported, flagged, basis } = attempt.measured()
     const { finish, native } = attempt
-    return { status: this.#clientGone ? 'cancelled' : 'completed', basis: this.#draining && basis === 'provider_usage' ? 'drained' : basis, report, flagged, error: null, finish, native }
+    return { status: this.#clientGone ? 'cancelled' : 'completed', basis: this.#draining && basis === 'provider_usage' ? 'drained' : basis, report, reported, flagged, error: null, finish, native }
   }
 
   #countedVerdict(status: GenerationStatus): Verdict {
-    return { status, basis: 'counted', report: this.#running().delivered(), flagged: false, error: null, finish: null, native: null }
+    return { status, ...this.#running().delivered(), basis: 'counted', error: null, finish: null, native: null }
   }
 
   /** The client left for good: stop or drain, as the provider bills (reliability.md 3.5 rules 2, 7, 8). */
@@ -360,7 +360,7 @@ export class Generation {
     const { usage } = verdict.report
     const record = this.#record(verdict)
     const { generationId, claim, order } = this.input
-    const providerCostMicro = chargeMicro(usage, endpoint.buy)
+    const billedMicro = providerCostMicro(verdict.reported.usage, endpoint.buy)
     // A whole body is only made by `show`, so that it may be made for the store first.
     const kept = (chargedMicro: Micro): AnswerBody | null => (order.delivery === 'whole' ? (show({ report: verdict.report, chargedMicro }) ?? null) : null)
     const answer = (chargedMicro: Micro): Buffer | null => {
@@ -371,12 +371,12 @@ export class Generation {
       const outcome = await this.#ports.ledger.settle({
         generationId,
         costMicro: chargeMicro(usage, endpoint.sell),
-        providerCostMicro,
+        providerCostMicro: billedMicro,
         insuredMicro: this.#insuredMicro,
         record,
         ...(claim === null ? {} : { claim: { id: claim.id, answer } }),
       })
-      if (outcome.status === 'not_open' && outcome.state === 'claim_lost') return await this.#lostClaim(providerCostMicro)
+      if (outcome.status === 'not_open' && outcome.state === 'claim_lost') return await this.#lostClaim(billedMicro)
       if (outcome.status === 'not_open') throw new Error(`Settle of ${this.input.generationId} met a hold that is ${outcome.state}.`)
       const body = show({ report: verdict.report, chargedMicro: outcome.chargedMicro }) ?? null
       this.#finish({ record, chargedMicro: outcome.chargedMicro, error: verdict.error, body })
@@ -395,27 +395,26 @@ export class Generation {
    * Ends the hold without a charge. What the provider bills us for it all the same is booked as insured; `guarded`, a part of that, is
    * charged at its price where the account has used up what is free in this hour (reliability.md 3.5 row 20).
    */
-  #finishFree(error: ApiError | null, guarded: UsageReport | null = null): Promise<void> {
+  #finishFree(error: ApiError | null, guarded: ReportedUsage | null = null): Promise<void> {
     this.#leaveRunning()
     return this.#giveBack(error, guarded)
   }
 
   /** This process was taken for dead, and another request has been let in under the same key: only that one is charged. */
-  #lostClaim(providerCostMicro: Micro): Promise<void> {
-    if (!this.#contentSent) this.#insuredMicro += providerCostMicro
+  #lostClaim(billedMicro: Micro): Promise<void> {
+    if (!this.#contentSent) this.#insuredMicro += billedMicro
     return this.#giveBack(new ApiError('idempotency_conflict', 'A request with this Idempotency-Key is still running'))
   }
 
-  async #giveBack(error: ApiError | null, guarded: UsageReport | null = null): Promise<void> {
-    const delivered = this.#contentSent ? this.#countedVerdict('error') : null
-    const report = delivered?.report ?? countedReport(0, 0)
+  async #giveBack(error: ApiError | null, guarded: ReportedUsage | null = null): Promise<void> {
+    const delivered = this.#contentSent ? this.#running().delivered() : null
     const free = countedReport(0, 0)
-    const verdict: Verdict = { status: error === null ? 'cancelled' : 'error', basis: 'free', report, flagged: false, error, finish: error === null ? null : 'error', native: null }
+    const verdict: Verdict = { status: error === null ? 'cancelled' : 'error', ...(delivered ?? { report: free, reported: free, flagged: false }), basis: 'free', error, finish: error === null ? null : 'error', native: null }
     const record = this.#record(verdict)
     const charge = guarded === null ? null : this.#guardedCharge(verdict, guarded)
     let chargedMicro = 0n
     try {
-      const deliveredMicro = delivered === null ? 0n : chargeMicro(report.usage, this.#candidate.endpoint.buy)
+      const deliveredMicro = delivered === null ? 0n : providerCostMicro(delivered.reported.usage, this.#candidate.endpoint.buy)
       const outcome = await this.#ports.ledger.void({ generationId: this.input.generationId, insuredMicro: this.#insuredMicro + deliveredMicro, record, ...(charge === null ? {} : { guarded: charge }) })
       if (outcome.status === 'charged') chargedMicro = outcome.chargedMicro
     } catch (thrown) {
@@ -423,16 +422,17 @@ export class Generation {
       return
     }
     const charged = chargedMicro > 0n && charge !== null && guarded !== null
-    if (error !== null && this.#shows) this.#endWithError(error, { report: charged ? guarded : free, chargedMicro })
+    if (error !== null && this.#shows) this.#endWithError(error, { report: charged ? guarded.report : free, chargedMicro })
     this.#finish({ record: charged ? charge.record : record, chargedMicro, error, body: null })
   }
 
   /** At the provider's price; null where that is nothing. */
-  #guardedCharge(verdict: Verdict, report: UsageReport): GuardedCharge | null {
-    const costMicro = chargeMicro(report.usage, this.#candidate.endpoint.buy)
+  #guardedCharge(verdict: Verdict, guarded: ReportedUsage): GuardedCharge | null {
+    const { buy } = this.#candidate.endpoint
+    const costMicro = chargeMicro(guarded.report.usage, buy)
     const { claim } = this.input
     if (costMicro === 0n) return null
-    return { costMicro, record: this.#record({ ...verdict, basis: 'provider_cost', report }), ...(claim === null ? {} : { claim: { id: claim.id, answer: () => null } }) }
+    return { costMicro, providerCostMicro: providerCostMicro(guarded.reported.usage, buy), record: this.#record({ ...verdict, ...guarded, basis: 'provider_cost' }), ...(claim === null ? {} : { claim: { id: claim.id, answer: () => null } }) }
   }
 
   #leaveRunning(): void {

@@ -69,11 +69,16 @@ export interface CallClaim {
 
 /** What a complete answer used. */
 export interface MeasuredUsage {
+  /** What the customer is asked to pay for. */
   readonly report: UsageReport
-  /** Clamped or otherwise doubtful (reliability.md 3.5 rule 10). */
+  /** What the provider bills us, which is all that it reported. */
+  readonly reported: UsageReport
+  /** More was reported than there can be, or no number that can be read. */
   readonly flagged: boolean
   readonly basis: 'provider_usage' | 'counted'
 }
+
+export type ReportedUsage = Pick<MeasuredUsage, 'report' | 'reported' | 'flagged'>
 
 /** One try at one provider, and what it has brought so far. */
 export interface Attempt {
@@ -91,10 +96,10 @@ export interface Attempt {
   prepare?(): Promise<AttemptFailure | null>
   /** Usage of the whole answer. */
   measured(): MeasuredUsage
-  /** Usage of what came so far, counted by us. */
-  delivered(): UsageReport
-  /** What the provider has said so far that it will bill, within the bounds of an honest answer; null = nothing. */
-  reported(): UsageReport | null
+  /** Usage of what came so far: by the provider where it has told, counted by us where not. */
+  delivered(): ReportedUsage
+  /** What the provider has said so far, and by that what it bills; null = nothing. */
+  reported(): ReportedUsage | null
   /** The body of a `whole` answer. */
   body(usage: ChargedUsage): AnswerBody
   /** The last bytes of a stream. */

@@ -2,13 +2,17 @@ import type { ApiError } from '../errors.ts'
 import type { BillingBasis, FailedAttemptNote, GenerationRecord, GenerationStatus } from '../ledger/generation-record.ts'
 import type { Candidate } from '../plan/plan.ts'
 import type { UsageReport } from '../kinds/chat-answer.ts'
+import { isSameUsage } from '../meters.ts'
 import type { GenerationInput } from './generation-input.ts'
 
 /** What became of a generation, decided before the ledger is told. */
 export interface Verdict {
   readonly status: GenerationStatus
   readonly basis: BillingBasis
+  /** What the customer is asked to pay for. */
   readonly report: UsageReport
+  /** What the provider bills us for it; differs where it reported more than there can be. */
+  readonly reported: UsageReport
   readonly flagged: boolean
   readonly error: ApiError | null
   readonly finish: string | null
@@ -29,7 +33,7 @@ export interface Passage {
 /** The usage-log row of a generation. */
 export function recordOf(input: GenerationInput, verdict: Verdict, passage: Passage): GenerationRecord {
   const { model, endpoint } = passage.candidate
-  const { report } = verdict
+  const { report, reported } = verdict
   return {
     generationId: input.generationId,
     accountId: input.accountId,
@@ -46,6 +50,7 @@ export function recordOf(input: GenerationInput, verdict: Verdict, passage: Pass
     finishReason: verdict.finish,
     nativeFinishReason: verdict.native,
     usage: report.usage,
+    ...(isSameUsage(report.usage, reported.usage) ? {} : { reportedUsage: reported.usage }),
     inputTokens: report.inputTokens,
     outputTokens: report.outputTokens,
     cachedTokens: report.cachedTokens,

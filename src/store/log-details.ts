@@ -3,7 +3,7 @@ import type { GenerationRecord } from '../ledger/generation-record.ts'
 /** What of a record has no column of its own, in `generation.record`; null members are left out, which halves the row. */
 type Details = {
   readonly [Name in 'providerName' | 'endpointId' | 'upstreamId' | 'errorType' | 'finishReason' | 'nativeFinishReason' | 'latencyMs' | 'appUrl' | 'appTitle' | 'sessionId' | 'failedAttempts']?: GenerationRecord[Name] | undefined
-} & Pick<GenerationRecord, 'variant' | 'usage' | 'cachedTokens' | 'reasoningTokens' | 'billingBasis' | 'flagged' | 'streamed' | 'attempts' | 'durationMs'>
+} & Pick<GenerationRecord, 'variant' | 'usage' | 'reportedUsage' | 'cachedTokens' | 'reasoningTokens' | 'billingBasis' | 'flagged' | 'streamed' | 'attempts' | 'durationMs'>
 
 export function logDetails(record: GenerationRecord): string {
   const details: Details = {
@@ -15,6 +15,7 @@ export function logDetails(record: GenerationRecord): string {
     nativeFinishReason: record.nativeFinishReason ?? undefined,
     ...(record.variant === undefined ? {} : { variant: record.variant }),
     usage: record.usage,
+    ...(record.reportedUsage === undefined ? {} : { reportedUsage: record.reportedUsage }),
     cachedTokens: record.cachedTokens,
     reasoningTokens: record.reasoningTokens,
     billingBasis: record.billingBasis,

@@ -203,8 +203,10 @@ test('usage: bounded where it cannot be, counted where it is missing, an explici
     return answer.body.usage.prompt_tokens
   }
   assert.equal(await charge({ prompt_tokens: 900 }, 'provider_usage'), 900)
-  assert.equal(await charge({ prompt_tokens: 1_000_000 }, 'provider_usage'), 1_004, '1.5 × 3 + 1000')
-  assert.equal(await charge({ prompt_tokens: -5 }, 'provider_usage'), 0)
+  assert.equal(await charge({ prompt_tokens: 1_000_000 }, 'provider_usage'), 1_021, 'its 13 bytes and their frame, and a template of 1,000')
+  assert.equal(await charge({ prompt_tokens: -5 }, 'counted'), 3)
+  assert.equal(await charge({ prompt_tokens: 20.5 }, 'provider_usage'), 21)
+  assert.equal(await charge({ prompt_tokens: '20' }, 'provider_usage'), 20)
   assert.equal(await charge({ prompt_tokens: 0 }, 'provider_usage'), 0)
   assert.equal(await charge(undefined, 'counted'), 3)
   assert.equal(await charge({}, 'counted'), 3)

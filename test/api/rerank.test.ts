@@ -134,11 +134,11 @@ test('usage: bounded where it cannot be, counted where it is missing', async () 
     return body.usage.cost
   }
   assert.equal(await charge('test/searches', {}, 'counted'), 0.2)
-  assert.equal(await charge('test/searches', { meta: { billed_units: { search_units: 5_000 } } }, 'provider_usage'), 0.4, '1.5 × 1 + 1, rounded down')
+  assert.equal(await charge('test/searches', { meta: { billed_units: { search_units: 5_000 } } }, 'provider_usage'), 0.2, 'no more units than its bytes make')
   assert.equal(await charge('test/searches', { meta: { billed_units: { search_units: 0 } } }, 'provider_usage'), 0)
   // The query is read beside each of the three documents, of which the last is two tokens: 3 × 1 + 4.
   assert.equal(await charge('test/tokens', {}, 'counted'), 0.007)
-  assert.equal(await charge('test/tokens', { usage: { total_tokens: 10_000 } }, 'provider_usage'), 1.01, '1.5 × 7 + 1000')
+  assert.equal(await charge('test/tokens', { usage: { total_tokens: 10_000 } }, 'provider_usage'), 1.084, 'their bytes and frames, the query beside each, and a template of 1,000')
 })
 
 test('more than a hundred documents, and long ones, are more units', async () => {

@@ -278,10 +278,10 @@ describe('usage', () => {
     }
   })
 
-  test('numbers that are no counts are marked and count nothing; no numbers are no report', () => {
-    for (const bad of [-1, 1.5, Number.NaN, 2 ** 60, '7']) {
+  test('numbers that are no counts are missing; no numbers are no report', () => {
+    for (const bad of [-1, Number.NaN, 2 ** 60, 'x']) {
       const report = usageOf({ input_tokens: bad, output_tokens: 3 })
-      assert.deepEqual([report?.implausible, report?.usage.input, report?.outputTokens], [true, 0, 3], String(bad))
+      assert.deepEqual([report?.implausible, report?.missing, report?.usage.input, report?.outputTokens], [true, ['input'], undefined, 3], String(bad))
     }
     assert.equal(usageOf({}), null)
     assert.equal(usageOf(undefined), null)

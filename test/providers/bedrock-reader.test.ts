@@ -234,10 +234,11 @@ test('usage is disjoint meters that add up to the totals', () => {
   assert.equal(bedrockUsage(undefined), null)
   // More than was written cannot have been written for an hour.
   assert.deepEqual(bedrockUsage({ inputTokens: 1, outputTokens: 1, cacheWriteInputTokens: 5, cacheDetails: [{ ttl: '1h', inputTokens: 9 }] })?.usage, { input: 1, output: 1, cache_write_1h: 5 })
-  for (const wrong of [-1, 1.5, '7', 2 ** 53, null]) {
+  for (const wrong of [-1, 'x', 2 ** 53]) {
     const found = bedrockUsage({ inputTokens: 1, outputTokens: 2, cacheReadInputTokens: wrong })
-    assert.deepEqual([found?.usage, found?.implausible], [{ input: 1, output: 2 }, wrong !== null])
+    assert.deepEqual([found?.usage, found?.implausible, found?.missing], [{ output: 2 }, true, ['input']])
   }
+  assert.deepEqual(bedrockUsage({ inputTokens: 1, outputTokens: 2, cacheReadInputTokens: null })?.usage, { input: 1, output: 2 })
 })
 
 describe('error statuses', () => {

@@ -128,5 +128,5 @@ test('meters: a prompt wholly in the cache counts 0; each is at least 0 and equa
     for (const units of [input, output]) assert.ok(Number.isSafeInteger(units) && units >= 0)
     assert.deepEqual([input, output], [report.inputTokens, report.outputTokens])
   }
-  assert.equal(ollamaUsage({ prompt_eval_count: 1.5, eval_count: 1 })?.implausible, true)
+  assert.equal(ollamaUsage({ prompt_eval_count: -1, eval_count: 1 })?.implausible, true)
 })

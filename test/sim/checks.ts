@@ -23,7 +23,7 @@ const DRAIN_MS = 120_010
 export async function auditWorld(world: World, except: readonly string[] = []): Promise<void> {
   const replay: Replay = async (row) => {
     const models = world.catalog.versions.get(row.priceVersion)?.models.values() ?? []
-    for (const { endpoints } of models) for (const { id, sell, buy } of endpoints) if (id === row.endpointId) return { costMicro: priceOf(row.usage, row.billingBasis === 'provider_cost' ? buy : sell), providerCostMicro: priceOf(row.usage, buy) }
+    for (const { endpoints } of models) for (const { id, sell, buy } of endpoints) if (id === row.endpointId) return { costMicro: priceOf(row.usage, row.billingBasis === 'provider_cost' ? buy : sell), providerCostMicro: priceOf(row.reportedUsage ?? row.usage, buy) }
     return null
   }
   const checks = await new SqlAudit(world.database()).run({ sinceMs: 0, nowMs: Math.floor(world.beginMs + world.nowMs + world.skewMs), replay }).catch((thrown: unknown) => {
@@ -90,8 +90,15 @@ function checkEnded(world: World, say: (text: string) => void, facts: RequestFac
   const paid = atCost === undefined ? 0n : big(atCost, 'paid')
   // What may be free or charged, and was charged as usual, is nobody's loss.
   const insured = insuredOf(facts, due.kind === 'free-or' && settled && paid === 0n ? { ...due, kind: 'exact' } : due, world.tokens)
+  if (due.kind === 'exact') checkProviderCost(world, say, facts, due.billedMicro)
   if (paid > 0n && !world.guarded.has(facts.accountId)) say('a free answer is charged, and its account has used up nothing')
   if (booked + paid !== insured) say(`the operator's loss is ${insured}, ${booked} is booked and ${paid} charged`)
+}
+
+/** What a provider reports it bills, whatever the customer pays. */
+function checkProviderCost(world: World, say: (text: string) => void, { generationId }: RequestFacts, billedMicro: bigint): void {
+  const [row] = world.disk.all('SELECT provider_cost FROM generation WHERE generation_id = ?', [generationId])
+  if (row !== undefined && big(row, 'provider_cost') !== billedMicro) say(`its provider bills ${billedMicro}, ${big(row, 'provider_cost')} is booked`)
 }
 
 /** The store did not take it in time: a lease gives the money back, or a journal settles later. */

@@ -6,9 +6,14 @@ import type { AttemptFacts, RequestFacts } from './facts.ts'
 
 /**
  * Who pays (reliability.md 3.5), told a second time and only from what was seen outside the gateway. `exact` = the price
- * of the answer in micro-rubles; `free`; `open` = both are right.
+ * of the answer in micro-rubles, and what the provider bills for it; `free`; `open` = both are right.
  */
-export type Due = { readonly kind: 'free' } | { readonly kind: 'exact'; readonly micro: bigint; readonly usage: Usage } | { readonly kind: 'free-or'; readonly micro: bigint; readonly usage: Usage } | { readonly kind: 'open' }
+export type Due = { readonly kind: 'free' } | ({ readonly kind: 'exact' | 'free-or' } & Price) | { readonly kind: 'open' }
+
+interface Price {
+  readonly micro: bigint
+  readonly billedMicro: bigint
+}
 
 export function dueOf(facts: RequestFacts, tokens: TokenCounter, guarded: boolean): Due {
   const last = facts.attempts.at(-1)
@@ -17,27 +22,28 @@ export function dueOf(facts: RequestFacts, tokens: TokenCounter, guarded: boolea
     case 'running':
       return { kind: 'open' }
     case 'ended':
-      return isEmpty(last) ? free(last, billed(facts, last, tokens), guarded) : exact(last, billed(facts, last, tokens))
+      return isEmpty(last) ? free(facts, last, reported(facts, last, tokens), guarded) : exact(facts, last, reported(facts, last, tokens))
     case 'failed':
       return failed(facts, last, tokens, guarded)
     case 'cancelled': {
       // Whoever still listens was cut off by us.
       if (last.clientPresent || !last.headers) return { kind: 'free' }
-      const due = exact(last, counted(facts, last, tokens))
+      const due = exact(facts, last, received(facts, last, tokens))
       return last.nodeClosing ? { ...due, kind: 'free-or' } : due
     }
   }
 }
 
 /** Where the account has used up what is free in an hour, the provider's price of it may be charged (row 20). */
-function free({ endpoint }: AttemptFacts, usage: Usage, guarded: boolean): Due {
-  return guarded ? { kind: 'free-or', micro: priceOf(usage, endpoint.buy), usage } : { kind: 'free' }
+function free(facts: RequestFacts, attempt: AttemptFacts, usage: Usage, guarded: boolean): Due {
+  const { buy } = attempt.endpoint
+  return guarded ? { kind: 'free-or', micro: priceOf(bounded(facts, usage), buy), billedMicro: priceOf(usage, buy) } : { kind: 'free' }
 }
 
 function failed(facts: RequestFacts, last: AttemptFacts, tokens: TokenCounter, guarded: boolean): Due {
   if (!facts.request.stream || last.text === '') return { kind: 'free' }
   const delivered = facts.plan?.snapshot.settings.midstreamError === 'delivered'
-  return last.clientPresent && !delivered ? free(last, counted(facts, last, tokens), guarded) : exact(last, counted(facts, last, tokens))
+  return last.clientPresent && !delivered ? free(facts, last, received(facts, last, tokens), guarded) : exact(facts, last, received(facts, last, tokens))
 }
 
 /** No tokens, no words, and no finish that makes it an answer. */
@@ -46,21 +52,30 @@ function isEmpty({ text, usage, finish }: AttemptFacts): boolean {
 }
 
 function counted(facts: RequestFacts, last: AttemptFacts, tokens: TokenCounter): Usage {
-  const whole = !facts.request.stream && last.outcome !== 'ended'
-  return { input: tokens.countChat(facts.request, 'o200k_base'), output: whole || last.text === '' ? 0 : tokens.countText(last.text, 'o200k_base') }
+  return { input: tokens.countChat(facts.request, 'o200k_base'), output: last.text === '' ? 0 : tokens.countText(last.text, 'o200k_base') }
 }
 
-/** The provider's word within the bounds of rule 10, else our count. */
-function billed(facts: RequestFacts, attempt: AttemptFacts, tokens: TokenCounter): Usage {
-  if (attempt.usage === null) return counted(facts, attempt, tokens)
-  const { inputTokens, outputTokens } = attempt.usage
-  const inputMax = Math.floor(tokens.countChat(facts.request, 'o200k_base') * 1.5) + 1_000
-  const outputMax = Math.floor(((facts.plan?.maxTokens ?? 0) * 11) / 10) + 16
-  return { input: Math.min(inputTokens, inputMax), output: Math.min(outputTokens, outputMax) }
+/** All that the provider says, and our count of what it does not. */
+function reported(facts: RequestFacts, attempt: AttemptFacts, tokens: TokenCounter): { readonly input: number; readonly output: number } {
+  const ours = counted(facts, attempt, tokens)
+  const { input = ours.input ?? 0, output = ours.output ?? 0 } = attempt.usage?.usage ?? {}
+  return { input, output }
 }
 
-function exact({ endpoint }: AttemptFacts, usage: Usage): Extract<Due, { kind: 'exact' }> {
-  return { kind: 'exact', micro: priceOf(usage, endpoint.sell), usage }
+/** Of an answer that was cut off: as far as the provider has told, and at least the words that came. */
+function received(facts: RequestFacts, attempt: AttemptFacts, tokens: TokenCounter): Usage {
+  const { input, output } = reported(facts, attempt, tokens)
+  return { input, output: Math.max(output, counted(facts, attempt, tokens).output ?? 0) }
+}
+
+/** What there can be. */
+function bounded(facts: RequestFacts, { input = 0, output = 0 }: Usage): Usage {
+  const { messages, textBytes } = facts.request
+  return { input: Math.min(input, textBytes + 8 * (messages.length + 1) + 1_000), output: Math.min(output, facts.plan?.maxTokens ?? 0) }
+}
+
+function exact(facts: RequestFacts, { endpoint }: AttemptFacts, usage: Usage): Extract<Due, { kind: 'exact' | 'free-or' }> {
+  return { kind: 'exact', micro: priceOf(bounded(facts, usage), endpoint.sell), billedMicro: priceOf(usage, endpoint.buy) }
 }
 
 /** Σ units × price, rounded up once, in arithmetic of its own. */
@@ -90,7 +105,7 @@ function insuredAttempt(facts: RequestFacts, attempt: AttemptFacts, tokens: Toke
   const buy = (usage: Usage): bigint => priceOf(usage, (attempt.endpoint satisfies Endpoint).buy)
   const said = facts.request.stream && attempt.text !== ''
   // Once its words have gone out, what a broken stream cost is what came.
-  if (said) return buy(counted(facts, attempt, tokens))
-  if (attempt.usage !== null) return buy(billed(facts, attempt, tokens))
-  return attempt.headers ? buy(counted(facts, attempt, tokens)) : 0n
+  if (said) return buy(received(facts, attempt, tokens))
+  if (attempt.usage !== null) return buy(reported(facts, attempt, tokens))
+  return attempt.headers ? buy(received(facts, attempt, tokens)) : 0n
 }

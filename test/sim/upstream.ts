@@ -147,10 +147,10 @@ function script(outcome: Outcome, call: ChatCall, random: Random): Step[] {
     case 'usage_huge':
       return rest([finish('stop'), usage(report(input + (random.chance(0.5) ? 5_000_000 : 0), 900_000))])
     case 'usage_negative':
-      return rest([finish('stop'), usage({ ...report(input, 0), implausible: true })])
+      return rest([finish('stop'), usage({ ...report(input, 0), usage: { input }, implausible: true, missing: ['output'] })])
     case 'usage_beyond_hold':
-      // Within the bounds of an honest answer, and more than was planned for.
-      return rest([finish('length'), usage(report(900, Math.floor((call.sendMaxTokens ?? 10) * 1.1) + 16))])
+      // As much as there can be, and more than a hold by the count of a short input.
+      return rest([finish('length'), usage(report(900, call.sendMaxTokens ?? 10))])
     case 'no_tokens_stop':
       return rest([finish('stop'), usage(report(input, 0))], [])
     case 'empty':

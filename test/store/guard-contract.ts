@@ -91,5 +91,5 @@ async function guardedVoid(bench: Bench, customer: Customer, costMicro: bigint, 
 
 function voidAgain(bench: Bench, customer: Customer, generationId: string, costMicro: bigint, insuredMicro = costMicro): Promise<VoidOutcome> {
   const record = { ...bench.record(customer, generationId), status: 'error', billingBasis: 'free' } as const
-  return bench.ledger.void({ generationId, insuredMicro, record, guarded: { costMicro, record: { ...record, billingBasis: 'provider_cost' } } })
+  return bench.ledger.void({ generationId, insuredMicro, record, guarded: { costMicro, providerCostMicro: costMicro, record: { ...record, billingBasis: 'provider_cost' } } })
 }

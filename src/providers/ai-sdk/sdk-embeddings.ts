@@ -87,6 +87,6 @@ function optionsOf({ endpoint: { supportedParameters }, request: { dimensions, i
 function usageOf(tokens: unknown): UsageReport | null {
   if (tokens === undefined || tokens === null || Number.isNaN(tokens)) return null
   const reader = new TokenReader()
-  const count = reader.read({ tokens }, 'tokens')
+  const count = reader.maybe({ tokens }, 'tokens')
   return inputUsage({ tokens: count, implausible: reader.implausible })
 }

@@ -1,4 +1,4 @@
-import type { UsageReport } from '../../kinds/chat-answer.ts'
+import type { UsageReport, UsageSide } from '../../kinds/chat-answer.ts'
 import { objectOf, type RawJson } from '../raw-json.ts'
 import { TokenReader } from '../token-reader.ts'
 
@@ -12,12 +12,12 @@ export function sdkUsage(raw: unknown): UsageReport | null {
   const output = objectOf(usage?.['outputTokens'])
   if (!counts(input) && !counts(output)) return null
   const tokens = new TokenReader()
-  const prompt = totalOf(tokens, input, ['noCache', 'cacheRead', 'cacheWrite'])
-  const completion = totalOf(tokens, output, ['text', 'reasoning'])
-  const cached = Math.min(prompt, tokens.read(input, 'cacheRead'))
-  const written = Math.min(prompt - cached, tokens.read(input, 'cacheWrite'))
-  const reasoning = Math.min(completion, tokens.read(output, 'reasoning'))
-  return {
+  const prompt = totalOf(tokens, 'input', input, ['noCache', 'cacheRead', 'cacheWrite'])
+  const completion = totalOf(tokens, 'output', output, ['text', 'reasoning'])
+  const cached = Math.min(prompt, tokens.part(input, 'cacheRead'))
+  const written = Math.min(prompt - cached, tokens.part(input, 'cacheWrite'))
+  const reasoning = Math.min(completion, tokens.part(output, 'reasoning'))
+  return tokens.report({
     usage: {
       input: prompt - cached - written,
       output: completion - reasoning,
@@ -30,17 +30,14 @@ export function sdkUsage(raw: unknown): UsageReport | null {
     cachedTokens: cached,
     cacheWriteTokens: written,
     reasoningTokens: reasoning,
-    implausible: tokens.implausible,
-  }
+  })
 }
 
 function counts(object: RawJson | null): boolean {
   return Object.values(object ?? {}).some((value) => value !== undefined && value !== null)
 }
 
-function totalOf(tokens: TokenReader, object: RawJson | null, parts: readonly string[]): number {
-  if ((object?.['total'] ?? null) !== null) return tokens.read(object, 'total')
-  const sum = parts.reduce((total, name) => total + tokens.read(object, name), 0)
-  if (!Number.isSafeInteger(sum)) tokens.implausible = true
-  return Number.isSafeInteger(sum) ? sum : 0
+function totalOf(tokens: TokenReader, side: UsageSide, object: RawJson | null, parts: readonly string[]): number {
+  const isWhole = (object?.['total'] ?? null) !== null || parts.every((name) => (object?.[name] ?? null) === null)
+  return isWhole ? tokens.count(side, object, 'total') : parts.reduce((total, name) => total + tokens.added(side, object, name), 0)
 }

@@ -17,17 +17,17 @@ export function mergedUsage(before: RawJson | null, raw: unknown): RawJson | nul
 export function anthropicUsage(usage: RawJson | null): UsageReport | null {
   if (usage === null || ((usage['input_tokens'] ?? null) === null && (usage['output_tokens'] ?? null) === null)) return null
   const tokens = new TokenReader()
-  const input = tokens.read(usage, 'input_tokens')
-  const cached = tokens.read(usage, 'cache_read_input_tokens')
+  const input = tokens.count('input', usage, 'input_tokens')
+  const cached = tokens.added('input', usage, 'cache_read_input_tokens')
   const creation = objectOf(usage['cache_creation'])
-  const fiveMinutes = tokens.read(creation, 'ephemeral_5m_input_tokens')
-  const hour = tokens.read(creation, 'ephemeral_1h_input_tokens')
-  const written = (usage['cache_creation_input_tokens'] ?? null) === null ? fiveMinutes + hour : tokens.read(usage, 'cache_creation_input_tokens')
+  const fiveMinutes = tokens.added('input', creation, 'ephemeral_5m_input_tokens')
+  const hour = tokens.added('input', creation, 'ephemeral_1h_input_tokens')
+  const written = (usage['cache_creation_input_tokens'] ?? null) === null ? fiveMinutes + hour : tokens.added('input', usage, 'cache_creation_input_tokens')
   const writtenHour = Math.min(written, hour)
-  const output = tokens.read(usage, 'output_tokens')
-  const reasoning = Math.min(output, tokens.read(objectOf(usage['output_tokens_details']), 'thinking_tokens'))
-  const searches = tokens.read(objectOf(usage['server_tool_use']), 'web_search_requests')
-  return {
+  const output = tokens.count('output', usage, 'output_tokens')
+  const reasoning = Math.min(output, tokens.part(objectOf(usage['output_tokens_details']), 'thinking_tokens'))
+  const searches = tokens.part(objectOf(usage['server_tool_use']), 'web_search_requests')
+  return tokens.report({
     usage: {
       input,
       output: output - reasoning,
@@ -42,6 +42,5 @@ export function anthropicUsage(usage: RawJson | null): UsageReport | null {
     cachedTokens: cached,
     cacheWriteTokens: written,
     reasoningTokens: reasoning,
-    implausible: tokens.implausible,
-  }
+  })
 }

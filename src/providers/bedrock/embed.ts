@@ -5,6 +5,7 @@ import { COHERE_TEXTS_MAX, cohereEmbedFields, cohereEmbedPage } from '../cohere/
 import { dimensionsOf, isFailure, textsOf, vectorList, type EmbeddingsCall, type EmbeddingsPage, type EmbeddingsProtocol } from '../embeddings-protocol.ts'
 import type { LiftedJson } from '../lifted-json.ts'
 import { listOf, objectOf } from '../raw-json.ts'
+import { TokenReader } from '../token-reader.ts'
 import { headerOf, type UpstreamHeaders } from '../transport.ts'
 import { bedrockError } from './error.ts'
 import { invokeModel } from './invoke.ts'
@@ -57,9 +58,9 @@ function readPage(answer: LiftedJson, headers: UpstreamHeaders): EmbeddingsPage 
 }
 
 function billedTokens(headers: UpstreamHeaders, counted: unknown): UsageReport | null {
-  const said = headerOf(headers, TOKENS_HEADER)
-  const tokens = said === undefined ? counted : Number(said)
-  if (tokens === undefined || tokens === null) return null
-  const isCount = typeof tokens === 'number' && Number.isSafeInteger(tokens) && tokens >= 0
-  return inputUsage({ tokens: isCount ? tokens : 0, implausible: !isCount })
+  const said = headerOf(headers, TOKENS_HEADER) ?? counted ?? null
+  if (said === null) return null
+  const reader = new TokenReader()
+  const tokens = reader.maybe({ said }, 'said')
+  return inputUsage({ tokens, implausible: reader.implausible })
 }

@@ -7,16 +7,16 @@ export function bedrockUsage(raw: unknown): UsageReport | null {
   const usage = objectOf(raw)
   if (usage === null || ((usage['inputTokens'] ?? null) === null && (usage['outputTokens'] ?? null) === null)) return null
   const tokens = new TokenReader()
-  const input = tokens.read(usage, 'inputTokens')
-  const output = tokens.read(usage, 'outputTokens')
-  const cached = tokens.read(usage, 'cacheReadInputTokens', 'cacheReadInputTokenCount')
-  const written = tokens.read(usage, 'cacheWriteInputTokens', 'cacheWriteInputTokenCount')
+  const input = tokens.count('input', usage, 'inputTokens')
+  const output = tokens.count('output', usage, 'outputTokens')
+  const cached = tokens.added('input', usage, 'cacheReadInputTokens', 'cacheReadInputTokenCount')
+  const written = tokens.added('input', usage, 'cacheWriteInputTokens', 'cacheWriteInputTokenCount')
   const hour = listOf(usage['cacheDetails'])
     .map(objectOf)
     .filter((detail) => detail?.['ttl'] === '1h')
-    .reduce((total, detail) => total + tokens.read(detail, 'inputTokens'), 0)
+    .reduce((total, detail) => total + tokens.part(detail, 'inputTokens'), 0)
   const writtenHour = Math.min(written, hour)
-  return {
+  return tokens.report({
     usage: {
       input,
       output,
@@ -29,6 +29,5 @@ export function bedrockUsage(raw: unknown): UsageReport | null {
     cachedTokens: cached,
     cacheWriteTokens: written,
     reasoningTokens: 0,
-    implausible: tokens.implausible,
-  }
+  })
 }

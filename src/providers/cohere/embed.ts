@@ -52,6 +52,6 @@ function billedTokens(meta: unknown): UsageReport | null {
   const billed = objectOf(objectOf(meta)?.['billed_units'])
   if ((billed?.['input_tokens'] ?? null) === null) return null
   const reader = new TokenReader()
-  const tokens = reader.read(billed, 'input_tokens')
+  const tokens = reader.maybe(billed, 'input_tokens')
   return inputUsage({ tokens, implausible: reader.implausible })
 }

@@ -12,18 +12,17 @@ export function cohereUsage(raw: unknown): UsageReport | null {
   const counts = [objectOf(usage?.['tokens']), objectOf(usage?.['billed_units'])].find((candidate) => candidate !== null && isCounted(candidate)) ?? null
   if (counts === null) return null
   const tokens = new TokenReader()
-  const prompt = tokens.read(counts, 'input_tokens')
-  const output = tokens.read(counts, 'output_tokens')
-  const cached = Math.min(prompt, tokens.read(usage, 'cached_tokens'))
-  return {
+  const prompt = tokens.count('input', counts, 'input_tokens')
+  const output = tokens.count('output', counts, 'output_tokens')
+  const cached = Math.min(prompt, tokens.part(usage, 'cached_tokens'))
+  return tokens.report({
     usage: { input: prompt - cached, output, ...(cached > 0 ? { cache_read: cached } : {}) },
     inputTokens: prompt,
     outputTokens: output,
     cachedTokens: cached,
     cacheWriteTokens: 0,
     reasoningTokens: 0,
-    implausible: tokens.implausible,
-  }
+  })
 }
 
 function isCounted(counts: RawJson): boolean {

@@ -59,6 +59,6 @@ function usageOf(raw: unknown): UsageReport | null {
   const usage = objectOf(raw)
   if ((usage?.['promptTokenCount'] ?? null) === null) return null
   const reader = new TokenReader()
-  const tokens = reader.read(usage, 'promptTokenCount')
+  const tokens = reader.maybe(usage, 'promptTokenCount')
   return inputUsage({ tokens, implausible: reader.implausible })
 }

@@ -13,14 +13,15 @@ export function geminiUsage(raw: unknown): UsageReport | null {
   const usage = objectOf(raw)
   if (usage === null || COUNTS.every((name) => (usage[name] ?? null) === null)) return null
   const tokens = new TokenReader()
-  const prompt = tokens.read(usage, 'promptTokenCount') + tokens.read(usage, 'toolUsePromptTokenCount')
-  const said = tokens.read(usage, 'candidatesTokenCount')
-  const reasoning = tokens.read(usage, 'thoughtsTokenCount')
-  const cached = Math.min(prompt, tokens.read(usage, 'cachedContentTokenCount'))
+  const prompt = tokens.count('input', usage, 'promptTokenCount') + tokens.added('input', usage, 'toolUsePromptTokenCount')
+  const reasoning = tokens.added('output', usage, 'thoughtsTokenCount')
+  // Counts of zero are left out, as of an answer that is all thought.
+  const said = reasoning > 0 ? tokens.added('output', usage, 'candidatesTokenCount') : tokens.count('output', usage, 'candidatesTokenCount')
+  const cached = Math.min(prompt, tokens.part(usage, 'cachedContentTokenCount'))
   const heard = audioTokens(usage['promptTokensDetails'], tokens) + audioTokens(usage['toolUsePromptTokensDetails'], tokens)
   const audioIn = Math.min(prompt - cached, Math.max(0, heard - audioTokens(usage['cacheTokensDetails'], tokens)))
   const audioOut = Math.min(said, audioTokens(usage['candidatesTokensDetails'], tokens))
-  return {
+  return tokens.report({
     usage: {
       input: prompt - cached - audioIn,
       output: said - audioOut,
@@ -34,8 +35,7 @@ export function geminiUsage(raw: unknown): UsageReport | null {
     cachedTokens: cached,
     cacheWriteTokens: 0,
     reasoningTokens: reasoning,
-    implausible: tokens.implausible || !Number.isSafeInteger(prompt) || !Number.isSafeInteger(said + reasoning),
-  }
+  })
 }
 
 /** A list of `{modality, tokenCount}`; a modality may come more than once. */
@@ -43,5 +43,5 @@ function audioTokens(details: unknown, tokens: TokenReader): number {
   return listOf(details)
     .map(objectOf)
     .filter((detail): detail is RawJson => detail?.['modality'] === 'AUDIO')
-    .reduce((sum, detail) => sum + tokens.read(detail, 'tokenCount'), 0)
+    .reduce((sum, detail) => sum + tokens.part(detail, 'tokenCount'), 0)
 }

@@ -39,6 +39,6 @@ function readPage(answer: LiftedJson): EmbeddingsPage | AttemptFailure {
 function usageOf(body: RawJson): UsageReport | null {
   if ((body['prompt_eval_count'] ?? null) === null) return null
   const reader = new TokenReader()
-  const tokens = reader.read(body, 'prompt_eval_count')
+  const tokens = reader.maybe(body, 'prompt_eval_count')
   return inputUsage({ tokens, implausible: reader.implausible })
 }

@@ -9,7 +9,7 @@ import { TokenReader } from '../token-reader.ts'
 export function ollamaUsage(line: RawJson): UsageReport | null {
   if ((line['prompt_eval_count'] ?? null) === null && (line['eval_count'] ?? null) === null) return null
   const tokens = new TokenReader()
-  const input = tokens.read(line, 'prompt_eval_count')
-  const output = tokens.read(line, 'eval_count')
-  return { usage: { input, output }, inputTokens: input, outputTokens: output, cachedTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0, implausible: tokens.implausible }
+  const input = tokens.added('input', line, 'prompt_eval_count')
+  const output = tokens.added('output', line, 'eval_count')
+  return tokens.report({ usage: { input, output }, inputTokens: input, outputTokens: output, cachedTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 })
 }

@@ -1,4 +1,6 @@
 import type { AnswerEvent } from '../../kinds/answer-event.ts'
+import type { UsageReport } from '../../kinds/chat-answer.ts'
+import { inputUsage } from '../../kinds/input-usage.ts'
 import type { AttemptFailure } from '../adapter.ts'
 import type { NativeReader } from '../native.ts'
 import { openaiUsage } from '../openai-usage.ts'
@@ -40,8 +42,10 @@ export class ResponsesReader implements NativeReader {
       this.#done = true
       return this.#end(events, response ?? {}, type)
     }
+    const before = this.#items.searches
     const read = this.#items.read(type, event)
-    return read === null ? tooMany() : [...events, ...read]
+    if (read === null) return tooMany()
+    return [...events, ...read, ...(this.#items.searches > before ? this.#usage(null) : [])]
   }
 
   ended(): AttemptFailure | null {
@@ -77,11 +81,15 @@ export class ResponsesReader implements NativeReader {
     const reason = textOf(objectOf(response['incomplete_details'])?.['reason'])
     if (type === 'response.completed') events.push({ type: 'finish', choice: 0, native: 'completed', finish: this.#items.hasCalls ? 'tool_calls' : 'stop' })
     else events.push({ type: 'finish', choice: 0, native: reason ?? 'incomplete', finish: reason === 'content_filter' ? 'content_filter' : 'length' })
-    const report = openaiUsage(response['usage'])
-    if (report === null) return events
+    return [...events, ...this.#usage(openaiUsage(response['usage']))]
+  }
+
+  /** Searches are billed whether or not the tokens are told. */
+  #usage(report: UsageReport | null): readonly AnswerEvent[] {
     const { searches } = this.#items
-    const usage = searches === 0 ? report : { ...report, usage: { ...report.usage, search: searches } }
-    return [...events, { type: 'usage', usage }]
+    if (searches === 0) return report === null ? [] : [{ type: 'usage', usage: report }]
+    const usage = report ?? { ...inputUsage({ tokens: null }), missing: ['input', 'output'] }
+    return [{ type: 'usage', usage: { ...usage, usage: { ...usage.usage, search: searches } } }]
   }
 
   #failed(error: unknown): AttemptFailure {

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
+import { startTollgate, type Tollgate } from '../harness/server.ts'
+
+/** What a provider reports is what it bills us; the customer pays for it as far as it can be. A token costs 1 RUB, and us as much. */
+
+let upstream: ScriptedUpstream
+let tollgate: Tollgate
+let account: Awaited<ReturnType<Tollgate['createAccount']>>
+
+before(async () => {
+  upstream = await startScriptedUpstream()
+  tollgate = await startTollgate({
+    catalog: `
+markup: 1
+providers:
+  p: { name: P, adapter: openai, base_url: "${upstream.url}", api_key: k }
+models:
+  - { id: test/plain, type: chat, context_length: 200000, tokenizer: o200k_base, max_completion_tokens: 1000, input_modalities: [text, image, file, video, audio], endpoints: [{ provider: p, model: m, price: { currency: RUB, prompt: 1000000, completion: 1000000 } }] }
+`,
+  })
+  account = await tollgate.createAccount({ balance: 5_000_000 })
+})
+
+after(async () => {
+  await tollgate.stop()
+  await upstream.close()
+})
+
+interface Booked {
+  readonly cost: number
+  readonly row: Readonly<Record<string, unknown>>
+}
+
+/** `usage` as it stands on the wire: not every number of it is one of JavaScript. */
+async function ask(usage: string, content: unknown = 'Hello', fields: Readonly<Record<string, unknown>> = {}): Promise<Booked> {
+  upstream.answer((response) => {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(`{"id":"c","choices":[{"index":0,"message":{"role":"assistant","content":"one two three"},"finish_reason":"stop"}],"usage":${usage}}`)
+  })
+  const answer = await tollgate.request('POST', '/v1/chat/completions', { key: account.key, body: { model: 'test/plain', max_tokens: 50, messages: [{ role: 'user', content }], ...fields } })
+  assert.equal(answer.status, 200, answer.text)
+  const { body } = await tollgate.admin('GET', `/admin/v1/generations?generation_id=${answer.body.id}`)
+  return { cost: answer.body.usage.cost, row: body.data[0] }
+}
+
+const said = (prompt: string | number, completion: string | number): string => `{"prompt_tokens":${prompt},"completion_tokens":${completion}}`
+
+describe('a number is read by one rule', () => {
+  /** "Hello" is 8 tokens as we count it, the answer 3. */
+  const cases: readonly (readonly [name: string, usage: string, cost: number, basis: string, flagged: boolean])[] = [
+    ['a fraction is the next whole number', said(20.5, 2.5), 24, 'provider_usage', false],
+    ['digits in a text are the number', said('"20"', '"3"'), 23, 'provider_usage', false],
+    ['beyond every number is missing', said('1e400', '1e400'), 11, 'counted', true],
+    ['beyond 2^53 is missing', said('9007199254740993', 7), 15, 'counted', true],
+    ['negative is missing', said(-5, 7), 15, 'counted', true],
+    ['a word is missing', said('"many"', '"few"'), 11, 'counted', true],
+    ['absent is missing', '{"prompt_tokens":20}', 23, 'counted', false],
+    ['an explicit 0 stays 0', said(0, 0), 0, 'provider_usage', false],
+  ]
+  for (const [name, usage, cost, basis, flagged] of cases) {
+    test(name, async () => {
+      const { cost: told, row } = await ask(usage)
+      assert.deepEqual([told, row['total_cost'], row['provider_cost'], row['billing_basis'], row['flagged']], [cost, cost, cost, basis, flagged])
+    })
+  }
+})
+
+describe('honest usage is charged whole', () => {
+  const PIXEL = 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+  const cases: readonly (readonly [name: string, content: unknown, tokens: number])[] = [
+    ['a picture of high detail', [{ type: 'image_url', image_url: { url: PIXEL, detail: 'high' } }], 36_800],
+    ['a document', [{ type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERi0xLjQKJSVFT0YK' } }], 150_000],
+    ['a video behind an address', [{ type: 'video_url', video_url: { url: 'https://example.com/v.mp4' } }], 180_000],
+    ['a text in a script with two bytes for each letter', 'Қазақстан Республикасы — унитарлы мемлекет. '.repeat(100), 6_000],
+  ]
+  for (const [name, content, tokens] of cases) {
+    test(name, async () => {
+      const { cost, row } = await ask(said(tokens, 3), content)
+      assert.deepEqual([cost, row['total_cost'], row['provider_cost'], row['flagged']], [tokens + 3, tokens + 3, tokens + 3, false])
+    })
+  }
+})
+
+test('what cannot be is not charged, and stays what the provider bills us', async () => {
+  // 5 bytes, two frames of 8 and a template of 1,000.
+  const { cost, row } = await ask(said(60_000, 900))
+  assert.deepEqual([cost, row['total_cost'], row['provider_cost'], row['flagged']], [1_021 + 50, 1_071, 60_900, true])
+  const document = await ask(said(300_000, 3), [{ type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERi0xLjQKJSVFT0YK' } }])
+  assert.deepEqual([document.cost, document.row['provider_cost'], document.row['flagged']], [201_003, 300_003, true])
+})
+
+test('the largest number there is breaks no sum', async () => {
+  const { cost, row } = await ask(said('9007199254740991', '9007199254740991'))
+  assert.deepEqual([cost, row['provider_cost']], [1_071, 100_000_000])
+})
+
+test('the audit replays every charge and every provider cost', async () => {
+  const audit = await tollgate.admin('GET', '/admin/v1/audit')
+  assert.equal(audit.body.violations, 0, audit.text)
+})
