@@ -1,3 +1,4 @@
+import { readEmail } from '../access/email.ts'
 import type { Principal } from '../access/principal.ts'
 import { generationFilter, logRecord, searchNotes } from '../endpoints/generation.ts'
 import { timeParameter } from '../http/query.ts'
@@ -10,6 +11,7 @@ import type { EventFilter, GenerationFilter, GenerationRow } from '../store/stor
 import { BodyFields } from '../kinds/strict-body.ts'
 import { usageSums } from './margin.ts'
 import { adminRoute, page, recordEvent, type AdminCall, type AdminPorts } from './ports.ts'
+import { refuseOwnLink } from './users.ts'
 
 const GROUPS = ['model', 'provider', 'account', 'key', 'day'] as const
 const STATUSES = ['completed', 'error', 'cancelled'] as const
@@ -132,6 +134,7 @@ async function invite(ports: AdminPorts, call: AdminCall): Promise<Reply> {
   const fields = new BodyFields(call.json)
   const email = fields.requiredText('email', 255)
   fields.done()
+  refuseOwnLink(ports, call, readEmail(email))
   const { id, email: kept, token } = await ports.links.invite(email)
   await recordEvent(ports, call, 'administrator.create', id, null, { email: kept })
   return { status: 201, body: { id, email: kept, link: `${publicAddress(ports.publicUrl, call)}/setup?token=${token}` } }

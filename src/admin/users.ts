@@ -83,7 +83,13 @@ async function passwordLink(ports: AdminPorts, call: AdminCall): Promise<Reply> 
   const fields = new BodyFields(call.json)
   const clearTotp = fields.flag('clear_totp') ?? false
   fields.done()
+  refuseOwnLink(ports, call, user.email)
   const token = await ports.links.newPassword(user, clearTotp)
   await recordEvent(ports, call, 'user.password_link', user.id, null, { clear_totp: clearTotp })
   return { status: 200, body: { id: user.id, email: user.email, link: `${publicAddress(ports.publicUrl, call)}/setup?token=${token}` } }
+}
+
+/** With a link for themselves a session that somebody left open would be worth as much as the password. */
+export function refuseOwnLink(ports: AdminPorts, call: AdminCall, email: string): void {
+  if (actor(ports, call) === email) throw new ApiError('conflict', 'Another administrator must make this link for you; change your own password in the security settings')
 }

@@ -441,9 +441,9 @@ export interface CabinetApi {
   readonly 'POST /cabinet/v1/sign-in/code': { readonly body: { readonly ticket: string; readonly code: string }; readonly answer: SignInAnswer }
   readonly 'POST /cabinet/v1/sign-out': { readonly body: Record<string, never>; readonly answer: { readonly signed_out: true } }
   /** What a set-up link (`/setup?token=…`) is for: the first administrator, an invited one, or a new password. 403 when it is used or expired. `email` null = asked for. */
-  readonly 'POST /cabinet/v1/setup/check': { readonly body: { readonly token: string }; readonly answer: { readonly purpose: 'first_administrator' | 'administrator' | 'password'; readonly email: string | null } }
-  /** 201, signed in. */
-  readonly 'POST /cabinet/v1/setup': { readonly body: { readonly token: string; readonly email?: string; readonly password: string }; readonly answer: SessionState }
+  readonly 'POST /cabinet/v1/setup/check': { readonly body: { readonly token: string }; readonly answer: { readonly purpose: 'first_administrator' | 'administrator' | 'password'; readonly email: string | null; readonly code_required: boolean } }
+  /** 201, signed in. `code` (from the authenticator, or a recovery code) where `setup/check` says `code_required`: 401 for a wrong one, and the link stays good. */
+  readonly 'POST /cabinet/v1/setup': { readonly body: { readonly token: string; readonly email?: string; readonly password: string; readonly code?: string }; readonly answer: SessionState }
 
   readonly 'GET /cabinet/v1/profile': { readonly answer: Profile }
   readonly 'PATCH /cabinet/v1/profile': {

@@ -59,7 +59,7 @@ export function createCabinet({ oidc, yookassa, ...given }: CabinetOptions): Cab
   return {
     routes: cabinetRoutes(ports, { oidc: oidc === null ? null : new OidcSignIn(oidc, given.seal, clock), payments: yookassa === null ? null : new Yookassa(yookassa) }),
     setUp: async (request, call) => {
-      const user = await setUp(ports, request)
+      const user = await setUp(ports, request, call)
       await noted(ports, call, user, 'setup')
       return (await ports.sessions.open(user, call.request, call.clientIp)).cookie
     },

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import { readEmail } from '../access/email.ts'
 import { ApiError } from '../errors.ts'
 import type { NewUser, SetupTokenClaim, UserRecord } from '../store/console-records.ts'
-import { recordEvent, type CabinetPorts } from './ports.ts'
+import { recordEvent, type CabinetCall, type CabinetPorts } from './ports.ts'
+import { proveSecondFactor } from './sign-in.ts'
 
 const ID_LETTERS = 16
 const TOKEN_SHAPE = /^[A-Za-z0-9_-]{43}$/
@@ -14,7 +15,8 @@ export interface SetUpRequest {
   /** Ignored where the link already knows whose it is. */
   readonly email: string | null
   readonly password: string
-  readonly ip: string
+  /** From the authenticator, or a recovery code; null = none was given. */
+  readonly code: string | null
 }
 
 /** A new user with an account of their own. */
@@ -52,12 +54,22 @@ export async function checkLink(ports: PeoplePorts, token: string): Promise<{ re
   return { claim, user: claim.userId === null ? null : await ports.store.users.get(claim.userId) }
 }
 
+/** A link stands for a password alone: whoever has two-step sign-in gives a code as well, unless the link was made to take it off. */
+export function needsCode(claim: SetupTokenClaim, user: UserRecord | null): user is UserRecord {
+  return user !== null && user.totpEnabled && !claim.clearTotp
+}
+
 /** Uses up a link: makes the first administrator, or gives a user their password. Their sessions end. */
-export async function setUp(ports: PeoplePorts, { token, email, password, ip }: SetUpRequest): Promise<UserRecord> {
+export async function setUp(ports: CabinetPorts, { token, email, password, code }: SetUpRequest, call: CabinetCall): Promise<UserRecord> {
   // The link is proven before the password is hashed: a stranger must not be able to make the server work.
-  const { user } = await checkLink(ports, token)
+  const { claim: found, user } = await checkLink(ports, token)
   const address = user?.email ?? readEmail(email ?? '')
   ports.passwords.check('password', password, [address, address.split('@')[0] ?? ''])
+  // Before the link is used up and anything changes: without the second factor it is worth nothing, and stays what it was.
+  if (needsCode(found, user)) {
+    if (code === null) throw new ApiError('invalid_input', 'code: is required, since two-step sign-in is on')
+    await proveSecondFactor(ports, call, user, code)
+  }
   const claim = await ports.store.users.claimSetupToken(hashOf(token), ports.clock.now())
   if (claim === null) throw badLink()
   const passwordHash = await ports.passwords.hash(password)
@@ -65,7 +77,7 @@ export async function setUp(ports: PeoplePorts, { token, email, password, ip }: 
   if (ready === null) throw badLink()
   if (claim.clearTotp) await ports.store.users.setTotp(ready.id, { seed: null, enabled: false, step: 0, recoveryHashes: [] })
   await ports.store.sessions.deleteOthers(ready.id, null)
-  await recordEvent(ports, ready.id, ip, ready.role === 'admin' ? 'administrator.setup' : 'user.password', ready.id)
+  await recordEvent(ports, ready.id, call.clientIp, ready.role === 'admin' ? 'administrator.setup' : 'user.password', ready.id)
   return withAccount(ports, (await ports.store.users.get(ready.id)) ?? ready)
 }
 

@@ -6,7 +6,7 @@ import { readEmail } from '../access/email.ts'
 import { BodyFields } from '../kinds/strict-body.ts'
 import type { UserRecord } from '../store/console-records.ts'
 import type { SignInAnswer } from './contract.ts'
-import { checkLink, setUp, signUp, withAccount } from './people.ts'
+import { checkLink, needsCode, setUp, signUp, withAccount } from './people.ts'
 import { takeTurn } from './turns.ts'
 import { openRoute, recordEvent, visitReply, type CabinetCall, type CabinetPorts } from './ports.ts'
 import { sessionState } from './session-state.ts'
@@ -34,13 +34,13 @@ export function sessionRoutes(ports: CabinetPorts, oidcName: string | null): rea
       const { claim, user } = await checkLink(ports, fields.requiredText('token', TEXT_MAX))
       fields.done()
       const purpose = claim.userId === null ? 'first_administrator' : user?.role === 'admin' && user.passwordHash === null ? 'administrator' : 'password'
-      return { status: 200, body: { purpose, email: user?.email ?? null } }
+      return { status: 200, body: { purpose, email: user?.email ?? null, code_required: needsCode(claim, user) } }
     }),
     openRoute('POST /cabinet/v1/setup', async (call) => {
       const fields = new BodyFields(call.json)
-      const request = { token: fields.requiredText('token', TEXT_MAX), email: fields.text('email', TEXT_MAX) ?? null, password: fields.requiredText('password', TEXT_MAX), ip: call.clientIp }
+      const request = { token: fields.requiredText('token', TEXT_MAX), email: fields.text('email', TEXT_MAX) ?? null, password: fields.requiredText('password', TEXT_MAX), code: fields.text('code', 100) ?? null }
       fields.done()
-      const user = await setUp(ports, request)
+      const user = await setUp(ports, request, call)
       await noted(ports, call, user, 'setup')
       return enter(call, user, 201)
     }),

@@ -64,6 +64,13 @@ export async function signInWithCode(ports: CabinetPorts, call: CabinetCall): Pr
   return finishWithCode(ports, call, await begin(ports, call, user.email, user, CODE_RULES), user, code)
 }
 
+/** The second factor of somebody whose first one was neither a password nor single sign-on. Counted as a try to sign in; throws unless it is right. */
+export async function proveSecondFactor(ports: CabinetPorts, call: CabinetCall, user: UserRecord, code: string): Promise<void> {
+  const attempt = await begin(ports, call, user.email, user, CODE_RULES)
+  await rightCode(ports, call, attempt, user, code)
+  await ports.store.signIns.forget(attempt)
+}
+
 /** Who was proven by something else than a password: single sign-on. */
 export async function signInProven(ports: CabinetPorts, call: CabinetCall, user: UserRecord, method: 'oidc'): Promise<SignInResult> {
   if (user.disabled) throw wrong()
@@ -88,8 +95,12 @@ async function begin(ports: CabinetPorts, call: CabinetCall, email: string, user
 }
 
 async function finishWithCode(ports: CabinetPorts, call: CabinetCall, attempt: number, user: UserRecord, code: string): Promise<SignInResult> {
+  return done(ports, call, attempt, user, await rightCode(ports, call, attempt, user, code))
+}
+
+async function rightCode(ports: CabinetPorts, call: CabinetCall, attempt: number, user: UserRecord, code: string): Promise<SignInMethod> {
   const method = await useCode({ users: ports.store.users, seal: ports.seal }, user, code, ports.clock.now())
-  if (method !== null) return done(ports, call, attempt, user, method)
+  if (method !== null) return method
   await ports.store.signIns.failCode(attempt)
   await recordEvent(ports, user.email, call.clientIp, 'sign_in.failed', user.id)
   throw new ApiError('unauthorized', 'code: is wrong, or was used before')

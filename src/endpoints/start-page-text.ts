@@ -27,6 +27,7 @@ export const SETUP_PAGE = page(
 <form id="setup" method="post" action="/setup">
 <label for="email">E-mail</label><input id="email" name="email" type="email" autocomplete="username" maxlength="255" required>
 <label for="password">Password, 12 to 128 characters</label><input id="password" name="password" type="password" autocomplete="new-password" minlength="12" maxlength="128" required>
+<label for="code">Code, where you have two-step sign-in</label><input id="code" name="code" autocomplete="one-time-code" maxlength="100">
 <button type="submit">Create administrator</button>
 <p id="outcome" role="status"></p>
 </form>
@@ -46,7 +47,7 @@ form.addEventListener('submit', async (event) => {
     const answer = await fetch('/setup', {
       method: 'POST',
       headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({ token, email: form.email.value, password: form.password.value }),
+      body: JSON.stringify({ token, email: form.email.value, password: form.password.value, code: form.code.value }),
     })
     const body = await answer.json()
     outcome.textContent = answer.ok ? 'Done. You are the administrator of this server.' : body.error.message

@@ -15,7 +15,7 @@ const PAGE_HEADERS = Object.freeze({
 
 export interface StartPagePorts {
   /** Uses up a set-up link; answers the `Set-Cookie` of the session. */
-  readonly setUp: (request: { readonly token: string; readonly email: string; readonly password: string; readonly ip: string }, call: Call<Principal>) => Promise<string>
+  readonly setUp: (request: { readonly token: string; readonly email: string; readonly password: string; readonly code: string | null }, call: Call<Principal>) => Promise<string>
   /** null = from the request's Host. */
   readonly publicUrl: string | null
   /** The console's build has pages of its own for these paths. */
@@ -50,7 +50,7 @@ function foreignPage({ headers: { 'sec-fetch-site': site, origin, host } }: Inco
 
 async function setUp(ports: StartPagePorts, call: Call<Principal>): Promise<Reply> {
   const body = isObject(call.json) ? call.json : {}
-  const cookie = await ports.setUp({ token: textOf(body, 'token'), email: textOf(body, 'email'), password: textOf(body, 'password'), ip: call.clientIp }, call)
+  const cookie = await ports.setUp({ token: textOf(body, 'token'), email: textOf(body, 'email'), password: textOf(body, 'password'), code: body['code'] === undefined || body['code'] === '' ? null : textOf(body, 'code') }, call)
   return { status: 201, body: { created: true }, headers: { 'set-cookie': cookie } }
 }
 

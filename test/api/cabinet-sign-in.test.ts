@@ -229,12 +229,63 @@ test('an administrator signs in by the same form; a link of theirs gives a user 
   await withTotp(browser)
   const { link } = (await admin.post(`/admin/v1/users/${userId}/password-link`, { clear_totp: true })).body
   const token = new URL(String(link)).searchParams.get('token')
-  assert.deepEqual((await new ConsoleClient(server).post('setup/check', { token })).body, { purpose: 'password', email })
+  assert.deepEqual((await new ConsoleClient(server).post('setup/check', { token })).body, { purpose: 'password', email, code_required: false })
   const back = new ConsoleClient(server)
   assert.equal((await back.post('setup', { token, password: 'eleven brave otters' })).status, 201)
   refused(await browser.get('profile'), 401, 'unauthorized')
   refused(await back.post('setup', { token, password: 'eleven brave otters' }), 403, 'access_denied')
   assert.equal((await new ConsoleClient(server).signIn(email, 'eleven brave otters')).body.status, 'signed_in')
+})
+
+test('a password link opens nothing past two-step sign-in, an administrator\'s neither: without the code it changes nothing and stays good', async () => {
+  server.clock.advance(HOUR_MS)
+  const boss = await administrator(server, 'careful-boss@example.com')
+  const people = [await signedUp(server), { browser: boss, email: 'careful-boss@example.com', userId: (await boss.get('profile')).body.user_id }]
+  for (const { browser, email, userId } of people) {
+    const { secret, recovery } = await withTotp(browser)
+    const link = async (body: object = {}): Promise<string> => new URL(String((await server.admin('POST', `/admin/v1/users/${userId}/password-link`, body)).body.link)).searchParams.get('token') ?? ''
+    const token = await link()
+    assert.deepEqual((await new ConsoleClient(server).post('setup/check', { token })).body, { purpose: 'password', email, code_required: true })
+    const thief = new ConsoleClient(server)
+    refused(await thief.post('setup', { token, password: 'eleven brave otters' }), 400, 'invalid_input', /^code: is required/)
+    for (const path of ['/cabinet/v1/setup', '/setup']) {
+      refused(await thief.request('POST', path, { token, email, password: 'eleven brave otters', code: '000000' }), 401, 'unauthorized', /^code/)
+    }
+    refused(await thief.request('POST', '/setup', { token, email, password: 'eleven brave otters' }), 400, 'invalid_input', /^code: is required/)
+    assert.equal(thief.cookie, '')
+    assert.equal((await browser.get('profile')).status, 200, 'nothing has ended')
+    assert.equal((await new ConsoleClient(server).signIn(email)).body.status, 'code_required', 'the password is what it was')
+    const back = new ConsoleClient(server)
+    const made = await back.post('setup', { token, password: 'eleven brave otters', code: codeAt(secret) })
+    assert.deepEqual([made.status, made.body.profile.totp.enabled], [201, true], made.text)
+    refused(await back.post('setup', { token, password: 'eleven brave otters', code: recovery[0] }), 403, 'access_denied')
+    // A recovery code does as well, and is used up by it.
+    assert.equal((await back.post('setup', { token: await link(), password: 'twelve brave otters', code: recovery[1] })).status, 201)
+    assert.equal((await back.get('profile')).body.totp.recovery_codes_left, 9)
+    // Lost with its recovery codes: an administrator's link takes it off.
+    const reset = await back.post('setup', { token: await link({ clear_totp: true }), password: 'eleven brave otters' })
+    assert.deepEqual([reset.status, reset.body.profile.totp.enabled], [201, false], reset.text)
+  }
+})
+
+test('codes of a password link are tries like any other: five wrong ones, and the next must wait', async () => {
+  server.clock.advance(HOUR_MS)
+  const { browser, userId } = await signedUp(server)
+  const { secret } = await withTotp(browser)
+  const token = new URL(String((await server.admin('POST', `/admin/v1/users/${userId}/password-link`, {})).body.link)).searchParams.get('token')
+  const use = (code: string): Promise<Answer> => new ConsoleClient(server).post('setup', { token, password: 'eleven brave otters', code })
+  for (let tries = 0; tries < 5; tries += 1) refused(await use('000000'), 401, 'unauthorized')
+  refused(await use(codeAt(secret)), 429, 'rate_limit_exceeded')
+  server.clock.advance(15 * MINUTE_MS)
+  assert.equal((await use(codeAt(secret))).status, 201)
+})
+
+test('an administrator\'s session gets no password link for itself', async () => {
+  const admin = await administrator(server, 'lone@example.com')
+  const { user_id: id } = (await admin.get('profile')).body
+  refused(await admin.post(`/admin/v1/users/${id}/password-link`, { clear_totp: true }), 409, 'conflict')
+  refused(await admin.post('/admin/v1/administrators', { email: 'Lone@Example.com' }), 409, 'conflict', /Another administrator/)
+  assert.equal((await server.admin('POST', `/admin/v1/users/${id}/password-link`, {})).status, 200, 'the token of the operator does')
 })
 
 test('passwords, session ids, seeds and codes are nowhere in events', async () => {

@@ -38,12 +38,12 @@ function SetupForm({ token, answer }: { readonly token: string; readonly answer:
     },
   })
   const form = useForm({
-    initialValues: { email: answer.email ?? '', password: '' },
+    initialValues: { email: answer.email ?? '', password: '', code: '' },
     validate: { password: (value) => (value.length < least || value.length > most ? t('entry.password_length', { least, most }) : null) },
   })
   const problem = fieldFailure(setup.error)
   return (
-    <form onSubmit={form.onSubmit(({ email, password }) => setup.mutate({ body: { token, password, ...(answer.email === null ? { email } : {}) } }))}>
+    <form onSubmit={form.onSubmit(({ email, password, code }) => setup.mutate({ body: { token, password, ...(answer.email === null ? { email } : {}), ...(answer.code_required ? { code: code.trim() } : {}) } }))}>
       <Stack>
         <Title order={1} size="h2">{t(`entry.setup_${answer.purpose}`)}</Title>
         <Text c="dimmed" size="sm">{t('entry.setup_text')}</Text>
@@ -58,6 +58,7 @@ function SetupForm({ token, answer }: { readonly token: string; readonly answer:
           {...form.getInputProps('password')}
           error={problem?.field === 'password' ? problem.message : form.errors['password']}
         />
+        {answer.code_required && <TextInput label={t('entry.code')} description={t('entry.code_hint')} autoComplete="one-time-code" required {...form.getInputProps('code')} error={problem?.field === 'code' ? problem.message : null} />}
         <Button type="submit" loading={setup.isPending} fullWidth size="md">{t('entry.setup_submit')}</Button>
       </Stack>
     </form>
