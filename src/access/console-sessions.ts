@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import type { Clock } from '../lib/clock.ts'
-import type { IdSource } from '../lib/ids.ts'
 import type { SessionRecord, SessionStore, UserRecord } from '../store/console-records.ts'
+import { cookieOf } from './cookies.ts'
+import { KnownDevices, type KnownDevicePorts } from './known-devices.ts'
 
 const HOUR_MS = 3_600_000
 /** Idle and absolute, reliability.md 4 row 8. */
@@ -10,6 +10,9 @@ const LIMITS = { user: { idleMs: 12 * HOUR_MS, absoluteMs: 7 * 24 * HOUR_MS }, a
 /** A use is written once in this time: far below the shortest idle limit. */
 const TOUCH_MS = 60_000
 const TOKEN_BYTES = 32
+const DEVICE_COOKIE = 'tg_device'
+/** Signing in lies below it, however it is done. */
+const DEVICE_PATH = '/cabinet/v1/'
 const TOKEN_SHAPE = /^[A-Za-z0-9_-]{43}$/
 const USER_AGENT_MAX = 300
 
@@ -19,10 +22,8 @@ export interface ConsoleSession {
   readonly session: SessionRecord
 }
 
-export interface ConsoleSessionPorts {
+export interface ConsoleSessionPorts extends KnownDevicePorts {
   readonly store: SessionStore
-  readonly clock: Clock
-  readonly ids: IdSource
   /** The console is reached over https. */
   readonly secure: boolean
 }
@@ -30,13 +31,15 @@ export interface ConsoleSessionPorts {
 /** Sessions of the console, kept by the hash of their cookie alone. Nothing is cached: a session that ended opens nothing any more, on any node. */
 export class ConsoleSessions {
   readonly #ports: ConsoleSessionPorts
+  readonly #devices: KnownDevices
 
   constructor(ports: ConsoleSessionPorts) {
     this.#ports = ports
+    this.#devices = new KnownDevices(ports)
   }
 
-  /** A new session with a new id; answers its `Set-Cookie`. The session that the request came with ends: an id given before signing in is never kept. */
-  async open(user: UserRecord, request: IncomingMessage, ip: string): Promise<{ readonly session: SessionRecord; readonly cookie: string }> {
+  /** A new session with a new id; answers its `Set-Cookie`, and one by which the browser is known to have been signed in to. The session that the request came with ends: an id given before signing in is never kept. */
+  async open(user: UserRecord, request: IncomingMessage, ip: string): Promise<{ readonly session: SessionRecord; readonly cookies: readonly string[] }> {
     const before = this.#token(request)
     if (before !== null) await this.#ports.store.delete(hashOf(before))
     const token = randomBytes(TOKEN_BYTES).toString('base64url')
@@ -46,7 +49,7 @@ export class ConsoleSessions {
       hash: hashOf(token), id: `ses_${this.#ports.ids.letters(16)}`, userId: user.id, ip, userAgent: userAgentOf(request), createdAtMs: nowMs, lastSeenAtMs: nowMs, idleMs, endsAtMs: nowMs + absoluteMs,
     }
     await this.#ports.store.create(session)
-    return { session, cookie: this.#cookie(token, Math.floor(absoluteMs / 1_000)) }
+    return { session, cookies: [this.#cookie(token, Math.floor(absoluteMs / 1_000)), this.#deviceCookie(user, request)] }
   }
 
   async find(request: IncomingMessage): Promise<ConsoleSession | null> {
@@ -58,6 +61,11 @@ export class ConsoleSessions {
     if (nowMs - found.session.lastSeenAtMs < TOUCH_MS) return found
     await this.#ports.store.touch(found.session.hash, nowMs)
     return { user: found.user, session: { ...found.session, lastSeenAtMs: nowMs } }
+  }
+
+  /** The browser's own id where this user has signed in from it before; null for any other. */
+  deviceOf(user: UserRecord, request: IncomingMessage): string | null {
+    return this.#devices.idFor(request, DEVICE_COOKIE, user.id)
   }
 
   /** The `Set-Cookie` that makes the browser forget. */
@@ -74,18 +82,15 @@ export class ConsoleSessions {
     return `${this.#name}=${value}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${maxAgeSeconds}${this.#ports.secure ? '; Secure' : ''}`
   }
 
+  #deviceCookie(user: UserRecord, request: IncomingMessage): string {
+    const { value, maxAgeSeconds } = this.#devices.remember(request, DEVICE_COOKIE, user.id)
+    return `${DEVICE_COOKIE}=${value}; Path=${DEVICE_PATH}; HttpOnly; SameSite=Lax; Max-Age=${maxAgeSeconds}${this.#ports.secure ? '; Secure' : ''}`
+  }
+
   #token(request: IncomingMessage): string | null {
     const token = cookieOf(request, this.#name)
     return token !== null && TOKEN_SHAPE.test(token) ? token : null
   }
-}
-
-export function cookieOf(request: IncomingMessage, wanted: string): string | null {
-  for (const pair of (request.headers.cookie ?? '').split(';')) {
-    const equals = pair.indexOf('=')
-    if (equals !== -1 && pair.slice(0, equals).trim() === wanted) return pair.slice(equals + 1).trim()
-  }
-  return null
 }
 
 /** Printable and short, as the list of sessions shows it. */

@@ -119,6 +119,8 @@ export interface ConsoleUser {
   readonly disabled: boolean
   readonly has_password: boolean
   readonly has_oidc: boolean
+  /** Who at the issuer of single sign-on may sign in as this user. */
+  readonly identities: readonly { readonly id: string; readonly issuer: string; readonly subject: string; readonly email: string | null; readonly linked_at: string | null }[]
   readonly totp: boolean
   readonly created_at: string
   readonly last_sign_in_at: string | null
@@ -447,6 +449,8 @@ export interface AdminApi {
   readonly 'PATCH /admin/v1/users/:id': { readonly body: { readonly role?: 'user' | 'admin'; readonly disabled?: boolean }; readonly answer: ConsoleUser }
   /** A one-time link with which the user sets a new password (60 minutes); `clear_totp` also takes two-step sign-in off when it is used. */
   readonly 'POST /admin/v1/users/:id/password-link': { readonly body: { readonly clear_totp?: boolean }; readonly answer: { readonly id: string; readonly email: string; readonly link: string } }
+  /** Every session of the user ends. 409 `conflict` for the user's only way in. */
+  readonly 'DELETE /admin/v1/users/:id/identities/:identity': { readonly answer: Deleted }
   readonly 'POST /admin/v1/administrators': { readonly body: { readonly email: string }; readonly answer: { readonly id: string; readonly email: string; readonly link: string } }
 
   readonly 'GET /admin/v1/catalog': { readonly answer: CatalogDocument }

@@ -1,3 +1,4 @@
+import { identitiesOf, identityNamed, takeIdentity } from '../access/identities.ts'
 import type { Principal } from '../access/principal.ts'
 import { ApiError } from '../errors.ts'
 import type { Reply, Route } from '../http/edge.ts'
@@ -15,6 +16,7 @@ export function userAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] 
     adminRoute('GET', 'users', (call) => listUsers(ports, call)),
     adminRoute('PATCH', 'users/:id', (call) => patchUser(ports, call)),
     adminRoute('POST', 'users/:id/password-link', (call) => passwordLink(ports, call)),
+    adminRoute('DELETE', 'users/:id/identities/:identity', (call) => unlinkIdentity(ports, call)),
     adminRoute('GET', 'ip-blocks', async () => {
       const data = ports.access.blocks().map(({ ip, untilMs, times }) => ({ ip, until: new Date(untilMs).toISOString(), times }))
       return { status: 200, body: { data, total: data.length } }
@@ -37,6 +39,7 @@ function wireUser(user: UserRecord): ConsoleUser {
     disabled: user.disabled,
     has_password: user.passwordHash !== null,
     has_oidc: user.oidc !== null,
+    identities: identitiesOf(user),
     totp: user.totpEnabled,
     created_at: new Date(user.createdAtMs).toISOString(),
     last_sign_in_at: user.lastSignInAtMs === null ? null : new Date(user.lastSignInAtMs).toISOString(),
@@ -76,6 +79,16 @@ async function patchUser(ports: AdminPorts, call: AdminCall): Promise<Reply> {
   if (after.disabled || after.role !== before.role) await ports.store.sessions.deleteOthers(after.id, null)
   await recordEvent(ports, call, 'user.update', after.id, wireUser(before), wireUser(after))
   return { status: 200, body: wireUser(after) }
+}
+
+/** Every session of the user ends: whoever came in by it leaves. */
+async function unlinkIdentity(ports: AdminPorts, call: AdminCall): Promise<Reply> {
+  const user = await one(ports, call)
+  const identity = identityNamed(user, param(call, 'identity'))
+  await takeIdentity(ports.store.users, user, identity)
+  await ports.store.sessions.deleteOthers(user.id, null)
+  await recordEvent(ports, call, 'user.oidc_unlink', user.id, identity, null)
+  return { status: 200, body: { id: identity.id, deleted: true } }
 }
 
 async function passwordLink(ports: AdminPorts, call: AdminCall): Promise<Reply> {

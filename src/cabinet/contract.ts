@@ -8,6 +8,9 @@
  * - Lists that may be long are read with cursors: pass `next_cursor` back as `cursor`; null = the end. Cursors are opaque.
  * - Texts that users typed or clients sent (names, titles, referers) come back as they were: render them as text only.
  */
+import type { Identity, ProofBody } from './identity-contract.ts'
+import type { Payment, PaymentMethod } from './payment-contract.ts'
+
 export interface ErrorBody {
   readonly error: {
     /** The HTTP status. */
@@ -70,8 +73,8 @@ export interface SessionState {
   readonly service: ServiceFacts
   /** null = not signed in. */
   readonly profile: Profile | null
-  /** When this session ends if it is left alone, and at the latest. */
-  readonly session: { readonly id: string; readonly idle_ends_at: string; readonly ends_at: string } | null
+  /** When this session ends if it is left alone, and at the latest; until when its sign-in stands for a user who has neither password nor two-step sign-in. */
+  readonly session: { readonly id: string; readonly idle_ends_at: string; readonly ends_at: string; readonly fresh_until: string } | null
 }
 
 export interface SignUpBody {
@@ -401,32 +404,12 @@ export interface Statement {
   readonly lines: readonly { readonly day: string; readonly kind: EntryKind; readonly text: string; readonly requests: number | null; readonly amount: number }[]
 }
 
-export interface PaymentMethod {
-  readonly id: 'yookassa'
-  readonly name: string
-  readonly least: number
-  readonly most: number
-}
-
-export interface Payment {
-  readonly id: string
-  readonly method: 'yookassa'
-  readonly amount: number
-  readonly currency: 'RUB'
-  /** `paid`: the balance has it. */
-  readonly state: 'pending' | 'paid' | 'cancelled'
-  /** Where the customer pays; null once it is over. */
-  readonly confirmation_url: string | null
-  readonly created_at: string
-  readonly paid_at: string | null
-}
-
 /**
  * Every endpoint as `METHOD path`. GET takes `query`, the others `body`; `answer` is the JSON of a 2xx.
  * Not JSON, and so not below:
  * - `GET /cabinet/v1/log.csv?` LogQuery without cursor and limit: `text/csv`, streamed, newest first, at most a million rows;
- * - `GET /cabinet/v1/oidc/start` (navigation; `?link=1` adds single sign-on to the signed-in user) and `/cabinet/v1/oidc/callback`, which ends at
- *   `/` or at `/sign-in#ticket=…` (a code is needed) or `/sign-in#error=<ErrorType>`;
+ * - `GET /cabinet/v1/oidc/start` (navigation; signs in) and `/cabinet/v1/oidc/callback`, which ends at `/` or at `/sign-in#ticket=…` (a code is
+ *   needed) or `/sign-in#error=<ErrorType>`; where an identity was to be linked, at `/security#linked` or `/security#error=<ErrorType>`;
  * - `POST /cabinet/v1/playground/<path of /v1>`, for example `…/playground/chat/completions`: body and answer of the customer API, streams
  *   included (`text/event-stream`), also `DELETE …/playground/streams?id=` to stop one, and GET routes of jobs. The header
  *   `X-Tollgate-Key-Id: key_…` names the key that it is charged and limited by.
@@ -450,15 +433,20 @@ export interface CabinetApi {
     readonly body: { readonly name?: string; readonly default_model?: string | null; readonly timezone?: string | null; readonly language?: Language | null; readonly theme?: Theme }
     readonly answer: Profile
   }
-  /** All other sessions end. `current_password` is left out by users who have none yet. */
-  readonly 'POST /cabinet/v1/password': { readonly body: { readonly current_password?: string; readonly new_password: string }; readonly answer: Profile }
+  /** All other sessions end. A proof as in `ProofBody`, the password being `current_password`. */
+  readonly 'POST /cabinet/v1/password': { readonly body: { readonly current_password?: string; readonly code?: string; readonly new_password: string }; readonly answer: Profile }
   /** A new seed, in use once it is confirmed. `uri` is the otpauth:// address for an authenticator. */
-  readonly 'POST /cabinet/v1/totp': { readonly body: { readonly password?: string }; readonly answer: { readonly secret: string; readonly uri: string } }
+  readonly 'POST /cabinet/v1/totp': { readonly body: ProofBody; readonly answer: { readonly secret: string; readonly uri: string } }
   /** All other sessions end; the ten codes are shown this once. */
   readonly 'POST /cabinet/v1/totp/confirm': { readonly body: { readonly code: string }; readonly answer: { readonly recovery_codes: readonly string[] } }
   readonly 'POST /cabinet/v1/totp/recovery-codes': { readonly body: { readonly code: string }; readonly answer: { readonly recovery_codes: readonly string[] } }
   /** `code`: from the authenticator or a recovery code. All other sessions end. */
   readonly 'POST /cabinet/v1/totp/disable': { readonly body: { readonly code: string }; readonly answer: Profile }
+  readonly 'GET /cabinet/v1/identities': { readonly answer: { readonly data: readonly Identity[] } }
+  /** Send the browser to `url`. 409 `conflict` while one is linked; 404 where there is no single sign-on. */
+  readonly 'POST /cabinet/v1/identities/link': { readonly body: ProofBody; readonly answer: { readonly url: string } }
+  /** All other sessions end. 409 `conflict` for the only way in. */
+  readonly 'POST /cabinet/v1/identities/:id/unlink': { readonly body: ProofBody; readonly answer: { readonly id: string; readonly deleted: true } }
   readonly 'GET /cabinet/v1/sessions': { readonly answer: { readonly data: readonly SessionItem[] } }
   readonly 'DELETE /cabinet/v1/sessions/:id': { readonly answer: { readonly id: string; readonly deleted: true } }
   readonly 'POST /cabinet/v1/sessions/revoke-others': { readonly body: Record<string, never>; readonly answer: { readonly revoked: number } }

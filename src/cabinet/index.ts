@@ -2,6 +2,7 @@ import { Passwords } from '../access/passwords.ts'
 import type { Principal } from '../access/principal.ts'
 import type { Route } from '../http/edge.ts'
 import { redeemCode } from './codes.ts'
+import { identityRoutes } from './identities.ts'
 import { keyRoutes } from './keys.ts'
 import { ledgerPage, statement } from './ledger.ts'
 import { logCsv } from './log-csv.ts'
@@ -38,8 +39,8 @@ export interface CabinetOptions extends Omit<CabinetPorts, 'passwords' | 'signUp
 
 export interface Cabinet {
   readonly routes: readonly Route<Principal>[]
-  /** Uses up a set-up link; answers the `Set-Cookie` of the session. */
-  setUp(request: SetUpRequest, call: CabinetCall): Promise<string>
+  /** Uses up a set-up link; answers each `Set-Cookie` of the session. */
+  setUp(request: SetUpRequest, call: CabinetCall): Promise<readonly string[]>
   stop(): void
 }
 
@@ -61,7 +62,7 @@ export function createCabinet({ oidc, yookassa, ...given }: CabinetOptions): Cab
     setUp: async (request, call) => {
       const user = await setUp(ports, request, call)
       await noted(ports, call, user, 'setup')
-      return (await ports.sessions.open(user, call.request, call.clientIp)).cookie
+      return (await ports.sessions.open(user, call.request, call.clientIp)).cookies
     },
     stop: () => cancel(),
   }
@@ -71,6 +72,7 @@ function cabinetRoutes(ports: CabinetPorts, parts: { readonly oidc: OidcSignIn |
   return [
     ...sessionRoutes(ports, parts.oidc?.name ?? null),
     ...(parts.oidc === null ? [] : oidcRoutes(ports, parts.oidc)),
+    ...identityRoutes(ports, parts.oidc),
     ...profileRoutes(ports),
     ...totpRoutes(ports),
     ...keyRoutes(ports),

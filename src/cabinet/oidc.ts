@@ -25,13 +25,18 @@ export interface OidcIdentity {
   readonly name: string | null
 }
 
+/** Who adds single sign-on to themselves, in which session of theirs; null = signs in. */
+export interface FlowLink {
+  readonly userId: string
+  readonly sessionId: string
+}
+
 /** What a sign-in under way must remember until the browser comes back. */
 interface Flow {
   readonly verifier: string
   readonly state: string
   readonly nonce: string
-  /** Who adds single sign-on to themselves; null = signs in. */
-  readonly linkUserId: string | null
+  readonly link: FlowLink | null
   readonly untilMs: number
 }
 
@@ -51,17 +56,22 @@ export class OidcSignIn {
   }
 
   /** Where the browser goes, and the sealed note that it brings back in a cookie. */
-  async begin(redirectUri: string, linkUserId: string | null): Promise<{ readonly url: string; readonly flow: string }> {
+  async begin(redirectUri: string, link: FlowLink | null): Promise<{ readonly url: string; readonly flow: string }> {
     const configuration = await this.#ready()
-    const flow: Flow = { verifier: randomPKCECodeVerifier(), state: randomState(), nonce: randomNonce(), linkUserId, untilMs: this.#clock.now() + FLOW_MS }
+    const flow: Flow = { verifier: randomPKCECodeVerifier(), state: randomState(), nonce: randomNonce(), link, untilMs: this.#clock.now() + FLOW_MS }
     const url = buildAuthorizationUrl(configuration, {
       redirect_uri: redirectUri, scope: SCOPE, state: flow.state, nonce: flow.nonce, code_challenge: await calculatePKCECodeChallenge(flow.verifier), code_challenge_method: 'S256',
     })
     return { url: url.href, flow: this.#seal.seal(Buffer.from(JSON.stringify(flow)), PURPOSE).toString('base64url') }
   }
 
+  /** What the flow of this browser is for. */
+  linkOf(cookie: string | null): FlowLink | null {
+    return cookie === null ? null : (this.#openFlow(cookie)?.link ?? null)
+  }
+
   /** Who came back. `url` is the whole address that the browser was sent to. */
-  async end(url: URL, cookie: string | null): Promise<{ readonly identity: OidcIdentity; readonly linkUserId: string | null }> {
+  async end(url: URL, cookie: string | null): Promise<OidcIdentity> {
     const flow = cookie === null ? null : this.#openFlow(cookie)
     if (flow === null || flow.untilMs <= this.#clock.now()) throw new ApiError('access_denied', 'This sign-in took too long: begin again')
     const configuration = await this.#ready()
@@ -71,8 +81,7 @@ export class OidcSignIn {
     const claims = tokens.claims()
     if (claims === undefined) throw new ApiError('access_denied', 'The single sign-on says nobody')
     const { email, email_verified: verified, name } = claims
-    const identity = { issuer: claims.iss, subject: claims.sub, email: typeof email === 'string' ? email : null, emailVerified: verified === true, name: typeof name === 'string' ? name : null }
-    return { identity, linkUserId: flow.linkUserId }
+    return { issuer: claims.iss, subject: claims.sub, email: typeof email === 'string' ? email : null, emailVerified: verified === true, name: typeof name === 'string' ? name : null }
   }
 
   #openFlow(cookie: string): Flow | null {

@@ -6,7 +6,7 @@ import { wholeParameter } from '../http/query.ts'
 import { BodyFields } from '../kinds/strict-body.ts'
 import { rubles } from '../money.ts'
 import type { PaymentRecord } from '../store/console-records.ts'
-import type { Payment, PaymentMethod } from './contract.ts'
+import type { Payment, PaymentMethod } from './payment-contract.ts'
 import type { PaymentProvider, ProviderPayment } from './payment-provider.ts'
 import { cursorOf, iso, isoOrNull, recordEvent, visitRoute, type CabinetCall, type CabinetPorts, type Visit } from './ports.ts'
 

@@ -7,8 +7,8 @@ import { isTimezone } from '../ledger/period.ts'
 import type { UserPatch } from '../store/console-records.ts'
 import type { Profile } from './contract.ts'
 import { cursorOf, iso, recordEvent, visitRoute, type CabinetPorts, type Visit } from './ports.ts'
+import { proveOwner, readProof } from './own-proof.ts'
 import { profileOf } from './session-state.ts'
-import { takeTurn } from './turns.ts'
 
 const LANGUAGES = ['en', 'ru'] as const
 const THEMES = ['light', 'dark', 'auto'] as const
@@ -74,24 +74,16 @@ function checkModel({ catalog }: CabinetPorts, id: string): void {
   if (!models.has(id) && !aliases.has(id)) throw new ApiError('invalid_input', `default_model: there is no model '${id.slice(0, 200)}'`)
 }
 
-async function changePassword(ports: CabinetPorts, { call, user, session }: Visit): Promise<Profile> {
+async function changePassword(ports: CabinetPorts, visit: Visit): Promise<Profile> {
+  const { call, user, session } = visit
   const fields = new BodyFields(call.json)
-  const current = fields.text('current_password', PASSWORD_MAX) ?? null
+  const proof = readProof(fields, 'current_password')
   const next = fields.requiredText('new_password', PASSWORD_MAX)
   fields.done()
-  await provePassword(ports, { call, user }, 'current_password', current)
+  await proveOwner(ports, visit, proof, 'current_password')
   ports.passwords.check('new_password', next, [user.email, user.email.split('@')[0] ?? ''])
   await ports.store.users.update(user.id, { passwordHash: await ports.passwords.hash(next) })
   await ports.store.sessions.deleteOthers(user.id, session.hash)
   await recordEvent(ports, user.email, call.clientIp, 'user.password', user.id)
   return profileOf(ports, user)
-}
-
-/** Who has left a session open gives nobody the means to take the user over. */
-export async function provePassword(ports: CabinetPorts, { call, user }: Pick<Visit, 'call' | 'user'>, field: string, given: string | null): Promise<void> {
-  if (user.passwordHash === null) return
-  takeTurn(ports.proofs, user.id, 'tries')
-  if (given !== null && (await ports.passwords.verify(given, user.passwordHash))) return
-  await recordEvent(ports, user.email, call.clientIp, 'sign_in.failed', user.id)
-  throw new ApiError('invalid_input', `${field}: is wrong`)
 }

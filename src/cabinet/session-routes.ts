@@ -57,9 +57,9 @@ async function openSession(ports: CabinetPorts, call: CabinetCall, given: UserRe
   // An administrator from before the cabinet has no account yet.
   const owner = await withAccount(ports, given)
   const user = (await ports.store.users.update(owner.id, { lastSignInAtMs: ports.clock.now() })) ?? owner
-  const { session, cookie } = await ports.sessions.open(user, call.request, call.clientIp)
+  const { session, cookies } = await ports.sessions.open(user, call.request, call.clientIp)
   const body = { status: 'signed_in', ...(await state(call, { user, session })) }
-  return { status, body, headers: { 'set-cookie': cookie } }
+  return { status, body, headers: { 'set-cookie': cookies } }
 }
 
 async function signUpHere(ports: CabinetPorts, call: CabinetCall): Promise<UserRecord> {

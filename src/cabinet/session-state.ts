@@ -2,6 +2,7 @@ import { PASSWORD_LENGTH } from '../access/passwords.ts'
 import { publicAddress } from '../http/public-address.ts'
 import type { SessionRecord, UserRecord } from '../store/console-records.ts'
 import type { Profile, ServiceFacts, SessionState } from './contract.ts'
+import { FRESH_SIGN_IN_MS } from './own-proof.ts'
 import { iso, type CabinetCall, type CabinetPorts } from './ports.ts'
 
 /** What the sign-in page needs before anybody is known. */
@@ -49,6 +50,6 @@ export async function sessionState(ports: CabinetPorts, call: CabinetCall, oidcN
   return {
     service,
     profile: await profileOf(ports, found.user),
-    session: { id: session.id, idle_ends_at: iso(Math.min(session.endsAtMs, session.lastSeenAtMs + session.idleMs)), ends_at: iso(session.endsAtMs) },
+    session: { id: session.id, idle_ends_at: iso(Math.min(session.endsAtMs, session.lastSeenAtMs + session.idleMs)), ends_at: iso(session.endsAtMs), fresh_until: iso(session.createdAtMs + FRESH_SIGN_IN_MS) },
   }
 }

@@ -12,16 +12,21 @@ const HOUR_MS = 3_600_000
 const TICKET_MS = 5 * MINUTE_MS
 const TICKET_PURPOSE = 'cabinet/sign-in-ticket/v1'
 const TEXT_MAX = 1_000
-/** reliability.md 4 row 11. Nobody is locked out for good: each failure is forgotten with its window. */
+const DAY_MS = 24 * HOUR_MS
+/** Nobody is locked out for good: each failure is forgotten with its window. */
 const RULES: readonly SignInRule[] = [
   { of: 'email_and_ip', failures: 5, windowMs: 15 * MINUTE_MS },
   { of: 'ip', failures: 30, windowMs: HOUR_MS },
 ]
+/** For an address from which the user has signed in as long ago as this, the tries of strangers elsewhere do not count. */
+const KNOWN_ADDRESS_MS = 30 * DAY_MS
 /** Beyond it only a second factor, given at once, is listened to. */
-const ACCOUNT_RULE: SignInRule = { of: 'email', failures: 100, windowMs: HOUR_MS }
+const ACCOUNT_RULE: SignInRule = { of: 'email', failures: 100, windowMs: HOUR_MS, knownAddressMs: KNOWN_ADDRESS_MS }
 
 /** Codes are short: a thief of the password must not try them from everywhere. */
-const CODE_RULES: readonly SignInRule[] = [...RULES, { of: 'email_codes', failures: 100, windowMs: HOUR_MS }]
+const CODE_RULES: readonly SignInRule[] = [...RULES, { of: 'email_codes', failures: 100, windowMs: HOUR_MS, knownAddressMs: KNOWN_ADDRESS_MS }]
+/** A browser that the user has signed in from answers for itself alone, wherever it is: neighbours on its address cannot shut it out either. */
+const DEVICE_RULES: readonly SignInRule[] = [{ of: 'device', failures: 5, windowMs: 15 * MINUTE_MS }]
 
 /** `code_required`: the first factor was right; the ticket stands for it. */
 export type SignInResult = { readonly status: 'signed_in'; readonly user: UserRecord } | { readonly status: 'code_required'; readonly ticket: string }
@@ -80,7 +85,7 @@ export async function signInProven(ports: CabinetPorts, call: CabinetCall, user:
 
 /** Notes a sign-in that needed no try: a sign-up, a set-up link. */
 export async function noted(ports: CabinetPorts, call: CabinetCall, user: UserRecord, method: SignInMethod): Promise<number> {
-  const started = await ports.store.signIns.begin({ atMs: ports.clock.now(), email: user.email, userId: user.id, ip: call.clientIp, ipKey: ipKey(call.clientIp), userAgent: userAgentOf(call.request), method }, [])
+  const started = await ports.store.signIns.begin({ atMs: ports.clock.now(), email: user.email, userId: user.id, ip: call.clientIp, ipKey: ipKey(call.clientIp), userAgent: userAgentOf(call.request), method, device: null }, [])
   if (started.status !== 'begun') throw new Error('Without rules nothing is limited.')
   await ports.store.signIns.succeed(started.id, user.id, method)
   return started.id
@@ -88,7 +93,9 @@ export async function noted(ports: CabinetPorts, call: CabinetCall, user: UserRe
 
 async function begin(ports: CabinetPorts, call: CabinetCall, email: string, user: UserRecord | null, rules: readonly SignInRule[]): Promise<number> {
   const nowMs = ports.clock.now()
-  const started = await ports.store.signIns.begin({ atMs: nowMs, email, userId: user?.id ?? null, ip: call.clientIp, ipKey: ipKey(call.clientIp), userAgent: userAgentOf(call.request), method: 'password' }, rules)
+  const device = user === null ? null : ports.sessions.deviceOf(user, call.request)
+  const attempt = { atMs: nowMs, email, userId: user?.id ?? null, ip: call.clientIp, ipKey: ipKey(call.clientIp), userAgent: userAgentOf(call.request), method: 'password' as const, device }
+  const started = await ports.store.signIns.begin(attempt, device === null ? rules : DEVICE_RULES)
   if (started.status === 'begun') return started.id
   const retryAfterSeconds = Math.max(1, Math.ceil((started.retryAtMs - nowMs) / 1_000))
   throw new ApiError('rate_limit_exceeded', `Too many failed sign-ins. Retry after ${retryAfterSeconds} seconds`, { retryAfterSeconds, noRetry: true })

@@ -3,8 +3,8 @@ import { openSeed, sealSeed } from '../access/totp-seeds.ts'
 import { ApiError } from '../errors.ts'
 import type { Route } from '../http/edge.ts'
 import { BodyFields } from '../kinds/strict-body.ts'
+import { proveOwner, readProof } from './own-proof.ts'
 import { recordEvent, visitRoute, type CabinetPorts, type Visit } from './ports.ts'
-import { provePassword } from './profile.ts'
 import { profileOf } from './session-state.ts'
 import { newRecoveryCodes, newSeed, stepOf, totpUri, useCode } from './totp.ts'
 import { takeTurn } from './turns.ts'
@@ -41,9 +41,9 @@ async function begin(ports: CabinetPorts, visit: Visit): Promise<{ readonly secr
   const { user, call } = visit
   if (user.totpEnabled) throw new ApiError('conflict', 'Two-step sign-in is on: turn it off first')
   const fields = new BodyFields(call.json)
-  const password = fields.text('password', 1_000) ?? null
+  const proof = readProof(fields)
   fields.done()
-  await provePassword(ports, visit, 'password', password)
+  await proveOwner(ports, visit, proof)
   const seed = newSeed()
   await ports.store.users.setTotp(user.id, { seed: sealSeed(ports.seal, user.id, seed), enabled: false, step: 0, recoveryHashes: [] })
   return totpUri(seed, user.email)

@@ -14,8 +14,8 @@ const PAGE_HEADERS = Object.freeze({
 })
 
 export interface StartPagePorts {
-  /** Uses up a set-up link; answers the `Set-Cookie` of the session. */
-  readonly setUp: (request: { readonly token: string; readonly email: string; readonly password: string; readonly code: string | null }, call: Call<Principal>) => Promise<string>
+  /** Uses up a set-up link; answers each `Set-Cookie` of the session. */
+  readonly setUp: (request: { readonly token: string; readonly email: string; readonly password: string; readonly code: string | null }, call: Call<Principal>) => Promise<readonly string[]>
   /** null = from the request's Host. */
   readonly publicUrl: string | null
   /** The console's build has pages of its own for these paths. */
@@ -50,8 +50,8 @@ function foreignPage({ headers: { 'sec-fetch-site': site, origin, host } }: Inco
 
 async function setUp(ports: StartPagePorts, call: Call<Principal>): Promise<Reply> {
   const body = isObject(call.json) ? call.json : {}
-  const cookie = await ports.setUp({ token: textOf(body, 'token'), email: textOf(body, 'email'), password: textOf(body, 'password'), code: body['code'] === undefined || body['code'] === '' ? null : textOf(body, 'code') }, call)
-  return { status: 201, body: { created: true }, headers: { 'set-cookie': cookie } }
+  const cookies = await ports.setUp({ token: textOf(body, 'token'), email: textOf(body, 'email'), password: textOf(body, 'password'), code: body['code'] === undefined || body['code'] === '' ? null : textOf(body, 'code') }, call)
+  return { status: 201, body: { created: true }, headers: { 'set-cookie': cookies } }
 }
 
 function textOf(body: Readonly<Record<string, unknown>>, name: string): string {

@@ -48,7 +48,8 @@ export interface Call<P> {
 export interface Reply {
   readonly status: number
   readonly body: unknown
-  readonly headers?: Readonly<Record<string, string>>
+  /** A list is sent as so many headers of the name. */
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>
   /** Default application/json; where it is given, `body` is a string, a Buffer or a list of Buffers, which are sent one after another. */
   readonly contentType?: string
 }

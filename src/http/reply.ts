@@ -12,19 +12,23 @@ const RETRY_AFTER_SECONDS_MAX = 60
 /** Sends a handler's answer. */
 export function sendReply(exchange: Exchange<unknown>, reply: Reply): void {
   const parts = reply.contentType === undefined ? [reply.body === undefined ? '' : JSON.stringify(reply.body)] : partsOf(reply.body)
-  const headers: Record<string, string | number> = { ...exchange.baseHeaders }
+  const headers: Record<string, string | number | string[]> = { ...exchange.baseHeaders }
   if (reply.status !== 204 && reply.status !== 304) {
     headers['content-type'] = reply.contentType ?? JSON_TYPE
     headers['content-length'] = parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0)
   }
   // `writeHead` sends the same name in two spellings twice.
-  for (const name in reply.headers) headers[name.toLowerCase()] = reply.headers[name] ?? ''
+  for (const name in reply.headers) headers[name.toLowerCase()] = headerOf(reply.headers[name])
   const { response } = exchange
   response.writeHead(reply.status, headers)
   if (parts.length > 1) response.cork()
   for (const part of parts.slice(0, -1)) response.write(part)
   response.end(parts.at(-1))
   if (parts.length > 1) response.uncork()
+}
+
+function headerOf(value: string | readonly string[] = ''): string | string[] {
+  return typeof value === 'string' ? value : [...value]
 }
 
 function partsOf(body: unknown): readonly (string | Buffer)[] {

@@ -1,9 +1,16 @@
 import type { HoldRow } from '../ledger/ledger-store.ts'
 import type { GenerationStatus } from '../ledger/generation-record.ts'
 import type { Micro } from '../money.ts'
+import type { IdentityName } from './identity.ts'
 import type { GenerationRow, Page } from './store.ts'
 
 export type UserRole = 'user' | 'admin'
+
+export interface LinkedIdentity extends IdentityName {
+  /** As the issuer said it when it was linked; null = it did not, or it was linked before that was kept. */
+  readonly email: string | null
+  readonly linkedAtMs: number | null
+}
 
 /** A person who signs in to the console. */
 export interface UserRecord {
@@ -19,7 +26,7 @@ export interface UserRecord {
   readonly timezone: string | null
   readonly language: 'en' | 'ru' | null
   readonly theme: 'light' | 'dark' | 'auto'
-  readonly oidc: { readonly issuer: string; readonly subject: string } | null
+  readonly oidc: LinkedIdentity | null
   /** Sealed; in use only once it is enabled. */
   readonly totpSeed: Buffer | null
   readonly totpEnabled: boolean
@@ -27,8 +34,9 @@ export interface UserRecord {
   readonly createdAtMs: number
 }
 
-export type NewUser = Pick<UserRecord, 'id' | 'email' | 'name' | 'role' | 'accountId' | 'passwordHash' | 'language' | 'oidc' | 'createdAtMs'>
-export type UserPatch = Partial<Pick<UserRecord, 'name' | 'role' | 'accountId' | 'passwordHash' | 'disabled' | 'timezone' | 'language' | 'theme' | 'oidc' | 'lastSignInAtMs'>>
+/** `oidc`: linked when the user is made. */
+export type NewUser = Pick<UserRecord, 'id' | 'email' | 'name' | 'role' | 'accountId' | 'passwordHash' | 'language' | 'createdAtMs'> & { readonly oidc: Omit<LinkedIdentity, 'linkedAtMs'> | null }
+export type UserPatch = Partial<Pick<UserRecord, 'name' | 'role' | 'accountId' | 'passwordHash' | 'disabled' | 'timezone' | 'language' | 'theme' | 'lastSignInAtMs'>>
 
 export interface SetupTokenClaim {
   /** null = makes the first administrator. */
@@ -46,6 +54,10 @@ export interface UserStore {
   findByOidc(issuer: string, subject: string): Promise<UserRecord | null>
   list(filter: { readonly accountId: string | null; readonly role: UserRole | null; readonly query: string | null; readonly limit: number; readonly offset: number }): Promise<Page<UserRecord>>
   update(id: string, patch: UserPatch): Promise<UserRecord | null>
+  /** `taken`: it is another user's; `full`: this user has one already. */
+  linkIdentity(id: string, identity: LinkedIdentity): Promise<'linked' | 'taken' | 'full'>
+  /** false = the user does not have it any more, or has no password and so no other way in. */
+  unlinkIdentity(id: string, identity: IdentityName): Promise<boolean>
   /** Replaces seed and recovery codes (SHA-256 hex); the last used step starts at `step`. */
   setTotp(id: string, totp: { readonly seed: Buffer | null; readonly enabled: boolean; readonly step: number; readonly recoveryHashes: readonly string[] }): Promise<void>
   setRecoveryCodes(id: string, hashes: readonly string[]): Promise<void>
@@ -104,18 +116,23 @@ export interface SignInRecord {
   readonly outcome: 'succeeded' | 'failed'
 }
 
-/** At most `failures` within `windowMs`. `email_codes`: wrong second factors, which only who has the first can give. */
+/**
+ * At most `failures` within `windowMs`. `email_codes`: wrong second factors, which only who has the first can give. `device`: of one browser that
+ * its user has signed in from.
+ */
 export interface SignInRule {
-  readonly of: 'email_and_ip' | 'ip' | 'email' | 'email_codes'
+  readonly of: 'email_and_ip' | 'ip' | 'email' | 'email_codes' | 'device'
   readonly failures: number
   readonly windowMs: number
+  /** Not for an address from which this e-mail has signed in within so long. */
+  readonly knownAddressMs?: number
 }
 
 export type SignInStart = { readonly status: 'begun'; readonly id: number } | { readonly status: 'limited'; readonly rule: SignInRule['of']; readonly retryAtMs: number }
 
 export interface SignInStore {
   /** Counts a failure in advance, in the step that looks at the rules: tries at once cannot slip through together. */
-  begin(attempt: Omit<SignInRecord, 'id' | 'outcome'> & { readonly ipKey: string }, rules: readonly SignInRule[]): Promise<SignInStart>
+  begin(attempt: Omit<SignInRecord, 'id' | 'outcome'> & { readonly ipKey: string; readonly device: string | null }, rules: readonly SignInRule[]): Promise<SignInStart>
   succeed(id: number, userId: string, method: SignInMethod): Promise<void>
   /** The first factor was right and the second was wrong. */
   failCode(id: number): Promise<void>

@@ -160,6 +160,18 @@ const MIGRATIONS: readonly Migration[] = [
     least: 7,
     statements: () => ['free_hour', 'free_insured', 'free_spent'].map((column) => `ALTER TABLE account ADD COLUMN ${column} BIGINT NOT NULL DEFAULT 0`),
   },
+  {
+    version: 9,
+    name: 'identities and devices of users',
+    least: 8,
+    statements: () => [
+      'ALTER TABLE console_user ADD COLUMN oidc_email TEXT',
+      'ALTER TABLE console_user ADD COLUMN oidc_linked_at BIGINT',
+      'ALTER TABLE sign_in ADD COLUMN device TEXT',
+      'CREATE INDEX sign_in_device ON sign_in (device, at) WHERE device IS NOT NULL',
+      `CREATE INDEX sign_in_known ON sign_in (email, ip_key, at) WHERE outcome = 'succeeded'`,
+    ],
+  },
 ]
 
 /** The name of the last migration: what a program that is one release older does not know. */

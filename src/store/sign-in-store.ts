@@ -2,7 +2,7 @@ import type { SignInMethod, SignInRecord, SignInRule, SignInStart, SignInStore }
 import { integer, text, textOrNull, type Database, type Row, type Sql, type SqlValue } from './database.ts'
 
 const SELECT = 'SELECT id, at, email, user_id, ip, user_agent, method, outcome FROM sign_in'
-const CONDITIONS: Readonly<Record<SignInRule['of'], string>> = { email_and_ip: 'email = ? AND ip_key = ?', email: 'email = ?', email_codes: `email = ? AND method = 'totp'`, ip: 'ip_key = ?' }
+const CONDITIONS: Readonly<Record<SignInRule['of'], string>> = { email_and_ip: 'email = ? AND ip_key = ?', email: 'email = ?', email_codes: `email = ? AND method = 'totp'`, ip: 'ip_key = ?', device: 'device = ?' }
 
 function readSignIn(row: Row): SignInRecord {
   return {
@@ -36,8 +36,8 @@ export class SqlSignIns implements SignInStore {
         const retryAtMs = await limitedUntil(sql, attempt, rule)
         if (retryAtMs !== null) return { status: 'limited', rule: rule.of, retryAtMs }
       }
-      const [row] = await sql.all(`INSERT INTO sign_in (at, email, user_id, ip, ip_key, user_agent, method, outcome) VALUES (?,?,?,?,?,?,?,'failed') RETURNING id`, [
-        BigInt(attempt.atMs), attempt.email, attempt.userId, attempt.ip, attempt.ipKey, attempt.userAgent, attempt.method,
+      const [row] = await sql.all(`INSERT INTO sign_in (at, email, user_id, ip, ip_key, user_agent, method, device, outcome) VALUES (?,?,?,?,?,?,?,?,'failed') RETURNING id`, [
+        BigInt(attempt.atMs), attempt.email, attempt.userId, attempt.ip, attempt.ipKey, attempt.userAgent, attempt.method, attempt.device,
       ])
       if (row === undefined) throw new Error('An insert that returns its row returned none.')
       return { status: 'begun', id: integer(row, 'id') }
@@ -67,11 +67,18 @@ export class SqlSignIns implements SignInStore {
   }
 }
 
+type Attempt = Parameters<SignInStore['begin']>[0]
+
 /** When the oldest of the failures that fill the rule leaves its window; null while there is room. A success clears nobody's count: it would let a thief with one account reset an address. */
-async function limitedUntil(sql: Sql, attempt: { readonly email: string; readonly ipKey: string; readonly atMs: number }, rule: SignInRule): Promise<number | null> {
-  const values = { email_and_ip: [attempt.email, attempt.ipKey], email: [attempt.email], email_codes: [attempt.email], ip: [attempt.ipKey] }[rule.of]
+async function limitedUntil(sql: Sql, attempt: Attempt, rule: SignInRule): Promise<number | null> {
+  const values = { email_and_ip: [attempt.email, attempt.ipKey], email: [attempt.email], email_codes: [attempt.email], ip: [attempt.ipKey], device: [attempt.device] }[rule.of]
   const [row] = await sql.all(`SELECT at FROM sign_in WHERE ${CONDITIONS[rule.of]} AND outcome = 'failed' AND at > ? ORDER BY at DESC LIMIT 1 OFFSET ?`, [
     ...values, BigInt(attempt.atMs - rule.windowMs), BigInt(rule.failures - 1),
   ])
-  return row === undefined ? null : integer(row, 'at') + rule.windowMs
+  if (row === undefined || (rule.knownAddressMs !== undefined && (await isKnownAddress(sql, attempt, rule.knownAddressMs)))) return null
+  return integer(row, 'at') + rule.windowMs
+}
+
+async function isKnownAddress(sql: Sql, { email, ipKey, atMs }: Attempt, withinMs: number): Promise<boolean> {
+  return (await sql.all(`SELECT 1 AS one FROM sign_in WHERE email = ? AND ip_key = ? AND outcome = 'succeeded' AND at > ? LIMIT 1`, [email, ipKey, BigInt(atMs - withinMs)])).length > 0
 }

@@ -1,10 +1,11 @@
 import { bit, big, bytes, integer, integerOrNull, text, textOrNull, type Database, type Row, type Sql, type SqlValue } from './database.ts'
 import { likePrefix } from './account-store.ts'
-import type { SetupTokenClaim, UserPatch, UserRecord, UserRole, UserStore } from './console-records.ts'
+import type { LinkedIdentity, SetupTokenClaim, UserPatch, UserRecord, UserRole, UserStore } from './console-records.ts'
+import type { IdentityName } from './identity.ts'
 import type { Page } from './store.ts'
 
 const COLUMNS = [
-  'id', 'email', 'name', 'role', 'account_id', 'password_hash', 'disabled', 'timezone', 'language', 'theme', 'oidc_issuer', 'oidc_subject', 'totp_seed', 'totp_enabled', 'last_sign_in_at', 'created_at',
+  'id', 'email', 'name', 'role', 'account_id', 'password_hash', 'disabled', 'timezone', 'language', 'theme', 'oidc_issuer', 'oidc_subject', 'oidc_email', 'oidc_linked_at', 'totp_seed', 'totp_enabled', 'last_sign_in_at', 'created_at',
 ]
 /** Prefixed, for joins whose other table has columns of the same names. */
 export const USER_COLUMNS = COLUMNS.map((name) => `u.${name} AS user_${name}`).join(', ')
@@ -25,7 +26,7 @@ export function readUser(row: Row): UserRecord {
     passwordHash: textOrNull(row, 'user_password_hash'),
     disabled: big(row, 'user_disabled') !== 0n,
     timezone: textOrNull(row, 'user_timezone'),
-    oidc: issuer === null || subject === null ? null : { issuer, subject },
+    oidc: issuer === null || subject === null ? null : { issuer, subject, email: textOrNull(row, 'user_oidc_email'), linkedAtMs: integerOrNull(row, 'user_oidc_linked_at') },
     totpSeed: row['user_totp_seed'] === null ? null : bytes(row, 'user_totp_seed'),
     totpEnabled: big(row, 'user_totp_enabled') !== 0n,
     lastSignInAtMs: integerOrNull(row, 'user_last_sign_in_at'),
@@ -47,8 +48,11 @@ export class SqlUsers implements UserStore {
 
   async create(user: Parameters<UserStore['create']>[0]): Promise<UserRecord | null> {
     const added = await this.#database.run(
-      `INSERT INTO console_user (id, email, name, role, account_id, password_hash, language, oidc_issuer, oidc_subject, created_at) VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING`,
-      [user.id, user.email, user.name, user.role, user.accountId, user.passwordHash, user.language, user.oidc?.issuer ?? null, user.oidc?.subject ?? null, BigInt(user.createdAtMs)],
+      `INSERT INTO console_user (id, email, name, role, account_id, password_hash, language, oidc_issuer, oidc_subject, oidc_email, oidc_linked_at, created_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING`,
+      [
+        user.id, user.email, user.name, user.role, user.accountId, user.passwordHash, user.language, user.oidc?.issuer ?? null, user.oidc?.subject ?? null, user.oidc?.email ?? null,
+        user.oidc === null ? null : BigInt(user.createdAtMs), BigInt(user.createdAtMs),
+      ],
     )
     return added === 0 ? null : this.get(user.id)
   }
@@ -98,11 +102,29 @@ export class SqlUsers implements UserStore {
     set('timezone', patch.timezone)
     set('language', patch.language)
     set('theme', patch.theme)
-    set('oidc_issuer', patch.oidc === undefined ? undefined : (patch.oidc?.issuer ?? null))
-    set('oidc_subject', patch.oidc === undefined ? undefined : (patch.oidc?.subject ?? null))
     set('last_sign_in_at', patch.lastSignInAtMs === undefined || patch.lastSignInAtMs === null ? undefined : BigInt(patch.lastSignInAtMs))
     if (sets.length > 0) await this.#database.run(`UPDATE console_user SET ${sets.join(', ')} WHERE id = ?`, [...values, id])
     return this.get(id)
+  }
+
+  async linkIdentity(id: string, { issuer, subject, email, linkedAtMs }: LinkedIdentity): Promise<'linked' | 'taken' | 'full'> {
+    const linked = await this.#database.run(
+      `UPDATE console_user SET oidc_issuer = ?, oidc_subject = ?, oidc_email = ?, oidc_linked_at = ?
+        WHERE id = ? AND oidc_subject IS NULL AND NOT EXISTS (SELECT 1 FROM console_user u WHERE u.oidc_issuer = ? AND u.oidc_subject = ?)`,
+      [issuer, subject, email, linkedAtMs === null ? null : BigInt(linkedAtMs), id, issuer, subject],
+    )
+    if (linked === 1) return 'linked'
+    const holder = await this.findByOidc(issuer, subject)
+    return holder === null || holder.id === id ? 'full' : 'taken'
+  }
+
+  async unlinkIdentity(id: string, { issuer, subject }: IdentityName): Promise<boolean> {
+    const unlinked = await this.#database.run(
+      `UPDATE console_user SET oidc_issuer = NULL, oidc_subject = NULL, oidc_email = NULL, oidc_linked_at = NULL
+        WHERE id = ? AND oidc_issuer = ? AND oidc_subject = ? AND password_hash IS NOT NULL`,
+      [id, issuer, subject],
+    )
+    return unlinked === 1
   }
 
   setTotp(id: string, totp: Parameters<UserStore['setTotp']>[1]): Promise<void> {

@@ -11,7 +11,7 @@ const HOUR_MS = 60 * MINUTE_MS
 let server: MovingServer
 
 before(async () => {
-  server = await startMovingServer('bundled: true\n')
+  server = await startMovingServer('bundled: true\n', { env: { TRUSTED_PROXIES: '127.0.0.1/32' } })
 })
 
 after(() => server.stop())
@@ -60,7 +60,7 @@ test('sign-up makes a user with an account; an e-mail is taken once however it i
   assert.equal(made.status, 201, made.text)
   assert.deepEqual([made.body.profile.email, made.body.profile.name, made.body.profile.language, made.body.profile.role], ['mixed.case@example.com', 'Mixed', 'ru', 'user'])
   assert.match(made.body.profile.account_id, /^acc_/)
-  assert.match(made.headers['set-cookie'] ?? '', /^tg_sid=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=604800$/)
+  assert.match(made.headers['set-cookie'] ?? '', /^tg_sid=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=604800$/m)
   refused(await new ConsoleClient(server).post('sign-up', { email: 'mixed.case@example.com', password: PASSWORD }), 409, 'conflict')
   const reject = async (password: string, message: RegExp): Promise<void> => refused(await new ConsoleClient(server).post('sign-up', { email: 'weak@example.com', password }), 400, 'invalid_input', message)
   await reject('short', /12 to 128/)
@@ -164,6 +164,29 @@ test('row 11: thirty failures of an address in an hour, whoever is tried', async
   for (let tries = 0; tries < 30; tries += 1) refused(await new ConsoleClient(server).signIn(`nobody${tries}@example.com`, 'a wrong password'), 401, 'unauthorized')
   refused(await new ConsoleClient(server).signIn('another@example.com'), 429, 'rate_limit_exceeded')
   server.clock.advance(HOUR_MS)
+})
+
+test('a hundred wrong passwords from 25 networks in an hour shut out neither a browser nor an address that signed in before', async () => {
+  server.clock.advance(2 * HOUR_MS)
+  const from = (address: string): Record<string, string> => ({ 'x-forwarded-for': address })
+  const home = new ConsoleClient(server)
+  const email = 'victim@example.com'
+  const signIn = (browser: ConsoleClient, address: string, password = PASSWORD): Promise<Answer> => browser.request('POST', 'sign-in', { email, password }, from(address))
+  assert.equal((await home.request('POST', 'sign-up', { email, password: PASSWORD }, from('2001:db8:aaaa:1::7'))).status, 201)
+  await home.post('sign-out')
+  for (let tries = 0; tries < 100; tries += 1) refused(await signIn(new ConsoleClient(server), `2001:db8:bbbb:${Math.floor(tries / 4).toString(16)}::${tries}`, 'a wrong password'), 401, 'unauthorized')
+  refused(await signIn(new ConsoleClient(server), '2001:db8:cccc::1'), 429, 'rate_limit_exceeded')
+  // Another browser on the same network; the browser itself on the road, where its neighbours have used up the address.
+  assert.equal((await signIn(new ConsoleClient(server), '2001:db8:aaaa:1::8')).body.status, 'signed_in')
+  assert.equal((await signIn(home, '2001:db8:bbbb::1')).body.status, 'signed_in')
+  // Neither lets anybody try for ever, nor is it of use for another user.
+  await home.post('sign-out')
+  for (let tries = 0; tries < 5; tries += 1) refused(await signIn(home, `2001:db8:dddd:${tries}::1`, 'a wrong password'), 401, 'unauthorized')
+  refused(await signIn(home, '2001:db8:dddd:9::1'), 429, 'rate_limit_exceeded')
+  const thief = (await signedUp(server)).browser
+  refused(await signIn(thief, '2001:db8:cccc::1'), 429, 'rate_limit_exceeded')
+  server.clock.advance(HOUR_MS)
+  assert.equal((await signIn(home, '2001:db8:dddd:9::1')).body.status, 'signed_in')
 })
 
 test('row 12: a code is asked for, works once within a step of its time, and recovery codes work once each', async () => {
@@ -300,7 +323,8 @@ test('over https the cookie is __Host- and Secure, another name is not read, and
   try {
     const browser = new ConsoleClient(secure)
     const made = await browser.post('sign-up', { email: 'a@example.com', password: PASSWORD })
-    assert.match(made.headers['set-cookie'] ?? '', /^__Host-tg_sid=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=604800; Secure$/)
+    assert.match(made.headers['set-cookie'] ?? '', /^__Host-tg_sid=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=604800; Secure$/m)
+    assert.match(made.headers['set-cookie'] ?? '', /^tg_device=[\w-]+; Path=\/cabinet\/v1\/; HttpOnly; SameSite=Lax; Max-Age=15552000; Secure$/m)
     assert.equal((await browser.get('profile')).status, 200)
     refused(await new ConsoleClient(secure, browser.cookie.replace('__Host-', '')).get('profile'), 401, 'unauthorized')
     const admin = await administrator(secure, 'root@example.com')

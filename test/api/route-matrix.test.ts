@@ -113,6 +113,8 @@ const PARAMETERS: Readonly<Record<string, () => string>> = {
   '/admin/v1/users/:id': () => people.A.userId,
   '/admin/v1/ip-blocks/*ip': () => '203.0.113.7',
   '/admin/v1/codes/:id': () => objects.code,
+  '/admin/v1/users/:id/identities/:identity': () => 'idn_none',
+  '/cabinet/v1/identities/:id': () => 'idn_none',
   '/cabinet/v1/sessions/:id': () => objects.session,
   '/cabinet/v1/keys/:id': () => people.A.keyId,
   '/cabinet/v1/log/:id': () => objects.generation,

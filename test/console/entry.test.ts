@@ -124,13 +124,41 @@ for (const language of form({ short: ['ru'], long: ['en'] } as const)) {
     await page.getByRole('link', { name: t('entry.oidc', { name: 'Acme ID' }) }).click()
     await page.getByRole('heading', { level: 1, name: t('nav.home') }).waitFor()
     await page.goto(`${tollgate.url}/security`)
-    await page.getByText(t('security.oidc_on', { name: 'Acme ID' })).waitFor()
+    const identities = page.getByRole('table', { name: t('security.oidc') })
+    await identities.getByRole('row').filter({ hasText: at('acme') }).getByText(t('security.oidc_only')).waitFor()
     await signOut(page, t)
     // Nobody there vouches for the e-mail of somebody new.
     issuer.person = { sub: `stranger-${language}`, email: at('stranger'), email_verified: false }
     await page.getByRole('link', { name: t('entry.oidc', { name: 'Acme ID' }) }).click()
     await page.getByRole('alert').filter({ hasText: t('entry.oidc_failed') }).waitFor()
     await leave(guest, issuer.url)
+  })
+
+  test(`1 (${language}): a user connects single sign-on with the password, and disconnects it with the password`, { skip }, async () => {
+    const guest = await visitor(browser, tollgate.url, { language })
+    const { page } = guest
+    await enter(guest.context, tollgate, await signUp(tollgate, at('linker')))
+    issuer.person = { sub: `linker-${language}`, email: `linker.${language}@issuer.example` }
+    await page.goto(`${tollgate.url}/security`)
+    const dialog = page.getByRole('dialog')
+    const add = t('security.oidc_add', { name: 'Acme ID' })
+    await page.getByRole('button', { name: add }).click()
+    await dialog.getByLabel(t('security.current')).fill('a wrong password')
+    const refused = page.waitForResponse((answer) => answer.url().endsWith('/identities/link') && answer.status() === 400)
+    await dialog.getByRole('button', { name: add }).click()
+    await refused
+    await dialog.getByLabel(t('security.current')).fill(PASSWORD)
+    await dialog.getByRole('button', { name: add }).click()
+    await page.waitForURL(/\/security#linked/)
+    const row = page.getByRole('table', { name: t('security.oidc') }).getByRole('row').filter({ hasText: `linker.${language}@issuer.example` })
+    await row.getByRole('button', { name: t('security.oidc_remove') }).click()
+    await dialog.getByLabel(t('security.current')).fill(PASSWORD)
+    await dialog.getByRole('button', { name: t('security.oidc_remove') }).click()
+    await row.waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: add }).waitFor()
+    const troubles = guest.troubles.filter((trouble) => !trouble.startsWith(`request to ${issuer.url}`) && !trouble.includes('400'))
+    assert.deepEqual(troubles, [])
+    await guest.close()
   })
 
   test(`7 (${language}): a top-up goes from the form over the payment page to a row of the ledger`, { skip }, async () => {

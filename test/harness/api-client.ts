@@ -56,7 +56,7 @@ export class ApiClient {
       },
     })
     const text = await response.body.text()
-    const headers = Object.fromEntries(Object.entries(response.headers).map(([name, value]) => [name, String(value)]))
+    const headers = Object.fromEntries(Object.entries(response.headers).map(([name, value]) => [name, Array.isArray(value) ? value.join('\n') : String(value)]))
     return { status: response.statusCode, headers, text, body: (headers['content-type'] ?? '').includes('json') && text !== '' ? JSON.parse(text) : null }
   }
 }

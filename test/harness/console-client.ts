@@ -6,6 +6,7 @@ export const PASSWORD = 'seven quiet lanterns'
 export class ConsoleClient {
   readonly #server: ApiClient
   #cookie = ''
+  #device = ''
 
   constructor(server: ApiClient, cookie = '') {
     this.#server = server
@@ -17,12 +18,15 @@ export class ConsoleClient {
   }
 
   async request(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+    const sent = [this.#cookie, this.#device].filter((cookie) => cookie !== '').join('; ')
     const answer = await this.#server.request(method, path.startsWith('/') ? path : `/cabinet/v1/${path}`, {
       ...(body === undefined ? {} : { body }),
-      headers: { 'sec-fetch-site': 'same-origin', ...(this.#cookie === '' ? {} : { cookie: this.#cookie }), ...headers },
+      headers: { 'sec-fetch-site': 'same-origin', ...(sent === '' ? {} : { cookie: sent }), ...headers },
     })
-    const set = /^([^=;]+=[^;]*)/.exec(answer.headers['set-cookie'] ?? '')?.[1]
-    if (set?.includes('tg_sid=') === true) this.#cookie = set.endsWith('=') ? '' : set
+    for (const [, set = ''] of (answer.headers['set-cookie'] ?? '').matchAll(/^([^=;\n]+=[^;\n]*)/gm)) {
+      if (set.includes('tg_sid=')) this.#cookie = set.endsWith('=') ? '' : set
+      else if (set.startsWith('tg_device=')) this.#device = set
+    }
     return answer
   }
 

@@ -191,7 +191,7 @@ function administratorTests(records: Records): void {
   })
 
   records('a step of two-step sign-in and a recovery code work once, also at once', async ({ store: { users } }) => {
-    await users.create({ id: 'usr_1', email: 'a@example.com', name: 'A', role: 'user', accountId: null, passwordHash: null, language: 'ru', oidc: { issuer: 'https://i', subject: 's' }, createdAtMs: NOON_MS })
+    await users.create({ id: 'usr_1', email: 'a@example.com', name: 'A', role: 'user', accountId: null, passwordHash: null, language: 'ru', oidc: { issuer: 'https://i', subject: 's', email: null }, createdAtMs: NOON_MS })
     await users.setTotp('usr_1', { seed: Buffer.from('sealed'), enabled: true, step: 5, recoveryHashes: ['r1', 'r2'] })
     const steps = await Promise.all(Array.from({ length: 6 }, () => users.useTotpStep('usr_1', 6)))
     assert.equal(steps.filter(Boolean).length, 1)
@@ -205,13 +205,44 @@ function administratorTests(records: Records): void {
   })
 
   records('failed sign-ins at once never pass a rule together, and each is forgotten with its window', async ({ store: { signIns } }) => {
-    const attempt = { atMs: NOON_MS, email: 'a@example.com', userId: null, ip: '10.0.0.1', ipKey: '10.0.0.1', userAgent: 'test', method: 'password' as const }
+    const attempt = { atMs: NOON_MS, email: 'a@example.com', userId: null, ip: '10.0.0.1', ipKey: '10.0.0.1', userAgent: 'test', method: 'password' as const, device: null }
     const rules = [{ of: 'email_and_ip' as const, failures: 5, windowMs: 900_000 }]
     const started = await Promise.all(Array.from({ length: 12 }, () => signIns.begin(attempt, rules)))
     assert.equal(started.filter(({ status }) => status === 'begun').length, 5)
     assert.deepEqual(await signIns.begin(attempt, rules), { status: 'limited', rule: 'email_and_ip', retryAtMs: NOON_MS + 900_000 })
     assert.equal((await signIns.begin({ ...attempt, ipKey: '10.0.0.2' }, rules)).status, 'begun', 'another address')
     assert.equal((await signIns.begin({ ...attempt, atMs: NOON_MS + 900_000 }, rules)).status, 'begun', 'another window')
+  })
+
+  records('the tries of strangers elsewhere do not count for an address that signed in lately, nor for a device', async ({ store: { signIns } }) => {
+    const attempt = { atMs: NOON_MS, email: 'a@example.com', userId: null, ip: '10.0.0.1', ipKey: '10.0.0.1', userAgent: 'test', method: 'password' as const, device: null }
+    const home = { ...attempt, ipKey: '10.9.9.9' }
+    const arrived = await signIns.begin({ ...home, atMs: NOON_MS - 10_000 }, [])
+    assert.equal(arrived.status, 'begun')
+    if (arrived.status === 'begun') await signIns.succeed(arrived.id, 'usr_1', 'password')
+    const rules = [{ of: 'email' as const, failures: 3, windowMs: 900_000, knownAddressMs: 60_000 }]
+    for (let tries = 0; tries < 3; tries += 1) assert.equal((await signIns.begin({ ...attempt, ipKey: `10.0.0.${tries}` }, rules)).status, 'begun')
+    assert.equal((await signIns.begin({ ...attempt, ipKey: '10.0.0.7' }, rules)).status, 'limited')
+    assert.equal((await signIns.begin(home, rules)).status, 'begun')
+    assert.equal((await signIns.begin({ ...home, email: 'b@example.com' }, rules)).status, 'begun', 'another user has a count of their own')
+    assert.equal((await signIns.begin({ ...home, atMs: NOON_MS + 50_000 }, rules)).status, 'limited', 'it was too long ago')
+    const own = [{ of: 'device' as const, failures: 2, windowMs: 900_000 }]
+    for (const expected of ['begun', 'begun', 'limited']) assert.equal((await signIns.begin({ ...attempt, device: 'dev_1' }, own)).status, expected)
+    assert.equal((await signIns.begin({ ...attempt, device: 'dev_2' }, own)).status, 'begun')
+  })
+
+  records('an identity is of one user, who has one, and is not taken away from who has no other way in', async ({ store: { users } }) => {
+    const identity = { issuer: 'https://i', subject: 's', email: 'a@issuer.example', linkedAtMs: NOON_MS }
+    for (const id of ['usr_1', 'usr_2']) await users.create({ id, email: `${id}@example.com`, name: id, role: 'user', accountId: null, passwordHash: id === 'usr_1' ? 'hash' : null, language: null, oidc: null, createdAtMs: NOON_MS })
+    assert.deepEqual(await Promise.all([users.linkIdentity('usr_1', identity), users.linkIdentity('usr_1', identity)]).then((both) => both.toSorted()), ['full', 'linked'])
+    assert.equal(await users.linkIdentity('usr_2', identity), 'taken')
+    assert.equal(await users.linkIdentity('usr_1', { ...identity, subject: 'other' }), 'full')
+    assert.deepEqual((await users.findByOidc('https://i', 's'))?.oidc, identity)
+    assert.equal(await users.unlinkIdentity('usr_1', { issuer: 'https://i', subject: 'other' }), false)
+    assert.equal(await users.unlinkIdentity('usr_1', identity), true)
+    assert.equal(await users.linkIdentity('usr_2', identity), 'linked')
+    assert.equal(await users.unlinkIdentity('usr_2', identity), false, 'no password')
+    assert.equal((await users.get('usr_2'))?.oidc?.subject, 's')
   })
 
   records('a code of three uses redeemed at once by five accounts is three entries; a paid order is one', async (bench) => {

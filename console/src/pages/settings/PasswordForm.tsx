@@ -8,12 +8,14 @@ import { queryKey, useAct } from '../../api/hooks.ts'
 import { fieldFailure } from '../../parts/failure-text.ts'
 import { Failed } from '../../parts/Loaded.tsx'
 import { useProfile, useSession } from '../../session.tsx'
+import { proofBody, ProofField, useProofKind } from './ProofField.tsx'
 
 /** A new password; every other session ends with it. */
 export function PasswordForm(): ReactNode {
   const { t } = useTranslation()
   const { service } = useSession()
-  const { has_password: hasPassword, email } = useProfile()
+  const { email } = useProfile()
+  const kind = useProofKind()
   const { least, most } = service.password
   const client = useQueryClient()
   const form = useForm({
@@ -32,13 +34,13 @@ export function PasswordForm(): ReactNode {
   const problem = fieldFailure(change.error)
   const show = { 'aria-label': t('entry.show_password') }
   return (
-    <form onSubmit={form.onSubmit(({ current, next }) => change.mutate({ body: { new_password: next, ...(hasPassword ? { current_password: current } : {}) } }))}>
+    <form onSubmit={form.onSubmit(({ current, next }) => change.mutate({ body: { new_password: next, ...(kind === 'password' ? { current_password: current } : proofBody(kind, current)) } }))}>
       <Stack>
         {change.isError && problem === null && <Failed failure={change.error} />}
         <input type="text" name="username" autoComplete="username" value={email} readOnly hidden />
-        {hasPassword && <PasswordInput label={t('security.current')} autoComplete="current-password" required visibilityToggleButtonProps={show} {...form.getInputProps('current')} error={problem?.field === 'current_password' ? problem.message : form.errors['current']} />}
+        <ProofField kind={kind} value={form.values.current} change={(value) => form.setFieldValue('current', value)} error={problem !== null && problem.field !== 'new_password' ? problem.message : null} />
         <PasswordInput label={t('security.next')} description={t('entry.password_length', { least, most })} autoComplete="new-password" required visibilityToggleButtonProps={show} {...form.getInputProps('next')} error={problem?.field === 'new_password' ? problem.message : form.errors['next']} />
-        <div><Button type="submit" loading={change.isPending}>{t('security.change_password')}</Button></div>
+        <div><Button type="submit" loading={change.isPending} disabled={kind === 'stale'}>{t('security.change_password')}</Button></div>
       </Stack>
     </form>
   )

@@ -1,4 +1,4 @@
-import { Button, Text } from '@mantine/core'
+import { Button } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { SessionItem, SignInItem } from '../../../../src/cabinet/contract.ts'
@@ -11,6 +11,7 @@ import { StatusBadge } from '../../parts/StatusBadge.tsx'
 import { useFormat } from '../../parts/use-format.ts'
 import { useProfile, useSession } from '../../session.tsx'
 import css from '../../style/layout.module.css'
+import { Identities } from './Identities.tsx'
 import { PasswordForm } from './PasswordForm.tsx'
 import { shortAgent } from './short-agent.ts'
 import { TwoStep } from './TwoStep.tsx'
@@ -31,11 +32,7 @@ export function SecurityPage(): ReactNode {
         <Section title={t('security.password')} lead={t('security.password_lead')}><PasswordForm /></Section>
         <TwoStep />
       </div>
-      {service.oidc !== null && (
-        <Section title={t('security.oidc')}>
-          {profile.has_oidc ? <Text>{t('security.oidc_on', { name: service.oidc.name })}</Text> : <Button component="a" href={`${service.oidc.start}?link=1`} variant="default">{t('security.oidc_add', { name: service.oidc.name })}</Button>}
-        </Section>
-      )}
+      {(service.oidc !== null || profile.has_oidc) && <Identities />}
       <Section title={t('security.sessions')} lead={t('security.sessions_lead')} actions={<Button size="xs" variant="default" loading={revoke.isPending} onClick={() => revoke.mutate({})}>{t('security.revoke_others')}</Button>}>
         <Loaded of={sessions} height={140}>{({ data }) => <Sessions sessions={data} />}</Loaded>
       </Section>

@@ -1,4 +1,4 @@
-import { Alert, Button, Group, PasswordInput, Stack, Text, TextInput } from '@mantine/core'
+import { Alert, Button, Group, Stack, Text, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
@@ -9,6 +9,7 @@ import { QrCode } from '../../parts/QrCode.tsx'
 import { Section } from '../../parts/Section.tsx'
 import { StatusBadge } from '../../parts/StatusBadge.tsx'
 import { useProfile } from '../../session.tsx'
+import { proofBody, ProofField, useProofKind } from './ProofField.tsx'
 
 const RENEWS = ['GET /cabinet/v1/session', 'GET /cabinet/v1/sessions'] as const
 
@@ -30,18 +31,18 @@ export function TwoStep(): ReactNode {
 
 function Enrol({ done }: { readonly done: (codes: readonly string[]) => void }): ReactNode {
   const { t } = useTranslation()
-  const { has_password: hasPassword } = useProfile()
+  const kind = useProofKind()
   const begin = useAct('POST /cabinet/v1/totp', { quiet: true })
   const confirm = useAct('POST /cabinet/v1/totp/confirm', { quiet: true, renews: RENEWS, done: (answer) => done(answer.recovery_codes) })
   const form = useForm({ initialValues: { password: '', code: '' } })
   const seed = begin.data
   if (seed === undefined) {
     return (
-      <form onSubmit={form.onSubmit(({ password }) => begin.mutate({ body: hasPassword ? { password } : {} }))}>
+      <form onSubmit={form.onSubmit(({ password }) => begin.mutate({ body: proofBody(kind, password) }))}>
         <Stack>
           {begin.isError && <Failed failure={begin.error} />}
-          {hasPassword && <PasswordInput label={t('security.current')} autoComplete="current-password" required visibilityToggleButtonProps={{ 'aria-label': t('entry.show_password') }} {...form.getInputProps('password')} />}
-          <div><Button type="submit" loading={begin.isPending}>{t('security.turn_on')}</Button></div>
+          <ProofField kind={kind} value={form.values.password} change={(value) => form.setFieldValue('password', value)} error={null} />
+          <div><Button type="submit" loading={begin.isPending} disabled={kind === 'stale'}>{t('security.turn_on')}</Button></div>
         </Stack>
       </form>
     )

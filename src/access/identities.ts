@@ -1,0 +1,30 @@
+import { ApiError } from '../errors.ts'
+import type { UserRecord, UserStore } from '../store/console-records.ts'
+import { identityId } from '../store/identity.ts'
+
+/** As both parts of the console show it. */
+export interface ShownIdentity {
+  readonly id: string
+  readonly issuer: string
+  readonly subject: string
+  readonly email: string | null
+  readonly linked_at: string | null
+}
+
+export function identitiesOf({ oidc }: UserRecord): readonly ShownIdentity[] {
+  if (oidc === null) return []
+  const { issuer, subject, email, linkedAtMs } = oidc
+  return [{ id: identityId(oidc), issuer, subject, email, linked_at: linkedAtMs === null ? null : new Date(linkedAtMs).toISOString() }]
+}
+
+export function identityNamed(user: UserRecord, id: string): ShownIdentity {
+  const found = identitiesOf(user).find((identity) => identity.id === id)
+  if (found === undefined) throw new ApiError('not_found', `Identity '${id.slice(0, 80)}' not found`)
+  return found
+}
+
+/** Takes an identity away, unless it is the only way in: that would lock the user out. */
+export async function takeIdentity(users: Pick<UserStore, 'unlinkIdentity'>, user: UserRecord, identity: ShownIdentity): Promise<void> {
+  if (await users.unlinkIdentity(user.id, identity)) return
+  throw new ApiError('conflict', 'This is the only way in: set a password first')
+}

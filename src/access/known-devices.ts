@@ -1,0 +1,64 @@
+import type { IncomingMessage } from 'node:http'
+import type { Seal } from '../catalog/credentials.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { IdSource } from '../lib/ids.ts'
+import { cookieOf } from './cookies.ts'
+
+const PURPOSE = 'console/known-device/v1'
+const KEEP_SECONDS = 180 * 86_400
+const ID_LETTERS = 22
+/** People who share a browser; the one who was here longest ago is forgotten. */
+const USERS_MAX = 8
+
+interface Device {
+  readonly id: string
+  /** Who signed in from it, the last one first. */
+  readonly userIds: readonly string[]
+  readonly untilMs: number
+}
+
+export interface KnownDevicePorts {
+  readonly seal: Seal
+  readonly clock: Clock
+  readonly ids: IdSource
+}
+
+/**
+ * Browsers from which somebody has signed in before, known by a sealed cookie: it opens nothing, and only keeps strangers who try passwords
+ * elsewhere from shutting its user out.
+ */
+export class KnownDevices {
+  readonly #ports: KnownDevicePorts
+
+  constructor(ports: KnownDevicePorts) {
+    this.#ports = ports
+  }
+
+  /** The device's id where this user has signed in from it; null for any other. */
+  idFor(request: IncomingMessage, cookieName: string, userId: string): string | null {
+    const device = this.#read(request, cookieName)
+    return device !== null && device.userIds.includes(userId) ? device.id : null
+  }
+
+  /** The value of the cookie that makes the browser known for this user too, and how long it is kept. */
+  remember(request: IncomingMessage, cookieName: string, userId: string): { readonly value: string; readonly maxAgeSeconds: number } {
+    const { seal, clock, ids } = this.#ports
+    const before = this.#read(request, cookieName)
+    const userIds = [userId, ...(before?.userIds ?? []).filter((id) => id !== userId)].slice(0, USERS_MAX)
+    const device: Device = { id: before?.id ?? `dev_${ids.letters(ID_LETTERS)}`, userIds, untilMs: clock.now() + KEEP_SECONDS * 1_000 }
+    return { value: seal.seal(Buffer.from(JSON.stringify(device)), PURPOSE).toString('base64url'), maxAgeSeconds: KEEP_SECONDS }
+  }
+
+  #read(request: IncomingMessage, cookieName: string): Device | null {
+    const text = cookieOf(request, cookieName)
+    if (text === null) return null
+    try {
+      // What opens was sealed by `remember`.
+      const device = JSON.parse(this.#ports.seal.open(Buffer.from(text, 'base64url'), PURPOSE).toString('utf8')) as Device
+      return device.untilMs > this.#ports.clock.now() ? device : null
+    } catch {
+      // Forged, cut or sealed by a key that is gone: as good as none.
+      return null
+    }
+  }
+}

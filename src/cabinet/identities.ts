@@ -1,0 +1,44 @@
+import { identitiesOf, identityNamed, takeIdentity } from '../access/identities.ts'
+import type { Principal } from '../access/principal.ts'
+import { ApiError } from '../errors.ts'
+import type { Route } from '../http/edge.ts'
+import { BodyFields } from '../kinds/strict-body.ts'
+import type { OidcSignIn } from './oidc.ts'
+import { flowCookie, FLOW_SECONDS, redirectUri } from './oidc-flow.ts'
+import { proveOwner, readProof, type OwnProof } from './own-proof.ts'
+import { recordEvent, visitReply, visitRoute, type CabinetPorts, type Visit } from './ports.ts'
+
+/** Identities at an issuer with which a user signs in: listed, added and taken away by the user, each change with a proof. */
+export function identityRoutes(ports: CabinetPorts, oidc: OidcSignIn | null): readonly Route<Principal>[] {
+  return [
+    visitRoute(ports, 'GET /cabinet/v1/identities', ({ user }) => ({ data: identitiesOf(user) })),
+    visitReply(ports, 'POST /cabinet/v1/identities/link', async (visit) => {
+      await proveOwner(ports, visit, proofOf(visit))
+      if (oidc === null) throw new ApiError('not_found', 'There is no single sign-on here')
+      if (visit.user.oidc !== null) throw new ApiError('conflict', 'A single sign-on is connected already: disconnect it first')
+      const { url, flow } = await oidc.begin(redirectUri(ports, visit.call), { userId: visit.user.id, sessionId: visit.session.id })
+      return { status: 200, body: { url }, headers: { 'set-cookie': flowCookie(ports, flow, FLOW_SECONDS) } }
+    }),
+    visitRoute(ports, 'POST /cabinet/v1/identities/:id/unlink', (visit) => unlink(ports, visit)),
+  ]
+}
+
+function proofOf({ call }: Visit): OwnProof {
+  const fields = new BodyFields(call.json)
+  const proof = readProof(fields)
+  fields.done()
+  return proof
+}
+
+async function unlink(ports: CabinetPorts, visit: Visit): Promise<{ readonly id: string; readonly deleted: true }> {
+  const { user, session, call } = visit
+  const id = call.params['id'] ?? ''
+  const proof = proofOf(visit)
+  const known = identityNamed(user, id)
+  await proveOwner(ports, visit, proof)
+  await takeIdentity(ports.store.users, user, known)
+  // Whoever came in by it leaves.
+  await ports.store.sessions.deleteOthers(user.id, session.hash)
+  await recordEvent(ports, user.email, call.clientIp, 'user.oidc_unlink', user.id, known)
+  return { id, deleted: true }
+}

@@ -1,0 +1,15 @@
+import { publicAddress } from '../http/public-address.ts'
+import type { CabinetCall, CabinetPorts } from './ports.ts'
+
+export const FLOW_SECONDS = 600
+export const FLOW_COOKIE = 'tg_oidc'
+export const CALLBACK = '/cabinet/v1/oidc/callback'
+
+export function redirectUri({ publicUrl }: Pick<CabinetPorts, 'publicUrl'>, call: CabinetCall): string {
+  return `${publicAddress(publicUrl, call)}${CALLBACK}`
+}
+
+/** Sent to the callback alone. Lax, since the issuer's site sends the browser there. */
+export function flowCookie({ publicUrl }: Pick<CabinetPorts, 'publicUrl'>, value: string, maxAgeSeconds: number): string {
+  return `${FLOW_COOKIE}=${value}; Path=${CALLBACK}; HttpOnly; SameSite=Lax; Max-Age=${maxAgeSeconds}${publicUrl?.startsWith('https:') === true ? '; Secure' : ''}`
+}
