@@ -15,6 +15,7 @@ import { isResponsesOrder } from './orders/responses-order.ts'
 import type { Generation } from './relay/generation.ts'
 import type { GenerationResult } from './relay/generation-input.ts'
 import type { CallClaim, Order } from './relay/order.ts'
+import { providerWords } from './relay/provider-words.ts'
 import type { Reader } from './relay/reader.ts'
 import type { Relay } from './relay/relay.ts'
 
@@ -172,6 +173,11 @@ function openReader(ports: PaidRoutePorts, call: Call<Principal>, generation: Ge
   return stream
 }
 
+function wordsOf(failed: GenerationResult['failed'], sent: unknown): { readonly provider_said?: string } {
+  const said = failed.length === 0 ? '' : providerWords(failed, sent)
+  return said === '' ? {} : { provider_said: said }
+}
+
 function logResult(call: Call<Principal>, result: GenerationResult): void {
   const { record } = result
   call.log.set({
@@ -180,6 +186,7 @@ function logResult(call: Call<Principal>, result: GenerationResult): void {
     provider: record.providerSlug,
     attempts: record.attempts,
     ...(result.failedAttempts === '' ? {} : { failed_attempts: result.failedAttempts }),
+    ...wordsOf(result.failed, call.json),
     input_tokens: record.inputTokens,
     output_tokens: record.outputTokens,
     cost: rubles(result.chargedMicro),

@@ -37,7 +37,7 @@ export interface RequestLogSink {
 /** An allow-list, not a redaction list: a prompt or a key cannot be logged by mistake. */
 const ALLOWED: ReadonlySet<string> = new Set([
   'account_id', 'key_id', 'generation_id', 'model', 'provider', 'attempts', 'input_tokens', 'output_tokens', 'cost', 'billing_basis',
-  'finish_reason', 'failed_attempts', 'error_type', 'refused_by', 'fault', 'status_text', 'latency_ms', 'first_token_ms', 'aborted',
+  'finish_reason', 'failed_attempts', 'provider_said', 'error_type', 'refused_by', 'fault', 'status_text', 'latency_ms', 'first_token_ms', 'aborted',
 ])
 
 /** The one line of a request: collects fields until the first `finish`. */

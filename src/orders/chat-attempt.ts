@@ -140,7 +140,7 @@ export class ChatAttempt implements Attempt, AnswerSink {
 
   #giveUp(): true {
     this.#call.cancel()
-    this.#parts.sink.fail({ reason: 'too_large', status: null, publicMessage: null, refusal: null, retryAfterSeconds: null, detail: `the answer is longer than ${TEXT_CHARS_MAX} characters` })
+    this.#parts.sink.fail({ reason: 'too_large', status: null, publicMessage: null, said: null, refusal: null, retryAfterSeconds: null, detail: `the answer is longer than ${TEXT_CHARS_MAX} characters` })
     return true
   }
 

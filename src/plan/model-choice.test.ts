@@ -32,9 +32,15 @@ test('an omitted model is the default one, unless models[] names some', () => {
   refused({}, 'missing_model', "Parameter 'model' is required")
 })
 
+test('an unknown model is passed over where another is known, wherever it stands', () => {
+  assert.deepEqual(chosen({ model: 'nope', fallbackModels: ['v/m'] }), [['v/m', null]])
+  assert.deepEqual(chosen({ model: 'v/m', fallbackModels: ['nope', 'v/off', 'v/other'] }), [['v/m', null], ['v/other', null]])
+  assert.deepEqual(chosen({ fallbackModels: ['nope', 'v/m'] }), [['v/m', null]])
+})
+
 test('unknown, inactive, endpointless and differently cased models are model_not_found', () => {
   for (const id of ['nope', 'v/off', 'v/empty', 'V/M', 'v/m:fast', 'constructor']) refused({ model: id }, 'model_not_found', `Model '${id}' not found or inactive`)
-  refused({ model: 'v/m', fallbackModels: ['nope'] }, 'model_not_found', "Model 'nope' not found or inactive")
+  refused({ model: 'nope', fallbackModels: ['v/off', 'neither'] }, 'model_not_found', "Model 'nope' not found or inactive")
 })
 
 test('a model of another kind is model_not_supported and says where it works', () => {

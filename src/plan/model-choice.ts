@@ -40,26 +40,28 @@ export interface ModelWish {
   readonly endpointName: string
 }
 
-/** The models of a request in the order to try them, each once; the first refusal among them is thrown. */
+/**
+ * The models of a request in the order to try them, each once. One that is not known is passed over where another is; any other refusal,
+ * and the first where none is known, is thrown.
+ */
 export function chooseModels(wish: ModelWish, snapshot: Snapshot): readonly ChosenModel[] {
   const first = wish.model ?? (wish.fallbackModels.length > 0 ? null : wish.defaultModel)
   const names = first === null ? wish.fallbackModels : [first, ...wish.fallbackModels]
   if (names.length === 0) throw new ApiError('missing_model', "Parameter 'model' is required")
   const chosen = new Map<string, ChosenModel>()
   for (const name of names) {
-    const choice = chooseModel(name, wish, snapshot)
-    if (!chosen.has(choice.model.id)) chosen.set(choice.model.id, choice)
+    const found = findModel(name, snapshot)
+    if (found === null) continue
+    checkChoice(found, wish)
+    if (!chosen.has(found.model.id)) chosen.set(found.model.id, found)
   }
+  if (chosen.size === 0) throw new ApiError('model_not_found', `Model '${names[0]?.slice(0, NAME_CHARS_MAX)}' not found or inactive`)
   return [...chosen.values()]
 }
 
-function chooseModel(name: string, wish: ModelWish, snapshot: Snapshot): ChosenModel {
-  const choice = findModel(name, snapshot)
-  if (choice === null) throw new ApiError('model_not_found', `Model '${name.slice(0, NAME_CHARS_MAX)}' not found or inactive`)
-  const { model } = choice
+function checkChoice({ model }: ChosenModel, wish: ModelWish): void {
   if (model.type !== wish.modelType && wish.alsoServes?.(model) !== true) throw notSupported(model.id, wish.endpointName, ENDPOINTS_OF_TYPE[model.type])
   if (wish.allowedModels !== null && !wish.allowedModels.has(model.id)) throw new ApiError('access_denied', `This key has no access to model '${model.id}'`)
-  return choice
 }
 
 /** The name as a whole comes first: an id of the catalogue may itself end like a suffix. */

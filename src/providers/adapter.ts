@@ -25,6 +25,8 @@ export interface AttemptFailure {
   /** What the upstream refused, beyond its status. */
   readonly refusal: 'context_length' | 'moderation' | 'credentials' | null
   readonly retryAfterSeconds: number | null
+  /** What the provider said, redacted, whatever the status; null = nothing. It may repeat the prompt: see relay/provider-words.ts. */
+  readonly said: string | null
   /** For tests and debuggers; it may hold what the provider said, and so is never logged. */
   readonly detail: string
 }

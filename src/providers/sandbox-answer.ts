@@ -1,9 +1,12 @@
 import { finishReasonOf } from '../kinds/finish-reason.ts'
 import type { FinishReason, UsageReport } from '../kinds/chat-answer.ts'
 import type { ChatRequest } from '../kinds/chat-request.ts'
+import { instanceOf } from './sandbox-json.ts'
 import { contentText, lastUserText, plainText, type SandboxScript } from './sandbox-script.ts'
 
 const WORDS = 'the sandbox answers every question with the same calm words so that a test can tell what it should see and what it should cost'.split(' ')
+/** Of what was said this much stands where a schema takes any text. */
+const SAID_CHARS_MAX = 64
 const BYTES_PER_TOKEN = 4
 const MESSAGE_TOKENS = 4
 const IMAGE_TOKENS = 85
@@ -22,11 +25,11 @@ export interface SandboxAnswer {
 }
 
 export function sandboxAnswer(request: ChatRequest, script: SandboxScript, maxTokens: number | null): SandboxAnswer {
-  const toolName = script.tool ?? (toolIsForced(request) ? (request.tools?.[0]?.function.name ?? null) : null)
+  const toolName = script.tool ?? forcedTool(request)
   const reasoning = wantsReasoning(request) ? 'The sandbox thinks for a moment. ' : ''
   const full = script.empty || toolName !== null ? [] : answerWords(request, script)
   const words = maxTokens === null ? full : full.slice(0, maxTokens)
-  const toolCall = toolName === null || script.empty ? null : { id: `call_sandbox_${toolName}`, name: toolName, arguments: JSON.stringify({ input: plainText(lastUserText(request)).slice(0, 64) }) }
+  const toolCall = toolName === null || script.empty ? null : { id: `call_sandbox_${toolName}`, name: toolName, arguments: toolArguments(request, toolName) }
   const native = script.finish ?? (toolCall === null ? (words.length < full.length ? 'length' : 'stop') : 'tool_calls')
   const blank = script.empty && script.finish === null
   const output = words.length + textTokens(reasoning) + (toolCall === null ? 0 : textTokens(toolCall.arguments) + MESSAGE_TOKENS)
@@ -40,7 +43,27 @@ export function sandboxAnswer(request: ChatRequest, script: SandboxScript, maxTo
   }
 }
 
+/** As the tool's schema asks; of one without properties the input. */
+function toolArguments(request: ChatRequest, name: string): string {
+  const said = plainText(lastUserText(request)).slice(0, SAID_CHARS_MAX)
+  const schema = request.tools?.find((tool) => tool.function.name === name)?.function.parameters
+  const given = schema === undefined ? {} : instanceOf(schema, said)
+  return JSON.stringify(typeof given === 'object' && given !== null && Object.keys(given).length > 0 ? given : { input: said })
+}
+
+/** A structured answer by the schema of the request, in the pieces that a stream brings; null where text was asked for. */
+function structuredWords({ responseFormat }: ChatRequest, said: string): string[] | null {
+  if (responseFormat === null) return null
+  const wish: unknown = responseFormat['json_schema']
+  const schema = typeof wish === 'object' && wish !== null && 'schema' in wish ? wish.schema : null
+  const text = said.slice(0, SAID_CHARS_MAX) || 'Hello from the sandbox.'
+  const json = JSON.stringify(schema === null ? { message: text } : instanceOf(schema, text))
+  return json.match(/[^\s,:]{1,12}[\s,:]*|[\s,:]+/g) ?? [json]
+}
+
 function answerWords(request: ChatRequest, script: SandboxScript): string[] {
+  const structured = script.words === null ? structuredWords(request, plainText(lastUserText(request)).trim()) : null
+  if (structured !== null) return structured
   if (script.words !== null) return Array.from({ length: script.words }, (_value, index) => `${index === 0 ? '' : ' '}${WORDS[index % WORDS.length] ?? ''}`)
   const said = plainText(lastUserText(request)).trim()
   const text = said === '' ? 'Hello from the sandbox.' : `Hello from the sandbox. You said: ${said.slice(0, 400)}`
@@ -53,8 +76,11 @@ function answerWords(request: ChatRequest, script: SandboxScript): string[] {
   return words
 }
 
-function toolIsForced(request: ChatRequest): boolean {
-  return request.tools !== null && (request.toolChoice === 'required' || typeof request.toolChoice === 'object') && request.toolChoice !== null
+/** The tool that the request must have called: the one it names, or any. */
+function forcedTool({ tools, toolChoice }: ChatRequest): string | null {
+  if (tools === null || toolChoice === null) return null
+  if (typeof toolChoice === 'object') return toolChoice.function.name
+  return toolChoice === 'required' ? (tools[0]?.function.name ?? null) : null
 }
 
 function wantsReasoning(request: ChatRequest): boolean {

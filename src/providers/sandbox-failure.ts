@@ -7,6 +7,7 @@ export function failureOf(reason: AttemptFailure['reason'], status: number | nul
     reason,
     status,
     publicMessage: refused ? `The sandbox was asked to fail with ${status}` : null,
+    said: null,
     refusal: status === 401 || status === 403 ? 'credentials' : null,
     retryAfterSeconds: status === 429 ? 1 : null,
     detail,

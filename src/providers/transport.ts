@@ -257,5 +257,5 @@ export function headerOf(headers: UpstreamHeaders, name: string): string | undef
 
 /** A failure that carries nothing for the client to read. */
 export function failure(reason: AttemptFailure['reason'], status: number | null, detail: string): AttemptFailure {
-  return { reason, status, publicMessage: null, refusal: null, retryAfterSeconds: null, detail }
+  return { reason, status, publicMessage: null, said: null, refusal: null, retryAfterSeconds: null, detail }
 }

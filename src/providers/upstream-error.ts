@@ -38,6 +38,7 @@ export function upstreamFailure(status: number, body: unknown, headers: Upstream
     reason: 'status',
     status: refusal === 'context_length' && status < 500 ? 400 : status,
     publicMessage: isRequestFault && refusal !== 'credentials' ? redact(message) : null,
+    said: redact(message),
     refusal,
     retryAfterSeconds: retryAfter(headerOf(headers, 'retry-after'), nowMs),
     detail: `${status} ${excerptOf(body, DETAIL_LENGTH_MAX)}`.slice(0, DETAIL_LENGTH_MAX),
@@ -52,6 +53,7 @@ export function eventFailure(raw: unknown): AttemptFailure {
     reason: 'error_event',
     status: Number.isSafeInteger(code) && code >= 400 && code <= 599 ? code : 502,
     publicMessage: null,
+    said: redact(error.message),
     refusal: refusalOf(502, `${error.code} ${error.type} ${error.message}`),
     retryAfterSeconds: null,
     detail: raw === undefined ? 'error event' : excerptOf(raw, DETAIL_LENGTH_MAX),
@@ -107,11 +109,11 @@ function isPartOfWord(code: number): boolean {
 
 /** Takes out what only this provider's own settings tell: its keys, whatever they look like, and where it is; then cuts the message to what a client is told. */
 export function withoutSecretsOf({ apiKeys, baseUrl }: Pick<Provider, 'apiKeys' | 'baseUrl'>, failure: AttemptFailure): AttemptFailure {
-  if (failure.publicMessage === null) return failure
   // Some keys are a list, such as a pair and a region.
-  const secrets = [...apiKeys, ...apiKeys.flatMap((key) => key.split(':')), ...(URL.canParse(baseUrl) ? [new URL(baseUrl).host, new URL(baseUrl).hostname] : [])]
-  const publicMessage = secrets.filter(({ length }) => length >= SECRET_LENGTH_MIN).reduce((text, secret) => text.replaceAll(secret, '[redacted]'), failure.publicMessage)
-  return { ...failure, publicMessage: publicMessage.slice(0, MESSAGE_LENGTH_MAX) }
+  const known = [...apiKeys, ...apiKeys.flatMap((key) => key.split(':')), ...(URL.canParse(baseUrl) ? [new URL(baseUrl).host, new URL(baseUrl).hostname] : [])]
+  const secrets = known.filter(({ length }) => length >= SECRET_LENGTH_MIN)
+  const clean = (text: string | null): string | null => (text === null ? null : secrets.reduce((rest, secret) => rest.replaceAll(secret, '[redacted]'), text).slice(0, MESSAGE_LENGTH_MAX))
+  return { ...failure, publicMessage: clean(failure.publicMessage), said: clean(failure.said) }
 }
 
 /** Seconds or a date, at most a minute. */

@@ -79,7 +79,7 @@ export function failureNotes(attempts: readonly FailedAttempt[]): readonly Faile
   return attempts.map(({ failure, providerName }) => ({ provider: providerName, reason: failure === 'empty' ? failure : failure.reason, status: failure === 'empty' ? null : failure.status }))
 }
 
-/** The attempts that failed, for the log: who, how and with which status; never what a provider said, for it may repeat the prompt. */
+/** The attempts that failed, for the log: who, how and with which status. */
 export function failuresText(attempts: readonly FailedAttempt[]): string {
   return attempts.map(({ failure, providerName }) => `${providerName}: ${failure === 'empty' ? failure : `${failure.reason}${failure.status === null ? '' : ` ${failure.status}`}`}`).join(', ')
 }

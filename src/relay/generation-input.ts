@@ -1,6 +1,7 @@
 import type { ApiError } from '../errors.ts'
 import type { AnswerBody, CallClaim, Order } from './order.ts'
 import type { AdapterTable } from '../providers/adapter.ts'
+import type { FailedAttempt } from './attempt-error.ts'
 import type { AttemptQueuePorts, Passage } from './attempt-queue.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { DrainSlots } from './drain-slots.ts'
@@ -52,6 +53,8 @@ export interface GenerationResult {
   readonly error: ApiError | null
   /** How attempts before the last failed, or all of them; for the log. Empty where none did. */
   readonly failedAttempts: string
+  /** The same with what the providers said; it may repeat the prompt. */
+  readonly failed: readonly FailedAttempt[]
   /** Every attempt, for traces. */
   readonly passages: readonly Passage[]
   /** The complete answer of a request that is not answered as it arrives. */

@@ -466,12 +466,12 @@ export class Generation {
     this.#reader = null
   }
 
-  #finish(result: Omit<GenerationResult, 'failedAttempts' | 'passages'>): void {
+  #finish(result: Omit<GenerationResult, 'failedAttempts' | 'failed' | 'passages'>): void {
     this.#state = 'done'
     // Who came back while a cancelled answer was being settled has nothing to wait for.
     this.#reader?.reset()
     this.#reader = null
-    this.#resolve({ ...result, failedAttempts: failuresText(this.#tries.failed), passages: this.#tries.passages })
+    this.#resolve({ ...result, failedAttempts: failuresText(this.#tries.failed), failed: this.#tries.failed, passages: this.#tries.passages })
   }
 
   #record(verdict: Verdict): GenerationRecord {

@@ -6,7 +6,7 @@ const WAITING_MAX = 100
 const WAIT_MS = 2_000
 
 /** As much runs at the provider as may: it is busy, by our own word. */
-export const SATURATED: AttemptFailure = { reason: 'saturated', status: null, publicMessage: null, refusal: null, retryAfterSeconds: null, detail: 'as much runs there as may' }
+export const SATURATED: AttemptFailure = { reason: 'saturated', status: null, publicMessage: null, said: null, refusal: null, retryAfterSeconds: null, detail: 'as much runs there as may' }
 
 interface Waiter {
   readonly granted: () => void

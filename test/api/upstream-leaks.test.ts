@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { after, before, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { startTollgate, type Answer, type Tollgate } from '../harness/server.ts'
 import { startImageUpstream, type ImageUpstream, type SeenRequest } from '../harness/image-upstream.ts'
 import { audioForm } from '../harness/audio-form.ts'
@@ -166,6 +167,22 @@ test(`${Object.keys(HOSTILE).length} hostile headers of an upstream: not one com
     assert.deepEqual(Object.keys(answer.headers).filter((name) => !ALLOWED.has(name)), [], what)
     assert.equal(answer.headers['access-control-allow-origin'], '*')
   }
+})
+
+test('a refusal is in the log with what the provider said, without secrets, and without what repeats the prompt', async () => {
+  const prompt = 'The harbour of Trieste in winter'
+  const said = async (message: string): Promise<string> => {
+    answerAll((_request, response) => response.writeHead(401, { 'content-type': 'application/json' }).end(JSON.stringify({ error: { message, code: 'invalid_api_key' } })))
+    const { headers } = await post('/v1/chat/completions', { model: 'test/openai', messages: [{ role: 'user', content: prompt }] })
+    for (let looks = 0; looks < 200; looks += 1) {
+      const line = tollgate.logs().find((text) => text.includes(`"request_id":"${headers['x-request-id']}"`))
+      if (line !== undefined) return JSON.parse(line).provider_said
+      await delay(20)
+    }
+    throw new Error('The request has no line in the log.')
+  }
+  assert.match(await said('Incorrect API key provided: sk-CANARY0123456789'), /^\S+ 401: Incorrect API key provided: \[redacted\]$/)
+  assert.match(await said(`You may not ask: ${prompt}`), /401: \[withheld: it may repeat the prompt\]$/)
 })
 
 test('a video job: neither what its provider says of a failure nor the headers of its file come through', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { createOpenAI, type OpenAIProvider } from '@ai-sdk/openai'
-import { APICallError, generateText, jsonSchema, streamText, tool } from 'ai'
+import { APICallError, generateObject, generateText, jsonSchema, streamText, tool } from 'ai'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
 /** The AI SDK's provider of OpenAI's own protocols, against the product: `openai(model)` speaks Responses. */
@@ -62,4 +62,27 @@ test('chat: text, a stream, and the two-event error', async () => {
 
 test('completions: text', async () => {
   assert.equal((await generateText({ model: openai.completion('sandbox/chat'), prompt: 'Hello' })).text.includes('sandbox'), true)
+})
+
+const RECIPE = jsonSchema<{ name: string; minutes: number; steps: string[]; level: string }>({
+  type: 'object',
+  properties: { name: { type: 'string' }, minutes: { type: 'integer', minimum: 1 }, steps: { type: 'array', items: { type: 'string' }, minItems: 2 }, level: { enum: ['easy', 'hard'] } },
+  required: ['name', 'minutes', 'steps', 'level'],
+  additionalProperties: false,
+})
+
+test('generateObject: the sandbox answers by the given schema, over Responses and chat', async () => {
+  for (const model of [openai.responses('sandbox/chat'), openai.chat('sandbox/chat')]) {
+    const { object, finishReason } = await generateObject({ model, schema: RECIPE, prompt: 'A recipe for soup' })
+    assert.deepEqual(object, { name: 'A recipe for soup', minutes: 1, steps: ['A recipe for soup', 'A recipe for soup'], level: 'easy' })
+    assert.equal(finishReason, 'stop')
+  }
+})
+
+test('a forced tool is called with what its own schema asks for, and the one that is named', async () => {
+  const cook = tool({ inputSchema: RECIPE, execute: () => Promise.resolve('done') })
+  const other = tool({ inputSchema: jsonSchema<{ input: string }>({ type: 'object', properties: { input: { type: 'string' } } }), execute: () => Promise.resolve('done') })
+  const { toolCalls } = await generateText({ model: openai.chat('sandbox/chat'), prompt: 'Soup', tools: { other, cook }, toolChoice: { type: 'tool', toolName: 'cook' } })
+  assert.equal(toolCalls[0]?.toolName, 'cook')
+  assert.deepEqual(toolCalls[0]?.input, { name: 'Soup', minutes: 1, steps: ['Soup', 'Soup'], level: 'easy' })
 })

@@ -199,5 +199,5 @@ function report(inputTokens: number, outputTokens: number): UsageReport {
 }
 
 function failure(reason: AttemptFailure['reason'], status: number | null): AttemptFailure {
-  return { reason, status, publicMessage: null, refusal: status === 401 ? 'credentials' : null, retryAfterSeconds: null, detail: reason }
+  return { reason, status, publicMessage: null, said: null, refusal: status === 401 ? 'credentials' : null, retryAfterSeconds: null, detail: reason }
 }

@@ -81,7 +81,7 @@ test('a parked job is not looked at before its deadline, and then expires', () =
     const { bench, provider } = world
     provider.submit = async () => {
       provider.submissions += 1
-      return { status: 'unknown', failure: { reason: 'cut', status: null, publicMessage: null, refusal: null, retryAfterSeconds: null, detail: 'cut' } }
+      return { status: 'unknown', failure: { reason: 'cut', status: null, publicMessage: null, said: null, refusal: null, retryAfterSeconds: null, detail: 'cut' } }
     }
     const runner = runnerOf(world, bench.clock)
     await runner.start()
@@ -174,7 +174,7 @@ test('a runner that stops cuts a poll, leaves the job as it was, and gives its l
     provider.poll = Object.assign(async (handle?: VideoHandle): Promise<VideoState> => {
       asked = true
       await new Promise<void>((resolve) => handle?.signal.addEventListener('abort', () => resolve()))
-      return { status: 'unreachable', gone: false, failure: { reason: 'cancelled', status: null, publicMessage: null, refusal: null, retryAfterSeconds: null, detail: 'cancelled' } }
+      return { status: 'unreachable', gone: false, failure: { reason: 'cancelled', status: null, publicMessage: null, said: null, refusal: null, retryAfterSeconds: null, detail: 'cancelled' } }
     })
     const runner = runnerOf(world, bench.clock)
     await runner.start()

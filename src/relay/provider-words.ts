@@ -1,0 +1,49 @@
+import type { FailedAttempt } from './attempt-error.ts'
+
+const WORDS_CHARS_MAX = 200
+/** As many characters in a row that the request holds too are taken for its prompt. */
+const ECHO_CHARS = 12
+/** Of a longer request nothing is compared, and so nothing is told. */
+const COMPARED_CHARS_MAX = 262_144
+/** What providers quote rightly: the model's name is no secret. */
+const NAMES: ReadonlySet<string> = new Set(['model', 'models'])
+
+/**
+ * What providers said when they refused, for the operator's log: redacted already, and withheld where it repeats what the customer sent, since
+ * prompts are never logged. `sent` is the request's parsed JSON; what came as a form is not compared. Empty where nothing is left.
+ */
+export function providerWords(attempts: readonly FailedAttempt[], sent: unknown): string {
+  const told = attempts.flatMap(({ failure, providerName }) => (failure === 'empty' || failure.said === null ? [] : [{ providerName, status: failure.status, said: failure.said.slice(0, WORDS_CHARS_MAX).replaceAll(/\s+/g, ' ') }]))
+  if (told.length === 0) return ''
+  const texts = typeof sent === 'object' && sent !== null ? textsOf(sent) : null
+  return told.map(({ providerName, status, said }) => `${providerName}${status === null ? '' : ` ${status}`}: ${texts === null || repeats(said, texts) ? '[withheld: it may repeat the prompt]' : said}`).join('; ')
+}
+
+/** Every text of a request; null where there is too much of it. */
+function textsOf(value: object): readonly string[] | null {
+  const texts: string[] = []
+  let chars = 0
+  // By a list of what is left and not by recursion: the depth is the client's.
+  const left: unknown[] = [value]
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    if (typeof next === 'string') {
+      texts.push(next.replaceAll(/\s+/g, ' '))
+      chars += next.length
+    } else if (typeof next === 'object' && next !== null) {
+      for (const [name, child] of Object.entries(next)) if (!NAMES.has(name) && child !== null) left.push(child)
+    }
+    if (chars > COMPARED_CHARS_MAX) return null
+  }
+  return texts
+}
+
+function repeats(said: string, texts: readonly string[]): boolean {
+  const short = texts.filter(({ length }) => length > 3 && length < ECHO_CHARS)
+  if (short.some((text) => said.includes(text) && /\s|\d/.test(text))) return true
+  const long = texts.filter(({ length }) => length >= ECHO_CHARS)
+  for (let at = 0; at + ECHO_CHARS <= said.length; at += 1) {
+    const part = said.slice(at, at + ECHO_CHARS)
+    if (long.some((text) => text.includes(part))) return true
+  }
+  return false
+}
