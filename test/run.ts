@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
-import { globSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { availableParallelism, tmpdir } from 'node:os'
+import { chmodSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync } from 'node:fs'
+import { availableParallelism, freemem, tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { Readable } from 'node:stream'
 import { run, type TestsStream } from 'node:test'
@@ -20,6 +20,7 @@ const WAITING = ['test/crash/', 'test/nodes/', 'test/console/', 'test/faults/', 
 const CPU_SECONDS_MAX = 600
 const FILE_CPU_SECONDS_MAX = 30
 const SLOWEST = 10
+const MEMORY_BYTES_MIN = 6 * 1_073_741_824
 
 const isCi = process.env['CI'] === 'true'
 // An hour of crashes and faults has the sizes of its own in the files of the short form.
@@ -33,7 +34,13 @@ const chosen = choose()
 spawnSync(process.execPath, ['-e', "import('./bin/console-fresh.js').then(({ freshenConsole }) => freshenConsole())"], { cwd: root, stdio: 'inherit' })
 // As bin/tollgate.js does: what one process compiled is there for the next.
 if (process.env['NODE_V8_COVERAGE'] === undefined) process.env['NODE_COMPILE_CACHE'] ??= join(root, 'node_modules/.cache/compiled')
-const costs = mkdtempSync(join(tmpdir(), 'tollgate-cpu-'))
+const temporary = mkdtempSync(join(fastest(), 'tollgate-tests-'))
+// Others than the owner go through it: PostgreSQL runs as a user of its own.
+chmodSync(temporary, 0o711)
+process.on('exit', () => rmSync(temporary, { recursive: true, force: true }))
+process.once('SIGINT', () => process.exit(130)).once('SIGTERM', () => process.exit(143))
+process.env['TMPDIR'] = temporary
+const costs = mkdtempSync(join(temporary, 'cpu-'))
 process.env['TOLLGATE_TEST_CPU'] = costs
 const count = { passed: 0, failed: 0, isSound: false }
 const skipped: string[] = []
@@ -66,6 +73,17 @@ function choose(): readonly string[] {
   return found.toSorted((left, right) => rank(left) - rank(right) || (left < right ? -1 : 1))
 }
 
+/** Where stores and databases of tests lie: in memory where there is enough of it, since what tests kill are processes, never the machine. */
+function fastest(): string {
+  try {
+    const { bavail, bsize } = statfsSync('/dev/shm')
+    if (Math.min(bavail * bsize, freemem()) > MEMORY_BYTES_MIN) return '/dev/shm'
+  } catch {
+    // Not every system has it.
+  }
+  return tmpdir()
+}
+
 /** All but the runner's own count, in the place of which `close` has one that knows more. */
 async function* toldOf(all: TestsStream): AsyncGenerator<unknown> {
   for await (const event of all) if (event.type !== 'test:diagnostic' || event.data.file !== undefined || event.data.nesting > 0) yield event
@@ -74,7 +92,6 @@ async function* toldOf(all: TestsStream): AsyncGenerator<unknown> {
 /** What the files cost, what is wrong with that, and the count, which is the last line. */
 function close(): void {
   const files = readdirSync(costs).map((name): FileCost => JSON.parse(readFileSync(join(costs, name), 'utf8')))
-  rmSync(costs, { recursive: true })
   const total = files.reduce((sum, { cpuSeconds }) => sum + cpuSeconds, 0)
   const slowest = files.toSorted((left, right) => right.cpuSeconds - left.cpuSeconds).slice(0, SLOWEST)
   say(`\n${total.toFixed(0)} CPU-seconds in ${files.length} files, most of them in`)

@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync, symlinkSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -10,7 +9,6 @@ export interface OlderProgram {
   /** Its src/main.ts. */
   readonly main: string
   readonly commit: string
-  stop(): void
 }
 
 /** The program of the last commit that did not know the migration, from the history; null where the history is not there, and says so: a checkout may be without one. */
@@ -20,11 +18,26 @@ export function programBefore(migration: string): OlderProgram | null {
     console.error(`SKIPPED: the history does not tell which commit came before the migration '${migration}'. Fetch it whole to run these tests.`)
     return null
   }
-  const directory = mkdtempSync(join(tmpdir(), 'tollgate-older-'))
+  return { main: join(unpacked(commit), 'src/main.ts'), commit: commit.slice(0, 7) }
+}
+
+/** Kept from run to run, with what was compiled of it; Node strips no types of what lies in node_modules. */
+function unpacked(commit: string): string {
+  const directory = join(ROOT, 'dist', `older-${commit}`)
+  if (existsSync(directory)) return directory
+  mkdirSync(join(ROOT, 'dist'), { recursive: true })
+  const parts = mkdtempSync(`${directory}-`)
   const archive = execFileSync('git', ['archive', commit, 'src', 'bin', 'package.json'], { cwd: ROOT, maxBuffer: 256 * 1_048_576 })
-  execFileSync('tar', ['-x', '-C', directory], { input: archive })
-  symlinkSync(join(ROOT, 'node_modules'), join(directory, 'node_modules'))
-  return { main: join(directory, 'src/main.ts'), commit: commit.slice(0, 7), stop: () => rmSync(directory, { recursive: true, force: true }) }
+  execFileSync('tar', ['-x', '-C', parts], { input: archive })
+  symlinkSync(join(ROOT, 'node_modules'), join(parts, 'node_modules'))
+  try {
+    renameSync(parts, directory)
+  } catch (thrown) {
+    rmSync(parts, { recursive: true, force: true })
+    // Another test file was first.
+    if (!existsSync(directory)) throw thrown
+  }
+  return directory
 }
 
 function lastCommitWithout(migration: string): string | null {

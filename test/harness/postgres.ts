@@ -1,5 +1,6 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { chownSync, existsSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -39,7 +40,7 @@ export async function startPostgres(parent = tmpdir()): Promise<Postgres | null>
   const owner = await serverOwner()
   if (owner !== null) chownSync(directory, owner.uid, owner.gid)
   const data = join(directory, 'data')
-  await run(...asOwner(owner, join(bin, 'initdb'), ['-D', data, '-U', 'tollgate', '-A', 'trust', '-E', 'UTF8', '--locale=C', '-N']), { cwd: directory })
+  await run('cp', ['-a', await initialised(bin, owner), data])
   const port = await freePort()
   // fsync is off: these tests kill processes, never the machine.
   const options = ['-D', data, '-h', '127.0.0.1', '-p', String(port), '-k', directory, '-c', 'fsync=off', '-c', 'max_connections=100', '-c', 'shared_buffers=32MB']
@@ -66,6 +67,24 @@ export async function startPostgres(parent = tmpdir()): Promise<Postgres | null>
     await startAgain()
   }
   return { url, crash, halt, start: startAgain, stall: () => stall(child.pid ?? 0), stop }
+}
+
+/** A directory as `initdb` makes it, made once on this machine: that takes longer than all the rest of a start. */
+async function initialised(bin: string, owner: Owner | null): Promise<string> {
+  const made = join(tmpdir(), `tollgate-initdb-${createHash('sha256').update(`${bin} ${owner?.uid ?? userInfo().uid}`).digest('hex').slice(0, 12)}`)
+  if (existsSync(made)) return made
+  const parent = mkdtempSync(join(tmpdir(), 'tollgate-initdb-'))
+  if (owner !== null) chownSync(parent, owner.uid, owner.gid)
+  const data = join(parent, 'data')
+  await run(...asOwner(owner, join(bin, 'initdb'), ['-D', data, '-U', 'tollgate', '-A', 'trust', '-E', 'UTF8', '--locale=C', '-N', '--wal-segsize=1']), { cwd: parent })
+  try {
+    renameSync(data, made)
+  } catch (thrown) {
+    // Another test file was first.
+    if (!existsSync(made)) throw thrown
+  }
+  rmSync(parent, { recursive: true, force: true })
+  return made
 }
 
 function newestBin(): string | null {

@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
+import { form } from '../harness/form.ts'
 import { startPostgres, type Postgres } from '../harness/postgres.ts'
 import { startTollgate } from '../harness/server.ts'
 import { Bench, newId, NOON_MS, TestClock } from './ledger-fixture.ts'
@@ -14,6 +15,9 @@ import { appendOnlyContract, type OpenedBelow } from './append-only.ts'
 import { plantedViolations } from './planted-violations.ts'
 import { outageContract } from './outage.ts'
 import { twoNodeContract } from './two-nodes.ts'
+
+/** Databases of the latest tests, of which one test has two at most. */
+const KEPT = 10
 
 const server: Postgres | null = await startPostgres()
 
@@ -25,14 +29,23 @@ function postgresTests(postgres: Postgres): void {
   describe('PostgreSQL store', () => {
     let databases = 0
     after(() => postgres.stop())
-    // A database of its own for each test, since an audit reads everything there is.
-    const newDatabase = async (): Promise<string> => {
+    const emptyDatabase = async (template = 'template1'): Promise<string> => {
       databases += 1
-      await direct(postgres.url, `CREATE DATABASE contract_${databases}`)
+      await direct(postgres.url, `CREATE DATABASE contract_${databases} TEMPLATE ${template} STRATEGY FILE_COPY`)
+      // Those of tests that are over; the first is the template.
+      if (databases > KEPT + 1) await direct(postgres.url, `DROP DATABASE contract_${databases - KEPT} WITH (FORCE)`)
       return postgres.url.replace(/\/postgres$/, `/contract_${databases}`)
     }
+    let migrated: Promise<string> | null = null
+    const template = async (): Promise<string> => {
+      const url = await emptyDatabase()
+      await (await open(url)).close()
+      return new URL(url).pathname.slice(1)
+    }
+    // A database of its own for each test, since an audit reads everything there is; migrated once for all of them.
+    const newDatabase = async (): Promise<string> => emptyDatabase(await (migrated ??= template()))
     storeContract(async () => open(await newDatabase()))
-    storeProperties(async () => open(await newDatabase()), { runs: 100, nodesMax: 8, budgetMs: 240_000 })
+    storeProperties(async () => open(await newDatabase()), { runs: form({ short: 20, long: 100 }), nodesMax: 8, budgetMs: 240_000 })
     twoNodeContract(newDatabase, open)
     const openBelow = async (): Promise<OpenedBelow> => {
       const url = await newDatabase()
@@ -42,7 +55,7 @@ function postgresTests(postgres: Postgres): void {
     appendOnlyContract(openBelow)
     plantedViolations(openBelow)
     test('a database that acknowledges commits before they are on the disk is refused, however it was told to, before anything is written', async () => {
-      const url = await newDatabase()
+      const url = await emptyDatabase()
       const { pathname } = new URL(url)
       await open(url).then((store) => store.close())
       const refused = async (given: string): Promise<void> => {
@@ -105,14 +118,14 @@ function postgresTests(postgres: Postgres): void {
       await bench.auditClean()
       await bench.store.close()
     })
-    migrationTests(newDatabase, open)
+    migrationTests(emptyDatabase, open)
     outageContract(newDatabase, open, () => postgres.crash())
   })
 }
 
-function migrationTests(newDatabase: () => Promise<string>, open: (url: string) => Promise<Store>): void {
+function migrationTests(emptyDatabase: () => Promise<string>, open: (url: string) => Promise<Store>): void {
   test('a node that starts waits for the one that migrates', async () => {
-    const url = await newDatabase()
+    const url = await emptyDatabase()
     const client = new pg.Client({ connectionString: url })
     await client.connect()
     await client.query('SELECT pg_advisory_lock(7465617204)')
@@ -123,7 +136,7 @@ function migrationTests(newDatabase: () => Promise<string>, open: (url: string) 
   })
 
   test('F14: a migration that meets a busy table lets others through and tries again', async () => {
-    const url = await newDatabase()
+    const url = await emptyDatabase()
     await direct(url, 'CREATE TABLE schema_version (version BIGINT PRIMARY KEY, name TEXT NOT NULL)')
     const client = new pg.Client({ connectionString: url })
     await client.connect()

@@ -6,6 +6,7 @@ import { after, describe, test } from 'node:test'
 import { DatabaseSync } from 'node:sqlite'
 import { openStore } from '../../src/store/open.ts'
 import { StoreBusyError } from '../../src/store/sqlite-database.ts'
+import { form } from '../harness/form.ts'
 import { appendOnlyContract, type OpenedBelow } from './append-only.ts'
 import { plantedViolations } from './planted-violations.ts'
 import { storeContract } from './store-contract.ts'
@@ -28,7 +29,7 @@ function newDirectory(parent = tmpdir()): string {
 describe('embedded store', () => {
   const open = () => openStore({ dataDir: newDirectory(), databaseUrl: null })
   storeContract(open)
-  storeProperties(() => openStore({ dataDir: newDirectory(MEMORY), databaseUrl: null }), { runs: 300, nodesMax: 4, budgetMs: 120_000 })
+  storeProperties(() => openStore({ dataDir: newDirectory(MEMORY), databaseUrl: null }), { runs: form({ short: 50, long: 300 }), nodesMax: 4, budgetMs: 120_000 })
   const openBelow = async (): Promise<OpenedBelow> => {
     const dataDir = newDirectory()
     const store = await openStore({ dataDir, databaseUrl: null })

@@ -1,0 +1,1 @@
+import './postgres-store.test.ts'

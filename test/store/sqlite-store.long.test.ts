@@ -1,0 +1,1 @@
+import './sqlite-store.test.ts'
