@@ -23,6 +23,10 @@ function newestMs(path) {
 export function freshenConsole() {
   const script = join(ROOT, 'scripts/build-console.ts')
   if (!existsSync(script) || !existsSync(join(ROOT, 'console/src')) || isFresh()) return
+  if (!existsSync(join(ROOT, 'node_modules/vite'))) {
+    process.stderr.write(`The console ${existsSync(STAMP) ? 'is older than its sources' : 'is not built'}, and npm ci --omit=dev leaves out what builds it: run npm ci && npm run console:build, then npm ci --omit=dev, or copy console/dist from where it is built\n`)
+    return
+  }
   const { status, stderr } = spawnSync(process.execPath, [script], { cwd: ROOT, stdio: ['ignore', 'inherit', 'pipe'], encoding: 'utf8' })
   if (status !== 0) process.stderr.write(`The console could not be built, the server goes on ${existsSync(STAMP) ? 'with the last build' : 'without it'}: ${stderr.trim().split('\n')[0] ?? ''}\n`)
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -168,6 +168,14 @@ test('an older Node reads one line that says what to do', () => {
   const { status, stderr } = spawnSync(process.execPath, ['--import', older, join(ROOT, 'bin/tollgate.js'), 'start'], { encoding: 'utf8', cwd: directory })
   assert.equal(status, 1)
   assert.match(stderr, /^Tollgate needs Node 24\.15 or newer, this is 20\.20\.2\. .*npm start.*\n$/)
+})
+
+test('without the packages that build the console one line says what to do', () => {
+  const clone = join(directory, 'clone')
+  for (const folder of ['bin', 'scripts', 'console/src']) mkdirSync(join(clone, folder), { recursive: true })
+  for (const file of ['bin/console-fresh.js', 'scripts/build-console.ts']) copyFileSync(join(ROOT, file), join(clone, file))
+  const { stderr } = spawnSync(process.execPath, ['-e', "import('./bin/console-fresh.js').then(({ freshenConsole }) => freshenConsole())"], { cwd: clone, encoding: 'utf8' })
+  assert.match(stderr, /^The console is not built, and npm ci --omit=dev leaves out what builds it: run .+\n$/)
 })
 
 async function until(holds: () => boolean, alive: () => unknown = () => undefined): Promise<void> {

@@ -181,7 +181,7 @@ test('a refusal is in the log with what the provider said, without secrets, and 
     }
     throw new Error('The request has no line in the log.')
   }
-  assert.match(await said('Incorrect API key provided: sk-CANARY0123456789'), /^\S+ 401: Incorrect API key provided: \[redacted\]$/)
+  assert.match(await said('Incorrect API key provided: sk-CANARY0123456789'), /^Provider openai 401: Incorrect API key provided: \[redacted\]$/)
   assert.match(await said(`You may not ask: ${prompt}`), /401: \[withheld: it may repeat the prompt\]$/)
 })
 
