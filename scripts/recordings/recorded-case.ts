@@ -28,6 +28,11 @@ interface SourceExchange {
   readonly request?: { readonly method: string; readonly host: string; readonly path: string }
 }
 
+/** Where what the source expects is wrong: it counts each piece of the arguments as a call of its own. */
+const CORRECTED: Readonly<Record<string, { readonly tool_calls: readonly Fields[] }>> = {
+  'gemini/chat/v-google-stream-tool-call-arguments': { tool_calls: ['Boston', 'San Francisco'].map((location) => ({ id: null, name: 'getWeather', arguments: JSON.stringify({ location }) })) },
+}
+
 interface SourceCase extends SourceExchange {
   readonly case: string
   readonly protocol: string
@@ -54,7 +59,7 @@ export function rowOf(folder: string): Row {
   for (const { extension, bytes } of bodies) for (const json of jsonTextsOf(bytes, extension)) mapping.learn(json)
   const kept = exchanges.map((exchange, index): KeptExchange => {
     const { extension, bytes } = bodies[index] ?? { extension: '', bytes: Buffer.alloc(0) }
-    return exchangeOf(exchange, extension, bytes, mapping, meta.steps === undefined ? null : join(folder, dirname(exchange.body_file), 'request.json'))
+    return exchangeOf(meta.case, exchange, extension, bytes, mapping, meta.steps === undefined ? null : join(folder, dirname(exchange.body_file), 'request.json'))
   })
   const { repo = meta.source.url ?? '', path = '', commit = '', licence = '' } = meta.source
   const made = [...new Set(kept.flatMap(({ body }) => (Array.isArray(body) ? body.flatMap((part) => (typeof part === 'string' ? [] : [part.format])) : [])))]
@@ -65,15 +70,20 @@ export function rowOf(folder: string): Row {
 }
 
 /** `requestFile` is given for the steps of a job. */
-function exchangeOf({ status, headers, expected, request }: SourceExchange, framing: string, bytes: Buffer, mapping: CaseMapping, requestFile: string | null): KeptExchange {
+function exchangeOf(name: string, { status, headers, expected, request }: SourceExchange, framing: string, bytes: Buffer, mapping: CaseMapping, requestFile: string | null): KeptExchange {
   const file = fileSpec(bytes, framing)
   const mapped = file === null ? mappedBody(bytes, framing, mapping) : madeMedia(file)
   const body: KeptBody = file === null ? keptBody(mapped, framing, mapping.media) : [{ ...file, as: 'bytes' }]
-  const kept: KeptExchange = { status, headers, framing, body, expected: expectedOf(expected, mapping, mapped) }
+  const kept: KeptExchange = { status, headers, framing, body, expected: expectedOf(corrected(name, expected), mapping, mapped) }
   if (requestFile === null || request === undefined) return kept
   const { method, host, path } = request
   const sent: Fields = existsSync(requestFile) ? { body: JSON.parse(mapping.json(readFileSync(requestFile, 'utf8'))) } : {}
   return { ...kept, request: { method, host, path: mapping.path(path), ...sent } }
+}
+
+function corrected(name: string, expected: Fields): Fields {
+  const calls = CORRECTED[name]
+  return calls === undefined ? expected : { ...expected, choices: each(expected['choices'], (choice) => ({ ...only(choice, CHOICE), ...calls })) }
 }
 
 function fileSpec(bytes: Buffer, framing: string): MediaSpec | null {

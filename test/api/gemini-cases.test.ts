@@ -5,7 +5,6 @@ await testRecordedChatCases({
   adapter: 'gemini',
   framing: 'sse',
   excused: {
-    'gemini/chat/v-google-stream-tool-call-arguments': 'the recorded expectation counts each piece of partialArgs as a call of its own; there are two calls, and test/providers/gemini-reader.test.ts checks them',
     'vertex/chat/fb-streaming-failure-invalid-json': 'the body is no answer at all, so it is an error and never a 200',
     'vertex/chat/fb-streaming-success-quotes-escaped': 'an old answer without a finishReason, the only terminal marker there is: it cannot be told from one that was cut',
   },

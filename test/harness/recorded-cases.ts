@@ -25,7 +25,7 @@ export interface ProtocolUnderTest {
   readonly kind?: 'chat' | 'completions'
   /** More keys of the provider's catalogue row, in YAML flow form. */
   readonly providerFields?: string
-  /** Cases that cannot pass, each with the reason; it is printed, and the case must still not hang or crash. */
+  /** Cases that cannot pass, each with the reason: they must be answered with an error. */
   readonly excused?: Readonly<Record<string, string>>
   /** Only cases whose name begins so. */
   readonly prefix?: string
@@ -95,6 +95,7 @@ models:
       for (const opts of variants) {
         const answer = await ask(recorded, opts)
         if (reason === undefined) check(wanted, answer, `${recorded.name} ${JSON.stringify(opts)}`)
+        else assert.ok(answer.error, `${recorded.name} ${JSON.stringify(opts)}`)
       }
     })
   }

@@ -19,8 +19,10 @@ export function documentsOf({ body, framing }: Exchange): readonly Fields[] {
 /** Data that is no JSON is no document: `[DONE]`, and what some recorded streams hold besides. */
 function eventsOf(text: string): readonly Fields[] {
   return text.split(/\r\n\r\n|\n\n|\r\r/).flatMap((event) => {
-    const data = event.split(/\r\n|\n|\r/).flatMap((line) => (line.startsWith('data:') ? [line.slice('data:'.length).replace(/^ /, '')] : []))
-    const json = data.length > 0 ? data.join('\n') : event
+    const lines = event.split(/\r\n|\n|\r/).filter((line) => !line.startsWith(':'))
+    const data = lines.flatMap((line) => (line.startsWith('data:') ? [line.slice('data:'.length).replace(/^ /, '')] : []))
+    // One recorded error stands without a field.
+    const json = (data.length > 0 ? data : lines).join('\n')
     try {
       return [fieldsOf(JSON.parse(json))]
     } catch {
