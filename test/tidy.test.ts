@@ -218,6 +218,20 @@ for (const ban of BANNED_CALLS) {
   })
 }
 
+/** Files of `src/providers` that parse JSON of their own, each with the reason; all else goes through `parseJson`, which looks at the shape first. */
+const PARSES: Readonly<Record<string, string>> = {
+  'src/providers/raw-json.ts': 'the one place',
+  'src/providers/content-splice.ts': 'the inside of one text',
+  'src/providers/tool-input.ts': 'looks at the shape itself, and tells why it refuses',
+  'src/providers/vector-text.ts': 'one list of numbers',
+  'src/providers/sandbox-videos.ts': 'a ticket of its own',
+}
+
+test('what an upstream sent is parsed after its shape was looked at', () => {
+  const parsers = product.filter(({ path, text }) => path.startsWith('src/providers/') && /\bJSON\.parse\(|\.json\(\)/.test(codeOnly(text))).map(({ path }) => path)
+  assert.deepEqual(parsers.toSorted(), Object.keys(PARSES).toSorted())
+})
+
 test('banned modules are not loaded', () => {
   assert.deepEqual(product.flatMap(({ path, packages }) => packages.filter((name) => BANNED_MODULES[name] !== undefined).map((name) => `${path}: ${name}: ${BANNED_MODULES[name]}`)), [])
 })

@@ -1,9 +1,10 @@
 import type { IncomingMessage } from 'node:http'
 import { ApiError, overloaded } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
+import { JsonScan } from '../lib/json-scan.ts'
 import type { BodyHold } from './body-budget.ts'
 import type { RoutePlane } from './edge.ts'
-import { invalidJson, JsonScan } from './json-scan.ts'
+import { invalidJson } from './json-body.ts'
 
 /** The longest body, in bytes and in words. */
 interface BodyLimit {

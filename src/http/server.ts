@@ -9,7 +9,7 @@ import { type AccessResult, HIJACKED, type MaintenanceNotice, type Reply, type R
 import type { Edge, EdgeOptions, EdgeTimeouts } from './edge-options.ts'
 import { Exchange, type ExchangePorts } from './exchange.ts'
 import { headRefusal } from './head-check.ts'
-import { parseJsonObject } from './json-scan.ts'
+import { parseJsonObject } from './json-body.ts'
 import { listenFailure } from './listen-failure.ts'
 import { answerBrokenRequest } from './broken-request.ts'
 import { Lingering } from './lingering.ts'

@@ -81,8 +81,8 @@ class SoundReader implements AnswerReader {
     return isErrorBody(parsed) ? eventFailure(parsed['error']) : failure('garbage', null, `no sound: ${body.subarray(0, 200).toString('utf8')}`)
   }
 
-  error(status: number, body: Buffer, headers: UpstreamHeaders): AttemptFailure {
-    return this.#reading.error(status, parseJson(body), headers)
+  error(status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure {
+    return this.#reading.error(status, body, headers)
   }
 
   #push(bytes: Buffer): StreamProgress {
@@ -145,7 +145,7 @@ export function askAudio<Result extends object>(transport: Transport, { endpoint
       result = read
       return null
     },
-    error: (status, body, headers) => reading.error(status, parseJson(body), headers),
+    error: (status, body, headers) => reading.error(status, body, headers),
   }
   return new UpstreamCall(transport, { ...request, provider: endpoint.provider, streaming: false }, reader, {
     headers: () => sink.headers(),

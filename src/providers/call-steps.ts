@@ -81,7 +81,7 @@ export function exchangeBytes({ transport, request, bytesMax, error, signal, hea
         body = bytes
         return null
       },
-      error: (status: number, bytes: Buffer, received: UpstreamHeaders) => error(status, parseJson(bytes), received),
+      error,
     }
     const fail = (found: AttemptFailure): void => reject(new CallFailedError(found))
     const call = new UpstreamCall(transport, request, reader, { headers, push: () => true, end: () => resolve(body), fail })

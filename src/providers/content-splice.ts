@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { AnswerEvent } from '../kinds/answer-event.ts'
 import type { TextAround } from '../kinds/chat-chunk.ts'
+import { jsonTextEnd } from '../lib/json-text.ts'
 import { listOf, objectOf, type RawJson } from './raw-json.ts'
 
 const QUOTE = 34
@@ -58,14 +59,14 @@ export class ContentSplice {
     const field = textField(chunk)
     if (field === null) return
     const start = valueStart(data, field.name)
-    const close = start === -1 ? -1 : textEnd(data, start)
+    const close = start === -1 ? -1 : jsonTextEnd(data, start)
     if (close === -1 || jsonTextOf(data.subarray(start, close)) !== field.text) return
     const ours = TEXT_FIELDS.get(field.name) ?? 'content'
     const padding = PADDINGS.find((name) => typeof chunk[name] === 'string')
     const paddingStart = padding === undefined ? -1 : valueStart(data, padding)
     // Padding that stands before the text, or that cannot be found, differs in each head: nothing can be learned.
     if (padding !== undefined && paddingStart < close) return
-    const paddingEnd = padding === undefined ? -1 : textEnd(data, paddingStart)
+    const paddingEnd = padding === undefined ? -1 : jsonTextEnd(data, paddingStart)
     // The bytes belong to a network read: kept as they are they would keep all of it.
     this.#form = {
       head: Buffer.from(data.subarray(0, start)),
@@ -96,16 +97,6 @@ function valueStart(data: Buffer, key: string): number {
   if (at === -1 || data.indexOf(quoted, at + quoted.length) !== -1) return -1
   const [between] = /^\s*:\s*"/.exec(data.toString('latin1', at + quoted.length, at + quoted.length + 16)) ?? []
   return between === undefined ? -1 : at + quoted.length + between.length
-}
-
-/** Index of the quote that closes a JSON text beginning at `start`; -1 without one. */
-function textEnd(data: Buffer, start: number): number {
-  for (let quote = data.indexOf(QUOTE, start); quote !== -1; quote = data.indexOf(QUOTE, quote + 1)) {
-    let slashes = 0
-    while (quote - 1 - slashes >= start && data[quote - 1 - slashes] === BACKSLASH) slashes += 1
-    if (slashes % 2 === 0) return quote
-  }
-  return -1
 }
 
 /** Where the text ends in a chunk with padding behind it; -1 where that is not the learned form. */

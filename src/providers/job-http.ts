@@ -2,6 +2,7 @@ import { Agent, request, type Dispatcher } from 'undici'
 import type { Provider } from '../catalog/catalog.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { AttemptFailure } from './adapter.ts'
+import { CollectedBody } from './collected-body.ts'
 import { publicConnector, upstreamLookup } from './guarded-lookup.ts'
 import { failure, type UpstreamHeaders } from './transport.ts'
 
@@ -122,8 +123,7 @@ interface ExchangeOptions {
 function exchange(agent: Dispatcher, method: 'GET' | 'POST', wish: JobRequest, { body, bytesMax, timeoutMs, clock }: ExchangeOptions): Promise<JobAnswer> {
   const url = new URL(wish.provider.baseUrl + wish.path)
   return new Promise((resolve) => {
-    const parts: Buffer[] = []
-    let bytes = 0
+    const received = new CollectedBody(null)
     let code = 0
     let headers: UpstreamHeaders = {}
     let controller: Dispatcher.DispatchController | null = null
@@ -159,11 +159,10 @@ function exchange(agent: Dispatcher, method: 'GET' | 'POST', wish: JobRequest, {
           headers = answered
         },
         onResponseData: (_controller, chunk) => {
-          bytes += chunk.length
-          if (bytes > bytesMax) fail('too_large', `the answer is larger than ${bytesMax} bytes`)
-          else parts.push(chunk)
+          if (received.bytes + chunk.length > bytesMax) fail('too_large', `the answer is larger than ${bytesMax} bytes`)
+          else received.add(chunk)
         },
-        onResponseEnd: () => finish({ status: 'answered', code, headers, body: Buffer.concat(parts) }),
+        onResponseEnd: () => finish({ status: 'answered', code, headers, body: received.take() }),
         onResponseError: (_controller, error) => fail(code === 0 ? 'connect' : 'cut', error.message),
       },
     )

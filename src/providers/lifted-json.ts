@@ -1,12 +1,17 @@
+import { jsonTextEnd } from '../lib/json-text.ts'
+import { parseScanned, upstreamScan } from './raw-json.ts'
+
 const QUOTE = 34
 const MINUS = 45
 const NINE = 57
 const ZERO = 48
 const OPEN = 91
-const BACKSLASH = 92
 const CLOSE = 93
 /** A text as long as this that begins in base64 is a vector: every other text has a space or a comma by then. */
 const BASE64_CHARS_MIN = 64
+/** A request has at most 2,048 inputs, and few vectors for each. */
+const VECTORS_MAX = 8_192
+const SLICE_BYTES = 65_536
 const BASE64 = new Set(Buffer.from('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/\\'))
 
 /** A vector as it came: the JSON of an array of numbers, or of a text in base64, its quotes included. Nothing of it is checked yet. */
@@ -27,15 +32,27 @@ export function parseLifted(body: Buffer): LiftedJson | undefined {
   const vectors: VectorBytes[] = []
   const kept: Buffer[] = []
   let from = 0
+  const scan = upstreamScan()
+  let looked = 0
+  let isExcessive = false
+  /** Whether what is kept before `end` is more than an answer may hold. */
+  const isExcess = (end: number): boolean => {
+    const excess = scan.push(body.subarray(looked, end))
+    looked = end
+    return excess !== null
+  }
   const lift = (form: VectorBytes['form'], start: number, end: number): void => {
+    isExcessive ||= isExcess(start)
     kept.push(body.subarray(from, start), Buffer.from(String(vectors.length)))
     vectors.push({ form, bytes: body.subarray(start, end) })
     from = end
+    looked = end
   }
   for (let at = 0; at < body.length; ) {
+    if (isExcessive || vectors.length > VECTORS_MAX || (at - looked > SLICE_BYTES && isExcess(at))) return undefined
     const byte = body[at]
     if (byte === QUOTE) {
-      const end = textEnd(body, at + 1)
+      const end = jsonTextEnd(body, at + 1) + 1
       if (end === 0) return undefined
       if (isLongBase64(body, at + 1, end - 1)) lift('base64', at, end)
       at = end
@@ -47,21 +64,9 @@ export function parseLifted(body: Buffer): LiftedJson | undefined {
     } else at += 1
   }
   kept.push(body.subarray(from))
-  try {
-    return { json: JSON.parse(Buffer.concat(kept).toString('utf8')), vectors }
-  } catch {
-    return undefined
-  }
-}
-
-/** After the quote that closes a text; 0 without one. */
-function textEnd(body: Buffer, start: number): number {
-  for (let quote = body.indexOf(QUOTE, start); quote !== -1; quote = body.indexOf(QUOTE, quote + 1)) {
-    let slashes = 0
-    while (quote - 1 - slashes >= start && body[quote - 1 - slashes] === BACKSLASH) slashes += 1
-    if (slashes % 2 === 0) return quote + 1
-  }
-  return 0
+  if (isExcessive || isExcess(body.length)) return undefined
+  const json = parseScanned(Buffer.concat(kept))
+  return json === undefined ? undefined : { json, vectors }
 }
 
 function isLongBase64(body: Buffer, start: number, end: number): boolean {

@@ -116,7 +116,7 @@ function answerReader(call: NativeCall, sink: AnswerSink): AnswerReader {
       if (read.length > 0) sink.push(read)
       return null
     },
-    error: (status, body, headers) => reader.error(status, parseJson(body), headers),
+    error: (status, body, headers) => reader.error(status, body, headers),
   }
 }
 

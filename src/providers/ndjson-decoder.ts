@@ -1,3 +1,5 @@
+import { CollectedBody } from './collected-body.ts'
+
 const LF = 10
 const CR = 13
 const LINE_BYTES_MAX = 1_048_576
@@ -5,7 +7,7 @@ const LINE_BYTES_MAX = 1_048_576
 /** Splits a byte stream into the lines of newline-delimited JSON at any cut: LF or CRLF, empty lines left out, the last line with or without its end. */
 export class NdjsonDecoder {
   readonly #line: (data: Buffer) => void
-  #rest: Buffer | null = null
+  #rest: CollectedBody | null = null
 
   /** What `line` is given is its to keep only until it returns. */
   constructor(line: (data: Buffer) => void) {
@@ -14,25 +16,32 @@ export class NdjsonDecoder {
 
   /** false: a line is longer than any honest one, and the stream is to be given up. */
   push(chunk: Buffer): boolean {
-    const bytes = this.#rest === null ? chunk : Buffer.concat([this.#rest, chunk])
+    // A long line in small reads is put together once, not with every read.
+    if (this.#rest !== null && !chunk.includes(LF)) return this.#keep(chunk)
+    const bytes = this.#rest === null ? chunk : Buffer.concat([this.#rest.take(), chunk])
     let start = 0
     // What was kept holds no line end, so the search goes on where it stopped.
-    let end = bytes.indexOf(LF, this.#rest?.length ?? 0)
+    let end = bytes.indexOf(LF, this.#rest?.bytes ?? 0)
     this.#rest = null
     while (end !== -1) {
       this.#take(bytes.subarray(start, end))
       start = end + 1
       end = bytes.indexOf(LF, start)
     }
-    if (bytes.length - start > LINE_BYTES_MAX) return false
-    this.#rest = start < bytes.length ? bytes.subarray(start) : null
-    return true
+    return start === bytes.length || this.#keep(bytes.subarray(start))
+  }
+
+  #keep(bytes: Buffer): boolean {
+    this.#rest ??= new CollectedBody(null)
+    this.#rest.add(bytes)
+    return this.#rest.bytes <= LINE_BYTES_MAX
   }
 
   /** The body ended: a line without its end still counts. */
   end(): void {
-    if (this.#rest !== null) this.#take(this.#rest)
+    const rest = this.#rest?.take() ?? null
     this.#rest = null
+    if (rest !== null) this.#take(rest)
   }
 
   #take(line: Buffer): void {

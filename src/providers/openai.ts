@@ -68,6 +68,6 @@ function openaiReader(call: ChatCall, sink: AnswerSink, now: () => number): Answ
       sink.push(events)
       return null
     },
-    error: (status, body, headers) => upstreamFailure(status, parseJson(body), headers, now()),
+    error: (status, body, headers) => upstreamFailure(status, body, headers, now()),
   }
 }

@@ -1,8 +1,14 @@
+import { CollectedBody } from './collected-body.ts'
+
 const LF = 10
 const CR = 13
 const COLON = 58
 const SPACE = 32
 const LINE_BYTES_MAX = 1_048_576
+/** All lines of an event together. Each also counts what keeping it costs, or a million empty ones would fit. */
+const EVENT_BYTES_MAX = 1_048_576
+const LINE_COST_BYTES = 64
+const NEW_LINE = Buffer.from('\n')
 const DATA = Buffer.from('data')
 const ERROR = Buffer.from('error')
 
@@ -16,8 +22,11 @@ export interface SseEvents {
 /** Splits a byte stream into server-sent events at any cut: LF, CR, CRLF, BOM, comments, multi-line data, no space after the colon. */
 export class SseDecoder {
   readonly #events: SseEvents
-  #rest: Buffer | null = null
+  #rest: CollectedBody | null = null
   #data: Buffer[] = []
+  #dataBytes = 0
+  /** Lines of `#data` that do not keep a whole network read in memory. */
+  #owned = 0
   #started = false
   /** A CR ended the last line, so that an LF right after it ends nothing. */
   #skipLf = false
@@ -26,24 +35,35 @@ export class SseDecoder {
     this.#events = events
   }
 
-  /** false: a line is longer than any honest one, and the stream is to be given up. */
+  /** false: a line or an event is longer than any honest one, and the stream is to be given up. */
   push(chunk: Buffer): boolean {
-    const bytes = this.#rest === null ? chunk : Buffer.concat([this.#rest, chunk])
+    // A long line in small reads is put together once, not with every read.
+    if (this.#rest !== null && this.#started && !chunk.includes(LF) && !chunk.includes(CR)) return this.#keep(chunk)
+    const bytes = this.#rest === null ? chunk : Buffer.concat([this.#rest.take(), chunk])
     // What was kept holds no line end, so the search goes on where it stopped; what waited for its BOM was not looked at.
-    const searched = this.#started ? (this.#rest?.length ?? 0) : 0
-    let start = this.#started ? 0 : this.#skipBom(bytes)
-    if (start < 0) {
-      this.#rest = bytes
-      return true
-    }
-    let from = Math.max(start, searched)
+    const searched = this.#started ? (this.#rest?.bytes ?? 0) : 0
     this.#rest = null
+    const start = this.#started ? 0 : this.#skipBom(bytes)
+    return start < 0 ? this.#keep(bytes) : this.#lines(bytes, start, Math.max(start, searched))
+  }
+
+  #keep(bytes: Buffer): boolean {
+    this.#rest ??= new CollectedBody(null)
+    this.#rest.add(bytes)
+    return this.#rest.bytes <= LINE_BYTES_MAX
+  }
+
+  /** Takes the lines from `start`; no line ends before `searched`. */
+  #lines(bytes: Buffer, lineStart: number, searched: number): boolean {
+    const ends = new LineEnds(bytes)
+    let start = lineStart
+    let from = searched
     if (this.#skipLf && from < bytes.length) {
       if (bytes[from] === LF && from === start) start = from += 1
       this.#skipLf = false
     }
     for (;;) {
-      const end = lineEnd(bytes, from)
+      const end = ends.after(from)
       if (end === -1) break
       this.#line(bytes, start, end)
       start = end + 1
@@ -53,15 +73,15 @@ export class SseDecoder {
       }
       from = start
     }
-    if (bytes.length - start > LINE_BYTES_MAX) return false
-    this.#rest = start < bytes.length ? bytes.subarray(start) : null
-    return true
+    for (; this.#owned < this.#data.length; this.#owned += 1) this.#data[this.#owned] = Buffer.from(this.#data[this.#owned] ?? '')
+    return this.#dataBytes <= EVENT_BYTES_MAX && (start === bytes.length || this.#keep(bytes.subarray(start)))
   }
 
   /** The body ended: an event without its blank line still counts. */
   end(): void {
-    if (this.#rest !== null) this.#line(this.#rest, this.#started ? 0 : Math.max(0, this.#skipBom(this.#rest)), this.#rest.length)
+    const rest = this.#rest?.take() ?? null
     this.#rest = null
+    if (rest !== null) this.#line(rest, this.#started ? 0 : Math.max(0, this.#skipBom(rest)), rest.length)
     this.#dispatch()
   }
 
@@ -74,24 +94,43 @@ export class SseDecoder {
 
   #line(bytes: Buffer, start: number, end: number): void {
     if (start === end) return this.#dispatch()
-    if (isField(bytes, start, end, DATA)) this.#data.push(fieldValue(bytes, start + DATA.length, end))
+    if (isField(bytes, start, end, DATA)) this.#add(fieldValue(bytes, start + DATA.length, end))
     else if (isField(bytes, start, end, ERROR)) this.#events.errorLine(fieldValue(bytes, start + ERROR.length, end))
   }
 
+  #add(line: Buffer): void {
+    this.#dataBytes += line.length + LINE_COST_BYTES
+    // What is over the bound is never told: the stream is given up with the read that it came in.
+    if (this.#dataBytes <= EVENT_BYTES_MAX) this.#data.push(line)
+  }
+
   #dispatch(): void {
-    const [first, ...more] = this.#data
-    if (first === undefined) return
+    const lines = this.#data
+    const [first] = lines
+    if (first === undefined || this.#dataBytes > EVENT_BYTES_MAX) return
     this.#data = []
-    this.#events.event(more.length === 0 ? first : Buffer.concat([first, ...more.flatMap((line) => [Buffer.from('\n'), line])]))
+    this.#dataBytes = 0
+    this.#owned = 0
+    this.#events.event(lines.length === 1 ? first : Buffer.concat(lines.flatMap((line, index) => (index === 0 ? [line] : [NEW_LINE, line]))))
   }
 }
 
-/** Index of the next CR or LF; -1 when there is none. `indexOf` runs natively, so the CR search is bounded by the LF found. */
-function lineEnd(bytes: Buffer, from: number): number {
-  const lf = bytes.indexOf(LF, from)
-  const cr = lf === -1 ? bytes.indexOf(CR, from) : bytes.subarray(from, lf).indexOf(CR)
-  if (lf === -1) return cr
-  return cr === -1 ? lf : from + cr
+/** Where lines end. An LF that is found far ahead is remembered: to look for it again from each CR would take the square of a read. */
+class LineEnds {
+  readonly #bytes: Buffer
+  #lf = -2
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes
+  }
+
+  /** Index of the next CR or LF from `from`, which never goes back; -1 when there is none. */
+  after(from: number): number {
+    if (this.#lf !== -1 && this.#lf < from) this.#lf = this.#bytes.indexOf(LF, from)
+    if (this.#lf === -1) return this.#bytes.indexOf(CR, from)
+    const cr = this.#bytes.subarray(from, this.#lf).indexOf(CR)
+    return cr === -1 ? this.#lf : from + cr
+  }
 }
 
 function isField(bytes: Buffer, start: number, end: number, name: Buffer): boolean {

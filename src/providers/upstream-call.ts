@@ -1,5 +1,6 @@
 import type { AnswerSink, AttemptFailure, RunningCall } from './adapter.ts'
 import { CollectedBody } from './collected-body.ts'
+import { ERROR_BYTES_MAX, parseErrorBody } from './error-body.ts'
 import { InflatedBody } from './inflated-body.ts'
 import { failure, headerOf, type Exchange, type ExchangeRequest, type Transport, type UpstreamHeaders } from './transport.ts'
 
@@ -28,8 +29,8 @@ export interface AnswerReader {
   } | null
   /** Reads a whole body of a good status: of a plain answer, or of JSON that came in a stream's place. */
   whole(body: Buffer, headers: UpstreamHeaders): AttemptFailure | null
-  /** Reads the body of an error status. */
-  error(status: number, body: Buffer, headers: UpstreamHeaders): AttemptFailure
+  /** Reads an error status; `body` is parsed JSON, or undefined. */
+  error(status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure
   /** The largest body of a whole answer, where it is not 32 MiB. */
   readonly bytesMax?: number
 }
@@ -93,7 +94,7 @@ export class UpstreamCall implements RunningCall {
         fail: (detail) => this.#giveUp(failure('garbage', null, detail)),
       })
       if (this.#inflated === null) return this.#giveUp(failure('garbage', null, `unknown content-encoding ${encoding.slice(0, 40)}`))
-    } else if (!this.#streaming) this.#body = new CollectedBody(lengthOf(headers, this.#bytesMax))
+    } else if (!this.#streaming) this.#body = new CollectedBody(lengthOf(headers, this.#ok ? this.#bytesMax : ERROR_BYTES_MAX))
     if (!this.#ok) return
     this.#sink.headers()
     const found = this.#reader.answered?.(headers) ?? null
@@ -117,7 +118,10 @@ export class UpstreamCall implements RunningCall {
 
   #collect(bytes: Buffer): boolean {
     this.#exchange.progressed()
-    if (this.#body.bytes + bytes.length > this.#bytesMax) this.#giveUp(failure('too_large', null, `the answer is larger than ${this.#bytesMax / 1_048_576} MiB`))
+    if (!this.#ok && this.#body.bytes + bytes.length > ERROR_BYTES_MAX) {
+      this.#body.add(bytes.subarray(0, ERROR_BYTES_MAX - this.#body.bytes))
+      this.#giveUp(this.#readError(this.#body.take()))
+    } else if (this.#body.bytes + bytes.length > this.#bytesMax) this.#giveUp(failure('too_large', null, `the answer is larger than ${this.#bytesMax / 1_048_576} MiB`))
     else this.#body.add(bytes)
     return true
   }
@@ -137,7 +141,11 @@ export class UpstreamCall implements RunningCall {
   #readEnd(): AttemptFailure | null {
     if (this.#streaming && this.#reader.stream !== null) return this.#reader.stream.end()
     const body = this.#body.take()
-    return this.#ok ? this.#reader.whole(body, this.#headers) : this.#reader.error(this.#status, body, this.#headers)
+    return this.#ok ? this.#reader.whole(body, this.#headers) : this.#readError(body)
+  }
+
+  #readError(body: Buffer): AttemptFailure {
+    return this.#reader.error(this.#status, parseErrorBody(body), this.#headers)
   }
 
   /** The answer is of no use any more: the socket goes too. */

@@ -1,4 +1,5 @@
 import type { AttemptFailure } from './adapter.ts'
+import { parseErrorBody } from './error-body.ts'
 import type { JobAnswer } from './job-http.ts'
 import { UnsendableError } from './native.ts'
 import { parseJson } from './raw-json.ts'
@@ -21,18 +22,16 @@ export interface AnswerWords<T> {
 export function submissionOutcome(answer: JobAnswer, { read, error }: AnswerWords<SubmissionOutcome>): SubmissionOutcome {
   if (answer.status === 'failed') return { status: answer.sent ? 'unknown' : 'refused', failure: answer.failure }
   const { code, headers } = answer
-  const body = parseJson(answer.body)
-  if (code >= 200 && code < 300) return read(body) ?? { status: 'unknown', failure: failure('garbage', null, `no job in the answer: ${answer.body.subarray(0, 200).toString('utf8')}`) }
-  return { status: NO_ANSWER.has(code) ? 'unknown' : 'refused', failure: error(code, body, headers) }
+  if (code >= 200 && code < 300) return read(parseJson(answer.body)) ?? { status: 'unknown', failure: failure('garbage', null, `no job in the answer: ${answer.body.subarray(0, 200).toString('utf8')}`) }
+  return { status: NO_ANSWER.has(code) ? 'unknown' : 'refused', failure: error(code, parseErrorBody(answer.body), headers) }
 }
 
 /** How a job is, by what came back. */
 export function videoState(answer: JobAnswer, { read, error }: AnswerWords<VideoState>): VideoState {
   if (answer.status === 'failed') return { status: 'unreachable', failure: answer.failure, gone: false }
   const { code, headers } = answer
-  const body = parseJson(answer.body)
-  if (code < 200 || code >= 300) return { status: 'unreachable', failure: error(code, body, headers), gone: GONE.has(code) }
-  return read(body) ?? { status: 'unreachable', failure: failure('garbage', null, `no state in the answer: ${answer.body.subarray(0, 200).toString('utf8')}`), gone: false }
+  if (code < 200 || code >= 300) return { status: 'unreachable', failure: error(code, parseErrorBody(answer.body), headers), gone: GONE.has(code) }
+  return read(parseJson(answer.body)) ?? { status: 'unreachable', failure: failure('garbage', null, `no state in the answer: ${answer.body.subarray(0, 200).toString('utf8')}`), gone: false }
 }
 
 /** Sends what can be said to this provider; what its protocol has no words for is refused before anything has left. */

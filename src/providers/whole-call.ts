@@ -1,6 +1,5 @@
 import type { AttemptFailure, ResultSink, RunningCall, UnitCall } from './adapter.ts'
 import { refused, UnsendableError, type NativeRequest } from './native.ts'
-import { parseJson } from './raw-json.ts'
 import { failure, type Transport, type UpstreamHeaders } from './transport.ts'
 import { UpstreamCall } from './upstream-call.ts'
 
@@ -36,7 +35,7 @@ export function askWhole<Result extends object>(transport: Transport, { endpoint
       result = read
       return null
     },
-    error: (status: number, bytes: Buffer, upstreamHeaders: UpstreamHeaders) => call.error(status, parseJson(bytes), upstreamHeaders),
+    error: (status: number, body: unknown, upstreamHeaders: UpstreamHeaders) => call.error(status, body, upstreamHeaders),
     ...(call.bytesMax === undefined ? {} : { bytesMax: call.bytesMax }),
   }
   return new UpstreamCall(transport, request, reader, {

@@ -3,7 +3,8 @@ import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { ApiError } from '../../src/errors.ts'
 import { TrustedProxies } from '../../src/http/client-ip.ts'
-import { JsonScan, parseJsonObject } from '../../src/http/json-scan.ts'
+import { parseJsonObject } from '../../src/http/json-body.ts'
+import { JsonScan } from '../../src/lib/json-scan.ts'
 import { parseMultipart } from '../../src/http/multipart.ts'
 import { chargeMicro, METERS, type Meter, type PriceSheet } from '../../src/meters.ts'
 import { parseDecimal } from '../../src/money.ts'
@@ -93,7 +94,7 @@ function json(random: Random): void {
   const plain = isUtf8(body) && !/\\u[dD][89a-fA-F]/.test(body.toString('utf8')) && body[0] !== 0xef
   const isObject = parsed.ok && typeof parsed.value === 'object' && parsed.value !== null && !Array.isArray(parsed.value)
   if (plain && isObject) assert.ok(taken.ok, name)
-  const limits = { depth: 1 + random.below(6), containers: 1 + random.below(9), keys: random.below(9), commas: random.below(9) }
+  const limits = { depth: 1 + random.below(6), containers: 1 + random.below(9), keys: random.below(9), commas: random.below(9), words: 9_999 }
   const [one, many] = [new JsonScan(limits), new JsonScan(limits)]
   const refused = one.push(body) !== null
   let refusedInParts = false

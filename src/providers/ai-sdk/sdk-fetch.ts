@@ -1,6 +1,7 @@
 import type { Endpoint } from '../../catalog/catalog.ts'
 import type { AttemptFailure } from '../adapter.ts'
-import { objectOf, parseJson } from '../raw-json.ts'
+import { isBomb, objectOf, parseJson } from '../raw-json.ts'
+import { SseDecoder } from '../sse-decoder.ts'
 import { failure, headerOf, type ExchangeRequest, type Transport } from '../transport.ts'
 import { UpstreamCall, type AnswerReader, type StreamProgress } from '../upstream-call.ts'
 import { eventFailure, upstreamFailure } from '../upstream-error.ts'
@@ -50,6 +51,14 @@ export class SdkFetch {
   #body: ReadableStreamDefaultController<Uint8Array> | null = null
   #unreadBytes = 0
   #cancelled = false
+  /** The package parses events itself, whatever they hold. */
+  #isBomb = false
+  readonly #decoder = new SseDecoder({
+    event: (data) => {
+      this.#isBomb ||= isBomb(data)
+    },
+    errorLine: () => undefined,
+  })
   #tail: Buffer = Buffer.alloc(0)
 
   constructor(ports: SdkFetchPorts, call: SdkFetchCall, events: SdkFetchEvents) {
@@ -138,13 +147,14 @@ export class SdkFetch {
         answer.resolve(new Response(new Uint8Array(bytes), { headers: { 'content-type': 'application/json' } }))
         return null
       },
-      error: (status, body, headers) => upstreamFailure(status, parseJson(body), headers, this.#ports.now()),
+      error: (status, body, headers) => upstreamFailure(status, body, headers, this.#ports.now()),
       ...(bytesMax === undefined ? {} : { bytesMax }),
     }
   }
 
   #push(bytes: Buffer, answer: PromiseWithResolvers<Response>): StreamProgress {
     if (this.#body === null) this.#open(answer)
+    if (!this.#decoder.push(bytes) || this.#isBomb) return { failure: failure('too_large', null, 'an event of the stream is larger or deeper than any honest one'), flowing: true, progressed: false, done: false }
     this.#body?.enqueue(bytes)
     this.#unreadBytes += bytes.length
     this.#tail = Buffer.concat([this.#tail.subarray(-TAIL_BYTES), bytes.subarray(-TAIL_BYTES)])

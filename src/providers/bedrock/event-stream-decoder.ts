@@ -1,4 +1,5 @@
 import { crc32 } from 'node:zlib'
+import { CollectedBody } from '../collected-body.ts'
 import type { MessageDecoder } from '../native.ts'
 
 const PRELUDE_BYTES = 12
@@ -15,8 +16,7 @@ export interface EventStreamEvents {
 /** Splits `application/vnd.amazon.eventstream` into messages at any cut; both checksums of each are checked. */
 export class EventStreamDecoder implements MessageDecoder {
   readonly #events: EventStreamEvents
-  #pieces: Buffer[] = []
-  #length = 0
+  #body = new CollectedBody(null)
   /** Bytes that the next step needs: a prelude first, then the message it announces. */
   #needed = PRELUDE_BYTES
   #broken = false
@@ -27,17 +27,15 @@ export class EventStreamDecoder implements MessageDecoder {
 
   push(bytes: Buffer): boolean {
     if (this.#broken) return false
-    this.#pieces.push(bytes)
-    this.#length += bytes.length
+    this.#body.add(bytes)
     // A long message in small reads is put together once, not with every read.
-    if (this.#length >= this.#needed) this.#take(this.#pieces.length === 1 ? bytes : Buffer.concat(this.#pieces))
+    if (this.#body.bytes >= this.#needed) this.#take(this.#body.take())
     return !this.#broken
   }
 
   /** What is left is half a message: the reader knows from those before it whether the answer is complete. */
   end(): void {
-    this.#pieces = []
-    this.#length = 0
+    this.#body = new CollectedBody(null)
   }
 
   #take(bytes: Buffer): void {
@@ -53,8 +51,8 @@ export class EventStreamDecoder implements MessageDecoder {
       if (!this.#message(bytes.subarray(start, start + length))) return this.#break()
       start += length
     }
-    this.#pieces = start < bytes.length ? [bytes.subarray(start)] : []
-    this.#length = bytes.length - start
+    this.#body = new CollectedBody(null)
+    if (start < bytes.length) this.#body.add(bytes.subarray(start))
   }
 
   #break(): void {

@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { CollectedBody } from '../../src/providers/collected-body.ts'
+import { ERROR_BYTES_MAX, parseErrorBody } from '../../src/providers/error-body.ts'
+import { parseLifted } from '../../src/providers/lifted-json.ts'
+import { NdjsonDecoder } from '../../src/providers/ndjson-decoder.ts'
+import { parseJson } from '../../src/providers/raw-json.ts'
+import { SseDecoder } from '../../src/providers/sse-decoder.ts'
+import { cpuMsOf, STALL_MS_MAX } from '../harness/main-thread-cpu.ts'
+
+const MEGABYTE = 1_048_576
+
+function repeated(piece: string, bytes: number): Buffer {
+  return Buffer.alloc(Math.floor(bytes / piece.length) * piece.length, piece)
+}
+
+function list(piece: string, bytes: number): Buffer {
+  return Buffer.concat([Buffer.from('['), repeated(`${piece},`, bytes), Buffer.from(`${piece}]`)])
+}
+
+function keys(count: number): Buffer {
+  return Buffer.from(`{${Array.from({ length: count }, (_value, index) => `"k${index.toString(36)}":1`).join(',')}}`)
+}
+
+function words(count: number): Buffer {
+  return Buffer.from(`[${Array.from({ length: count }, (_value, index) => `"${index.toString(36)}"`).join(',')}]`)
+}
+
+/** Whole answers that took up to 147 s and 2.6 GB. */
+const BOMBS: readonly (readonly [string, Buffer])[] = [
+  ['empty lists', list('[]', 31 * MEGABYTE)],
+  ['empty objects', list('{}', 31 * MEGABYTE)],
+  ['lists of one number', list('[1]', 31 * MEGABYTE)],
+  ['lists in lists', repeated('[', 31 * MEGABYTE)],
+  ['a level more than any answer has', Buffer.from(`${'['.repeat(129)}${' '.repeat(200)}${']'.repeat(129)}`)],
+  ['a million keys', keys(1_000_000)],
+  ['a million short words', words(1_000_000)],
+  ['small numbers', list('1', 31 * MEGABYTE)],
+]
+
+for (const [what, bytes] of BOMBS) {
+  test(`an answer of nothing but ${what} is no answer, and looked at in at most ${STALL_MS_MAX} ms`, () => {
+    // One list of numbers is a vector, which is not parsed here.
+    const readers = what === 'small numbers' ? [parseJson] : [parseJson, parseLifted]
+    for (const read of readers) {
+      const took = cpuMsOf(() => assert.ok(read(bytes) === undefined))
+      assert.ok(took <= STALL_MS_MAX, `${read.name}: ${took.toFixed(0)} ms`)
+    }
+  })
+}
+
+/** Honest answers, as large as they come. */
+const ANSWERS: readonly (readonly [string, Buffer])[] = [
+  ['a picture', Buffer.from(JSON.stringify({ data: [{ b64_json: 'A'.repeat(31 * MEGABYTE) }] }))],
+  ['a text of nothing but quotes', Buffer.from(JSON.stringify({ choices: [{ message: { content: '"'.repeat(4 * MEGABYTE) } }] }))],
+  ['a text of surrogates', Buffer.from(`["${'\\ud83d\\ude00'.repeat(MEGABYTE)}"]`)],
+  ['the words of six hours of speech', list('{"word":"hello","start":1.25,"end":1.5,"confidence":0.998,"speaker":0,"punctuated_word":"Hello,"}', 5 * MEGABYTE)],
+]
+
+for (const [what, bytes] of ANSWERS) {
+  test(`an answer with ${what} is read in at most ${STALL_MS_MAX} ms`, () => {
+    const took = cpuMsOf(() => assert.ok(parseJson(bytes) !== undefined))
+    assert.ok(took <= STALL_MS_MAX, `${took.toFixed(0)} ms`)
+  })
+}
+
+test('an error body that was cut tells the message that it begins', () => {
+  const prompt = 'слово "в" \\ '.repeat(10_000)
+  const body = Buffer.from(JSON.stringify({ error: { type: 'x', message: `maximum context length: ${prompt}` } }))
+  assert.ok(body.length > ERROR_BYTES_MAX)
+  for (let cut = 0; cut < 40; cut += 1) {
+    const said = parseErrorBody(Buffer.concat([body.subarray(0, 12), Buffer.alloc(cut, ' '), body.subarray(12, ERROR_BYTES_MAX + 100)]))
+    // The shape is the one line above makes.
+    const { message } = (said as { readonly error: { readonly message: string } }).error
+    assert.ok(message.startsWith('maximum context length: слово "в" \\ ') && message.length > 30_000, String(cut))
+  }
+  assert.equal(parseErrorBody(repeated('x', 2 * ERROR_BYTES_MAX)), undefined)
+  assert.deepEqual(parseErrorBody(Buffer.from('{"error":{"message":"short"}}')), { error: { message: 'short' } })
+  assert.ok(cpuMsOf(() => parseErrorBody(repeated('"message" ', 2 * ERROR_BYTES_MAX))) < STALL_MS_MAX)
+})
+
+function sse(): { readonly decoder: SseDecoder; readonly events: string[] } {
+  const events: string[] = []
+  return { decoder: new SseDecoder({ event: (data) => events.push(data.toString()), errorLine: () => undefined }), events }
+}
+
+test('an event is bounded as a whole: by the bytes of its lines, and by their number', () => {
+  for (const line of [`data: ${'x'.repeat(900_000)}\n`, `data: ${'x'.repeat(1_000)}\n`, 'data\n']) {
+    const { decoder, events } = sse()
+    let pushed = 0
+    while (decoder.push(Buffer.from(line)) && pushed < 4 * MEGABYTE) pushed += Math.max(64, line.length)
+    assert.ok(pushed < 1.2 * MEGABYTE, `${line.length}: ${pushed}`)
+    assert.deepEqual(events, [])
+  }
+  const { decoder, events } = sse()
+  assert.ok(decoder.push(Buffer.from(`data: a\ndata: b\n\n${`data: ${'x'.repeat(600_000)}\n\n`.repeat(3)}`)))
+  assert.deepEqual(events.map(({ length }) => length), [3, 600_000, 600_000, 600_000])
+  assert.ok(!sse().decoder.push(Buffer.from(`${'data\n'.repeat(100_000)}\n`)))
+})
+
+test('a long line in reads of a few bytes, and a read of nothing but line ends, take no more than their length', () => {
+  const line = Buffer.from(`data: ${'x'.repeat(1_000_000)}\n\n`)
+  const took = cpuMsOf(() => {
+    const { decoder, events } = sse()
+    const lines: string[] = []
+    const ndjson = new NdjsonDecoder((data) => lines.push(data.toString()))
+    for (let at = 0; at < line.length; at += 16) {
+      assert.ok(decoder.push(line.subarray(at, at + 16)))
+      assert.ok(ndjson.push(line.subarray(at, at + 16)))
+    }
+    assert.deepEqual([...events, ...lines].map(({ length }) => length), [1_000_000, 1_000_006])
+  })
+  // 1 MB put together with each of its 62,500 reads would be 60 GB.
+  assert.ok(took < 1_500, `${took.toFixed(0)} ms`)
+  for (const bytes of [repeated('\r', 65_536), Buffer.concat([repeated('\r', 65_536), Buffer.from('\n')]), repeated('\n', 65_536)]) {
+    const ends = cpuMsOf(() => assert.ok(sse().decoder.push(bytes)))
+    assert.ok(ends <= STALL_MS_MAX, `${ends.toFixed(0)} ms`)
+  }
+})
+
+test('a body in chunks of one byte costs little more than its bytes', () => {
+  const body = new CollectedBody(null)
+  const piece = Buffer.from('x')
+  const took = cpuMsOf(() => {
+    for (let count = 0; count < MEGABYTE; count += 1) body.add(piece)
+    assert.equal(body.take().length, MEGABYTE)
+  })
+  assert.ok(took < 500, `${took.toFixed(0)} ms`)
+})
