@@ -10,7 +10,7 @@ import { PartialArguments } from '../src/providers/gemini/partial-arguments.ts'
 import { geminiError } from '../src/providers/gemini/error.ts'
 import { SandboxSound } from '../src/providers/sandbox-sound.ts'
 import { eventFailure, jobFailure, upstreamFailure, withoutSecretsOf } from '../src/providers/upstream-error.ts'
-import { cpuMsOf, STALL_MS_MAX } from './harness/main-thread-cpu.ts'
+import { cpuMs, STALL_MS_MAX } from './harness/patience.ts'
 
 /** A form whose file is a sound, with one field more. */
 function formWith(name: string, value: string): Parameters<typeof parseTranscriptionForm>[0] {
@@ -75,7 +75,7 @@ const ATTACKS: readonly Attack[] = [
 
 for (const { what, work } of ATTACKS) {
   test(`at most ${STALL_MS_MAX} ms of CPU: ${what}`, () => {
-    const took = cpuMsOf(work)
+    const took = cpuMs(work)
     assert.ok(took <= STALL_MS_MAX, `${took.toFixed(0)} ms`)
   })
 }

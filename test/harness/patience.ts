@@ -4,6 +4,8 @@ import { availableParallelism, loadavg } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 
 const LOOK_MS = 10
+/** What one request or one answer may take of the main thread at a stretch: everybody else waits for as long. */
+export const STALL_MS_MAX = 100
 
 /** A bound of `ms` for a machine of its own, as long as it is on this one just now: others may wait for its cores as well. */
 export function patient(ms: number): number {

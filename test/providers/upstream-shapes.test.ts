@@ -6,7 +6,7 @@ import { parseLifted } from '../../src/providers/lifted-json.ts'
 import { NdjsonDecoder } from '../../src/providers/ndjson-decoder.ts'
 import { parseJson } from '../../src/providers/raw-json.ts'
 import { SseDecoder } from '../../src/providers/sse-decoder.ts'
-import { cpuMsOf, STALL_MS_MAX } from '../harness/main-thread-cpu.ts'
+import { cpuMs, STALL_MS_MAX } from '../harness/patience.ts'
 
 const MEGABYTE = 1_048_576
 
@@ -43,7 +43,7 @@ for (const [what, bytes] of BOMBS) {
     // One list of numbers is a vector, which is not parsed here.
     const readers = what === 'small numbers' ? [parseJson] : [parseJson, parseLifted]
     for (const read of readers) {
-      const took = cpuMsOf(() => assert.ok(read(bytes) === undefined))
+      const took = cpuMs(() => assert.ok(read(bytes) === undefined))
       assert.ok(took <= STALL_MS_MAX, `${read.name}: ${took.toFixed(0)} ms`)
     }
   })
@@ -59,7 +59,7 @@ const ANSWERS: readonly (readonly [string, Buffer])[] = [
 
 for (const [what, bytes] of ANSWERS) {
   test(`an answer with ${what} is read in at most ${STALL_MS_MAX} ms`, () => {
-    const took = cpuMsOf(() => assert.ok(parseJson(bytes) !== undefined))
+    const took = cpuMs(() => assert.ok(parseJson(bytes) !== undefined))
     assert.ok(took <= STALL_MS_MAX, `${took.toFixed(0)} ms`)
   })
 }
@@ -76,7 +76,7 @@ test('an error body that was cut tells the message that it begins', () => {
   }
   assert.equal(parseErrorBody(repeated('x', 2 * ERROR_BYTES_MAX)), undefined)
   assert.deepEqual(parseErrorBody(Buffer.from('{"error":{"message":"short"}}')), { error: { message: 'short' } })
-  assert.ok(cpuMsOf(() => parseErrorBody(repeated('"message" ', 2 * ERROR_BYTES_MAX))) < STALL_MS_MAX)
+  assert.ok(cpuMs(() => parseErrorBody(repeated('"message" ', 2 * ERROR_BYTES_MAX))) < STALL_MS_MAX)
 })
 
 function sse(): { readonly decoder: SseDecoder; readonly events: string[] } {
@@ -100,7 +100,7 @@ test('an event is bounded as a whole: by the bytes of its lines, and by their nu
 
 test('a long line in reads of a few bytes, and a read of nothing but line ends, take no more than their length', () => {
   const line = Buffer.from(`data: ${'x'.repeat(1_000_000)}\n\n`)
-  const took = cpuMsOf(() => {
+  const took = cpuMs(() => {
     const { decoder, events } = sse()
     const lines: string[] = []
     const ndjson = new NdjsonDecoder((data) => lines.push(data.toString()))
@@ -113,7 +113,7 @@ test('a long line in reads of a few bytes, and a read of nothing but line ends, 
   // 1 MB put together with each of its 62,500 reads would be 60 GB.
   assert.ok(took < 1_500, `${took.toFixed(0)} ms`)
   for (const bytes of [repeated('\r', 65_536), Buffer.concat([repeated('\r', 65_536), Buffer.from('\n')]), repeated('\n', 65_536)]) {
-    const ends = cpuMsOf(() => assert.ok(sse().decoder.push(bytes)))
+    const ends = cpuMs(() => assert.ok(sse().decoder.push(bytes)))
     assert.ok(ends <= STALL_MS_MAX, `${ends.toFixed(0)} ms`)
   }
 })
@@ -121,7 +121,7 @@ test('a long line in reads of a few bytes, and a read of nothing but line ends, 
 test('a body in chunks of one byte costs little more than its bytes', () => {
   const body = new CollectedBody(null)
   const piece = Buffer.from('x')
-  const took = cpuMsOf(() => {
+  const took = cpuMs(() => {
     for (let count = 0; count < MEGABYTE; count += 1) body.add(piece)
     assert.equal(body.take().length, MEGABYTE)
   })
