@@ -3,8 +3,13 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { findProvider, type ModelInfo } from '@pydantic/genai-prices'
 import { bundle, BUNDLED_FILE, committedHead, installedVersion } from '../scripts/bundled-catalog.ts'
+import { constantFees, SEARCHES_ALWAYS } from '../scripts/bundled-fees.ts'
 import { exactDecimal, rowPrices } from '../scripts/bundled-prices.ts'
+import { readBundledRelease } from '../src/catalog/bundled-release.ts'
+import { uncharged } from '../src/catalog/price-keys.ts'
 import { decimalText } from '../src/money.ts'
+import { chat, endpoint } from '../src/plan/plan-fixture.ts'
+import { openaiBody } from '../src/providers/openai-request.ts'
 
 function row(prices: ModelInfo['prices'], contextWindow = 1_000_000): ModelInfo {
   return { id: 'm', match: { equals: 'm' }, context_window: contextWindow, prices }
@@ -63,4 +68,40 @@ test('what arithmetic left behind is no price: it falls to the parent where that
   assert.equal(exactDecimal(0.1 + 0.2), null)
   assert.deepEqual(pricesOf(row({ input_mtok: 0.3, output_mtok: 2.5, cache_write_mtok: 0.08333333333333334 })), { prompt: '0.3', completion: '2.5' })
   assert.equal(pricesOf(row({ input_mtok: 0.01, output_mtok: 2.5, cache_write_mtok: 0.08333333333333334 })), 'input_cache_write is not an exact decimal')
+})
+
+test('every bundled price is one that an answer is charged by', () => {
+  for (const { id, type, endpoints } of readBundledRelease().models) {
+    for (const { price, supported_parameters: listed = [], native_responses: nativeResponses = false } of endpoints) {
+      assert.deepEqual(Object.keys(price).filter((key) => uncharged(type, key, { listed, nativeResponses })), [], id)
+    }
+  }
+})
+
+test('what a provider bills with every request stands in each of the model\'s routes, and who always searches has a price for it', () => {
+  const fees = new Map<string, readonly string[]>()
+  for (const slug of ['perplexity', 'openrouter', 'openai', 'groq', 'x-ai', 'google']) for (const model of findProvider({ providerId: slug })?.models ?? []) fees.set(`${slug}/${model.id}`, constantFees(model))
+  assert.deepEqual([fees.get('perplexity/sonar'), fees.get('perplexity/sonar-deep-research')?.includes('citation')], [['request'], true])
+  let searching = 0
+  for (const { id, endpoints } of readBundledRelease().models) {
+    const owed = new Set(endpoints.flatMap(({ provider, model }) => fees.get(`${provider}/${model}`) ?? []))
+    for (const { provider, price } of endpoints) {
+      assert.deepEqual([...owed].filter((key) => !(key in price)), [], `${id} at ${provider}`)
+      if (!SEARCHES_ALWAYS.test(id)) continue
+      searching += 1
+      assert.ok(price.request !== undefined, `${id} at ${provider} searches for nothing`)
+    }
+  }
+  assert.ok(searching > 0)
+})
+
+test('OpenAI\'s models that think are told their limit as max_completion_tokens, and nothing that they refuse', () => {
+  const request = chat({ max_tokens: 9, temperature: 0.5, top_p: 0.5, stop: ['x'], logprobs: true, presence_penalty: 1 })
+  const found = readBundledRelease().models.flatMap(({ endpoints }) => endpoints).filter(({ provider, model }) => provider === 'openai' && /^(o\d|gpt-([5-9]|\d\d))/.test(model))
+  assert.ok(found.length > 15, String(found.length))
+  for (const { model, supported_parameters: supportedParameters = null } of found) {
+    const body = openaiBody({ endpoint: endpoint('openai', { upstreamModel: model, supportedParameters }), apiKey: null, request, sendMaxTokens: 9, generationId: 'gen-1-a', splice: null })
+    assert.deepEqual([body['max_completion_tokens'], body['max_tokens'], body['logprobs']], [9, undefined, undefined], model)
+    if (!model.includes('chat')) assert.deepEqual([body['temperature'], body['top_p'], body['stop'], body['presence_penalty']], [undefined, undefined, undefined, undefined], model)
+  }
 })

@@ -3,7 +3,8 @@ import type { PriceSheet } from '../meters.ts'
 import type { Dialect } from './dialect.ts'
 import type { PriceKey } from './price-keys.ts'
 
-export type ModelType = 'chat' | 'embeddings' | 'image' | 'tts' | 'transcription' | 'rerank' | 'video'
+export const MODEL_TYPES = ['chat', 'embeddings', 'image', 'tts', 'transcription', 'rerank', 'video'] as const
+export type ModelType = (typeof MODEL_TYPES)[number]
 
 /** Seconds, operator.md 3. */
 export interface ProviderTimeouts {
@@ -55,8 +56,10 @@ export interface Endpoint {
   readonly buy: PriceSheet
   /** Keys that its price names itself, and its `sell` where it has one: 0 is a price, what a parent lends is none. */
   readonly priced: ReadonlySet<PriceKey>
-  /** Prices by resolution, where they depend on it; `sell` and `buy` are then the dearest of them. */
+  /** Prices by resolution, or by size and quality, where they depend on it; `sell` and `buy` are then the dearest of them. */
   readonly variants?: ReadonlyMap<string, Prices>
+  /** Which of them `sell` and `buy` are, where a request has chosen one. */
+  readonly variant?: string
   readonly contextLength: number | null
   readonly maxCompletionTokens: number | null
   readonly mediaTokens?: MediaTokens

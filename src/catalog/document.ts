@@ -9,7 +9,7 @@ import { readSdkPackage } from './sdk-package.ts'
 import { lineOf, readSource, sourceOfJson, type Problem, type SourceNode } from './source-tree.ts'
 import { forbiddenUpstream } from './upstream-address.ts'
 
-/** Decimal texts by key, in the file's units; a map for `video_second` by resolution. */
+/** Decimal texts by key, in the file's units; a map for `video_second` by resolution, and for `image_output` by size and quality. */
 export type PriceTexts = Readonly<Partial<Record<PriceKey, string | Readonly<Record<string, string>>>>>
 
 /** A provider's entry of the file, credentials included. */

@@ -1,9 +1,9 @@
-import type { MediaTokens, ModelType } from './catalog.ts'
+import { MODEL_TYPES, type MediaTokens, type ModelType } from './catalog.ts'
 import type { EndpointEntry, ModelEntry, PriceTexts } from './document.ts'
 import { defined, type FieldReader } from './field-reader.ts'
-import { missingPrices, PRICE_KEYS, type PriceKey } from './price-keys.ts'
+import { isPictureKey } from './picture-price.ts'
+import { missingPrices, PRICE_KEYS, uncharged, type PriceKey } from './price-keys.ts'
 
-const MODEL_TYPES = ['chat', 'embeddings', 'image', 'tts', 'transcription', 'rerank', 'video'] as const satisfies readonly ModelType[]
 const MODEL_ID = /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,99}\/[A-Za-z0-9][A-Za-z0-9._:@-]{0,99}$/
 const ALIAS = /^[A-Za-z0-9][A-Za-z0-9._:@/-]{0,199}$/
 /** A request's `:nitro` and `:floor` choose the order of providers, so no name may end so. */
@@ -67,6 +67,8 @@ function readEndpoint(reader: FieldReader, type: ModelType | null, outputBounded
   for (const [key, given] of [['price', price], ['sell', sell]] as const) {
     // A price that is there but wrong has its own problem and is not missing.
     const missing = type === null || given === null ? [] : missingPrices(type, new Set(given.keys().filter((name) => given.has(name))), bounded)
+    const uses = { listed: reader.texts('supported_parameters') ?? [], nativeResponses: reader.flag('native_responses', false) }
+    for (const name of given?.keys() ?? []) if (type !== null && given?.has(name) === true && uncharged(type, name, uses)) given.problem(name, unchargedText(type, name))
     if (missing.length > 0) reader.problem(key, `is not complete for a ${type} model: needs ${missing.join(' or ')}. The endpoint is not routable`, true)
   }
   const rest = defined({
@@ -83,6 +85,11 @@ function readEndpoint(reader: FieldReader, type: ModelType | null, outputBounded
   return entry
 }
 
+function unchargedText(type: ModelType, key: string): string {
+  if (type === 'chat' && key === 'search') return 'would never be charged: only an endpoint with native_responses: true, or with web_search_options among its supported_parameters, searches'
+  return `would never be charged: no answer of a ${type} model is measured by it`
+}
+
 /** The most tokens of one picture, document, sound or video in a prompt. */
 function readMediaTokens(reader: FieldReader | null): MediaTokens | null {
   if (reader === null) return null
@@ -96,10 +103,14 @@ function readPrices(reader: FieldReader): PriceTexts {
   for (const key of PRICE_KEYS) {
     const node = reader.node(key)
     if (node === null) continue
-    if (key === 'video_second' && node.kind === 'map') {
+    if ((key === 'video_second' || key === 'image_output') && node.kind === 'map') {
       const sizes = reader.map(key)
       const bySize: Record<string, string> = {}
-      for (const size of sizes?.keys() ?? []) bySize[size] = sizes?.decimal(size) ?? '0'
+      for (const size of sizes?.keys() ?? []) {
+        if (key === 'image_output' && !isPictureKey(size)) sizes?.problem(size, "must be a size such as 1024x1024 or 2K, a quality such as high, or both as '1024x1024/high'")
+        bySize[size] = sizes?.decimal(size) ?? '0'
+      }
+      if (Object.keys(bySize).length === 0) reader.problem(key, 'must have at least one price')
       prices[key] = bySize
       continue
     }

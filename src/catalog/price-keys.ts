@@ -29,3 +29,28 @@ export function missingPrices(type: ModelType, given: ReadonlySet<string>, outpu
   if (alternatives.some((keys) => keys.every((key) => given.has(key)) && (outputBounded || !needsBound(keys)))) return []
   return alternatives.map((keys) => `${keys.join(' + ')}${needsBound(keys) ? ' with max_completion_tokens' : ''}`)
 }
+
+const TOKENS_IN = ['prompt', 'input_cache_read', 'input_cache_write', 'input_cache_write_1h'] as const satisfies readonly PriceKey[]
+/** What answers of a type are measured by; any other price of a row would be one that nobody ever pays. */
+const CHARGED: Readonly<Record<ModelType, ReadonlySet<string>>> = {
+  chat: new Set([...TOKENS_IN, 'completion', 'internal_reasoning', 'audio', 'audio_output', 'request', 'image', 'image_output', 'search']),
+  embeddings: new Set(['prompt']),
+  image: new Set([...TOKENS_IN, 'completion', 'internal_reasoning', 'request', 'image', 'image_output']),
+  tts: new Set(['characters', 'prompt', 'completion', 'audio_output']),
+  transcription: new Set(['second', 'prompt', 'audio', 'completion']),
+  rerank: new Set(['search', 'prompt']),
+  video: new Set(['video_second', 'request']),
+}
+
+/** What of an endpoint's row decides whether it searches. */
+export interface EndpointUses {
+  readonly listed: readonly string[]
+  readonly nativeResponses: boolean
+}
+
+/** Whether a known price key of a row is one that no answer is ever charged by. */
+export function uncharged(type: ModelType, key: string, { listed, nativeResponses }: EndpointUses): boolean {
+  if (!PRICE_KEYS.some((known) => known === key)) return false
+  if (type === 'chat' && key === 'search') return !nativeResponses && !listed.includes('web_search_options')
+  return !CHARGED[type].has(key)
+}

@@ -60,6 +60,13 @@ function sealed<K, V>(map: Map<K, V>): ReadonlyMap<K, V> {
   return Object.freeze(Object.assign(map, { set: refuse, delete: refuse, clear: refuse }))
 }
 
+function sealedSet<T>(set: Set<T>): ReadonlySet<T> {
+  const refuse = (): never => {
+    throw new TypeError('A snapshot does not change.')
+  }
+  return Object.freeze(Object.assign(set, { add: refuse, delete: refuse, clear: refuse }))
+}
+
 function list<T>(values: readonly T[]): readonly T[] {
   return Object.freeze([...values])
 }
@@ -145,7 +152,7 @@ function endpointOf(entry: EndpointEntry, model: ModelEntry, providers: Readonly
 }
 
 function pricedKeys({ price, sell }: EndpointEntry): ReadonlySet<PriceKey> {
-  return new Set(PRICE_KEYS.filter((key) => price[key] !== undefined && (sell === undefined || sell[key] !== undefined)))
+  return sealedSet(new Set(PRICE_KEYS.filter((key) => price[key] !== undefined && (sell === undefined || sell[key] !== undefined))))
 }
 
 /**

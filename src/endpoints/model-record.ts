@@ -2,6 +2,7 @@ import type { Endpoint, Model, ModelType } from '../catalog/catalog.ts'
 import { SPEECH_VOICES } from '../kinds/speech-format.ts'
 import { exactCost, type Meter, type PriceSheet, type Usage } from '../meters.ts'
 import { compare, decimalText, shift } from '../money.ts'
+import { isPriced } from '../plan/parameter-costs.ts'
 import { videoFields, videoSecond } from './video-fields.ts'
 
 /** What a record says beyond the model itself. */
@@ -192,7 +193,7 @@ function architectureOf(model: Model): Record<string, unknown> {
 }
 
 function parametersOf({ type }: Model, endpoint: Endpoint, facts: RecordFacts): readonly string[] {
-  return endpoint.supportedParameters ?? facts.parametersOf(endpoint.provider.adapter, type)
+  return (endpoint.supportedParameters ?? facts.parametersOf(endpoint.provider.adapter, type)).filter((name) => isPriced(endpoint, name))
 }
 
 function detailsPath(model: Model): string {

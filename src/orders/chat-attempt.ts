@@ -6,6 +6,7 @@ import type { AnswerWriter, ChargedUsage } from '../kinds/answer-format.ts'
 import type { StreamEnd, UsageReport } from '../kinds/chat-answer.ts'
 import type { ChatRequest } from '../kinds/chat-request.ts'
 import { contextOf } from '../plan/context-check.ts'
+import { predictedTokens, searches } from '../plan/parameter-costs.ts'
 import { textBound } from '../plan/token-count.ts'
 import { countedReport, measureUsage } from '../plan/usage-bounds.ts'
 import { fixedUsage } from '../plan/worst-price.ts'
@@ -21,6 +22,8 @@ export interface ChatAttemptParts {
   readonly writer: AnswerWriter
   /** Inputs of at most the request's size that are answered together. */
   readonly inputs: number
+  /** Answers that the provider writes to each; without it as many as are asked for. */
+  readonly written?: number
   /** How often the model may read its whole context, where the provider runs tools by itself: once, and again with what each call has brought. */
   readonly readings?: number
   readonly start: AttemptStart
@@ -38,6 +41,8 @@ export class ChatAttempt implements Attempt, AnswerSink {
   #countedEvents = 0
   #firstTokenMs: number | null = null
   #textChars = 0
+  /** No provider reports how many it has made, and each may have a price. */
+  #pictures = 0
   #result: StreamEnd | null = null
 
   constructor(parts: ChatAttemptParts, ask: (sink: AnswerSink) => RunningCall) {
@@ -77,7 +82,10 @@ export class ChatAttempt implements Attempt, AnswerSink {
 
   push(events: readonly AnswerEvent[]): boolean {
     const { request, writer, start, sink } = this.#parts
-    for (const event of events) this.#end.add(event)
+    for (const event of events) {
+      this.#end.add(event)
+      if (event.type === 'extra' && event.field === 'images' && Array.isArray(event.value)) this.#pictures += event.value.length
+    }
     if (!request.stream) {
       this.#firstTokenMs ??= start.clock.monotonic()
       this.#events.push(...events)
@@ -151,10 +159,10 @@ export class ChatAttempt implements Attempt, AnswerSink {
   }
 
   #measure(usage: UsageReport): MeasuredUsage {
-    const { request, inputs, start } = this.#parts
+    const { request, inputs, written = request.n, start } = this.#parts
     const { report, reported, flagged, basis } = measureUsage(usage, {
       inputMax: () => this.#inputMax(),
-      outputMax: start.plan.maxTokens * request.n * inputs,
+      outputMax: (start.plan.maxTokens + predictedTokens(request, start.candidate.endpoint)) * written * inputs,
       count: () => countedReport(this.#countInput(), this.#countOutput()),
     })
     const billed = this.#withFixed(report)
@@ -166,13 +174,14 @@ export class ChatAttempt implements Attempt, AnswerSink {
     const { request, inputs, readings, start } = this.#parts
     const { model, endpoint } = start.candidate
     const text = textBound(request)
-    const readsMore = request.inputModalities.size > 0 || readings !== undefined || 'web_search_options' in request.parameters
+    const readsMore = request.inputModalities.size > 0 || readings !== undefined || searches(request, endpoint)
     return (readsMore ? Math.max(text, contextOf(model, endpoint) * (readings ?? 1)) : text) * inputs
   }
 
   #withFixed(report: UsageReport): UsageReport {
-    const { request, inputs } = this.#parts
-    return { ...report, usage: { ...report.usage, ...fixedUsage(request, inputs) } }
+    const { request, inputs, start } = this.#parts
+    const pictures = this.#pictures === 0 ? {} : { image_output: this.#pictures }
+    return { ...report, usage: { ...report.usage, ...fixedUsage(request, start.candidate.endpoint, inputs), ...pictures } }
   }
 
   /** A whole answer is counted only where the provider did not. */

@@ -2,6 +2,7 @@ import type { Endpoint } from '../catalog/catalog.ts'
 import type { AnswerFormat } from '../kinds/answer-format.ts'
 import type { ChatRequest } from '../kinds/chat-request.ts'
 import { planChat, recountedHold } from '../plan/chat-plan.ts'
+import { pricedRequest } from '../plan/parameter-costs.ts'
 import type { PlanInput } from '../plan/plan.ts'
 import type { AdapterTable } from '../providers/adapter.ts'
 import type { Order } from '../relay/order.ts'
@@ -31,7 +32,7 @@ export function chatOrder(request: ChatRequest, { type, endpointName, format }: 
       const splice = request.stream ? format.splice(identity) : null
       return new ChatAttempt({ request, writer: format.writer(identity), inputs: 1, start, sink }, (answers) => {
         if (adapter.chat === undefined) throw new Error(`Adapter '${adapter.name}' has no chat: the plan lets only those through that have.`)
-        return adapter.chat({ endpoint: candidate.endpoint, apiKey, request, sendMaxTokens: candidate.sendMaxTokens, generationId, splice }, answers)
+        return adapter.chat({ endpoint: candidate.endpoint, apiKey, request: pricedRequest(request, candidate.endpoint), sendMaxTokens: candidate.sendMaxTokens, generationId, splice }, answers)
       })
     },
   }

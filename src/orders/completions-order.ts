@@ -2,6 +2,7 @@ import type { Endpoint } from '../catalog/catalog.ts'
 import { chatOfPrompt, type CompletionsRequest } from '../kinds/completions-request.ts'
 import { completionsFormat } from '../kinds/completions-writer.ts'
 import { planChat, recountedHold } from '../plan/chat-plan.ts'
+import { pricedRequest } from '../plan/parameter-costs.ts'
 import type { AdapterTable, AnswerSink, RunningCall } from '../providers/adapter.ts'
 import type { AttemptStart, Order } from '../relay/order.ts'
 import { ChatAttempt } from './chat-attempt.ts'
@@ -11,6 +12,8 @@ import { fanOut } from './fan-out.ts'
 export function completionsOrder(request: CompletionsRequest, adapters: AdapterTable): Order {
   const { chat, prompts } = request
   const format = completionsFormat(chat.includeUsage)
+  // All that are written are billed, the best of them is given.
+  const sizes = { inputs: prompts.length, written: Math.max(chat.n, request.bestOf ?? 0) }
   const able = (endpoint: Endpoint): boolean => {
     const adapter = adapters.get(endpoint.provider.adapter)
     return (endpoint.nativeCompletions && adapter?.completions !== undefined) || adapter?.chat !== undefined
@@ -21,11 +24,11 @@ export function completionsOrder(request: CompletionsRequest, adapters: AdapterT
     contentType: null,
     sessionId: chat.sessionId,
     fitsFunds: chat.maxTokens === null,
-    plan: (input) => planChat({ ...input, request: chat, endpointName: 'completions', able, inputs: prompts.length }),
-    recounted: (plan, tokens) => recountedHold(plan, chat, tokens, { inputs: prompts.length }),
+    plan: (input) => planChat({ ...input, request: chat, endpointName: 'completions', able, ...sizes }),
+    recounted: (plan, tokens) => recountedHold(plan, chat, tokens, sizes),
     begin: (start, sink) => {
       const writer = format.writer(start.identity)
-      return new ChatAttempt({ request: chat, writer, inputs: prompts.length, start, sink }, (answers) => ask(request, start, answers))
+      return new ChatAttempt({ request: chat, writer, ...sizes, start, sink }, (answers) => ask(request, start, answers))
     },
   }
 }
@@ -39,6 +42,6 @@ function ask(request: CompletionsRequest, start: AttemptStart, sink: AnswerSink)
     return fanOut(lists.map((prompts) => (answers) => completions.ask({ endpoint, apiKey, request, prompts, sendMaxTokens }, answers)), request.chat.n, sink)
   }
   if (chat === undefined) throw new Error(`Adapter '${adapter.name}' has neither completions nor chat: the plan lets only those through that have.`)
-  const asks = request.prompts.map((prompt) => (answers: AnswerSink) => chat({ endpoint, apiKey, request: chatOfPrompt(request, prompt), sendMaxTokens, generationId, splice: null }, answers))
+  const asks = request.prompts.map((prompt) => (answers: AnswerSink) => chat({ endpoint, apiKey, request: pricedRequest(chatOfPrompt(request, prompt), endpoint), sendMaxTokens, generationId, splice: null }, answers))
   return fanOut(asks, request.chat.n, sink)
 }

@@ -4,6 +4,7 @@ import { imagesBody, type DeliveredImage, type ImageResult } from '../kinds/imag
 import type { Picture } from '../kinds/image-bytes.ts'
 import { PROMPT_CHARACTERS_MAX, type ImageRequest } from '../kinds/image-request.ts'
 import { invalidInput } from '../kinds/json-fields.ts'
+import { pricedForImage, pricedImage } from '../plan/image-price.ts'
 import { measuredImageUsage, worstImageUsage } from '../plan/image-usage.ts'
 import type { Adapter, AdapterTable, ImageCall, ResultSink, RunningCall } from '../providers/adapter.ts'
 import type { AttemptStart } from '../relay/order.ts'
@@ -29,7 +30,8 @@ export function imageKind(adapters: AdapterTable, keep: KeepPictures): UnitKind<
       return adapter?.images !== undefined || adapter?.chatImages !== undefined
     },
     worstUsage: worstImageUsage,
-    ask: (adapter, call, sink, start) => ask(adapter, { ...call, sizes: start.candidate.model.supportedSizes, fetchesUrls: start.plan.snapshot.settings.fetchUrls }, sink, start),
+    priced: pricedForImage,
+    ask: (adapter, call, sink, start) => ask(adapter, { ...call, request: pricedImage(call.request, start.candidate.model, call.endpoint), sizes: start.candidate.model.supportedSizes, fetchesUrls: start.plan.snapshot.settings.fetchUrls }, sink, start),
     isEmpty: ({ images }) => images.length === 0,
     upstreamId: ({ upstreamId }) => upstreamId,
     measured: (request, result, { candidate: { model, endpoint }, tokens }) => measuredImageUsage(request, result, model, endpoint, tokens),

@@ -4,6 +4,7 @@ import { hostedUse, isWebSearch, type HostedUse } from '../kinds/responses/hoste
 import type { RequestEcho, ResponsesRequest } from '../kinds/responses/responses-request.ts'
 import { ResponsesWriter } from '../kinds/responses/responses-writer.ts'
 import { planChat, recountedHold } from '../plan/chat-plan.ts'
+import { pricedRequest } from '../plan/parameter-costs.ts'
 import type { Plan, PlanInput } from '../plan/plan.ts'
 import type { AdapterTable, AnswerSink, RunningCall } from '../providers/adapter.ts'
 import type { AttemptStart, Order } from '../relay/order.ts'
@@ -73,5 +74,5 @@ function ask(request: ResponsesRequest, start: AttemptStart, sink: AnswerSink): 
   const { endpoint, sendMaxTokens } = candidate
   if (endpoint.nativeResponses && adapter.responses !== undefined) return adapter.responses({ endpoint, apiKey, request, sendMaxTokens, generationId }, sink)
   if (adapter.chat === undefined) throw new Error(`Adapter '${adapter.name}' has neither Responses nor chat: the plan lets only those through that have.`)
-  return adapter.chat({ endpoint, apiKey, request: request.chat, sendMaxTokens, generationId, splice: null }, sink)
+  return adapter.chat({ endpoint, apiKey, request: pricedRequest(request.chat, endpoint), sendMaxTokens, generationId, splice: null }, sink)
 }

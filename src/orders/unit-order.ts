@@ -27,6 +27,8 @@ export interface UnitKind<Request extends RoutedRequest, Result> {
   able(request: Request, endpoint: Endpoint): boolean
   /** The most the request can use at an endpoint: by a bound that costs nothing, or by a count where `tokens` are given. */
   worstUsage(request: Request, model: Model, endpoint: Endpoint, tokens: PlanInput['tokens'] | null): Usage
+  /** The endpoint with the prices that this request has there; absent = its own. */
+  priced?(request: Request, model: Model, endpoint: Endpoint): Endpoint
   ask(adapter: Adapter, call: UnitCall<Request>, sink: ResultSink<Result>, start: AttemptStart): RunningCall
   /** Nothing in it that anyone would pay for (reliability.md 3.5 rule 4). */
   isEmpty(result: Result): boolean
@@ -57,6 +59,7 @@ export function unitOrder<Request extends RoutedRequest, Result>(request: Reques
         sent: kind.sent(request),
         check: (model) => kind.check(request, model, input.tokens),
         able: (endpoint) => kind.able(request, endpoint),
+        priced: (endpoint, model) => kind.priced?.(request, model, endpoint) ?? endpoint,
         worstUsage: (model, endpoint) => kind.worstUsage(request, model, endpoint, null),
       }),
     recounted: (plan, tokens) => recountedUnits(plan, (model, endpoint) => kind.worstUsage(request, model, endpoint, tokens)),

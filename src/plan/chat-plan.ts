@@ -26,6 +26,8 @@ export interface PlanRequest extends PlanInput {
   readonly able?: (endpoint: Endpoint) => boolean
   /** Inputs of this size that are answered together, each at its own cost; without it one. */
   readonly inputs?: number
+  /** Answers that the provider writes to each input, and bills; without it as many as are asked for. */
+  readonly written?: number
   /** Tools that the provider runs by itself; without it none. */
   readonly hosted?: HostedTools | null
 }
@@ -59,7 +61,7 @@ export function planChat(input: PlanRequest): Plan {
   const hold = new InputHold(request, tokens, input.hosted ?? null)
   const routes = routesOf(input, measure)
   const drafts = draftsOf(input, routes, measure, hold, false)
-  const answers = request.n * (input.inputs ?? 1)
+  const answers = (input.written ?? request.n) * (input.inputs ?? 1)
   if (request.maxTokens !== null) return planOf(snapshot, request, drafts, hold, answers)
   const { availableMicro, keyRoomMicro } = input.funds
   const funds = keyRoomMicro !== null && keyRoomMicro < availableMicro ? keyRoomMicro : availableMicro
@@ -71,7 +73,7 @@ export function planChat(input: PlanRequest): Plan {
  * The same plan held by the token count, for the moment the hold by bytes was refused; null when the count makes it
  * no cheaper, so that the refusal stands with the plan's own amount.
  */
-export function recountedHold(plan: Plan, request: ChatRequest, tokens: PlanInput['tokens'], { inputs = 1, hosted = null }: Pick<PlanRequest, 'inputs' | 'hosted'> = {}): Plan | null {
+export function recountedHold(plan: Plan, request: ChatRequest, tokens: PlanInput['tokens'], { inputs = 1, written = request.n, hosted = null }: Pick<PlanRequest, 'inputs' | 'written' | 'hosted'> = {}): Plan | null {
   const hold = new InputHold(request, tokens, hosted)
   const drafts = plan.candidates.map(({ model, endpoint, sendMaxTokens }) => ({
     model,
@@ -81,7 +83,7 @@ export function recountedHold(plan: Plan, request: ChatRequest, tokens: PlanInpu
     inputTokens: hold.tokens(model, endpoint, true),
     maxTokens: sendMaxTokens ?? outputMax(model, endpoint),
   }))
-  const recounted = planOf(plan.snapshot, request, drafts, hold, request.n * inputs)
+  const recounted = planOf(plan.snapshot, request, drafts, hold, written * inputs)
   return recounted.holdMicro < plan.holdMicro ? recounted : null
 }
 
@@ -111,7 +113,7 @@ function routeOf({ model, sort }: ChosenModel, input: PlanRequest, measure: Inpu
   const counted = checkContext(model, request.maxTokens, measure) || isTight(model, measure.bound + (asked ?? 1))
   const inputTokens = counted ? measure.count(model) : measure.bound
   const expectedTokens = counted ? inputTokens : Math.ceil(inputTokens / BYTES_PER_TOKEN)
-  const expectedCost = ({ sell }: Endpoint): Decimal => expectedChatCost(sell, request, expectedTokens, asked)
+  const expectedCost = (endpoint: Endpoint): Decimal => expectedChatCost(endpoint, request, expectedTokens, asked)
   const wish = { model, request, sent: sentParameters(request), able, inputTokens, expectedCost, maxTokens: asked, adapters, sort, health, random }
   return { model, endpoints: orderEndpoints(wish), counted }
 }

@@ -2,6 +2,7 @@ import type { Endpoint, Model } from '../catalog/catalog.ts'
 import { ApiError } from '../errors.ts'
 import type { RoutedRequest } from '../kinds/routed-request.ts'
 import { compare, parseDecimal, shift, type Decimal } from '../money.ts'
+import { isPriced } from './parameter-costs.ts'
 
 /** Parameter names that each adapter's protocol carries, for endpoints whose catalogue row does not list their own. */
 export type AdapterParameters = ReadonlyMap<string, { readonly supportedParameters: readonly string[] }>
@@ -23,7 +24,7 @@ export interface EndpointNeeds {
 /** Preferences that can leave nothing, in the order they are applied. */
 export type Preference = 'only' | 'ignore' | 'max_price' | 'require_parameters' | 'order'
 
-const SOFT_PARAMETERS = ['tools', 'response_format', 'verbosity']
+const SOFT_PARAMETERS = ['tools', 'response_format', 'verbosity', 'web_search_options', 'audio']
 /** Two names of one ability. */
 const SAME_ABILITY: ReadonlyMap<string, string> = new Map([
   ['max_tokens', 'max_completion_tokens'],
@@ -78,6 +79,7 @@ export function canCapOutput(endpoint: Endpoint, adapters: AdapterParameters): b
 }
 
 function supports(endpoint: Endpoint, parameter: string, adapters: AdapterParameters): boolean {
+  if (!isPriced(endpoint, parameter)) return false
   const names = endpoint.supportedParameters ?? adapters.get(endpoint.provider.adapter)?.supportedParameters
   return names === undefined || names.includes(parameter) || names.includes(SAME_ABILITY.get(parameter) ?? parameter)
 }

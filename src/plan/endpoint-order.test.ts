@@ -16,7 +16,7 @@ function order(fields: Partial<OrderRequest> & { readonly provider?: unknown; re
   const { provider, body, endpoints = three, ...wish } = fields
   const { inputTokens = 100, maxTokens = null } = wish
   const request = chat({ provider, ...body })
-  const expectedCost: OrderRequest['expectedCost'] = ({ sell }) => expectedChatCost(sell, request, inputTokens, maxTokens)
+  const expectedCost: OrderRequest['expectedCost'] = (one) => expectedChatCost(one, request, inputTokens, maxTokens)
   const ordered = orderEndpoints({ model: model('v/m', { endpoints }), request, sent: sentParameters(request), able: () => true, expectedCost, inputTokens, maxTokens, adapters: NO_ADAPTERS, sort: null, health: QUIET, random: () => 0, ...wish })
   return ordered.map(({ provider: { slug } }) => slug)
 }

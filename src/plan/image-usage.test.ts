@@ -25,21 +25,20 @@ function result(images: number, calls: number, usage: ImageResult['usage'] = nul
 
 test('per picture: the hold is n pictures, the charge those that came', () => {
   const wish = request({ n: 4, image: SOURCE })
-  assert.deepEqual(worstImageUsage(wish, IMAGE, PER_PICTURE, null), { image_output: 4, image_input: 4, request: 4 })
+  assert.deepEqual(worstImageUsage(wish, IMAGE, PER_PICTURE), { image_output: 4, image_input: 4, request: 4 })
   const { report, flagged, basis } = measuredImageUsage(wish, result(3, 1, { report: countedReport(50, 60), imageTokens: 0 }), IMAGE, PER_PICTURE, TOKENS)
   assert.deepEqual([report.usage, report.inputTokens, report.outputTokens, flagged, basis], [{ image_output: 3, image_input: 1, request: 1 }, 0, 0, false, 'provider_usage'])
 })
 
 test('per token: each picture may be a call with the longest answer, and the prompt every time', () => {
   const wish = request({ n: 2 })
-  assert.deepEqual(worstImageUsage(wish, IMAGE, PER_TOKEN, null), { image_output: 2, image_input: 0, request: 2, input: 2 * (14 + 64), output: 2 * 4_160 })
-  assert.deepEqual(worstImageUsage(wish, IMAGE, PER_TOKEN, TOKENS).input, 2 * (4 + 64))
-  assert.ok((worstImageUsage(request({ image: SOURCE }), IMAGE, PER_TOKEN, null).input ?? 0) > 6_000)
+  assert.deepEqual(worstImageUsage(wish, IMAGE, PER_TOKEN), { image_output: 2, image_input: 0, request: 2, input: 2 * (14 + 64), output: 2 * 4_160 })
+  assert.ok((worstImageUsage(request({ image: SOURCE }), IMAGE, PER_TOKEN).input ?? 0) > 6_000)
 })
 
 test('the hold is by the dearest meter that the tokens may fall under', () => {
   const dear = endpoint('token', { sell: prices('10', '40', { cache_write: '12', reasoning: '80' }), maxCompletionTokens: 100 })
-  assert.deepEqual(worstImageUsage(request({}), IMAGE, dear, null), { image_output: 1, image_input: 0, request: 1, cache_write: 78, reasoning: 100 })
+  assert.deepEqual(worstImageUsage(request({}), IMAGE, dear), { image_output: 1, image_input: 0, request: 1, cache_write: 78, reasoning: 100 })
 })
 
 test('whatever an honest provider reports costs no more than was held', () => {
@@ -49,7 +48,7 @@ test('whatever an honest provider reports costs no more than was held', () => {
     for (const calls of [1, count]) {
       const { report, flagged } = measuredImageUsage(wish, result(count, calls, { report: most, imageTokens: 0 }), IMAGE, PER_TOKEN, TOKENS)
       assert.equal(flagged, false)
-      assert.ok(chargeMicro(report.usage, PER_TOKEN.sell) <= chargeMicro(worstImageUsage(wish, IMAGE, PER_TOKEN, TOKENS), PER_TOKEN.sell))
+      assert.ok(chargeMicro(report.usage, PER_TOKEN.sell) <= chargeMicro(worstImageUsage(wish, IMAGE, PER_TOKEN), PER_TOKEN.sell))
     }
   }
 })

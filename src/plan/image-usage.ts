@@ -23,12 +23,12 @@ function isTokenPriced({ sell, buy }: Endpoint): boolean {
 }
 
 /** The most a request can use: each picture made by a call of its own, each with the longest answer there is. */
-export function worstImageUsage(request: ImageRequest, model: Model, endpoint: Endpoint, tokens: Pick<TokenCounter, 'countText'> | null): Usage {
+export function worstImageUsage(request: ImageRequest, model: Model, endpoint: Endpoint): Usage {
   const { count, sources } = request
   const units = { image_output: count, image_input: sources.length * count, request: count }
   if (!isTokenPriced(endpoint)) return units
-  const prompt = tokens === null ? Buffer.byteLength(request.prompt) : countPrompt(request, model, tokens)
-  const input = prompt + FRAME_TOKENS + sources.length * SOURCE_TOKENS
+  // A prompt is short, and the count of another family's tokenizer would be no bound.
+  const input = Buffer.byteLength(request.prompt) + FRAME_TOKENS + sources.length * SOURCE_TOKENS
   return { ...units, [dearest(endpoint.sell, INPUTS)]: input * count, [dearest(endpoint.sell, OUTPUTS)]: maxTokensOf(model, endpoint) * count }
 }
 

@@ -2,6 +2,7 @@ import type { Endpoint, Model } from '../catalog/catalog.ts'
 import type { ChatRequest } from '../kinds/chat-request.ts'
 import { contextOf } from './context-check.ts'
 import { mediaBound, type Unmeasured } from './media-bound.ts'
+import { searches } from './parameter-costs.ts'
 import type { PlanInput } from './plan.ts'
 import { textBound } from './token-count.ts'
 
@@ -27,7 +28,7 @@ export class InputHold {
   tokens(model: Model, endpoint: Endpoint, counted: boolean): number {
     const context = contextOf(model, endpoint)
     const media = mediaBound(this.#request.messages, endpoint)
-    if (this.#hosted !== null || media.unmeasured.size > 0) return context
+    if (this.#hosted !== null || media.unmeasured.size > 0 || searches(this.#request, endpoint)) return context
     const bytes = textBound(this.#request)
     const text = counted ? Math.min(bytes, this.#tokens.mostOfChat(this.#request, model.tokenizer) ?? bytes) : bytes
     return Math.min(context, text + media.tokens)
@@ -37,7 +38,7 @@ export class InputHold {
   reason(routes: readonly { readonly model: Model; readonly endpoint: Endpoint }[]): string | null {
     const unmeasured = new Set<Unmeasured>()
     for (const { endpoint } of routes) for (const name of mediaBound(this.#request.messages, endpoint).unmeasured) unmeasured.add(name)
-    const hosted = this.#hosted
+    const hosted = this.#hosted ?? (routes.some(({ endpoint }) => searches(this.#request, endpoint)) ? { callsMax: 1 } : null)
     if (unmeasured.size === 0 && hosted === null) return null
     const context = Math.max(...routes.map(({ model, endpoint }) => contextOf(model, endpoint)))
     const causes = [...(hosted === null ? [] : [`up to ${hosted.callsMax} calls of the provider's own tools and what they read`]), ...(unmeasured.size === 0 ? [] : [`${[...unmeasured].join(', ')} whose tokens only the provider can count`])]

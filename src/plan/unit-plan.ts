@@ -22,7 +22,7 @@ export interface UnitPlanRequest extends PlanInput {
   /** Whether an endpoint speaks the kind, and this request of it. */
   readonly able: (endpoint: Endpoint) => boolean
   /** The endpoint with the prices that this request has there; absent = its own. */
-  readonly priced?: (endpoint: Endpoint) => Endpoint
+  readonly priced?: (endpoint: Endpoint, model: Model) => Endpoint
   /** The most the request can use at an endpoint. */
   readonly worstUsage: (model: Model, endpoint: Endpoint) => Usage
 }
@@ -36,10 +36,10 @@ export function planUnits(input: UnitPlanRequest): Plan {
   const routes = servingRoutes(chosen, health, (choice) => {
     input.check(choice.model)
     const { sent, able, adapters, random } = input
-    const expectedCost = (endpoint: Endpoint): ReturnType<typeof exactCost> => exactCost(worstUsage(choice.model, endpoint), priced(endpoint).sell)
+    const expectedCost = (endpoint: Endpoint): ReturnType<typeof exactCost> => exactCost(worstUsage(choice.model, endpoint), priced(endpoint, choice.model).sell)
     return { model: choice.model, endpoints: orderEndpoints({ model: choice.model, request, sent, able, inputTokens: 0, maxTokens: null, expectedCost, adapters, sort: choice.sort, health, random }) }
   })
-  const candidates = routes.flatMap(({ model: served, endpoints }) => endpoints.map((endpoint): Candidate => ({ model: served, endpoint: priced(endpoint), sendMaxTokens: null })))
+  const candidates = routes.flatMap(({ model: served, endpoints }) => endpoints.map((endpoint): Candidate => ({ model: served, endpoint: priced(endpoint, served), sendMaxTokens: null })))
   return unitPlan(snapshot, candidates, worstUsage)
 }
 

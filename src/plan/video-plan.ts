@@ -42,7 +42,7 @@ export function videoUsage({ duration }: VideoOrder): Usage {
 function pricedFor(endpoint: Endpoint, order: VideoWish): Endpoint {
   const variant = variantOf(endpoint, order)
   const prices = variant === null ? undefined : endpoint.variants?.get(variant)
-  return prices === undefined ? endpoint : { ...endpoint, ...prices }
+  return prices === undefined || variant === null ? endpoint : { ...endpoint, ...prices, variant }
 }
 
 /** Settles what the request leaves open by what the model allows; throws what it does not (wire.md D-4.4). */

@@ -1,9 +1,10 @@
 import type { Endpoint, Model } from '../catalog/catalog.ts'
 import type { ChatRequest } from '../kinds/chat-request.ts'
-import { exactCost, type PriceSheet, type Usage } from '../meters.ts'
+import { exactCost, type Usage } from '../meters.ts'
 import { add, ceilMicro, compare, multiply, type Decimal, type Micro } from '../money.ts'
 import type { HostedTools } from './input-hold.ts'
 import { imageCount } from './media-tokens.ts'
+import { predictedTokens, searches } from './parameter-costs.ts'
 
 /** Output expected of a request that names none, for comparing prices. */
 const EXPECTED_OUTPUT_TOKENS = 512
@@ -20,22 +21,27 @@ export interface WorstPrice {
 }
 
 /** What a request uses whatever its answer says: no provider reports these units, so their price is charged by what was asked. */
-export function fixedUsage({ messages }: ChatRequest, inputs = 1): Usage {
-  const images = imageCount(messages) * inputs
-  return images === 0 ? { request: inputs } : { request: inputs, image_input: images }
+export function fixedUsage(request: ChatRequest, endpoint: Endpoint, inputs = 1): Usage {
+  const images = imageCount(request.messages) * inputs
+  return { request: inputs, ...(images === 0 ? {} : { image_input: images }), ...(searches(request, endpoint) ? { search: inputs } : {}) }
 }
 
-export function worstPrice(model: Model, { sell }: Endpoint, request: ChatRequest, hosted: HostedTools | null = null): WorstPrice {
+export function worstPrice(model: Model, endpoint: Endpoint, request: ChatRequest, hosted: HostedTools | null = null): WorstPrice {
+  const { sell } = endpoint
   const audioIn = request.inputModalities.has('audio')
   const modalities = request.parameters['modalities']
   const asks = (name: string): boolean => Array.isArray(modalities) && modalities.includes(name)
   const inputs = [sell.input, sell.cache_read, sell.cache_write, sell.cache_write_1h]
   const outputs = [sell.output, sell.reasoning]
+  const outputToken = dearest(asks('audio') || model.outputModalities.includes('audio') ? [...outputs, sell.audio_output] : outputs)
+  const usage = fixedUsage(request, endpoint)
   const pictures = model.outputModalities.includes('image') || asks('image') ? ANSWER_PICTURES_MAX : 0
+  const units = exactCost({ ...usage, image_output: pictures, search: (usage.search ?? 0) + (hosted?.callsMax ?? 0) }, sell)
+  const predicted = predictedTokens(request, endpoint)
   return {
     inputToken: dearest(audioIn ? [...inputs, sell.audio_input] : inputs),
-    outputToken: dearest(asks('audio') || model.outputModalities.includes('audio') ? [...outputs, sell.audio_output] : outputs),
-    fixed: exactCost({ ...fixedUsage(request), image_output: pictures, search: hosted?.callsMax ?? 0 }, sell),
+    outputToken,
+    fixed: predicted === 0 ? units : add(units, multiply(outputToken, whole(predicted))),
   }
 }
 
@@ -44,9 +50,10 @@ function dearest(prices: readonly Decimal[]): Decimal {
 }
 
 /** What the request will probably cost, by the plain prices: a dear cache write that most requests never meet must not decide between providers. */
-export function expectedChatCost(sell: PriceSheet, request: ChatRequest, inputTokens: number, maxTokens: number | null): Decimal {
+export function expectedChatCost(endpoint: Endpoint, request: ChatRequest, inputTokens: number, maxTokens: number | null): Decimal {
+  const { sell } = endpoint
   const output = multiply(sell.output, whole((maxTokens ?? EXPECTED_OUTPUT_TOKENS) * request.n))
-  return add(exactCost(fixedUsage(request), sell), add(multiply(sell.input, whole(inputTokens)), output))
+  return add(exactCost(fixedUsage(request, endpoint), sell), add(multiply(sell.input, whole(inputTokens)), output))
 }
 
 /** Exact price of `n` answers to `inputTokens` with `outputTokens` each. */

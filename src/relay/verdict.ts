@@ -58,6 +58,7 @@ export function recordOf(input: GenerationInput, verdict: Verdict, passage: Pass
     billingBasis: verdict.basis,
     flagged: verdict.flagged,
     priceVersion: input.plan.snapshot.priceVersion,
+    ...(endpoint.variant === undefined ? {} : { variant: endpoint.variant }),
     streamed: input.order.delivery === 'events',
     attempts: passage.attempts,
     ...(passage.failedAttempts.length === 0 ? {} : { failedAttempts: passage.failedAttempts }),

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Model, Provider } from '../catalog/catalog.ts'
 import type { VideoOrder } from '../kinds/video-request.ts'
+import { pricedVideo } from '../plan/parameter-costs.ts'
 import type { Candidate } from '../plan/plan.ts'
 import type { SubmissionOutcome } from '../providers/videos.ts'
 import { errorOfAttempts } from '../relay/attempt-error.ts'
@@ -76,7 +77,7 @@ export class JobSubmission {
     if (videos === undefined) throw new Error(`Only endpoints that make videos are candidates, got '${endpoint.id}'.`)
     const current = this.#row.details.candidates.findIndex(({ endpointId }) => endpointId === endpoint.id)
     if (!(await this.#move(sending(this.#row, current, keyPrintOf(apiKey)), true))) return null
-    return videos.submit({ endpoint, apiKey, order: this.#order, jobId: this.#row.id, signal: this.#signal })
+    return videos.submit({ endpoint, apiKey, order: pricedVideo(this.#order, endpoint), jobId: this.#row.id, signal: this.#signal })
   }
 
   async #park(detail: string): Promise<void> {

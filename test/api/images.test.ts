@@ -16,7 +16,7 @@ let key: string
 before(async () => {
   upstream = await startImageUpstream()
   second = await startImageUpstream()
-  const per = (model: string, provider = 'one'): string => `[{ provider: ${provider}, model: ${model}, price: { currency: RUB, image_output: 2, image: 0.1 } }]`
+  const per = (model: string, provider = 'one'): string => `[{ provider: ${provider}, model: ${model}, price: { currency: RUB, image_output: { 1024x1024: 2, hd: 2 }, image: 0.1 } }]`
   tollgate = await startTollgate({
     catalog: `
 bundled: false

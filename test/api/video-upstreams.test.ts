@@ -59,7 +59,7 @@ ${model('pooled', 'pooled', 'sora-2')}
 })
 
 function model(name: string, provider: string, upstream: string): string {
-  return `  - { id: test/${name}, type: video, input_modalities: [text, image], supported_durations: [4, 8], supported_sizes: [1280x720, 720x1280], endpoints: [{ provider: ${provider}, model: ${upstream}, price: { currency: RUB, video_second: 1 } }] }`
+  return `  - { id: test/${name}, type: video, input_modalities: [text, image], supported_durations: [4, 8], supported_sizes: [1280x720, 720x1280], endpoints: [{ provider: ${provider}, model: ${upstream}, price: { currency: RUB, video_second: 1 }, supported_parameters: [size, duration, resolution, aspect_ratio, frame_images, input_references, generate_audio, seed, user] }] }`
 }
 
 beforeEach(() => {

@@ -1,0 +1,63 @@
+import { add, compare, type Decimal } from '../money.ts'
+import type { Endpoint, Prices } from './catalog.ts'
+
+/** What is asked of a picture that its price may depend on; null = the provider's own choice. */
+export interface PictureWish {
+  readonly size: string | null
+  readonly quality: string | null
+}
+
+const SIZE_PART = /^(\d+x\d+|\d+k)$/
+
+/** The parts of a key: `1024x1024`, `high`, or both as `1024x1024/high`. */
+function partsOf(key: string): PictureWish {
+  const parts = key.toLowerCase().split('/')
+  return { size: parts.find((part) => SIZE_PART.test(part)) ?? null, quality: parts.find((part) => !SIZE_PART.test(part)) ?? null }
+}
+
+/** Whether a key of a price by size and quality is one that a picture can have. */
+export function isPictureKey(key: string): boolean {
+  const parts = key.split('/')
+  const sizes = parts.filter((part) => SIZE_PART.test(part.toLowerCase()))
+  return parts.length <= 2 && parts.every((part) => /^[\w.-]{1,64}$/.test(part)) && sizes.length <= 1 && parts.length - sizes.length <= 1
+}
+
+/** Whether a price names a quality: else it has none for the dearer ones. */
+export function namesQuality({ variants }: Pick<Endpoint, 'variants'>, quality: string): boolean {
+  return [...(variants?.keys() ?? [])].some((key) => partsOf(key).quality === quality.toLowerCase())
+}
+
+/**
+ * The key of the endpoint's prices that a picture falls under: the one that names most of what is asked and nothing else, else the
+ * dearest that names nothing contrary. null = one price, or no key that fits: that is as dear as the dearest.
+ */
+export function pictureVariant({ variants }: Pick<Endpoint, 'variants'>, wish: PictureWish): string | null {
+  if (variants === undefined) return null
+  const asked = { size: wish.size?.toLowerCase() ?? null, quality: wish.quality?.toLowerCase() ?? null }
+  const keys = [...variants].map(([key, prices]) => ({ key, prices, ...partsOf(key) }))
+  const named = keys.filter(({ size, quality }) => (size === null || size === asked.size) && (quality === null || quality === asked.quality))
+  if (named.length > 0) return dearestOf(mostNamed(named))
+  const fitting = keys.filter(({ size, quality }) => agrees(size, asked.size) && agrees(quality, asked.quality))
+  return fitting.length === 0 ? null : dearestOf(fitting)
+}
+
+function agrees(named: string | null, asked: string | null): boolean {
+  return named === null || asked === null || named === asked
+}
+
+interface Keyed extends PictureWish {
+  readonly key: string
+  readonly prices: Prices
+}
+
+function mostNamed(keys: readonly Keyed[]): readonly Keyed[] {
+  const count = ({ size, quality }: Keyed): number => Number(size !== null) + Number(quality !== null)
+  const most = Math.max(...keys.map(count))
+  return keys.filter((key) => count(key) === most)
+}
+
+/** By what both sides pay: the operator must not lose by the choice. */
+function dearestOf(keys: readonly Keyed[]): string | null {
+  const price = ({ prices }: Keyed): Decimal => add(prices.buy.image_output, prices.sell.image_output)
+  return keys.toSorted((left, right) => compare(price(right), price(left)))[0]?.key ?? null
+}

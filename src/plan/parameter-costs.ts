@@ -1,0 +1,114 @@
+import type { Endpoint } from '../catalog/catalog.ts'
+import type { PriceKey } from '../catalog/price-keys.ts'
+import type { ChatMessage, ChatPart, ChatRequest } from '../kinds/chat-request.ts'
+import type { VideoOrder } from '../kinds/video-request.ts'
+
+/** A parameter that can put more on the provider's bill than the units that every request is held for. */
+interface Fee {
+  /** What the provider bills for it. */
+  readonly bills: string
+  /** The price that has to stand in the endpoint's row for it to be sent; null = no price can say it, and it never is. */
+  readonly price: PriceKey | null
+  /** `listed` = only an endpoint whose row names it gets it, `carried` = one that lists nothing does too. */
+  readonly where: 'listed' | 'carried'
+}
+
+/** What can be sent, and what it costs: `units` = nothing but the tokens, pictures, characters or seconds that are counted and held for. */
+type Cost = 'units' | Fee
+
+/**
+ * Every parameter that an adapter can send, by the name that endpoints list it under. What has a fee goes only to an endpoint
+ * that lists and prices it, and is dropped elsewhere. A test walks the adapters, so that a new parameter finds its line here first.
+ */
+export const PARAMETER_COSTS: Readonly<Record<string, Cost>> = {
+  ...units(
+    'max_tokens', 'max_completion_tokens', 'temperature', 'top_p', 'top_k', 'min_p', 'top_a', 'frequency_penalty', 'presence_penalty', 'repetition_penalty', 'seed', 'stop', 'logit_bias', 'logprobs', 'top_logprobs',
+    'tools', 'tool_choice', 'parallel_tool_calls', 'response_format', 'structured_outputs', 'reasoning', 'reasoning_effort', 'include_reasoning', 'verbosity', 'metadata', 'prompt_cache_key', 'safety_identifier', 'user', 'developer',
+  ),
+  // Each of them is held for, and counted.
+  ...units('n', 'duration', 'image', 'frame_images', 'input_references'),
+  // Of one price whatever they are, or the price by size and quality names them (`image-price.ts`, `resolution.ts`).
+  ...units('size', 'image_size', 'resolution', 'aspect_ratio', 'quality', 'background', 'output_format', 'output_compression', 'style'),
+  ...units('dimensions', 'encoding_format', 'input_type', 'top_n', 'voice', 'speed', 'instructions', 'language', 'prompt', 'timestamp_granularities', 'stream_format'),
+  service_tier: { bills: 'all tokens, at up to several times the price', price: null, where: 'listed' },
+  web_search_options: { bills: 'each search', price: 'search', where: 'listed' },
+  prediction: { bills: 'the predicted tokens that the answer does not have, as output', price: 'completion', where: 'listed' },
+  modalities: { bills: 'sound and pictures at prices of their own', price: null, where: 'carried' },
+  audio: { bills: 'sound at a price of its own', price: 'audio_output', where: 'carried' },
+  generate_audio: { bills: 'the seconds of a video at another price', price: 'video_second', where: 'listed' },
+  cache_control: { bills: 'what is written to the cache', price: 'input_cache_write', where: 'carried' },
+}
+
+/** What a modality of the answer has to be priced by; 0 says that its tokens pay for it. */
+const MODALITY_PRICES: Readonly<Record<string, PriceKey | null>> = { text: null, audio: 'audio_output', image: 'image_output' }
+
+function units(...names: readonly string[]): Readonly<Record<string, 'units'>> {
+  return Object.fromEntries(names.map((name) => [name, 'units' as const]))
+}
+
+/** Whether an endpoint may be sent the parameter at all, whatever its adapter can carry. */
+export function isPriced({ priced, supportedParameters }: Endpoint, parameter: string): boolean {
+  const cost = PARAMETER_COSTS[parameter]
+  if (cost === undefined || cost === 'units' || parameter === 'modalities') return true
+  if (cost.price === null || !priced.has(cost.price)) return false
+  return supportedParameters === null ? cost.where === 'carried' : true
+}
+
+/** The request without what an endpoint would bill and nobody pays for; most requests are that already. */
+export function pricedRequest(request: ChatRequest, endpoint: Endpoint): ChatRequest {
+  const parameters = pricedParameters(request.parameters, endpoint)
+  const messages = isMarked(request.messages) ? request.messages.map((message) => pricedMessage(message, endpoint)) : request.messages
+  return parameters === request.parameters && messages === request.messages ? request : { ...request, parameters, messages }
+}
+
+/** The same of a video. */
+export function pricedVideo(order: VideoOrder, endpoint: Endpoint): VideoOrder {
+  return order.generateAudio === null || isPriced(endpoint, 'generate_audio') ? order : { ...order, generateAudio: null }
+}
+
+/** Whether the request's own words make the endpoint search the web, which is billed with every answer. */
+export function searches({ parameters }: ChatRequest, endpoint: Endpoint): boolean {
+  return parameters['web_search_options'] !== undefined && isSent(endpoint, 'web_search_options')
+}
+
+/** The most output tokens that a prediction is billed for besides the answer's own: those that the answer does not have. */
+export function predictedTokens({ parameters }: ChatRequest, endpoint: Endpoint): number {
+  const { prediction } = parameters
+  return prediction === undefined || !isSent(endpoint, 'prediction') ? 0 : Buffer.byteLength(JSON.stringify(prediction))
+}
+
+function isSent(endpoint: Endpoint, parameter: string): boolean {
+  return isPriced(endpoint, parameter) && (endpoint.supportedParameters === null || endpoint.supportedParameters.includes(parameter))
+}
+
+function pricedParameters(parameters: ChatRequest['parameters'], endpoint: Endpoint): ChatRequest['parameters'] {
+  const { modalities } = parameters
+  const kept = Array.isArray(modalities) ? modalities.filter((name: unknown) => isPricedModality(endpoint, name)) : []
+  const isWhole = !Array.isArray(modalities) || kept.length === modalities.length
+  const unpriced = Object.keys(parameters).filter((name) => !isPriced(endpoint, name))
+  if (unpriced.length === 0 && isWhole) return parameters
+  const entries = Object.entries(parameters).filter(([name]) => !unpriced.includes(name) && name !== 'modalities')
+  return Object.fromEntries(kept.length === 0 ? entries : [...entries, ['modalities', kept]])
+}
+
+function isPricedModality({ priced }: Endpoint, name: unknown): boolean {
+  const price = typeof name === 'string' ? MODALITY_PRICES[name] : undefined
+  return price === null || (price !== undefined && priced.has(price))
+}
+
+function isMarked(messages: readonly ChatMessage[]): boolean {
+  return messages.some(({ content }) => Array.isArray(content) && content.some((part: ChatPart) => 'cache_control' in part))
+}
+
+function pricedMessage(message: ChatMessage, endpoint: Endpoint): ChatMessage {
+  return Array.isArray(message.content) ? { ...message, content: message.content.map((part: ChatPart) => pricedPart(part, endpoint)) } : message
+}
+
+/** A mark for an hour is dearer than one for minutes, which stands for it where only that has a price. */
+function pricedPart(part: ChatPart, endpoint: Endpoint): ChatPart {
+  if (part.type !== 'text' && part.type !== 'image_url') return part
+  const { cache_control: mark, ...plain } = part
+  if (mark === undefined || !isPriced(endpoint, 'cache_control')) return plain
+  const isLong = typeof mark === 'object' && mark !== null && 'ttl' in mark && mark.ttl === '1h'
+  return isLong && !endpoint.priced.has('input_cache_write_1h') ? { ...plain, cache_control: { type: 'ephemeral' } } : part
+}

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
+import { startTollgate, type Tollgate } from '../harness/server.ts'
+
+const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+const PICTURE = { type: 'image_url', image_url: { url: `data:image/png;base64,${PNG}` } }
+const USAGE = { prompt_tokens: 10, completion_tokens: 20, total_tokens: 30 }
+
+let upstream: ScriptedUpstream
+let tollgate: Tollgate
+let key: string
+
+before(async () => {
+  upstream = await startScriptedUpstream()
+  tollgate = await startTollgate({
+    catalog: `
+bundled: false
+markup: 1
+providers:
+  scripted: { name: Scripted, adapter: openai, base_url: ${upstream.url}, api_key: k }
+  google: { name: Google, adapter: gemini, base_url: ${upstream.url}, api_key: k }
+models:
+  - { id: t/plain, type: chat, context_length: 8000, endpoints: [{ provider: scripted, model: m, price: { currency: RUB, prompt: 1, completion: 1 } }] }
+  - id: t/priced
+    type: chat
+    context_length: 8000
+    output_modalities: [text, image]
+    endpoints:
+      - provider: scripted
+        model: m
+        price: { currency: RUB, prompt: 1, completion: 1, search: 2, image_output: 3 }
+        supported_parameters: [max_tokens, web_search_options, modalities, service_tier]
+  - { id: t/draws, type: chat, context_length: 8000, output_modalities: [text, image], endpoints: [{ provider: google, model: gemini-draws, price: { currency: RUB, prompt: 1, completion: 1, image_output: 3 } }] }
+  - id: t/sized
+    type: image
+    endpoints: [{ provider: scripted, model: m, price: { currency: RUB, image_output: { 1024x1024: 2, 1024x1024/high: 7, 1536x1024: 4 } } }]
+  - { id: t/flat, type: image, endpoints: [{ provider: scripted, model: m, price: { currency: RUB, image_output: 2 } }] }
+`,
+  })
+  key = (await tollgate.createAccount({ balance: 1_000 })).key
+})
+
+after(async () => {
+  await tollgate.stop()
+  await upstream.close()
+})
+
+function answerJson(body: unknown): void {
+  upstream.answer((response) => {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify(body))
+  })
+}
+
+function answerWith(message: Record<string, unknown>): void {
+  answerJson({ id: 'u', object: 'chat.completion', created: 1, model: 'm', choices: [{ index: 0, message: { role: 'assistant', content: 'Here.', ...message }, finish_reason: 'stop' }], usage: USAGE })
+}
+
+async function chat(model: string, body: Record<string, unknown> = {}): Promise<Awaited<ReturnType<Tollgate['request']>>> {
+  const answer = await tollgate.request('POST', '/v1/chat/completions', { key, body: { model, max_tokens: 50, messages: [{ role: 'user', content: 'Hello' }], ...body } })
+  assert.equal(answer.status, 200, answer.text)
+  return answer
+}
+
+const FEES = { service_tier: 'priority', web_search_options: { search_context_size: 'high' }, modalities: ['text', 'image'] }
+
+test('what would be billed besides tokens is not sent where nothing pays for it', async () => {
+  answerWith({})
+  const { body } = await chat('t/plain', FEES)
+  const sent = upstream.requests.at(-1) ?? {}
+  assert.deepEqual([sent['service_tier'], sent['web_search_options'], sent['modalities']], [undefined, undefined, ['text']])
+  assert.equal(body.usage.cost, 0.00003)
+})
+
+test('a search that is asked for, listed and priced is sent, held for and charged; a tier of service never is', async () => {
+  answerWith({})
+  const { body } = await chat('t/priced', FEES)
+  const sent = upstream.requests.at(-1) ?? {}
+  assert.deepEqual([sent['service_tier'], sent['web_search_options'], sent['modalities']], [undefined, FEES.web_search_options, FEES.modalities])
+  assert.equal(body.usage.cost, 2.00003)
+  const { key: poor } = await tollgate.createAccount({ balance: 1 })
+  assert.equal((await tollgate.request('POST', '/v1/chat/completions', { key: poor, body: { model: 't/priced', max_tokens: 5, prompt: 'x', ...FEES } })).status, 402)
+})
+
+test('pictures of a chat answer are charged, streamed or not, by every protocol that can bring them', async () => {
+  answerWith({ images: [PICTURE, PICTURE] })
+  assert.equal((await chat('t/priced')).body.usage.cost, 6.00003)
+  upstream.answer((response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    const chunk = (choice: Record<string, unknown>, more = {}): string => `data: ${JSON.stringify({ id: 'u', choices: [{ index: 0, delta: {}, finish_reason: null, ...choice }], ...more })}\n\n`
+    response.end(`${chunk({ delta: { role: 'assistant', content: 'Here.' } })}${chunk({ delta: { images: [PICTURE] } })}${chunk({ finish_reason: 'stop' }, { usage: USAGE })}data: [DONE]\n\n`)
+  })
+  assert.match((await chat('t/priced', { stream: true })).text, /"cost":3\.00003/)
+  answerJson({ candidates: [{ content: { parts: [{ text: 'Here.' }, { inlineData: { mimeType: 'image/png', data: PNG } }] }, finishReason: 'STOP' }], usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 20, totalTokenCount: 30 } })
+  assert.equal((await chat('t/draws')).body.usage.cost, 3.00003)
+})
+
+test('a picture has the price of its size and quality; what no price names is not sent, and the log says which price it was', async () => {
+  answerJson({ created: 1, data: [{ b64_json: PNG }] })
+  const costs: (readonly [string, Record<string, unknown>, number, Record<string, unknown>])[] = [
+    ['t/sized', { size: '1024x1024' }, 2, { size: '1024x1024' }],
+    ['t/sized', { size: '1024x1024', quality: 'high' }, 7, { size: '1024x1024', quality: 'high' }],
+    ['t/sized', { size: '1536x1024' }, 4, { size: '1536x1024' }],
+    ['t/sized', { size: '720x1280' }, 7, { size: '720x1280' }],
+    ['t/sized', { size: '1024x1024', quality: 'medium' }, 2, { size: '1024x1024' }],
+    ['t/flat', { size: '1536x1024', quality: 'high' }, 2, {}],
+  ]
+  for (const [model, body, cost, shape] of costs) {
+    const answer = await tollgate.request('POST', '/v1/images/generations', { key, body: { model, prompt: 'a cat', response_format: 'b64_json', ...body } })
+    assert.deepEqual([answer.status, answer.body.usage?.cost], [200, cost], `${model} ${JSON.stringify(body)} ${answer.text}`)
+    const { size, quality } = upstream.requests.at(-1) ?? {}
+    assert.deepEqual({ ...(size === undefined ? {} : { size }), ...(quality === undefined ? {} : { quality }) }, shape)
+  }
+  // The replay of every charge is part of the server's end.
+})
