@@ -83,6 +83,12 @@ const BANNED_CALLS: readonly BannedCall[] = [
     why: 'its numbers can be guessed: ids come from lib/ids.ts',
     except: { 'src/plan/token-count.ts': 'picks which texts are measured again; nobody gains by guessing it' },
   },
+  {
+    what: 'a 503 that does not say what refused',
+    pattern: /new ApiError\(\s*'service_unavailable'/,
+    why: '`unavailable` and `overloaded` of errors.ts take the word that the log shows as refused_by',
+    except: { 'src/errors.ts': 'it is where they make it' },
+  },
   { what: 'parseFloat', pattern: /\bparseFloat\s*\(/, why: 'a float never touches money: money.ts reads decimals exactly' },
   { what: 'console', pattern: /\bconsole\.\w+/, why: 'main gives the log; nothing else prints' },
   { what: 'TLS verification off', pattern: /rejectUnauthorized\s*:\s*false|NODE_TLS_REJECT_UNAUTHORIZED/, why: 'an upstream that cannot be verified is not the upstream' },
@@ -287,7 +293,7 @@ test('the rules above see what they are for', () => {
   assert.deepEqual(namesOutside('test/run.ts', "see ../../shared and ../docs/architecture.md"), ['test/run.ts: ../../shared'])
   assert.deepEqual(namesOutside('README.md', 'stands in `../shared`; /work/main/x.ts; https://example.test/work/x'), ['README.md: ../shared', 'README.md: /work/main'])
   const seen = (text: string): string[] => BANNED_CALLS.flatMap((ban) => offences(ban, [readSourceFile('src/lib/x.ts', text)]))
-  for (const text of ['eval(text)', 'new Function (a)', 'Function(a)', 'import(name)', 'createRequire(here)', 'await fetch(url)', 'Math.random()', 'parseFloat(a)', 'console.log(a)', 'const o = { rejectUnauthorized: false }', 'const o = { ...JSON.parse(body) }']) {
+  for (const text of ['eval(text)', 'new Function (a)', 'Function(a)', 'import(name)', 'createRequire(here)', 'await fetch(url)', 'Math.random()', 'parseFloat(a)', 'console.log(a)', 'const o = { rejectUnauthorized: false }', 'const o = { ...JSON.parse(body) }', "new ApiError('service_unavailable', text)"]) {
     assert.equal(seen(text).length, 1, text)
   }
   assert.deepEqual(seen("// eval(x)\nconst said = 'fetch(x)' /* console.log */\nthis.#fetch(x)\n"), [])

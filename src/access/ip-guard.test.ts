@@ -69,3 +69,20 @@ test('a million addresses are bounded, the youngest stay', () => {
   assert.equal(guard.blockedSeconds('10.0.0.1'), 0)
   assert.equal(guard.blockedSeconds(`10.0.${4_999 >> 8}.${4_999 & 255}`), 600)
 })
+
+test('a new address costs the same however many are remembered', () => {
+  const guard = new IpGuard({ clock: movingClock(), settings: () => RULE })
+  const see = (from: number, count: number): number => {
+    const before = process.threadCpuUsage()
+    for (let index = from; index < from + count; index += 1) {
+      const ip = `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}`
+      guard.headers(ip)
+      guard.fail(ip)
+    }
+    const { user, system } = process.threadCpuUsage(before)
+    return (user + system) / count
+  }
+  see(0, 160_000)
+  const atCap = see(160_000, 60_000)
+  assert.ok(atCap < 25, `${atCap} µs of CPU for each new address`)
+})

@@ -1,5 +1,6 @@
 import type { Settings } from '../catalog/catalog.ts'
 import type { Clock } from '../lib/clock.ts'
+import { RecentMap } from '../lib/recent-map.ts'
 import { ipKey } from '../http/client-ip.ts'
 import { rateHeaders } from './rate-limit.ts'
 import { SlidingWindow } from './sliding-window.ts'
@@ -21,22 +22,26 @@ interface Block {
 export class IpGuard {
   readonly #clock: Clock
   readonly #settings: () => Settings['ipBlock']
-  readonly #failures = new Map<string, SlidingWindow>()
-  readonly #blocks = new Map<string, Block>()
+  readonly #failures: RecentMap<SlidingWindow>
+  readonly #blocks: RecentMap<Block>
   /** `ip digest` → when that key last worked from there. */
-  readonly #proven = new Map<string, number>()
-  readonly #anonymous = new Map<string, SlidingWindow>()
-  readonly #ipsMax: number
+  readonly #proven = new RecentMap<number>(PROVEN_MAX)
+  readonly #anonymous: RecentMap<SlidingWindow>
+  /** Whether any address has been blocked since the start: most nodes never have one. */
+  #everBlocked = false
 
   constructor(options: { readonly clock: Clock; readonly settings: () => Settings['ipBlock']; readonly ipsMax?: number }) {
     this.#clock = options.clock
     this.#settings = options.settings
-    this.#ipsMax = options.ipsMax ?? IPS_MAX
+    const ipsMax = options.ipsMax ?? IPS_MAX
+    this.#failures = new RecentMap(ipsMax)
+    this.#blocks = new RecentMap(ipsMax)
+    this.#anonymous = new RecentMap(ipsMax)
   }
 
   /** Whole seconds that the address stays blocked, 0 when it is not. */
   blockedSeconds(ip: string): number {
-    if (this.#blocks.size === 0) return 0
+    if (!this.#everBlocked) return 0
     const block = this.#blocks.get(ipKey(ip))
     if (block === undefined) return 0
     return Math.max(0, Math.ceil((block.untilMs - this.#clock.monotonic()) / 1_000))
@@ -47,7 +52,7 @@ export class IpGuard {
     const { failures, window, duration } = this.#settings()
     const key = ipKey(ip)
     const nowMs = this.#clock.monotonic()
-    const log = touched(this.#failures, key, this.#ipsMax, newWindow)
+    const log = windowOf(this.#failures, key)
     const { remaining } = log.take(failures, window * 1_000, nowMs, nowMs)
     if (remaining > 0) return null
     const before = this.#blocks.get(key)
@@ -62,9 +67,8 @@ export class IpGuard {
     const before = this.#blocks.get(key)
     const untilMs = this.#clock.monotonic() + leftMs
     this.#failures.delete(key)
-    this.#blocks.delete(key)
+    this.#everBlocked = true
     this.#blocks.set(key, { untilMs: Math.max(untilMs, before?.untilMs ?? 0), count: Math.max(count, before?.count ?? 0) })
-    dropOldest(this.#blocks, this.#ipsMax)
   }
 
   /** Addresses that are blocked now, IPv6 by their /64. */
@@ -86,10 +90,7 @@ export class IpGuard {
 
   /** Remembers that a key worked from an address, so that a neighbour's block does not stop it. */
   prove(ip: string, digest: string): void {
-    const pair = `${ipKey(ip)} ${digest}`
-    this.#proven.delete(pair)
-    this.#proven.set(pair, this.#clock.monotonic())
-    dropOldest(this.#proven, PROVEN_MAX)
+    this.#proven.set(`${ipKey(ip)} ${digest}`, this.#clock.monotonic())
   }
 
   isProven(ip: string, digest: string): boolean {
@@ -99,27 +100,15 @@ export class IpGuard {
 
   /** The X-RateLimit-* headers of one more response without an account. */
   headers(ip: string): Readonly<Record<string, string>> {
-    const log = touched(this.#anonymous, ipKey(ip), this.#ipsMax, newWindow)
+    const log = windowOf(this.#anonymous, ipKey(ip))
     return rateHeaders(log.take(ANONYMOUS_REQUESTS, ANONYMOUS_WINDOW_MS, this.#clock.monotonic(), this.#clock.now()))
   }
 }
 
-function newWindow(): SlidingWindow {
-  return new SlidingWindow()
-}
-
-/** The value of `key`, made when absent, moved to the young end of a map that is bounded by dropping its oldest. */
-function touched<V>(map: Map<string, V>, key: string, entriesMax: number, make: () => V): V {
-  const value = map.get(key) ?? make()
-  map.delete(key)
-  map.set(key, value)
-  dropOldest(map, entriesMax)
-  return value
-}
-
-function dropOldest(map: Map<string, unknown>, entriesMax: number): void {
-  for (const oldest of map.keys()) {
-    if (map.size <= entriesMax) return
-    map.delete(oldest)
-  }
+function windowOf(map: RecentMap<SlidingWindow>, key: string): SlidingWindow {
+  const known = map.get(key)
+  if (known !== undefined) return known
+  const made = new SlidingWindow()
+  map.set(key, made)
+  return made
 }

@@ -1,5 +1,6 @@
 import { ApiError, overloaded } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
+import { RecentMap } from '../lib/recent-map.ts'
 import type { AccountStatus, KeyOwner, KeyStore } from '../store/store.ts'
 import { digestBytes } from './api-key.ts'
 import type { Principal } from './principal.ts'
@@ -9,7 +10,8 @@ const FRESH_MS = 5_000
 /** From this age a hit also starts a look-up in the background, so that a busy key never waits for one. */
 const REFRESH_MS = 2_500
 const ABSENT_MS = 30_000
-const ENTRIES_MAX = 10_000
+/** Half of them are kept at least. */
+const ENTRIES_MAX = 20_000
 const TOUCH_FLUSH_MS = 5_000
 /** A stuck database must turn into a 503 in a second (reliability.md F2). */
 const LOOKUP_MS = 900
@@ -38,10 +40,9 @@ export interface KeyCacheOptions {
 export class KeyCache {
   readonly #keys: KeyCacheOptions['keys']
   readonly #clock: Clock
-  readonly #entriesMax: number
-  readonly #known = new Map<string, KnownKey>()
+  readonly #known: RecentMap<KnownKey>
   /** Digest → monotonic ms until which the key is taken for absent. */
-  readonly #absent = new Map<string, number>()
+  readonly #absent: RecentMap<number>
   readonly #lookups = new Map<string, Promise<KnownKey | null>>()
   readonly #touched = new Set<string>()
   #cancelFlush: (() => void) | null = null
@@ -51,7 +52,9 @@ export class KeyCache {
   constructor(options: KeyCacheOptions) {
     this.#keys = options.keys
     this.#clock = options.clock
-    this.#entriesMax = options.entriesMax ?? ENTRIES_MAX
+    const entriesMax = options.entriesMax ?? ENTRIES_MAX
+    this.#known = new RecentMap(entriesMax)
+    this.#absent = new RecentMap(entriesMax)
   }
 
   /** null = no such key. Answers without a promise while the cache is fresh. */
@@ -126,21 +129,19 @@ export class KeyCache {
     return promise
   }
 
-  /** Re-inserting moves an entry to the young end of the map, so the first is the least recently refreshed. */
   #keep(digest: string, known: KnownKey | null): void {
     const before = this.#known.get(digest)
-    this.#known.delete(digest)
     this.#absent.delete(digest)
     if (known === null) {
+      this.#known.delete(digest)
       this.#absent.set(digest, this.#clock.monotonic() + ABSENT_MS)
-      return trim(this.#absent, this.#entriesMax)
+      return
     }
     if (before !== undefined) {
       known.provenIp = before.provenIp
       known.provenAtMs = before.provenAtMs
     }
     this.#known.set(digest, known)
-    trim(this.#known, this.#entriesMax)
   }
 }
 
@@ -177,11 +178,4 @@ export function knownKey(digest: string, owner: KeyOwner, readAtMs: number): Kno
 function intersection(ofAccount: readonly string[] | null, ofKey: readonly string[] | null): ReadonlySet<string> | null {
   if (ofAccount === null || ofKey === null) return ofAccount === null && ofKey === null ? null : new Set(ofAccount ?? ofKey)
   return new Set(ofAccount.filter((model) => ofKey.includes(model)))
-}
-
-function trim(map: Map<string, unknown>, entriesMax: number): void {
-  for (const oldest of map.keys()) {
-    if (map.size <= entriesMax) return
-    map.delete(oldest)
-  }
 }

@@ -113,6 +113,8 @@ test('500 run at a provider: the next wait up to two seconds for a place, and go
 })
 
 test('GET /metrics: from this machine itself, or with the admin token; never through a proxy without it', async () => {
+  const from = async (host: string): Promise<number> => parseRaw(await exchangeRaw(Number(new URL(tollgate.url).port), `GET /metrics HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)).status
+  assert.deepEqual(await Promise.all(['localhost:9', '127.0.0.1', '[::1]:8080', 'rebound.example', '127.0.0.1.rebound.example', 'localhost.', '10.0.0.1'].map(from)), [200, 200, 200, 401, 401, 401, 401], 'a page whose name was turned to this machine reads nothing')
   const direct = await tollgate.request('GET', '/metrics')
   assert.equal(direct.status, 200)
   assert.match(direct.headers['content-type'] ?? '', /^text\/plain; version=0\.0\.4/)
