@@ -6,6 +6,7 @@ import { createConsole } from './app/console.ts'
 import { Load, type Machine } from './app/load.ts'
 import { allRoutes } from './app/routes.ts'
 import { createServices } from './app/services.ts'
+import { StallSign } from './app/stall-sign.ts'
 import type { RateFeed } from './catalog/rate-feed.ts'
 import type { Config } from './config.ts'
 import { metricsRoute } from './endpoints/metrics.ts'
@@ -15,6 +16,7 @@ import { RequestMetrics } from './http/request-metrics.ts'
 import type { Edge } from './http/edge-options.ts'
 import { createEdge } from './http/server.ts'
 import { systemClock, type Clock } from './lib/clock.ts'
+import { readMetrics, type MetricReading } from './lib/prometheus.ts'
 import { SyncedClock } from './lib/synced-clock.ts'
 
 /** Where the application's words go; main gives pino. */
@@ -73,10 +75,14 @@ export async function createApp(options: AppOptions): Promise<App> {
   const closing = { now: false }
   const cut = Promise.withResolvers<void>()
   const web = createConsole(services, options, (message) => log.notice(message))
-  const unready = (): string | null => (closing.now ? 'Service is shutting down' : services.ledger.unwritable)
+  const stall = new StallSign(clock)
+  const unready = (): string | null => (closing.now ? 'Service is shutting down' : (services.ledger.unwritable ?? (stall.shown ? 'The event loop stood still' : null)))
   const load = new Load(services, options.machine)
   const requests = new RequestMetrics(log)
-  const metrics = metricsRoute(access, () => [...requests.metrics, ...load.metrics(version, () => unready() === null, () => edge)])
+  const others = options.machine?.others
+  const own = (): readonly MetricReading[] => readMetrics([...requests.metrics, ...load.metrics(version, () => unready() === null, () => edge)])
+  others?.provide(own)
+  const metrics = metricsRoute(access, async () => (others === undefined ? own() : await others.all()))
   const routes = [...allRoutes(services, web.routes, config, version, unready), metrics]
   const edge: Edge = createEdge<Principal>({
     routes, access, clock, ids,
@@ -91,11 +97,13 @@ export async function createApp(options: AppOptions): Promise<App> {
   })
   await services.start()
   load.start()
+  stall.start()
   const stop = async (): Promise<void> => {
     closing.now = true
     if (core.store.nodes !== null) await Promise.race([pause(clock, BALANCERS_MS), cut.promise])
     web.stop()
     load.stop()
+    stall.stop()
     await services.stop(DRAIN_MS, edge.close(DRAIN_MS + CUT_MS))
   }
   return {

@@ -82,10 +82,19 @@ export class ApiError extends Error {
   readonly errorName: ErrorName
   readonly details: ApiErrorDetails
 
+  constructor(errorName: Exclude<ErrorName, 'service_unavailable'>, message: string, details?: ApiErrorDetails)
+  /** The log always says what refused. */
+  constructor(errorName: 'service_unavailable', message: string, details: ApiErrorDetails & { readonly refusedBy: string })
   constructor(errorName: ErrorName, message: string, details: ApiErrorDetails = {}) {
     super(message, { cause: details.cause })
     this.errorName = errorName
     this.details = details
+  }
+
+  /** The same error with more headers. */
+  withHeaders(headers: Readonly<Record<string, string>>): ApiError {
+    // Any name will do: the details are of an error that was made with them.
+    return new ApiError(this.errorName as 'internal_error', this.message, { ...this.details, headers: { ...this.details.headers, ...headers } })
   }
 
   get status(): number {
@@ -118,7 +127,7 @@ export function overloaded(share: number, refusedBy: string, cause?: unknown): A
   return unavailable(`Service is overloaded or its store is not available. Retry after ${retryAfterSeconds} seconds`, retryAfterSeconds, refusedBy, cause)
 }
 
-/** The only way to a `service_unavailable`, so that the log always says what refused. */
+/** Something that the request needs does not answer; `refusedBy` is a word for the log. */
 export function unavailable(message: string, retryAfterSeconds: number, refusedBy: string, cause?: unknown): ApiError {
   return new ApiError('service_unavailable', message, { retryAfterSeconds, refusedBy, cause })
 }

@@ -22,7 +22,10 @@ import { systemClock } from './lib/clock.ts'
 import { randomIds } from './lib/ids.ts'
 import { gauge } from './lib/prometheus.ts'
 import { MICRO_PER_RUB } from './money.ts'
-import { WORKER_ROLE, WorkerGroup, type WorkerReady } from './nodes/workers.ts'
+import { watchLoop } from './nodes/loop-watch.ts'
+import { ParentLink } from './nodes/parent-link.ts'
+import type { ToWorker } from './nodes/worker-messages.ts'
+import { WORKER_ROLE, WorkerGroup } from './nodes/workers.ts'
 import { createAdapters } from './providers/index.ts'
 import type { RequestTraces } from './telemetry/request-traces.ts'
 import { diskFault } from './store/disk-fault.ts'
@@ -47,6 +50,10 @@ function version(): string {
 
 /** Lines wait in so many bytes for a slow reader or a full disk, and are dropped beyond. */
 const LOG_BYTES_MAX = 4 * 1_048_576
+
+const PROBES: ReadonlySet<unknown> = new Set(['/healthz', '/readyz', '/metrics'])
+/** A loop that stands still for so long is taken for one that never turns again. With workers the parent is quicker: it has others to serve. */
+const LOOP_STILL_MS = 30_000
 
 interface ProcessLog extends AppLog {
   /** Lines that nobody will read. */
@@ -73,6 +80,8 @@ function createLog(config: Config): ProcessLog {
   return {
     dropped: () => dropped,
     line: (fields, failed) => {
+      // Balancers and monitors ask every second: their lines would be most of the log.
+      if (!failed && PROBES.has(fields['route']) && config.logLevel !== 'debug') return
       if (readable) process.stdout.write(`${terminalLine(fields, new Date())}\n`)
       else if (failed) logger.error(fields)
       else logger.info(fields)
@@ -86,7 +95,7 @@ function createLog(config: Config): ProcessLog {
 }
 
 /** The first reading after the start knows nothing. */
-function machineOf(log: ProcessLog): Machine {
+function machineOf(log: ProcessLog, parent: ParentLink | null): Machine {
   const delay = monitorEventLoopDelay({ resolution: DELAY_RESOLUTION_MS })
   delay.enable()
   const memoryBytesMax = Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem())
@@ -113,8 +122,9 @@ function machineOf(log: ProcessLog): Machine {
       gauge('tollgate_log_lines_dropped', 'Log lines that the log did not take, since the start.', log.dropped),
       gauge('process_resident_memory_bytes', 'Memory of the process.', residentBytes),
       { name: 'process_cpu_seconds_total', help: 'CPU time of the process.', type: 'counter', samples: () => [{ value: (process.cpuUsage().user + process.cpuUsage().system) / 1e6 }] },
-      gauge('process_start_time_seconds', 'When the process began, Unix seconds.', () => Math.round(Date.now() / 1_000 - process.uptime())),
+      gauge('process_start_time_seconds', 'When the process began, Unix seconds.', () => Math.round(Date.now() / 1_000 - process.uptime()), 'min'),
     ],
+    ...(parent === null ? {} : { others: parent }),
   }
 }
 
@@ -192,10 +202,11 @@ async function start(env: ReturnType<typeof environment>): Promise<number> {
   if (problems.length > 0) throw new OperatorError(problems.join('\n'))
   if (cluster.isPrimary) for (const line of unknown) process.stderr.write(`${line}\n`)
   if (config.workers > 1 && cluster.isPrimary) return runWorkers(config)
+  const parent = cluster.isWorker ? linkToParent() : null
   const path = cataloguePath(config)
   const log = createLog(config)
   const traces = await openTraces(config, log)
-  const app = await createApp({ consoleDir: fileURLToPath(new URL('../console/dist', import.meta.url)), config, version: version(), wrappingKeys: await wrappingKeys(config), env, log: traces === null ? log : { ...log, line: (...said) => { log.line(...said); traces.line(...said) } }, machine: machineOf(log) })
+  const app = await createApp({ consoleDir: fileURLToPath(new URL('../console/dist', import.meta.url)), config, version: version(), wrappingKeys: await wrappingKeys(config), env, log: traces === null ? log : { ...log, line: (...said) => { log.line(...said); traces.line(...said) } }, machine: machineOf(log, parent) })
   // What is said and done once is done by the first of several workers.
   const others = cluster.isWorker && env[WORKER_ROLE] === 'other'
   const newcomer = others ? false : await prepare(app, path, config)
@@ -204,11 +215,26 @@ async function start(env: ReturnType<typeof environment>): Promise<number> {
   const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
   // Only now: a server that could not listen would have made the account, and its key would be lost.
   if (!others) await greet(app, config.publicUrl ?? url, newcomer ? await createDemo(app) : null)
-  if (cluster.isWorker) process.send?.({ ready: url } satisfies WorkerReady)
+  // A debugger stops the loop as well.
+  if (parent === null && !process.execArgv.some((option) => option.startsWith('--inspect'))) watchLoop(LOOP_STILL_MS, log.notice)
+  if (parent !== null) parent.ready(url)
   else process.stdout.write(`Tollgate ready on ${url}\n`)
   const code = await untilStopped(app, config, log)
   await traces?.stop()
   return code
+}
+
+/** This worker's way to its parent. */
+function linkToParent(): ParentLink {
+  const link = new ParentLink({
+    clock: systemClock,
+    send: (message) => {
+      if (process.connected) process.send?.(message)
+    },
+  })
+  // Only the parent has the other end.
+  process.on('message', (message) => link.heard(message as ToWorker))
+  return link
 }
 
 /** What makes spans is loaded where they go somewhere. */

@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { appIdentity } from './access/app-identity.ts'
 import type { Principal } from './access/principal.ts'
-import { ApiError } from './errors.ts'
 import { HIJACKED, type Call, type Reply, type Route } from './http/edge.ts'
 import { parseMultipart } from './http/multipart.ts'
 import { publicAddress } from './http/public-address.ts'
@@ -153,7 +152,7 @@ async function answer(ports: PaidRoutePorts, call: Call<Principal>, order: Order
 function replyOf(generation: Generation, result: GenerationResult): Reply {
   const headers = ownHeaders(generation)
   const { error } = result
-  if (error !== null) throw new ApiError(error.errorName, error.message, { ...error.details, headers: { ...error.details.headers, ...headers } })
+  if (error !== null) throw error.withHeaders(headers)
   return { status: 200, body: undefined, ...result.body, headers }
 }
 

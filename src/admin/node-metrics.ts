@@ -24,8 +24,8 @@ export function nodeMetrics(state: NodeState): readonly Metric[] {
   }
   const byProvider = (pick: (provider: { running: number; waiting: number }) => number) => (): readonly Sample[] => state.providers().map((provider) => ({ labels: { provider: provider.slug }, value: pick(provider) }))
   return [
-    { name: 'tollgate_info', help: 'The version that runs.', type: 'gauge', samples: () => [{ labels: { version: state.version }, value: 1 }] },
-    gauge('tollgate_ready', '1 while the node takes requests, 0 while it stops.', () => Number(state.ready())),
+    { name: 'tollgate_info', help: 'The version that runs.', type: 'gauge', over: 'max', samples: () => [{ labels: { version: state.version }, value: 1 }] },
+    gauge('tollgate_ready', '1 while the node takes requests, 0 while it stops.', () => Number(state.ready()), 'min'),
     gauge('tollgate_in_flight', 'Paid requests that run now.', state.inFlight),
     { name: 'tollgate_provider_in_flight', help: 'Attempts that run at a provider now.', type: 'gauge', samples: byProvider(({ running }) => running) },
     { name: 'tollgate_provider_waiting', help: 'Requests that wait for a place at a provider.', type: 'gauge', samples: byProvider(({ waiting }) => waiting) },
@@ -37,15 +37,15 @@ export function nodeMetrics(state: NodeState): readonly Metric[] {
       samples: () => [{ labels: { outcome: 'refused' }, value: state.sockets().refused }, { labels: { outcome: 'replaced' }, value: state.sockets().replaced }],
     },
     gauge('tollgate_body_bytes', 'Bytes of request bodies held now.', state.bodyBytes),
-    gauge('tollgate_shedding_busy', 'Probability that a request of an account above its share is refused since the node is busy.', () => state.shedding().busy),
-    gauge('tollgate_shedding_lagging', 'Probability that a new paid request is refused since the node lags or is short of memory.', () => state.shedding().lagging),
-    gauge('tollgate_event_loop_utilisation', 'Share of the last second in which the event loop worked.', () => reading(({ utilisation }) => utilisation)),
-    gauge('tollgate_event_loop_delay_seconds', 'How late timers were in the last second, p99.', () => reading(({ delayMs }) => delayMs / 1_000)),
-    gauge('tollgate_memory_share', 'Share of the memory that the process may take.', () => reading(({ memory }) => memory)),
+    gauge('tollgate_shedding_busy', 'Probability that a request of an account above its share is refused since the node is busy.', () => state.shedding().busy, 'max'),
+    gauge('tollgate_shedding_lagging', 'Probability that a new paid request is refused since the node lags or is short of memory.', () => state.shedding().lagging, 'max'),
+    gauge('tollgate_event_loop_utilisation', 'Share of the last second in which the event loop worked.', () => reading(({ utilisation }) => utilisation), 'max'),
+    gauge('tollgate_event_loop_delay_seconds', 'How late timers were in the last second, p99.', () => reading(({ delayMs }) => delayMs / 1_000), 'max'),
+    gauge('tollgate_memory_share', 'Share of the memory that the process may take.', () => reading(({ memory }) => memory), 'max'),
     gauge('tollgate_ledger_waiting', 'Holds and ends of holds that wait for the store.', () => state.ledger().waiting),
-    gauge('tollgate_store_down', '1 while the store does not answer.', () => Number(state.ledger().down)),
+    gauge('tollgate_store_down', '1 while the store does not answer.', () => Number(state.ledger().down), 'max'),
     gauge('tollgate_journal_open', 'Ends of holds in the journal that the database does not have yet.', () => state.ledger().journaled),
-    gauge('tollgate_price_version', 'Version of the catalogue in use.', state.priceVersion),
-    gauge('tollgate_unhealthy_endpoints', 'Endpoints that failed lately and are asked last.', state.unhealthyEndpoints),
+    gauge('tollgate_price_version', 'Version of the catalogue in use.', state.priceVersion, 'min'),
+    gauge('tollgate_unhealthy_endpoints', 'Endpoints that failed lately and are asked last.', state.unhealthyEndpoints, 'max'),
   ]
 }

@@ -3,7 +3,7 @@ import { nodeMetrics } from '../admin/node-metrics.ts'
 import type { ApiError } from '../errors.ts'
 import type { Route } from '../http/edge.ts'
 import type { Edge } from '../http/edge-options.ts'
-import type { Metric } from '../lib/prometheus.ts'
+import type { Metric, MetricReading } from '../lib/prometheus.ts'
 import { uniform } from '../lib/uniform.ts'
 import { Shedding, type LoadReading } from '../relay/shedding.ts'
 import type { Services } from './services.ts'
@@ -13,6 +13,13 @@ export interface Machine {
   /** How it has fared since it was asked last. */
   read(): LoadReading
   readonly metrics: readonly Metric[]
+  /** The other processes behind the same port; absent = there are none. */
+  readonly others?: {
+    /** Gives this process's numbers to whoever asks another one. */
+    provide(own: () => readonly MetricReading[]): void
+    /** Those of all, with this one. */
+    all(): Promise<readonly MetricReading[]>
+  }
 }
 
 /** A node that does not know how it fares never sheds load. */

@@ -1,6 +1,6 @@
 import type { Principal } from '../access/principal.ts'
 import type { EdgeAccess, Route } from '../http/edge.ts'
-import { PROMETHEUS_TYPE, prometheusText, type Metric } from '../lib/prometheus.ts'
+import { PROMETHEUS_TYPE, prometheusText, type MetricReading } from '../lib/prometheus.ts'
 
 const LOOPBACK = /^(?:::ffff:)?127\.|^::1$/
 /** The name of a page whose address was turned to this machine, so that a browser would read it to that page, is none of these. */
@@ -9,7 +9,7 @@ const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/
 const FORWARDED = ['forwarded', 'via', 'x-forwarded-for', 'x-real-ip'] as const
 
 /** `GET /metrics` for Prometheus (operator.md 4): from this machine itself, else with the admin token. */
-export function metricsRoute(access: EdgeAccess<Principal>, metrics: () => readonly Metric[]): Route<Principal> {
+export function metricsRoute(access: EdgeAccess<Principal>, metrics: () => Promise<readonly MetricReading[]>): Route<Principal> {
   return {
     method: 'GET', path: '/metrics', plane: 'open', body: 'none',
     handle: async ({ request, clientIp }) => {
@@ -18,7 +18,7 @@ export function metricsRoute(access: EdgeAccess<Principal>, metrics: () => reado
         const admitted = await access.admit(request, 'admin', clientIp)
         if ('error' in admitted) throw admitted.error
       }
-      return { status: 200, body: prometheusText(metrics()), contentType: PROMETHEUS_TYPE }
+      return { status: 200, body: prometheusText(await metrics()), contentType: PROMETHEUS_TYPE }
     },
   }
 }

@@ -32,7 +32,7 @@ const routes: Route<string>[] = [
   { method: 'GET', path: '/v1/models/*id', plane: 'key', body: 'none', handle: echo },
   { method: 'POST', path: '/admin/v1/accounts', plane: 'admin', body: 'json', handle: echo },
   { method: 'GET', path: '/v1/bug', plane: 'open', body: 'none', handle: () => { throw new Error('secret detail') } },
-  { method: 'GET', path: '/v1/refused', plane: 'open', body: 'none', handle: async () => { throw new ApiError('service_unavailable', 'busy', { retryAfterSeconds: 61 }) } },
+  { method: 'GET', path: '/v1/refused', plane: 'open', body: 'none', handle: async () => { throw new ApiError('service_unavailable', 'busy', { retryAfterSeconds: 61, refusedBy: 'test' }) } },
   { method: 'GET', path: '/v1/odd', plane: 'open', body: 'none', handle: () => ({ status: 200, body: 'x', contentType: 'text/plain', headers: { 'Cache-Control': 'max-age=1' } }) },
   { method: 'GET', path: '/v1/bigint', plane: 'open', body: 'none', handle: () => ({ status: 200, body: { amount: 1n } }) },
   {

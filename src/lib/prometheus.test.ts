@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Counter, gauge, Histogram, prometheusText } from './prometheus.ts'
+import { Counter, gauge, Histogram, mergeReadings, prometheusText, readMetrics } from './prometheus.ts'
 
 test('counters, gauges and histograms as Prometheus reads them', () => {
   const counter = new Counter('c_total', 'Counts.', ['a', 'b'])
@@ -9,7 +9,7 @@ test('counters, gauges and histograms as Prometheus reads them', () => {
   const histogram = new Histogram('h_seconds', 'Times.', 'route', [0.1, 1])
   for (const seconds of [0.05, 0.1, 0.5, 7]) histogram.observe(seconds, '/v1')
   assert.equal(
-    prometheusText([counter, gauge('g', 'Now.', () => 1.5), histogram, new Counter('n_total', 'None yet.')]),
+    prometheusText(readMetrics([counter, gauge('g', 'Now.', () => 1.5), histogram, new Counter('n_total', 'None yet.')])),
     [
       '# HELP c_total Counts.', '# TYPE c_total counter', String.raw`c_total{a="x",b="with \"quotes\"\nand \\"} 3`,
       '# HELP g Now.', '# TYPE g gauge', 'g 1.5',
@@ -26,4 +26,22 @@ test('labels that nobody bounds are counted as others beyond two thousand', () =
   const samples = [...counter.samples()]
   assert.ok(samples.length <= 2_001)
   assert.equal(samples.reduce((sum, { value }) => sum + value, 0), 5_000)
+})
+
+test('several processes read as one: counts add up, series by series, and gauges as they say', () => {
+  const process = (answers: number, ready: number, route: string): ReturnType<typeof readMetrics> => {
+    const counter = new Counter('c_total', 'Counts.', ['route'])
+    counter.add(answers, route)
+    counter.add(1, '/both')
+    const histogram = new Histogram('h_seconds', 'Times.', 'route', [1])
+    histogram.observe(answers, '/both')
+    return readMetrics([counter, histogram, gauge('running', 'Now.', () => answers), gauge('ready', 'Least.', () => ready, 'min'), gauge('late', 'Most.', () => answers, 'max')])
+  }
+  // As they come from another process.
+  const all = mergeReadings([process(2, 1, '/a'), JSON.parse(JSON.stringify(process(5, 0, '/b')))])
+  assert.deepEqual(prometheusText(all).split('\n').filter((line) => line !== '' && !line.startsWith('#')), [
+    'c_total{route="/a"} 2', 'c_total{route="/both"} 2', 'c_total{route="/b"} 5',
+    'h_seconds_bucket{route="/both",le="1"} 0', 'h_seconds_bucket{route="/both",le="+Inf"} 2', 'h_seconds_sum{route="/both"} 7', 'h_seconds_count{route="/both"} 2',
+    'running 7', 'ready 0', 'late 5',
+  ])
 })

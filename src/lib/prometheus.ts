@@ -4,6 +4,8 @@ export interface Metric {
   readonly name: string
   readonly help: string
   readonly type: 'counter' | 'gauge' | 'histogram'
+  /** What the same number of several processes comes to; absent = their sum. */
+  readonly over?: 'sum' | 'max' | 'min'
   /** Read when somebody asks. A histogram's samples name their own suffix. */
   readonly samples: () => Iterable<Sample>
 }
@@ -15,11 +17,49 @@ export interface Sample {
   readonly suffix?: string
 }
 
+/** A metric as it stood at one moment, which can be sent to another process. */
+export interface MetricReading extends Omit<Metric, 'samples'> {
+  readonly samples: readonly Sample[]
+}
+
+export function readMetrics(metrics: readonly Metric[]): readonly MetricReading[] {
+  return metrics.map((metric) => {
+    const { name, help, type, over } = metric
+    return { name, help, type, ...(over === undefined ? {} : { over }), samples: [...metric.samples()] }
+  })
+}
+
+/** The numbers of several processes as those of one: counts add up, and gauges as they say. */
+export function mergeReadings(all: readonly (readonly MetricReading[])[]): readonly MetricReading[] {
+  const merged = new Map<string, { readonly first: MetricReading; readonly samples: Map<string, Sample> }>()
+  for (const reading of all.flat()) {
+    const known = merged.get(reading.name) ?? { first: reading, samples: new Map<string, Sample>() }
+    merged.set(reading.name, known)
+    for (const sample of reading.samples) {
+      const key = `${sample.suffix ?? ''}${JSON.stringify(sample.labels ?? {})}`
+      const before = known.samples.get(key)
+      known.samples.set(key, before === undefined ? sample : { ...sample, value: combined(reading.over ?? 'sum', before.value, sample.value) })
+    }
+  }
+  return [...merged.values()].map(({ first, samples }) => ({ ...first, samples: [...samples.values()] }))
+}
+
+function combined(over: NonNullable<Metric['over']>, left: number, right: number): number {
+  switch (over) {
+    case 'sum':
+      return left + right
+    case 'max':
+      return Math.max(left, right)
+    case 'min':
+      return Math.min(left, right)
+  }
+}
+
 export const PROMETHEUS_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
 /** Prometheus' text format. */
-export function prometheusText(metrics: readonly Metric[]): string {
-  return metrics.map((metric) => [`# HELP ${metric.name} ${metric.help}`, `# TYPE ${metric.name} ${metric.type}`, ...Array.from(metric.samples(), (sample) => lineOf(metric.name, sample)), ''].join('\n')).join('')
+export function prometheusText(readings: readonly MetricReading[]): string {
+  return readings.map(({ name, help, type, samples }) => [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...samples.map((sample) => lineOf(name, sample)), ''].join('\n')).join('')
 }
 
 function lineOf(name: string, { labels = {}, value, suffix = '' }: Sample): string {
@@ -32,8 +72,8 @@ function escaped(text: string): string {
 }
 
 /** A metric of one number without labels. */
-export function gauge(name: string, help: string, read: () => number): Metric {
-  return { name, help, type: 'gauge', samples: () => [{ value: read() }] }
+export function gauge(name: string, help: string, read: () => number, over: NonNullable<Metric['over']> = 'sum'): Metric {
+  return { name, help, type: 'gauge', over, samples: () => [{ value: read() }] }
 }
 
 /** Beyond it new combinations of labels are counted as `other`, so that nobody can fill the memory with names. */

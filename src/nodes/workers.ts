@@ -1,35 +1,47 @@
 import cluster, { type Worker } from 'node:cluster'
 import type { Clock } from '../lib/clock.ts'
+import { BEAT_MS, type FromWorker } from './worker-messages.ts'
+import { WorkerMetrics } from './worker-metrics.ts'
 
 /** A worker that dies sooner than this after its start is started again only after a while. */
 const HASTE_MS = 10_000
 const PAUSE_MS = 1_000
 /** Longer than a worker lets answers run while it stops. */
 const KILL_MS = 140_000
+/** Looks without a word from a worker, one a second, after which it is killed; and while it has not yet said its first. */
+const SILENT_LOOKS_MAX = 10
+const STARTING_LOOKS_MAX = 120
 
 export interface WorkerGroupPorts {
   readonly count: number
   readonly clock: Clock
   /** One line for the operator. */
   readonly say: (line: string) => void
+  /** How often it looks whether the workers have said something; absent = once a second. */
+  readonly lookMs?: number
 }
 
 /** Says which worker a process is: the first one does what is done once, such as applying the catalogue file. */
 export const WORKER_ROLE = 'TOLLGATE_WORKER'
 export type WorkerRole = 'first' | 'other'
 
-/** What a worker sends when it takes requests. */
-export interface WorkerReady {
-  readonly ready: string
+/** What the parent knows of a worker. */
+interface Known {
+  /** Looks since it said something. Not time: a parent that was stopped itself, or a machine that slept, must kill nobody. */
+  silentLooks: number
+  spoke: boolean
+  ready: boolean
 }
 
 /**
  * Several processes behind one port. The parent accepts connections and deals them out in turn, so that a worker which stops or
- * dies takes none with it that it has not been given; with SO_REUSEPORT the kernel would have queued some for it.
+ * dies takes none with it that it has not been given; with SO_REUSEPORT the kernel would have queued some for it. One whose loop stands
+ * still is killed, and another takes its place.
  */
 export class WorkerGroup {
   readonly #ports: WorkerGroupPorts
-  readonly #workers = new Set<Worker>()
+  readonly #workers = new Map<Worker, Known>()
+  readonly #metrics: WorkerMetrics
   #ready = 0
   #url: string | null = null
   /** The workers have been told to end. */
@@ -39,6 +51,7 @@ export class WorkerGroup {
 
   constructor(ports: WorkerGroupPorts) {
     this.#ports = ports
+    this.#metrics = new WorkerMetrics(ports.clock)
   }
 
   /** Resolves with an exit code when all have ended. */
@@ -46,6 +59,7 @@ export class WorkerGroup {
     return new Promise((resolve) => {
       this.#finish = resolve
       this.#fork('first')
+      this.#look()
     })
   }
 
@@ -59,12 +73,12 @@ export class WorkerGroup {
   }
 
   signal(name: 'SIGINT' | 'SIGTERM' | 'SIGKILL'): void {
-    for (const worker of this.#workers) worker.process.kill(name)
+    for (const worker of this.#workers.keys()) worker.process.kill(name)
   }
 
   /** One of them reads the catalogue file anew; the others see what it makes of it. */
   reload(): void {
-    const [worker] = this.#workers
+    const [worker] = this.#workers.keys()
     worker?.process.kill('SIGHUP')
   }
 
@@ -72,9 +86,38 @@ export class WorkerGroup {
     // All ask for the same port, also for 0: the parent gives each the one that it has.
     const worker = cluster.fork({ [WORKER_ROLE]: role })
     const startedMs = this.#ports.clock.monotonic()
-    this.#workers.add(worker)
-    worker.on('message', (message: WorkerReady) => this.#isReady(message.ready))
+    const known: Known = { silentLooks: 0, spoke: false, ready: false }
+    this.#workers.set(worker, known)
+    worker.on('message', (message: FromWorker) => this.#heard(worker, known, message))
     worker.on('exit', (code) => this.#ended(worker, code, startedMs))
+  }
+
+  #heard(worker: Worker, known: Known, message: FromWorker): void {
+    known.silentLooks = 0
+    known.spoke = true
+    if ('ready' in message) {
+      known.ready = true
+      this.#isReady(message.ready)
+    } else if ('askAll' in message) {
+      this.#metrics.collect([...this.#workers].filter(([, { ready }]) => ready).map(([one]) => one), worker, message.askAll)
+    } else if ('metrics' in message) {
+      this.#metrics.told(worker, message.id, message.metrics)
+    }
+  }
+
+  /** While it stops as well: a worker that stands still does not hear SIGTERM. */
+  #look(): void {
+    const { clock, say, lookMs = BEAT_MS } = this.#ports
+    clock.after(lookMs, () => {
+      for (const [worker, known] of this.#workers) {
+        known.silentLooks += 1
+        const most = known.spoke ? SILENT_LOOKS_MAX : STARTING_LOOKS_MAX
+        if (known.silentLooks !== most) continue
+        say(`A worker (process ${worker.process.pid}) has not answered for ${(most * lookMs) / 1_000} s and is killed`)
+        worker.process.kill('SIGKILL')
+      }
+      this.#look()
+    })
   }
 
   #isReady(url: string): void {
@@ -88,6 +131,7 @@ export class WorkerGroup {
 
   #ended(worker: Worker, code: number | null, startedMs: number): void {
     this.#workers.delete(worker)
+    this.#metrics.left(worker)
     if (this.stopping) {
 // One that was still starting ends by the signal itself.
       if (code !== 0 && worker.process.signalCode !== 'SIGTERM') this.#failed = true

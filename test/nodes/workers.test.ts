@@ -30,6 +30,28 @@ function workerTests(shared: NodeBench): void {
       assert.deepEqual(answers.map(({ status }) => status), answers.map(() => 200))
     })
 
+    test('/metrics answers for all of them, whichever is asked, and probes leave no line in the log', async () => {
+      for (let count = 0; count < WORKERS + 1; count += 1) {
+        const { text } = await tollgate.request('GET', '/metrics')
+        assert.match(text, /^tollgate_requests_total\{route="\/v1\/chat\/completions",status="200"\} 30$/m)
+        assert.match(text, /^tollgate_ready 1$/m)
+        assert.equal((await tollgate.request('GET', '/healthz')).status, 200)
+        assert.equal((await tollgate.request('GET', '/readyz')).status, 200)
+      }
+      assert.deepEqual(tollgate.logs().filter((line) => /"route":"\/(?:metrics|healthz|readyz)"/.test(line)), [])
+    })
+
+    test('a worker that is stopped where it stands is killed, and another takes its place', async () => {
+      const [victim] = children(tollgate.pid)
+      assert.ok(victim !== undefined)
+      process.kill(victim, 'SIGSTOP')
+      await until(60_000, 'another worker', async () => {
+        const now = children(tollgate.pid)
+        return now.length === WORKERS && !now.includes(victim)
+      })
+      assert.ok(tollgate.logs().some((line) => line.startsWith(`A worker (process ${victim}) has not answered for 10 s`)))
+    })
+
     test('a worker that is killed takes its requests with it and no others, and another takes its place', async () => {
       const { key } = await tollgate.createAccount()
       const [victim] = children(tollgate.pid)

@@ -1,0 +1,26 @@
+import { writeSync } from 'node:fs'
+import { workerData } from 'node:worker_threads'
+import type { LoopWatchOrder } from './loop-watch.ts'
+
+const LOOKS = 20
+const STDERR = 2
+
+// Given by watchLoop.
+const { beats, limitMs } = workerData as LoopWatchOrder
+const count = new Int32Array(beats)
+let last = Atomics.load(count, 0)
+let still = 0
+
+// Looks are counted, not time: while the whole process is stopped, or the machine sleeps, this thread does not look either.
+setInterval(() => {
+  const now = Atomics.load(count, 0)
+  still = now === last ? still + 1 : 0
+  last = now
+  if (still < LOOKS) return
+  try {
+    writeSync(STDERR, `The event loop has not turned for ${limitMs / 1_000} s: the process ends, to be started anew\n`)
+  } finally {
+    // An exit of this thread would end only the thread, and the other one hears no signal.
+    process.kill(process.pid, 'SIGKILL')
+  }
+}, limitMs / LOOKS)

@@ -1,0 +1,29 @@
+import { Worker } from 'node:worker_threads'
+
+/** What the thread is given. */
+export interface LoopWatchOrder {
+  /** One 32-bit number that the watched thread counts up. */
+  readonly beats: SharedArrayBuffer
+  readonly limitMs: number
+}
+
+const BEAT_MS = 1_000
+
+/**
+ * Ends the process when its event loop has not turned for `limitMs`: it serves nobody and does not even hear SIGTERM, while whoever
+ * supervises it takes it for alive. Its holds are given back by the next start, as after any crash. The answer ends the watch. The thread
+ * takes 30 MB and 80 ms of CPU to start.
+ */
+export function watchLoop(limitMs: number, notice: (message: string) => void): () => void {
+  const beats = new SharedArrayBuffer(4)
+  const order: LoopWatchOrder = { beats, limitMs }
+  const count = new Int32Array(beats)
+  const beat = setInterval(() => Atomics.add(count, 0, 1), Math.min(BEAT_MS, limitMs / 4)).unref()
+  const thread = new Worker(new URL('./loop-watch-thread.ts', import.meta.url), { workerData: order })
+  thread.unref()
+  thread.on('error', (error: Error) => notice(`The event loop is not watched any more: ${error.message}`))
+  return () => {
+    clearInterval(beat)
+    void thread.terminate()
+  }
+}

@@ -1,0 +1,60 @@
+import type { Clock } from '../lib/clock.ts'
+import type { MetricReading } from '../lib/prometheus.ts'
+import { BEAT_MS, type FromWorker, type ToWorker } from './worker-messages.ts'
+
+/** Longer than the parent waits for the other workers. */
+const ANSWER_MS = 2_000
+
+export interface ParentLinkPorts {
+  readonly clock: Clock
+  readonly send: (message: FromWorker) => void
+}
+
+/** A worker's side of the channel to its parent. */
+export class ParentLink {
+  readonly #ports: ParentLinkPorts
+  readonly #asked = new Map<number, (all: readonly MetricReading[]) => void>()
+  #own: () => readonly MetricReading[] = () => []
+  #lastId = 0
+
+  constructor(ports: ParentLinkPorts) {
+    this.#ports = ports
+    this.#beat()
+  }
+
+  /** Says that it takes requests. */
+  ready(url: string): void {
+    this.#ports.send({ ready: url })
+  }
+
+  heard(message: ToWorker): void {
+    if ('askMetrics' in message) this.#ports.send({ metrics: this.#own(), id: message.askMetrics })
+    else this.#asked.get(message.id)?.(message.all)
+  }
+
+  /** Gives the numbers of this worker to whoever asks another one. */
+  provide(own: () => readonly MetricReading[]): void {
+    this.#own = own
+  }
+
+  /** The numbers of all workers; its own where the parent does not answer. */
+  all(): Promise<readonly MetricReading[]> {
+    this.#lastId += 1
+    const id = this.#lastId
+    return new Promise((resolve) => {
+      const finish = (all: readonly MetricReading[]): void => {
+        stop()
+        this.#asked.delete(id)
+        resolve(all)
+      }
+      const stop = this.#ports.clock.after(ANSWER_MS, () => finish(this.#own()))
+      this.#asked.set(id, finish)
+      this.#ports.send({ askAll: id })
+    })
+  }
+
+  #beat(): void {
+    this.#ports.send({ beat: true })
+    this.#ports.clock.after(BEAT_MS, () => this.#beat())
+  }
+}

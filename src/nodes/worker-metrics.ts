@@ -1,0 +1,63 @@
+import type { Clock } from '../lib/clock.ts'
+import { mergeReadings, type MetricReading } from '../lib/prometheus.ts'
+import type { ToWorker } from './worker-messages.ts'
+
+/** A worker that is busy for longer is told with what it said last. */
+const COLLECT_MS = 1_000
+
+/** A worker, as far as its numbers go. */
+export interface MeasuredWorker {
+  send(message: ToWorker): void
+}
+
+interface Collection {
+  readonly waiting: Set<MeasuredWorker>
+  readonly finish: () => void
+}
+
+/** The numbers of all workers as those of one process. */
+export class WorkerMetrics {
+  readonly #clock: Clock
+  /** What each said last. */
+  readonly #said = new Map<MeasuredWorker, readonly MetricReading[]>()
+  readonly #collections = new Map<number, Collection>()
+  /** What those that have ended had counted: a sum that fell would be taken for a restart of all. */
+  #departed: readonly MetricReading[] = []
+  #lastId = 0
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** Asks all of `workers` and tells the one that asked, who names its question `id`. */
+  collect(workers: Iterable<MeasuredWorker>, asker: MeasuredWorker, id: number): void {
+    this.#lastId += 1
+    const own = this.#lastId
+    const waiting = new Set(workers)
+    const finish = (): void => {
+      stop()
+      this.#collections.delete(own)
+      asker.send({ all: mergeReadings([this.#departed, ...this.#said.values()]), id })
+    }
+    const stop = this.#clock.after(COLLECT_MS, finish)
+    this.#collections.set(own, { waiting, finish })
+    for (const worker of waiting) worker.send({ askMetrics: own })
+  }
+
+  told(worker: MeasuredWorker, id: number, metrics: readonly MetricReading[]): void {
+    this.#said.set(worker, metrics)
+    this.#answered(id, worker)
+  }
+
+  left(worker: MeasuredWorker): void {
+    const last = this.#said.get(worker)
+    this.#said.delete(worker)
+    if (last !== undefined) this.#departed = mergeReadings([this.#departed, last.filter(({ type }) => type !== 'gauge')])
+    for (const id of this.#collections.keys()) this.#answered(id, worker)
+  }
+
+  #answered(id: number, worker: MeasuredWorker): void {
+    const collection = this.#collections.get(id)
+    if (collection?.waiting.delete(worker) === true && collection.waiting.size === 0) collection.finish()
+  }
+}
