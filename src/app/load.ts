@@ -59,7 +59,7 @@ export class Load {
       version, ready,
       inFlight: () => relay.inFlight.count,
       providers: () => slots.report(),
-      drains: () => drains.used,
+      drains: () => drains.running,
       openStreams: () => sse.size,
       bodyBytes: () => edge().bodyBytes,
       sockets: () => edge().sockets,

@@ -19,7 +19,7 @@ import { Nodes } from '../nodes/nodes.ts'
 import { createTokenCounter } from '../plan/token-count.ts'
 import type { AdapterTable } from '../providers/adapter.ts'
 import { createAdapters } from '../providers/index.ts'
-import { DrainSlots } from '../relay/drain-slots.ts'
+import { DrainCount } from '../relay/drain-count.ts'
 import { EndpointHealthBook } from '../relay/endpoint-health.ts'
 import { KeyPools } from '../relay/key-pools.ts'
 import { ProviderSlots } from '../relay/provider-slots.ts'
@@ -45,7 +45,7 @@ export interface Services {
   readonly ledger: Ledger
   readonly health: EndpointHealthBook
   readonly relay: Relay
-  readonly drains: DrainSlots
+  readonly drains: DrainCount
   readonly slots: ProviderSlots
   readonly videos: ReturnType<typeof createVideos>
   readonly pictures: StoredPictures
@@ -79,7 +79,7 @@ export async function createServices(core: Core, config: Config, clock: SyncedCl
   const tokens = createTokenCounter()
   tokens.warm()
   const attempts = { clock, health, keyPools: new KeyPools(clock, notice), retries: new RetryBudget(clock, () => relay.running) }
-  const drains = new DrainSlots()
+  const drains = new DrainCount()
   const slots = new ProviderSlots(clock)
   const relay: Relay = new Relay({
     ...attempts, ledger, adapters, ids, tokens, catalog,

@@ -4,7 +4,7 @@ import type { AdapterTable } from '../providers/adapter.ts'
 import type { FailedAttempt } from './attempt-error.ts'
 import type { AttemptQueuePorts, Passage } from './attempt-queue.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { DrainSlots } from './drain-slots.ts'
+import type { DrainCount } from './drain-count.ts'
 import type { EventBuffer } from './event-buffer.ts'
 import type { GenerationRecord } from '../ledger/generation-record.ts'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -21,7 +21,7 @@ export interface GenerationPorts extends AttemptQueuePorts {
   readonly clock: Clock
   /** Uniform in [0, 1). */
   readonly random: () => number
-  readonly drains: DrainSlots
+  readonly drains: DrainCount
   readonly slots: ProviderSlots
   readonly tokens: TokenCounter
 }

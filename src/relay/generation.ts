@@ -321,25 +321,35 @@ export class Generation {
   /** The client left for good: stop or drain, as the provider bills (reliability.md 3.5 rules 2, 7, 8). */
   #abandon(): void {
     if (this.#state !== 'running') return
-    const { provider } = this.#candidate.endpoint
-    const cancelStops = this.input.order.delivery !== 'whole' && provider.cancelStopsBilling
     // Nobody waits for an attempt that has not begun.
-    if (this.#stopWait !== null || this.#place.waits || cancelStops || !this.#ports.drains.claim(this.input.accountId)) {
+    if (this.#stopWait !== null || this.#place.waits || !this.#keepsBilling) {
       this.#cutAndCharge()
       return
     }
     this.#draining = true
+    this.#ports.drains.begin()
     this.#stopTimer = this.#ports.clock.after(DRAIN_MS, () => this.#cutAndCharge())
+  }
+
+  /** Whether the provider bills an answer that nobody reads on. */
+  get #keepsBilling(): boolean {
+    return this.input.order.delivery === 'whole' || !this.#candidate.endpoint.provider.cancelStopsBilling
   }
 
   #cutAndCharge(): void {
     if (this.#state !== 'running') return
+    const asked = this.#asking
     this.#stopAsking()
-    if (!this.#upstreamAnswered) {
+    const verdict = this.#upstreamAnswered ? this.#countedVerdict('cancelled') : null
+    const { buy } = this.#candidate.endpoint
+    const nothing = verdict === null || chargeMicro(verdict.report.usage, buy) === 0n
+    // Nobody can tell what it will bill: the most that it may.
+    if (nothing && asked && this.#keepsBilling) this.#insuredMicro += this.input.plan.holdMicro
+    if (verdict === null) {
       void this.#finishFree(null)
       return
     }
-    void this.#settle(this.#countedVerdict('cancelled'), (_usage) => undefined)
+    void this.#settle(verdict, (_usage) => undefined)
   }
 
   #stopAsking(): void {
@@ -448,7 +458,7 @@ export class Generation {
   }
 
   #releaseDrain(): void {
-    if (this.#draining) this.#ports.drains.release(this.input.accountId)
+    if (this.#draining) this.#ports.drains.end()
     this.#draining = false
   }
 

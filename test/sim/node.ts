@@ -4,7 +4,7 @@ import { periodEndMs } from '../../src/ledger/period.ts'
 import type { Clock } from '../../src/lib/clock.ts'
 import type { IdSource } from '../../src/lib/ids.ts'
 import type { TokenCounter } from '../../src/plan/token-count.ts'
-import { DrainSlots } from '../../src/relay/drain-slots.ts'
+import { DrainCount } from '../../src/relay/drain-count.ts'
 import { EndpointHealthBook } from '../../src/relay/endpoint-health.ts'
 import { KeyPools } from '../../src/relay/key-pools.ts'
 import { Relay } from '../../src/relay/relay.ts'
@@ -100,7 +100,7 @@ export class SimNode {
   readonly ledger: Ledger
   readonly relay: Relay
   readonly adapters: AdapterTable
-  readonly drains = new DrainSlots()
+  readonly drains = new DrainCount()
   /** Its wall clock stands ahead of the true time by this, ms. */
   skewMs = 0
   /** It takes no requests: it starts, or it is told to stop. */

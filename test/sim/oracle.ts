@@ -107,5 +107,8 @@ function insuredAttempt(facts: RequestFacts, attempt: AttemptFacts, tokens: Toke
   // Once its words have gone out, what a broken stream cost is what came.
   if (said) return buy(received(facts, attempt, tokens))
   if (attempt.usage !== null) return buy(reported(facts, attempt, tokens))
-  return attempt.headers ? buy(received(facts, attempt, tokens)) : 0n
+  if (attempt.headers) return buy(received(facts, attempt, tokens))
+  // Its client left, it was read on, and nothing came: the most that it may have cost.
+  const keepsBilling = !facts.request.stream || !attempt.endpoint.provider.cancelStopsBilling
+  return attempt.outcome === 'cancelled' && !attempt.clientPresent && (facts.cancelled || !attempt.nodeClosing) && keepsBilling ? (facts.plan?.holdMicro ?? 0n) : 0n
 }

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { after, before, test } from 'node:test'
+import { startMovingServer, type MovingServer } from '../harness/moving-server.ts'
+import { until } from '../harness/patience.ts'
+import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
+
+/** Who leaves early is read on, in his own places, and pays: a provider that makes a whole answer bills it whether or not anybody waits. */
+
+const REQUESTS = 50
+let upstream: ScriptedUpstream
+let server: MovingServer
+let waiting: ServerResponse[] = []
+
+before(async () => {
+  upstream = await startScriptedUpstream()
+  server = await startMovingServer(`
+rate_limit: { requests: 100000, window: 60 }
+markup: 1
+providers:
+  p: { adapter: openai, base_url: '${upstream.url}/v1', api_key: k, cancel_stops_billing: true, timeouts: { first_byte: 600, progress: 600 } }
+models:
+  - { id: test/chat, type: chat, context_length: 100000, endpoints: [{ provider: p, model: m, price: { currency: RUB, prompt: 1000000, completion: 1000000 } }] }
+  - { id: test/vectors, type: embeddings, context_length: 100000, endpoints: [{ provider: p, model: m, price: { currency: RUB, prompt: 1000000 } }] }
+`)
+  upstream.answer((response) => waiting.push(response))
+})
+
+after(async () => {
+  await server.stop()
+  await upstream.close()
+})
+
+function leaving(key: string, path: string, body: unknown): Socket {
+  const text = JSON.stringify(body)
+  const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
+  socket.on('error', () => undefined)
+  socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`)
+  return socket
+}
+
+const chat = { model: 'test/chat', max_tokens: 20, messages: [{ role: 'user', content: 'Hello' }] }
+const ANSWER = '{"id":"c","choices":[{"index":0,"message":{"role":"assistant","content":"one"},"finish_reason":"stop"}],"usage":{"prompt_tokens":8,"completion_tokens":2}}'
+
+async function rowsOf(account: string, total: number): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  let rows: readonly Readonly<Record<string, unknown>>[] = []
+  await until(20_000, 'the log rows', async () => {
+    rows = (await server.admin('GET', `/admin/v1/generations?account=${account}&limit=100`)).body.data
+    return rows.length >= total
+  })
+  return rows
+}
+
+async function askAndLeave(key: string, count: number, path: string, body: unknown): Promise<void> {
+  const before = waiting.length
+  const sockets = Array.from({ length: count }, () => leaving(key, path, body))
+  await until(20_000, 'the requests upstream', () => waiting.length === before + count)
+  for (const socket of sockets) {
+    socket.destroy()
+    await once(socket, 'close')
+  }
+}
+
+test('rule 8: of 50 whole answers that nobody waits for each is read to its end and charged', async () => {
+  const account = await server.createAccount({ balance: 10_000 })
+  await askAndLeave(account.key, REQUESTS, '/v1/chat/completions', chat)
+  // They keep their places: the key has as many fewer to ask with.
+  const more = await server.request('GET', '/v1/user/balance', { key: account.key })
+  assert.ok(more.body.reserved > 0)
+  await until(20_000, 'the answers that are read on', async () => /tollgate_drains 50\b/.test((await server.request('GET', '/metrics')).text))
+  for (const response of waiting.splice(0)) response.writeHead(200, { 'content-type': 'application/json' }).end(ANSWER)
+  const rows = await rowsOf(account.id, REQUESTS)
+  assert.deepEqual(new Set(rows.map((row) => `${row['status']} ${row['billing_basis']} ${row['total_cost']}`)), new Set(['cancelled drained 10']))
+  assert.equal((await server.request('GET', '/v1/user/balance', { key: account.key })).body.balance, 10_000 - REQUESTS * 10)
+})
+
+for (const [name, path, body, worst] of [
+  ['a chat', '/v1/chat/completions', chat, null],
+  ['embeddings', '/v1/embeddings', { model: 'test/vectors', input: 'Hello' }, 13],
+] as const) {
+  test(`rule 8: ${name} of which nothing came in two minutes costs nothing, and the most that it may cost is the operator's loss`, async () => {
+    const account = await server.createAccount({ balance: 10_000 })
+    await askAndLeave(account.key, 1, path, body)
+    const { reserved } = (await server.request('GET', '/v1/user/balance', { key: account.key })).body
+    assert.ok(worst === null || reserved === worst, String(reserved))
+    await until(20_000, 'the answers that are read on', async () => /tollgate_drains 1\b/.test((await server.request('GET', '/metrics')).text))
+    server.clock.advance(121_000)
+    const [row = {}] = await rowsOf(account.id, 1)
+    assert.deepEqual([row['status'], row['billing_basis'], row['total_cost'], row['insured']], ['cancelled', 'free', 0, reserved])
+    for (const response of waiting.splice(0)) response.destroy()
+  })
+}
