@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import pg from 'pg'
 import { request } from 'undici'
+import { KeyWrap } from '../src/ledger/seal.ts'
 import { openStore } from '../src/store/open.ts'
 import { accountStatements, fillEmbeddedLog, OTHER_ACCOUNTS as OTHERS, ROW_STEP_MS as STEP_MS, rowStatements, type FullLog } from '../test/harness/full-log.ts'
 import { startPostgres } from '../test/harness/postgres.ts'
@@ -28,12 +29,12 @@ const LOG: FullLog = { rows, large: LARGE, startMs: START_MS }
 const LARGE_ROWS = rows - Math.floor(rows / 2)
 
 async function fillEmbedded(dataDir: string): Promise<void> {
-  await (await openStore({ dataDir, databaseUrl: null })).close()
+  await (await openStore({ dataDir, databaseUrl: null, keyWrap: new KeyWrap([Buffer.from(KEK, 'base64')]) })).close()
   fillEmbeddedLog(dataDir, LOG, { told: (to) => process.stderr.write(`embedded: ${to} rows\n`) })
 }
 
 async function fillPostgres(url: string): Promise<void> {
-  const store = await openStore({ dataDir: '', databaseUrl: url })
+  const store = await openStore({ dataDir: '', databaseUrl: url, keyWrap: new KeyWrap([Buffer.from(KEK, 'base64')]) })
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   for (const statement of accountStatements(LOG, 'postgres')) await client.query(statement)

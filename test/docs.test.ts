@@ -3,6 +3,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { ERRORS } from '../src/errors.ts'
+import { COVERED, type TableCover } from '../src/store/columns.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const PAGES = ['README.md', 'CONTRIBUTING.md', ...globSync('docs/**/*.md', { cwd: ROOT }).toSorted()]
@@ -28,6 +29,14 @@ function sorted(rows: readonly ErrorRow[]): string[] {
 test('docs/errors.md and src/errors.ts name the same errors with the same statuses, both ways', () => {
   const table: ErrorRow[] = Object.entries(ERRORS).map(([name, row]) => ({ status: row.status, errorType: 'errorType' in row ? row.errorType : name }))
   assert.deepEqual(sorted(documentedErrors(read('docs/errors.md'))), sorted(table))
+})
+
+test('docs/reliability.md and src/store/columns.ts say the same of what protects each table', () => {
+  const tables: readonly (readonly [string, TableCover])[] = Object.entries(COVERED)
+  const list = (names: readonly string[]): string => names.map((name) => `\`${name}\``).join(', ')
+  const rows = tables.map(([table, { sealed = [], chained = [], checked = {} }]) => `| \`${table}\` | ${list([...sealed, ...chained])} | ${Object.entries(checked).map(([name, by]) => `\`${name}\` ${by}`).join('; ')} |`)
+  const page = read('docs/reliability.md')
+  assert.deepEqual(rows.filter((row) => !page.includes(`${row}\n`)), [])
 })
 
 test('every link between pages leads somewhere', () => {

@@ -248,7 +248,7 @@ test('SQL stands in the store alone, and no value is joined into its text', () =
 })
 
 /** Constants, and what the store itself builds of constants: conditions, lists of columns, words of a dialect. A value has a placeholder. */
-const SQL_PART = /^(?:[A-Z][A-Z0-9_]*(?:\[rule\.of\])?|where|sets\.join\(', '\)|parts\.join\(' AND '\)|sums(?:\.join\(', '\))?|lock|before|hint|scan|condition|column|columns|names|select|kind|period|start|app|into|table|first|beyond|marks|verb|refusal|blob|serial|clustered|query\.text|text|verb\.toLowerCase\(\)|conditionsText\(\w+\.conditions\)|(?:table|insert|field)\([^)]*\)|sqlite \? '[^']*' : ''|this\.#database\.dialect === 'postgres' \? '[^']*' : '')$/
+const SQL_PART = /^(?:[A-Z][A-Z0-9_]*(?:\[rule\.of\])?|[A-Z][A-Z_]*\.join\(', '\)|sealedSelect\((?:'\w+'|table)\)|(?:columns|names|place)\.join\(', '\)|columns\.map\(\(\) => '\?'\)\.join\(','\)|sides\.join\(' UNION ALL '\)|where|sets\.join\(', '\)|parts\.join\(' AND '\)|sums(?:\.join\(', '\))?|lock|before|hint|scan|condition|column|columns|names|select|kind|period|start|app|into|table|first|beyond|marks|verb|refusal|blob|serial|clustered|query\.text|text|verb\.toLowerCase\(\)|conditionsText\(\w+\.conditions\)|(?:table|insert|field)\([^)]*\)|sqlite \? '[^']*' : ''|this\.#database\.dialect === 'postgres' \? '[^']*' : '')$/
 const SQL_WORD = /\b(?:SELECT|INSERT|UPDATE|DELETE|WHERE|FROM|JOIN|VALUES|ORDER BY|CREATE|ALTER)\b/
 
 /** What a template literal with SQL in it is filled with, and no rule covers. */

@@ -4,13 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { systemClock } from '../lib/clock.ts'
+import { KEY_WRAP } from '../../test/harness/key-wrap.ts'
 import { openStore } from '../store/open.ts'
 import { digestText } from './api-key.ts'
 import { KeyCache } from './key-cache.ts'
 
 test('keys that are not there are remembered up to a bound, the oldest forgotten first', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-keys-'))
-  const store = await openStore({ dataDir, databaseUrl: null })
+  const store = await openStore({ dataDir, databaseUrl: null, keyWrap: KEY_WRAP })
   try {
     const cache = new KeyCache({ keys: store.keys, clock: systemClock, entriesMax: 2 })
     const digests = ['one', 'two', 'three'].map(digestText)

@@ -39,8 +39,8 @@ export interface Core {
 /** Opens the store and the catalogue alone, for commands that need no server. */
 export async function openCore(options: CoreOptions, clock: Clock = systemClock): Promise<Core> {
   const { config, env } = options
-  const store = await openStore({ dataDir: config.dataDir, databaseUrl: config.databaseUrl, clock })
   const keyWrap = new KeyWrap(options.wrappingKeys)
+  const store = await openStore({ dataDir: config.dataDir, databaseUrl: config.databaseUrl, keyWrap, clock })
   const { adapters, close } = createAdapters({ clock })
   const catalog = new CatalogService({ store: store.catalogs, clock, seal: keyWrap, adapters: new Set(adapters.keys()), env, release: options.release ?? readBundledRelease(), providerKeys: options.server === true ? providerKeys(env) : null })
   await catalog.load()
@@ -52,6 +52,7 @@ export async function openCore(options: CoreOptions, clock: Clock = systemClock)
     replay: (fromMs, toMs) => store.audit.replay({ fromMs, toMs, replay: replayBy(catalog) }),
     rewrap: async () => {
       await catalog.rewrap()
+      await store.books.rewrap()
       await resealJobs(store.jobs, keyWrap)
       await resealAnswers(store.idempotency, keyWrap)
       return catalog.credentialCount() + (await rewrapSeeds(store.users, keyWrap))

@@ -91,7 +91,7 @@ export async function createServices(core: Core, config: Config, clock: SyncedCl
   const videos = createVideos({ ...attempts, ...own, relay, jobs: store.jobs, files: store.files, ledger, catalog, adapters, seal: keyWrap, notice })
   const rateFeed = new RateFeed({ catalog, clock, url: config.cbrUrl, log: notice, leads: () => nodes.leads })
   const sweep = new ExpirySweep({ 'Stored files': store.files, 'Idempotency keys': store.idempotency }, clock, notice)
-  const logKeeper = new LogKeeper({ upkeep: store.logUpkeep, clock, retentionDays: config.logRetentionDays, log: notice })
+  const logKeeper = new LogKeeper({ upkeep: store.logUpkeep, books: store.books, clock, retentionDays: config.logRetentionDays, log: notice })
   const sessions = new ConsoleSessions({ store: store.sessions, clock, ids, seal: keyWrap, secure: config.publicUrl?.startsWith('https:') === true })
   const access = createAccess({
     keys: store.keys,

@@ -10,7 +10,7 @@ import { EMPTY_DOCUMENT, type CatalogDocument } from '../catalog/document.ts'
 import { wireDocument } from '../catalog/wire-document.ts'
 import { backupStore } from '../store/backup.ts'
 import { StoreBusyError } from '../store/sqlite-database.ts'
-import { openStore } from '../store/open.ts'
+import { migrateStore } from '../store/open.ts'
 import { CommandError, UsageError, type Command, type CommandInput } from './command.ts'
 import type { CliContext } from './ports.ts'
 import { changesOf, printApplied, printDifference, recordEvent, refuseBadSettings, unopenable, withStore } from './store-access.ts'
@@ -108,10 +108,9 @@ async function backup(input: CommandInput, context: CliContext): Promise<number>
 async function migrate(_input: CommandInput, context: CliContext): Promise<number> {
   refuseBadSettings(context)
   const { dataDir, databaseUrl } = context.config
-  const store = await openStore({ dataDir, databaseUrl }).catch((thrown: unknown) => {
+  await migrateStore({ dataDir, databaseUrl }).catch((thrown: unknown) => {
     throw thrown instanceof StoreBusyError ? thrown : unopenable(thrown)
   })
-  await store.close()
   context.stdout('The schema is up to date')
   return 0
 }

@@ -55,20 +55,21 @@ interface Payload {
   /** The answer under its Idempotency-Key, sealed, in base64: the charge that it tells is the cost. */
   readonly claim?: { readonly id: string; readonly answer: string | null }
   readonly atMs: number
+  readonly day?: string | undefined
 }
 
 function payloadOf(operation: HoldEnd): Buffer {
-  const { op, generationId, insuredMicro, record, atMs } = operation
+  const { op, generationId, insuredMicro, record, atMs, day } = operation
   const costs = op === 'settle' ? { costMicro: String(operation.costMicro), providerCostMicro: String(operation.providerCostMicro) } : { costMicro: '0', providerCostMicro: '0' }
   const claim = op === 'settle' && operation.claim !== undefined ? { claim: { id: operation.claim.id, answer: operation.claim.answer(operation.costMicro)?.toString('base64') ?? null } } : {}
-  const payload: Payload = { op, generationId, ...costs, insuredMicro: String(insuredMicro), record, ...claim, atMs }
+  const payload: Payload = { op, generationId, ...costs, insuredMicro: String(insuredMicro), record, ...claim, atMs, day }
   return Buffer.from(JSON.stringify(payload))
 }
 
 function endOf({ payload, ticket }: JournalRecord): JournaledEnd {
   // Written by `payloadOf`, and whole by its checksum.
-  const { op, generationId, costMicro, providerCostMicro, insuredMicro, record, claim, atMs } = JSON.parse(payload.toString('utf8')) as Payload
-  const common = { generationId, insuredMicro: BigInt(insuredMicro), atMs }
+  const { op, generationId, costMicro, providerCostMicro, insuredMicro, record, claim, atMs, day } = JSON.parse(payload.toString('utf8')) as Payload
+  const common = { generationId, insuredMicro: BigInt(insuredMicro), atMs, ...(day === undefined ? {} : { day }) }
   if (op === 'void') return { operation: { op, ...common, record }, ticket }
   if (record === null) throw new Error(`The journal has a settle of ${generationId} without its log row.`)
   const kept = claim === undefined ? {} : { claim: { id: claim.id, answer: () => (claim.answer === null ? null : Buffer.from(claim.answer, 'base64')) } }

@@ -135,7 +135,7 @@ export class LedgerBatch {
     return this.#charge(hold, request)
   }
 
-  #charge(hold: HoldRow, request: Pick<SettleRequest, 'costMicro' | 'providerCostMicro' | 'insuredMicro' | 'record' | 'claim' | 'atMs'>): Charged {
+  #charge(hold: HoldRow, request: Pick<SettleRequest, 'costMicro' | 'providerCostMicro' | 'insuredMicro' | 'record' | 'claim' | 'atMs' | 'day'>): Charged {
     const { account, key } = this.#owners(hold)
     // An expired hold has given its money back: a late settle takes what the account and the key have now.
     const late = hold.state === 'expired'
@@ -147,6 +147,7 @@ export class LedgerBatch {
     account.availableMicro -= chargedMicro
     this.#accounts.add(account)
     this.#end(hold, late ? 'settled_late' : 'settled', request.atMs, chargedMicro, shortfallMicro)
+    hold.bookedDay = bookedDay(hold, account, request.day)
     if (request.claim !== undefined) this.#endClaim(request.claim, chargedMicro)
     this.#spend(hold, chargedMicro, coveredMicro)
     this.#post(account, { kind: 'charge', debit: `account:${account.id}`, credit: 'revenue', amountMicro: chargedMicro, reference: hold.id, atMs: request.atMs })
@@ -166,7 +167,7 @@ export class LedgerBatch {
     const { account, key } = this.#owners(hold)
     const { guarded } = request
     if (guarded !== undefined && this.#isCharged(account, hold, guarded, request.atMs)) {
-      const { chargedMicro, shortfallMicro } = this.#charge(hold, { ...guarded, insuredMicro: request.insuredMicro - guarded.providerCostMicro, atMs: request.atMs })
+      const { chargedMicro, shortfallMicro } = this.#charge(hold, { ...guarded, insuredMicro: request.insuredMicro - guarded.providerCostMicro, atMs: request.atMs, ...(request.day === undefined ? {} : { day: request.day }) })
       return { status: 'charged', chargedMicro, shortfallMicro }
     }
     if (hold.state === 'open') {
@@ -283,7 +284,7 @@ export class LedgerBatch {
   #addLog(account: AccountRow, hold: HoldRow, record: GenerationRecord, money: Pick<LogRow, 'costMicro' | 'providerCostMicro' | 'shortfallMicro' | 'insuredMicro'>, atMs: number): void {
     account.logRows += 1n
     this.#accounts.add(account)
-    this.#log.push({ record, seq: account.logRows, ...money, day: hold.periods.day, atMs })
+    this.#log.push({ record, seq: account.logRows, ...money, day: hold.periods.day, bookedDay: hold.bookedDay, atMs })
   }
 }
 
@@ -305,6 +306,13 @@ function voidOfCharged({ chargedMicro, shortfallMicro }: HoldRow, { guarded }: V
   return guarded === undefined ? { status: 'not_open', state: 'settled' } : { status: 'charged', chargedMicro: chargedMicro ?? 0n, shortfallMicro: shortfallMicro ?? 0n }
 }
 
+/** A charge stands on the day it is made, and never in a month that is closed: what its customer has seen of it does not change. */
+function bookedDay(hold: HoldRow, account: AccountRow, day = ''): string {
+  const { day: placed } = hold.periods
+  const booked = [day, account.openDay].reduce((latest, each) => (each > latest ? each : latest), placed)
+  return booked === placed ? '' : booked
+}
+
 function newHold(request: HoldRequest): HoldRow {
   return {
     id: request.generationId,
@@ -321,6 +329,8 @@ function newHold(request: HoldRequest): HoldRow {
     endedAtMs: null,
     chargedMicro: null,
     shortfallMicro: null,
+    bookedDay: '',
+    intact: true,
   }
 }
 

@@ -71,6 +71,8 @@ export interface SettleRequest {
   readonly job?: JobMove
   readonly claim?: SettledClaim
   readonly atMs: number
+  /** Local day of `atMs`; absent in what an older program has left in the journal. */
+  readonly day?: string
 }
 
 export type SettleOutcome =
@@ -93,6 +95,8 @@ export interface VoidRequest {
   /** Present where the free rules can be abused; absent = free in any case. */
   readonly guarded?: GuardedCharge
   readonly atMs: number
+  /** As of a settle. */
+  readonly day?: string
 }
 
 /** What a free answer is charged where its account has used up what is free in this hour (reliability.md 3.5 row 20). */
@@ -136,6 +140,12 @@ export interface AccountRow {
   freeHourMs: number
   freeInsuredMicro: Micro
   freeSpentMicro: Micro
+  /** Rows of its usage log that retention has taken. */
+  readonly logDropped: bigint
+  /** The first day that is in no closed month; empty = none is closed. */
+  readonly openDay: string
+  /** Its seal was right when it was read. */
+  readonly intact: boolean
 }
 
 export interface KeyRow {
@@ -164,6 +174,10 @@ export interface HoldRow {
   endedAtMs: number | null
   chargedMicro: Micro | null
   shortfallMicro: Micro | null
+  /** The day that its charge stands on in statements; empty = the one it was placed on. */
+  bookedDay: string
+  /** Its seal was right when it was read. */
+  readonly intact: boolean
 }
 
 export type SpendPeriod = 'total' | 'day' | 'week' | 'month'
@@ -200,6 +214,8 @@ export interface LogRow {
   readonly insuredMicro: Micro
   /** Local day of the hold, for the roll-up. */
   readonly day: string
+  /** As of its hold. */
+  readonly bookedDay: string
   readonly atMs: number
 }
 

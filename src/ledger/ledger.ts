@@ -122,7 +122,8 @@ export class Ledger {
   async settle(request: Omit<SettleRequest, 'op' | 'atMs'>): Promise<SettleOutcome> {
     this.#running.delete(request.generationId)
     const { generationId, costMicro, providerCostMicro, insuredMicro, record, job, claim } = request
-    const operation: SettleRequest = { op: 'settle', generationId, costMicro, providerCostMicro, insuredMicro, record, atMs: this.#ports.clock.now(), ...(job === undefined ? {} : { job }), ...(claim === undefined ? {} : { claim }) }
+    const atMs = this.#ports.clock.now()
+    const operation: SettleRequest = { op: 'settle', generationId, costMicro, providerCostMicro, insuredMicro, record, atMs, day: this.periods(atMs).day, ...(job === undefined ? {} : { job }), ...(claim === undefined ? {} : { claim }) }
     // The core answers each operation with the outcome of its own kind.
     return (await this.#ends.submit(operation)) as SettleOutcome
   }
@@ -131,7 +132,8 @@ export class Ledger {
   async void(request: Omit<VoidRequest, 'op' | 'atMs'>): Promise<VoidOutcome> {
     this.#running.delete(request.generationId)
     const { generationId, insuredMicro, record, job, guarded } = request
-    const operation: VoidRequest = { op: 'void', generationId, insuredMicro, record, atMs: this.#ports.clock.now(), ...(job === undefined ? {} : { job }), ...(guarded === undefined ? {} : { guarded }) }
+    const atMs = this.#ports.clock.now()
+    const operation: VoidRequest = { op: 'void', generationId, insuredMicro, record, atMs, day: this.periods(atMs).day, ...(job === undefined ? {} : { job }), ...(guarded === undefined ? {} : { guarded }) }
     // The core answers each operation with the outcome of its own kind.
     return (await this.#ends.submit(operation)) as VoidOutcome
   }

@@ -1,4 +1,5 @@
 import type { RateLimit } from '../catalog/catalog.ts'
+import type { BookSeal } from './book-seal.ts'
 import { big, integer, json, text, textOrNull, type Database, type Row, type SqlValue } from './database.ts'
 import type { AccountPatch, AccountRecord, AccountStatus, AccountStore, Page } from './store.ts'
 
@@ -31,14 +32,16 @@ export function likePrefix(query: string): string {
 
 export class SqlAccounts implements AccountStore {
   readonly #database: Database
+  readonly #seal: BookSeal
 
-  constructor(database: Database) {
+  constructor(database: Database, seal: BookSeal) {
     this.#database = database
+    this.#seal = seal
   }
 
   async create(account: Parameters<AccountStore['create']>[0]): Promise<AccountRecord> {
-    await this.#database.run('INSERT INTO account (id, name, email, default_model, rate_limit, created_at) VALUES (?,?,?,?,?,?)', [
-      account.id, account.name, account.email, account.defaultModel, jsonText(account.rateLimit), BigInt(account.createdAtMs),
+    await this.#database.run('INSERT INTO account (id, name, email, default_model, rate_limit, created_at, seal) VALUES (?,?,?,?,?,?,?)', [
+      account.id, account.name, account.email, account.defaultModel, jsonText(account.rateLimit), BigInt(account.createdAtMs), this.#seal.of('account', [account.id, '', 0n, 0n, 0n, 0n, 0n, '']),
     ])
     const created = await this.get(account.id)
     if (created === null) throw new Error(`Account ${account.id} was not found after it was created.`)

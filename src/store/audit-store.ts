@@ -1,12 +1,16 @@
+import { brokenHeads, brokenRows } from './audit-seals.ts'
+import { DAY_SUMS, missingSpends } from './audit-sums.ts'
 import { brokenChains } from './audit-chains.ts'
 import { chargeableRows, replayPeriod, type Replay, type ReplayReport } from './audit-replay.ts'
-import type { Database, SqlValue } from './database.ts'
+import type { Books } from './book-store.ts'
+import type { Database, Sql, SqlValue } from './database.ts'
 import { NO_LIVE_JOB } from './job-store.ts'
 import type { AuditCheck, AuditStore } from './store.ts'
 
 const VIOLATIONS_MAX = 100
 /** An open hold may outlive its lease for as long as the sweeper needs. */
 const LEASE_SLACK_MS = 60_000
+const DAY_MS = 86_400_000
 
 interface Query {
   readonly id: string
@@ -70,7 +74,10 @@ function historyQueries(nowMs: number, since: bigint): readonly Query[] {
         UNION ALL SELECT 'entry ' || e.id AS what FROM entry e LEFT JOIN hold h ON h.id = e.ref WHERE e.kind = 'charge' AND h.id IS NULL`,
       values: [since],
     },
-    { id: 'I9', name: 'one credit per external reference', text: `SELECT kind || ' ' || ref AS what FROM entry GROUP BY kind, ref HAVING COUNT(*) > 1` },
+    { id: 'I9', name: 'one credit per external reference', text: `SELECT kind || ' ' || ref AS what FROM entry GROUP BY kind, ref HAVING COUNT(*) > 1
+        UNION ALL SELECT 'order ' || o.id AS what FROM payment_order o LEFT JOIN entry e ON e.kind = 'topup' AND e.ref = o.method || ':' || o.payment_id
+          WHERE (o.state = 'paid') <> (e.id IS NOT NULL) OR (e.id IS NOT NULL AND (e.amount <> o.amount OR e.account_id <> o.account_id))
+        UNION ALL SELECT 'code ' || c.id AS what FROM redeem_code c WHERE c.uses <> (SELECT COUNT(*) FROM entry e WHERE e.kind = 'topup' AND e.ref >= 'code:' || c.id || ':' AND e.ref < 'code:' || c.id || ';')` },
     {
       id: 'I10', name: 'no open hold with a lease over for more than 60 s',
       text: `SELECT 'hold ' || id AS what FROM hold WHERE state = 'open' AND lease_until < ? AND ${NO_LIVE_JOB}`, values: [BigInt(nowMs - LEASE_SLACK_MS)],
@@ -102,7 +109,7 @@ function historyQueries(nowMs: number, since: bigint): readonly Query[] {
           WHERE a.log_rows - a.log_dropped <> COALESCE(g.n, 0) OR a.log_rows <> COALESCE(g.top, a.log_dropped)`,
     },
     {
-      id: 'I18', name: 'a job holds its money while it lives, is charged exactly when it is completed, and ends with one log row',
+      id: 'I21', name: 'a job holds its money while it lives, is charged exactly when it is completed, and ends with one log row',
       text: `SELECT 'job ' || j.id AS what FROM job j LEFT JOIN hold h ON h.id = j.id LEFT JOIN generation g ON g.generation_id = j.id
         WHERE h.id IS NULL OR h.amount <> j.hold OR (j.status IN ('pending','in_progress')) <> (h.state = 'open') OR (j.status = 'completed') <> (h.state IN ('settled','settled_late'))
           OR (j.status IN ('pending','in_progress') AND g.id IS NOT NULL) OR (j.status NOT IN ('pending','in_progress') AND g.id IS NULL AND h.ended_at >= (SELECT before_at FROM log_kept))`,
@@ -110,12 +117,25 @@ function historyQueries(nowMs: number, since: bigint): readonly Query[] {
   ]
 }
 
+/** A day that began before `sinceMs` anywhere on earth is left out. */
+async function wrongSums(sql: Sql, sinceMs: number): Promise<readonly string[]> {
+  const fromDay = sinceMs === 0 ? '' : new Date(sinceMs + 2 * DAY_MS).toISOString().slice(0, 10)
+  const violations: string[] = []
+  for (const { text, days } of DAY_SUMS) {
+    const rows = await sql.all(`SELECT what FROM (${text}) violations LIMIT ${VIOLATIONS_MAX}`, Array.from({ length: days }, () => fromDay))
+    violations.push(...rows.map((row) => String(row['what'])))
+  }
+  return violations
+}
+
 /** The audit of reliability.md 3.2: read-only, in one snapshot. */
 export class SqlAudit implements AuditStore {
   readonly #database: Database
+  readonly #books: Pick<Books, 'seal' | 'isSealed'>
 
-  constructor(database: Database) {
+  constructor(database: Database, books: Pick<Books, 'seal' | 'isSealed'>) {
     this.#database = database
+    this.#books = books
   }
 
   run(options: { readonly sinceMs: number; readonly nowMs: number; readonly replay: Replay }): Promise<readonly AuditCheck[]> {
@@ -127,8 +147,22 @@ export class SqlAudit implements AuditStore {
       }
       checks.push({ id: 'I16', name: 'the hash chains of entries and events verify', violations: await brokenChains(sql, VIOLATIONS_MAX) })
       checks.push({ id: 'I17', name: 'charge + shortfall = price of the logged usage, replayed', violations: await chargeableRows(sql, options.sinceMs, options.replay, VIOLATIONS_MAX) })
+      checks.push(...(await this.#signed(sql, options.sinceMs)))
       return checks
     }, { purpose: 'snapshot' })
+  }
+
+  /** What rests on seals, once every row has one: until an upgrade is over there is nothing to compare with. */
+  async #signed(sql: Sql, sinceMs: number): Promise<readonly AuditCheck[]> {
+    const sealed = await this.#books.isSealed(sql)
+    const { seal } = this.#books
+    const text = missingSpends()
+    const spends = (await sql.all(`SELECT what FROM (${text}) violations LIMIT ${VIOLATIONS_MAX}`)).map((row) => String(row['what']))
+    return [
+      { id: 'I18', name: 'the sums of each day = Σ log rows and what retention took of them = Σ charges', violations: sealed ? await wrongSums(sql, sinceMs) : [] },
+      { id: 'I19', name: 'spending is there for every charge; limits, holds, log rows, codes and orders are as they were sealed', violations: [...spends, ...(sealed ? await brokenRows(sql, seal, VIOLATIONS_MAX) : [])] },
+      { id: 'I20', name: 'each chain ends at its signed head', violations: sealed ? await brokenHeads(sql, seal, VIOLATIONS_MAX) : [] },
+    ]
   }
 
   replay(options: { readonly fromMs: number; readonly toMs: number; readonly replay: Replay }): Promise<ReplayReport> {

@@ -1,3 +1,4 @@
+import type { BookSeal } from './book-seal.ts'
 import { bigOrNull, big, bit, integer, integerOrNull, text, textOrNull, type Database, type Row, type SqlValue } from './database.ts'
 import type { CodeRecord, CodeStore, RedeemOutcome } from './console-records.ts'
 import { postWithin } from './entry-store.ts'
@@ -23,16 +24,19 @@ function readCode(row: Row): CodeRecord {
 /** Codes that are worth money. That an account used one is told by its ledger entry. */
 export class SqlCodes implements CodeStore {
   readonly #database: Database
+  readonly #seal: BookSeal
 
-  constructor(database: Database) {
+  constructor(database: Database, seal: BookSeal) {
     this.#database = database
+    this.#seal = seal
   }
 
   create(codes: Parameters<CodeStore['create']>[0]): Promise<void> {
     return this.#database.transaction(async (sql) => {
       for (const code of codes) {
-        await sql.run('INSERT INTO redeem_code (id, digest, label, amount, uses_max, expires_at, note, created_by, created_at) VALUES (?,?,?,?,?,?,?,?,?)', [
+        await sql.run('INSERT INTO redeem_code (id, digest, label, amount, uses_max, expires_at, note, created_by, created_at, seal) VALUES (?,?,?,?,?,?,?,?,?,?)', [
           code.id, code.digest, code.label, code.amountMicro, BigInt(code.usesMax), code.expiresAtMs === null ? null : BigInt(code.expiresAtMs), code.note, code.createdBy, BigInt(code.createdAtMs),
+          this.#seal.of('redeem_code', [code.id, code.digest, code.label, code.amountMicro, code.usesMax, code.createdBy, code.createdAtMs]),
         ])
       }
     })
@@ -71,7 +75,7 @@ export class SqlCodes implements CodeStore {
       const expiresAt = bigOrNull(row, 'expires_at')
       if (code.disabled || code.uses >= code.usesMax || (expiresAt !== null && expiresAt <= BigInt(atMs))) return { status: 'unknown' }
       await sql.run('UPDATE redeem_code SET uses = uses + 1 WHERE id = ?', [code.id])
-      const posted = await postWithin(sql, this.#database.dialect, { accountId, kind: 'topup', amountMicro: code.amountMicro, reason: `code ${code.label}`, reference, actor, atMs })
+      const posted = await postWithin(sql, { dialect: this.#database.dialect, seal: this.#seal }, { accountId, kind: 'topup', amountMicro: code.amountMicro, reason: `code ${code.label}`, reference, actor, atMs })
       if (posted.status !== 'created') throw new Error(`A code was redeemed and its entry was not made: ${posted.status}.`)
       return { status: 'redeemed', amountMicro: code.amountMicro, balanceMicro: posted.balanceMicro, codeId: code.id }
     })

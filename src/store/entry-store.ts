@@ -1,4 +1,5 @@
 import { big, integer, text, textOrNull, type Database, type Row, type Sql, type SqlValue } from './database.ts'
+import { sealedSelect, type BookSeal } from './book-seal.ts'
 import { entryHash } from './hash-chain.ts'
 import type { ChargeDay, EntryKind, EntryRecord, EntryStore, NewEntry, Page, PostOutcome } from './store.ts'
 
@@ -28,13 +29,15 @@ function readEntry(row: Row): EntryRecord {
 
 export class SqlEntries implements EntryStore {
   readonly #database: Database
+  readonly #seal: BookSeal
 
-  constructor(database: Database) {
+  constructor(database: Database, seal: BookSeal) {
     this.#database = database
+    this.#seal = seal
   }
 
   post(entry: NewEntry): Promise<PostOutcome> {
-    return this.#database.transaction((sql) => postWithin(sql, this.#database.dialect, entry))
+    return this.#database.transaction((sql) => postWithin(sql, { dialect: this.#database.dialect, seal: this.#seal }, entry))
   }
 
   async list(accountId: string, limit: number, offset: number): Promise<Page<EntryRecord>> {
@@ -83,11 +86,16 @@ async function page(sql: Pick<Sql, 'all'>, accountId: string, limit: number, off
   return (await sql.all(`${SELECT} ${OWN} ORDER BY id DESC LIMIT ? OFFSET ?`, [accountId, BigInt(limit), BigInt(offset)])).map(readEntry)
 }
 
+export interface Books {
+  readonly dialect: Database['dialect']
+  readonly seal: BookSeal
+}
+
 /** Posts an entry as a part of a larger change. */
-export async function postWithin(sql: Sql, dialect: Database['dialect'], entry: NewEntry): Promise<PostOutcome> {
+export async function postWithin(sql: Sql, { dialect, seal }: Books, entry: NewEntry): Promise<PostOutcome> {
   const changeMicro = entry.kind === 'refund' ? -entry.amountMicro : entry.amountMicro
   const lock = dialect === 'postgres' ? ' FOR UPDATE' : ''
-  const [account] = await sql.all(`SELECT available, held, entry_head FROM account WHERE id = ?${lock}`, [entry.accountId])
+  const [account] = await sql.all(`SELECT available, held, ${sealedSelect('account')} FROM account WHERE id = ?${lock}`, [entry.accountId])
   if (account === undefined) return { status: 'no_account' }
   const balanceMicro = big(account, 'available') + big(account, 'held')
   const [known] = await sql.all(`${SELECT} WHERE kind = ? AND ref = ?`, [entry.kind, entry.reference])
@@ -96,17 +104,17 @@ export async function postWithin(sql: Sql, dialect: Database['dialect'], entry: 
     return same ? { status: 'existing', entry: readEntry(known), balanceMicro } : { status: 'conflict' }
   }
   if (big(account, 'available') + changeMicro < 0n) return { status: 'uncovered' }
-  const created = await insert(sql, entry, changeMicro, text(account, 'entry_head'))
+  const created = await insert(sql, entry, changeMicro, account, seal)
   return { status: 'created', entry: created, balanceMicro: balanceMicro + changeMicro }
 }
 
-async function insert(sql: Sql, entry: NewEntry, changeMicro: bigint, previousHash: string): Promise<EntryRecord> {
+async function insert(sql: Sql, entry: NewEntry, changeMicro: bigint, account: Row, seal: BookSeal): Promise<EntryRecord> {
   const own = `account:${entry.accountId}`
   const other = entry.kind === 'adjustment' ? 'adjustment' : 'world'
   const [debit, credit] = changeMicro < 0n ? [own, other] : [other, own]
   const amountMicro = changeMicro < 0n ? -changeMicro : changeMicro
-  const hash = entryHash(previousHash, { ...entry, debit, credit, amountMicro })
-  await sql.run('UPDATE account SET available = available + ?, entry_head = ? WHERE id = ?', [changeMicro, hash, entry.accountId])
+  const hash = entryHash(text(account, 'entry_head'), { ...entry, debit, credit, amountMicro })
+  await sql.run('UPDATE account SET available = available + ?, entry_head = ?, seal = ? WHERE id = ?', [changeMicro, hash, seal.again('account', account, { entry_head: hash }), entry.accountId])
   await sql.run('INSERT INTO entry (debit, credit, amount, kind, ref, account_id, reason, actor, created_at, hash) VALUES (?,?,?,?,?,?,?,?,?,?)', [
     debit, credit, amountMicro, entry.kind, entry.reference, entry.accountId, entry.reason, entry.actor, BigInt(entry.atMs), hash,
   ])

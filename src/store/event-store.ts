@@ -1,4 +1,5 @@
 import { likePrefix } from './account-store.ts'
+import { sealedSelect, type BookSeal } from './book-seal.ts'
 import { integer, text, textOrNull, type Database, type SqlValue } from './database.ts'
 import { chainHash } from './hash-chain.ts'
 import type { EventFilter, EventRecord, EventStore, Page } from './store.ts'
@@ -7,19 +8,27 @@ export function eventHash(previous: string, event: Omit<EventRecord, 'id'>): str
   return chainHash(previous, [String(event.atMs), event.actor, event.ip, event.action, event.object, event.before, event.after])
 }
 
+/** There is one, from the schema on. */
+export const EVENT_HEAD = `SELECT ${sealedSelect('event_head')} FROM event_head WHERE id = 1`
+
 /** The append-only audit log, each row chained to the one before by its hash. */
 export class SqlEvents implements EventStore {
   readonly #database: Database
+  readonly #seal: BookSeal
 
-  constructor(database: Database) {
+  constructor(database: Database, seal: BookSeal) {
     this.#database = database
+    this.#seal = seal
   }
 
   async append(event: Omit<EventRecord, 'id'>): Promise<void> {
     await this.#database.transaction(async (sql) => {
       if (this.#database.dialect === 'postgres') await sql.run('LOCK TABLE event IN EXCLUSIVE MODE')
-      const [previous] = await sql.all('SELECT hash FROM event ORDER BY id DESC LIMIT 1')
-      const hash = eventHash(previous === undefined ? '' : text(previous, 'hash'), event)
+      // The signed head, and not the newest row: where that was removed, the next one does not follow what is left.
+      const [head = {}] = await sql.all(EVENT_HEAD)
+      const [newest] = this.#seal.holds('event_head', head) ? [head] : await sql.all('SELECT hash FROM event ORDER BY id DESC LIMIT 1')
+      const hash = eventHash(newest === undefined ? '' : text(newest, 'hash'), event)
+      await sql.run('UPDATE event_head SET hash = ?, seal = ? WHERE id = 1', [hash, this.#seal.again('event_head', head, { hash })])
       await sql.run('INSERT INTO event (at, actor, ip, action, object, before, after, hash) VALUES (?,?,?,?,?,?,?,?)', [
         BigInt(event.atMs), event.actor, event.ip, event.action, event.object, event.before, event.after, hash,
       ])

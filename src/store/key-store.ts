@@ -1,6 +1,7 @@
 import { limitPeriod } from '../ledger/ledger-core.ts'
 import type { LimitReset, PeriodStarts } from '../ledger/ledger-store.ts'
 import { jsonText, readAccount } from './account-store.ts'
+import { sealedSelect, type BookSeal } from './book-seal.ts'
 import { big, bigOrNull, bit, integer, integerOrNull, json, text, textOrNull, type Database, type Row, type Sql, type SqlValue } from './database.ts'
 import type { KeyOwner, KeyPatch, KeyRecord, KeySpend, KeyStore, NewKey } from './store.ts'
 
@@ -30,15 +31,17 @@ function readKey(row: Row): KeyRecord {
 
 export class SqlKeys implements KeyStore {
   readonly #database: Database
+  readonly #seal: BookSeal
 
-  constructor(database: Database) {
+  constructor(database: Database, seal: BookSeal) {
     this.#database = database
+    this.#seal = seal
   }
 
   async create(key: NewKey): Promise<KeyRecord> {
     await this.#database.run(
-      'INSERT INTO api_key (id, account_id, name, digest, label, spend_limit, limit_reset, expires_at, allowed_models, created_at) VALUES (?,?,?,?,?,?,?,?,?,?)',
-      [key.id, key.accountId, key.name, key.digest, key.label, key.limitMicro, key.limitReset, millis(key.expiresAtMs), jsonText(key.allowedModels), BigInt(key.createdAtMs)],
+      'INSERT INTO api_key (id, account_id, name, digest, label, spend_limit, limit_reset, expires_at, allowed_models, created_at, seal) VALUES (?,?,?,?,?,?,?,?,?,?,?)',
+      [key.id, key.accountId, key.name, key.digest, key.label, key.limitMicro, key.limitReset, millis(key.expiresAtMs), jsonText(key.allowedModels), BigInt(key.createdAtMs), this.#sealOf(key)],
     )
     const [row] = await this.#database.all(`SELECT ${COLUMNS} FROM api_key WHERE id = ?`, [key.id])
     if (row === undefined) throw new Error(`Key ${key.id} was not found after it was created.`)
@@ -79,7 +82,7 @@ export class SqlKeys implements KeyStore {
     if (patch.expiresAtMs !== undefined) set('expires_at', millis(patch.expiresAtMs))
     if (patch.allowedModels !== undefined) set('allowed_models', jsonText(patch.allowedModels))
     return this.#database.transaction(async (sql) => {
-      if (sets.length > 0) await sql.run(`UPDATE api_key SET ${sets.join(', ')} WHERE id = ? AND deleted = 0`, [...values, id])
+      if (sets.length > 0) await this.#change(sql, id, sets, values)
       const [row] = await sql.all(`SELECT ${COLUMNS} FROM api_key WHERE id = ? AND deleted = 0`, [id])
       if (row === undefined) return null
       if (patch.limitMicro !== undefined || patch.limitReset !== undefined) await recordExcess(sql, row, periods)
@@ -88,13 +91,28 @@ export class SqlKeys implements KeyStore {
   }
 
   async delete(id: string): Promise<boolean> {
-    return (await this.#database.run('UPDATE api_key SET deleted = 1 WHERE id = ? AND deleted = 0', [id])) > 0
+    return this.#database.transaction((sql) => this.#change(sql, id, ['deleted = 1'], []))
   }
 
   async touch(ids: readonly string[], atMs: number): Promise<void> {
     await this.#database.transaction(async (sql) => {
       for (const id of ids) await sql.run('UPDATE api_key SET last_used_at = ? WHERE id = ?', [BigInt(atMs), id])
     })
+  }
+
+  /** Sealed anew with the change; false = no such key. */
+  async #change(sql: Sql, id: string, sets: readonly string[], values: readonly SqlValue[]): Promise<boolean> {
+    const select = `SELECT ${sealedSelect('api_key')} FROM api_key WHERE id = ?`
+    const [before] = await sql.all(`${select} AND deleted = 0${this.#database.dialect === 'postgres' ? ' FOR UPDATE' : ''}`, [id])
+    if (before === undefined) return false
+    await sql.run(`UPDATE api_key SET ${sets.join(', ')} WHERE id = ?`, [...values, id])
+    const [after = {}] = await sql.all(select, [id])
+    await sql.run('UPDATE api_key SET seal = ? WHERE id = ?', [this.#seal.again('api_key', before, after), id])
+    return true
+  }
+
+  #sealOf(key: NewKey): string {
+    return this.#seal.of('api_key', [key.id, key.accountId, key.digest, 0n, 0n, key.limitMicro, key.limitReset, key.expiresAtMs, jsonText(key.allowedModels), key.createdAtMs])
   }
 
   async #withAccount(key: KeyRecord): Promise<KeyOwner | null> {

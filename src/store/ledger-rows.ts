@@ -1,11 +1,13 @@
 import type { AccountRow, HoldRow, HoldState, HoldSubject, KeyRow, LimitReset } from '../ledger/ledger-store.ts'
+import type { BookSeal } from './book-seal.ts'
 import { big, bigOrNull, integer, integerOrNull, json, text, textOrNull, type Row } from './database.ts'
 
-export const ACCOUNT_SELECT = 'SELECT id, status, available, held, log_rows, entry_head, free_hour, free_insured, free_spent FROM account'
+export const ACCOUNT_SELECT = 'SELECT id, status, available, held, log_rows, log_dropped, entry_head, free_hour, free_insured, free_spent, open_day, seal FROM account'
 export const KEY_SELECT = 'SELECT id, account_id, disabled, deleted, expires_at, spend_limit, limit_reset, held FROM api_key'
-export const HOLD_SELECT = `SELECT id, account_id, key_id, amount, state, price_version, subject, day, week, month, node, lease_until, placed_at, ended_at, charged, shortfall FROM hold`
+export const HOLD_SELECT = `SELECT id, account_id, key_id, amount, state, price_version, subject, day, week, month, node, lease_until, placed_at, ended_at, charged, shortfall, booked, seal FROM hold`
 
-export function readAccountRow(row: Row): AccountRow {
+/** A row whose seal is broken stays so: what is written of it later has none. */
+export function readAccountRow(row: Row, seal: BookSeal): AccountRow {
   return {
     id: text(row, 'id'),
     // A CHECK of the schema bounds it.
@@ -17,6 +19,9 @@ export function readAccountRow(row: Row): AccountRow {
     freeHourMs: integer(row, 'free_hour'),
     freeInsuredMicro: big(row, 'free_insured'),
     freeSpentMicro: big(row, 'free_spent'),
+    logDropped: big(row, 'log_dropped'),
+    openDay: text(row, 'open_day'),
+    intact: seal.holds('account', row),
   }
 }
 
@@ -34,7 +39,7 @@ export function readKeyRow(row: Row): KeyRow {
   }
 }
 
-export function readHoldRow(row: Row): HoldRow {
+export function readHoldRow(row: Row, seal: BookSeal): HoldRow {
   const subject = json<HoldSubject>(row, 'subject')
   if (subject === null) throw new TypeError('A hold has a subject.')
   return {
@@ -53,5 +58,8 @@ export function readHoldRow(row: Row): HoldRow {
     endedAtMs: integerOrNull(row, 'ended_at'),
     chargedMicro: bigOrNull(row, 'charged'),
     shortfallMicro: bigOrNull(row, 'shortfall'),
+    bookedDay: text(row, 'booked'),
+    // It is sealed with its end.
+    intact: row['state'] === 'open' || seal.holds('hold', row),
   }
 }

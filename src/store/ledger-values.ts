@@ -1,39 +1,74 @@
 import type { AccountRow, HoldRow, LedgerChanges } from '../ledger/ledger-store.ts'
+import { sealedPlaces, type BookSeal } from './book-seal.ts'
 import { logDetails } from './log-details.ts'
 
+export const HOLD_COLUMNS = [
+  'id', 'account_id', 'key_id', 'amount', 'state', 'price_version', 'subject', 'day', 'week', 'month', 'node', 'lease_until', 'placed_at', 'ended_at', 'charged', 'shortfall', 'booked',
+]
+export const LOG_COLUMNS = [
+  'generation_id', 'account_id', 'seq', 'key_id', 'request_id', 'type', 'model', 'provider', 'status', 'cost', 'provider_cost', 'shortfall', 'insured', 'input_tokens',
+  'output_tokens', 'price_version', 'created_at', 'ended_at', 'record',
+]
+const HOLD_SEALED = sealedPlaces('hold', HOLD_COLUMNS)
+const LOG_SEALED = sealedPlaces('generation', LOG_COLUMNS)
+
 // The hot path's statements, the same text in both dialects.
-export const INSERT_HOLD = `INSERT INTO hold (id, account_id, key_id, amount, state, price_version, subject, day, week, month, node, lease_until, placed_at, ended_at, charged, shortfall)
-  VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`
-export const UPDATE_HOLD = 'UPDATE hold SET state = ?, ended_at = ?, charged = ?, shortfall = ? WHERE id = ?'
-export const UPDATE_ACCOUNT = 'UPDATE account SET available = ?, held = ?, log_rows = ?, entry_head = ?, free_hour = ?, free_insured = ?, free_spent = ? WHERE id = ?'
+export const INSERT_HOLD = insertText('hold', HOLD_COLUMNS)
+export const UPDATE_HOLD = 'UPDATE hold SET state = ?, ended_at = ?, charged = ?, shortfall = ?, booked = ?, seal = ? WHERE id = ?'
+export const UPDATE_ACCOUNT = 'UPDATE account SET available = ?, held = ?, log_rows = ?, entry_head = ?, free_hour = ?, free_insured = ?, free_spent = ?, seal = ? WHERE id = ?'
 export const UPDATE_KEY = 'UPDATE api_key SET held = ? WHERE id = ?'
 export const INSERT_ENTRY = 'INSERT INTO entry (debit, credit, amount, kind, ref, account_id, created_at, hash) VALUES (?,?,?,?,?,?,?,?)'
-export const INSERT_LOG = `INSERT INTO generation (generation_id, account_id, seq, key_id, request_id, type, model, provider, status, cost, provider_cost, shortfall,
-  insured, input_tokens, output_tokens, price_version, created_at, ended_at, record) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`
+export const INSERT_LOG = insertText('generation', LOG_COLUMNS)
 export const SELECT_SPEND = 'SELECT spent FROM key_spend WHERE key_id = ? AND period = ? AND start = ?'
 
+function insertText(table: string, columns: readonly string[]): string {
+  return `INSERT INTO ${table} (${columns.join(', ')}, seal) VALUES (${columns.map(() => '?').join(',')},?)`
+}
+
 /** What the ledger changes of an account, in the order of its update. */
-export function accountValues(row: AccountRow): readonly (string | bigint)[] {
-  return [row.availableMicro, row.heldMicro, row.logRows, row.entryHead, BigInt(row.freeHourMs), row.freeInsuredMicro, row.freeSpentMicro]
+export function accountValues(row: AccountRow, seal: BookSeal): readonly (string | bigint)[] {
+  return [row.availableMicro, row.heldMicro, row.logRows, row.entryHead, BigInt(row.freeHourMs), row.freeInsuredMicro, row.freeSpentMicro, accountSeal(row, seal)]
+}
+
+/** None where the row was changed past us: nothing that is written later hides it. */
+function accountSeal(row: AccountRow, seal: BookSeal): string {
+  if (!row.intact) return ''
+  return seal.of('account', [row.id, row.entryHead, row.logRows, row.logDropped, row.freeHourMs, row.freeInsuredMicro, row.freeSpentMicro, row.openDay])
 }
 
 /** Values of a new hold, in the order of the column list that both dialects share. */
-export function holdValues(hold: HoldRow): readonly (string | bigint | null)[] {
+export function holdValues(hold: HoldRow, seal: BookSeal): readonly (string | bigint | null)[] {
+  const values = columnsOfHold(hold)
+  return [...values, holdSeal(hold, values, seal)]
+}
+
+/** What the end of a hold changes, in the order of its update. */
+export function holdEndValues(hold: HoldRow, seal: BookSeal): readonly (string | bigint | null)[] {
+  return [hold.state, bigintOrNull(hold.endedAtMs), hold.chargedMicro, hold.shortfallMicro, hold.bookedDay, holdSeal(hold, columnsOfHold(hold), seal)]
+}
+
+function columnsOfHold(hold: HoldRow): readonly (string | bigint | null)[] {
   const { periods } = hold
   return [
     hold.id, hold.accountId, hold.keyId, hold.amountMicro, hold.state, BigInt(hold.priceVersion), JSON.stringify(hold.subject), periods.day, periods.week, periods.month,
-    hold.node, BigInt(hold.leaseUntilMs), BigInt(hold.placedAtMs), bigintOrNull(hold.endedAtMs), hold.chargedMicro, hold.shortfallMicro,
+    hold.node, BigInt(hold.leaseUntilMs), BigInt(hold.placedAtMs), bigintOrNull(hold.endedAtMs), hold.chargedMicro, hold.shortfallMicro, hold.bookedDay,
   ]
 }
 
+/** Open holds are counted in what their account and key hold (I4, I5). */
+function holdSeal(hold: HoldRow, values: readonly unknown[], seal: BookSeal): string {
+  return hold.state === 'open' || !hold.intact ? '' : seal.of('hold', HOLD_SEALED.map((place) => values[place]))
+}
+
 /** Values of a log row, in the order of the column list that both dialects share. */
-export function logValues(log: LedgerChanges['log'][number]): readonly (string | bigint | null)[] {
+export function logValues(log: LedgerChanges['log'][number], seal: BookSeal): readonly (string | bigint | null)[] {
   const { record } = log
-  return [
+  const values = [
     record.generationId, record.accountId, log.seq, record.keyId, record.requestId, record.type, record.model, record.providerSlug, record.status, log.costMicro,
     log.providerCostMicro, log.shortfallMicro, log.insuredMicro, BigInt(record.inputTokens), BigInt(record.outputTokens), BigInt(record.priceVersion),
     BigInt(record.createdAtMs), BigInt(log.atMs), logDetails(record),
   ]
+  return [...values, seal.of('generation', LOG_SEALED.map((place) => values[place]))]
 }
 
 export function bigintOrNull(value: number | null): bigint | null {
@@ -85,6 +120,20 @@ export function usageDayValues(sum: UsageDay): readonly (string | bigint)[] {
     sum.accountId, sum.day, sum.keyId, sum.model, sum.provider, sum.requests, sum.inputTokens, sum.outputTokens, sum.revenueMicro, sum.providerCostMicro,
     sum.insuredMicro, sum.shortfallMicro,
   ]
+}
+
+/** What was charged on another day than it was placed on, in the order of its upsert. */
+export function bookedLater(logs: LedgerChanges['log']): readonly (readonly (string | bigint)[])[] {
+  const sums = new Map<string, { readonly row: readonly string[]; requests: bigint; amountMicro: bigint }>()
+  for (const { record, bookedDay, day, costMicro } of logs) {
+    if (bookedDay === '') continue
+    const row = [record.accountId, bookedDay, day, record.model]
+    const sum = sums.get(JSON.stringify(row)) ?? { row, requests: 0n, amountMicro: 0n }
+    sums.set(JSON.stringify(row), sum)
+    sum.requests += 1n
+    sum.amountMicro += costMicro
+  }
+  return [...sums.values()].map(({ row, requests, amountMicro }) => [...row, requests, amountMicro])
 }
 
 /** What a batch adds to one row of the sums by app. */

@@ -1,4 +1,5 @@
 import type { Clock } from '../lib/clock.ts'
+import type { Books } from './book-store.ts'
 import type { LogUpkeep } from './log-upkeep.ts'
 
 const EVERY_MS = 60 * 60_000
@@ -10,6 +11,7 @@ const DAY_MS = 86_400_000
 
 export interface LogKeeperPorts {
   readonly upkeep: LogUpkeep
+  readonly books: Pick<Books, 'sealOlder'>
   readonly clock: Clock
   /** null = rows are kept for ever. */
   readonly retentionDays: number | null
@@ -41,10 +43,11 @@ export class LogKeeper {
   }
 
   async #keep(): Promise<void> {
-    const { upkeep, clock, retentionDays, log } = this.#ports
+    const { upkeep, books, clock, retentionDays, log } = this.#ports
     let nextMs = EVERY_MS
     try {
       await upkeep.makeRoom()
+      await books.sealOlder()
       if (retentionDays !== null) await this.#remove(clock.now() - retentionDays * DAY_MS)
     } catch (thrown) {
       nextMs = AGAIN_MS

@@ -1,3 +1,4 @@
+import type { BookSeal } from './book-seal.ts'
 import type { HoldRow } from '../ledger/ledger-store.ts'
 import type { AppSums, LogFilter, LogPage, LogStore, SpendGroup, SpendSums } from './console-records.ts'
 import { big, integer, integerOrNull, text, textOrNull, type Database, type Row, type SqlValue } from './database.ts'
@@ -26,9 +27,11 @@ function readSums(row: Row): SpendSums {
 /** An account's own log, read by the numbers of its rows: no page counts or skips what came before it. */
 export class SqlLog implements LogStore {
   readonly #database: Database
+  readonly #seal: BookSeal
 
-  constructor(database: Database) {
+  constructor(database: Database, seal: BookSeal) {
     this.#database = database
+    this.#seal = seal
   }
 
   async page(filter: LogFilter): Promise<LogPage> {
@@ -64,7 +67,7 @@ export class SqlLog implements LogStore {
 
   async hold(generationId: string): Promise<HoldRow | null> {
     const [row] = await this.#database.all(`${HOLD_SELECT} WHERE id = ?`, [generationId])
-    return row === undefined ? null : readHoldRow(row)
+    return row === undefined ? null : readHoldRow(row, this.#seal)
   }
 
   async days(accountId: string, fromDay: string, toDay: string): Promise<readonly (SpendSums & { readonly day: string })[]> {

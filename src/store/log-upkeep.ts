@@ -1,3 +1,4 @@
+import { sealedSelect, type BookSeal } from './book-seal.ts'
 import { big, integer, text, type Database, type Sql } from './database.ts'
 import { PART_ROWS, PARTS_AHEAD, partStatements } from './log-migration.ts'
 
@@ -16,9 +17,11 @@ export interface LogUpkeep {
 
 export class SqlLogUpkeep implements LogUpkeep {
   readonly #database: Database
+  readonly #seal: BookSeal
 
-  constructor(database: Database) {
+  constructor(database: Database, seal: BookSeal) {
     this.#database = database
+    this.#seal = seal
   }
 
   async removeSome(beforeMs: number): Promise<number> {
@@ -49,15 +52,16 @@ export class SqlLogUpkeep implements LogUpkeep {
     return this.#database.transaction(async (sql) => {
       for (const account of accounts) await lockAccount(sql, this.#database.dialect, account)
       // Counted as they go: another node may have been here meanwhile.
+      await sql.run(addRemoved('generation', 'WHERE g.id <= ?'), [big(last, 'id')])
       const gone = await sql.all('DELETE FROM generation WHERE id <= ? RETURNING account_id', [big(last, 'id')])
       const counts = new Map<string, bigint>()
       for (const row of gone) counts.set(text(row, 'account_id'), (counts.get(text(row, 'account_id')) ?? 0n) + 1n)
-      await drop(sql, counts, beforeMs)
+      await this.#drop(sql, counts, beforeMs)
       return old.length
     })
   }
 
-  /** A part all of whose rows are old goes whole: nothing is read but the count of each account. */
+  /** A part all of whose rows are old goes whole: it is read once, for the sums. */
   async #removePart(beforeMs: number): Promise<number> {
     if (this.#database.dialect === 'sqlite') return 0
     return this.#database.transaction(async (sql) => {
@@ -73,11 +77,38 @@ export class SqlLogUpkeep implements LogUpkeep {
       const [late] = await sql.all(`SELECT 1 AS late FROM ${table} WHERE ended_at >= ? LIMIT 1`, [BigInt(beforeMs)])
       if (late !== undefined) return 0
       const counts = new Map((await sql.all(`SELECT account_id, COUNT(*) AS rows FROM ${table} GROUP BY account_id ORDER BY account_id`)).map((row) => [text(row, 'account_id'), big(row, 'rows')]))
-      await drop(sql, counts, beforeMs)
+      await sql.run(addRemoved(table, ''))
+      await this.#drop(sql, counts, beforeMs)
       await sql.run(`DROP TABLE ${table}`)
       return Math.max(1, [...counts.values()].reduce((sum, count) => sum + Number(count), 0))
     }, { purpose: 'migration' })
   }
+
+  /** Accounts in their common order; how many rows of each are gone is under its seal. */
+  async #drop(sql: Sql, counts: ReadonlyMap<string, bigint>, beforeMs: number): Promise<void> {
+    const lock = this.#database.dialect === 'postgres' ? ' FOR UPDATE' : ''
+    for (const accountId of [...counts.keys()].toSorted()) {
+      const [account] = await sql.all(`SELECT ${sealedSelect('account')} FROM account WHERE id = ?${lock}`, [accountId])
+      if (account === undefined) continue
+      const dropped = big(account, 'log_dropped') + (counts.get(accountId) ?? 0n)
+      await sql.run('UPDATE account SET log_dropped = ?, seal = ? WHERE id = ?', [dropped, this.#seal.again('account', account, { log_dropped: dropped }), accountId])
+    }
+    await sql.run('UPDATE log_kept SET before_at = ? WHERE id = 1 AND before_at < ?', [BigInt(beforeMs), BigInt(beforeMs)])
+  }
+}
+
+const PLACE = ['account_id', 'day', 'key_id', 'model', 'provider']
+const SUMS = ['requests', 'input_tokens', 'output_tokens', 'revenue', 'provider_cost', 'insured', 'shortfall']
+
+const REMOVED = [...PLACE, ...SUMS]
+
+/** What is about to go stays in the books as sums by day: without them a day's total could not be told from one that somebody has changed. */
+function addRemoved(table: string, where: string): string {
+  const sums = SUMS.map((name) => (name === 'requests' ? 'COUNT(*)' : `SUM(g.${name === 'revenue' ? 'cost' : name})`))
+  return `INSERT INTO removed_day (${REMOVED.join(', ')})
+    SELECT g.account_id, h.day, g.key_id, g.model, COALESCE(g.provider, ''), ${sums.join(', ')} FROM ${table} g JOIN hold h ON h.id = g.generation_id ${where}
+    GROUP BY g.account_id, h.day, g.key_id, g.model, COALESCE(g.provider, '')
+    ON CONFLICT (${PLACE.join(', ')}) DO UPDATE SET ${SUMS.map((name) => `${name} = removed_day.${name} + excluded.${name}`).join(', ')}`
 }
 
 /** Parts come and go under a lock of the whole log: whoever waits for it makes everybody wait, so it gives up soon and is tried again. */
@@ -88,12 +119,6 @@ async function begin(sql: Sql): Promise<void> {
 
 async function lockAccount(sql: Sql, dialect: Database['dialect'], accountId: string): Promise<void> {
   if (dialect === 'postgres') await sql.all('SELECT id FROM account WHERE id = ? FOR UPDATE', [accountId])
-}
-
-/** Accounts in their common order. */
-async function drop(sql: Sql, counts: ReadonlyMap<string, bigint>, beforeMs: number): Promise<void> {
-  for (const accountId of [...counts.keys()].toSorted()) await sql.run('UPDATE account SET log_dropped = log_dropped + ? WHERE id = ?', [counts.get(accountId) ?? 0n, accountId])
-  await sql.run('UPDATE log_kept SET before_at = ? WHERE id = 1 AND before_at < ?', [BigInt(beforeMs), BigInt(beforeMs)])
 }
 
 interface Part {

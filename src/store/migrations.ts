@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { OperatorError } from '../errors.ts'
+import { bookStatements } from './book-migration.ts'
 import { consoleStatements } from './console-migration.ts'
 import { big, text, type Database, type Sql } from './database.ts'
 import { logStatements } from './log-migration.ts'
@@ -172,7 +173,14 @@ const MIGRATIONS: readonly Migration[] = [
       `CREATE INDEX sign_in_known ON sign_in (email, ip_key, at) WHERE outcome = 'succeeded'`,
     ],
   },
+  { version: 10, name: 'signed books', least: 8, statements: (dialect) => bookStatements(dialect, words(dialect)) },
 ]
+
+/** Programs from this version on seal what they write. */
+export const SEALING_SCHEMA = 10
+
+/** The newest schema that this program knows. */
+export const NEWEST_SCHEMA = MIGRATIONS.at(-1)?.version ?? 0
 
 /** The name of the last migration: what a program that is one release older does not know. */
 export const NEWEST_MIGRATION = MIGRATIONS.at(-1)?.name ?? ''

@@ -1,4 +1,5 @@
 import { big, integer, text, type Database } from './database.ts'
+import { NEWEST_SCHEMA } from './migrations.ts'
 import type { NodeStore, NodeView, SharedBlock } from './store.ts'
 
 /** A node that has not been heard of for this long is not counted, and does not lead. */
@@ -20,8 +21,8 @@ export class SqlNodes implements NodeStore {
 
   async beat(id: string): Promise<NodeView> {
     await this.#database.run(
-      `INSERT INTO node (id, started_at, seen_at) VALUES (?, ${DB_NOW}, ${DB_NOW}) ON CONFLICT (id) DO UPDATE SET seen_at = EXCLUDED.seen_at`,
-      [id],
+      `INSERT INTO node (id, started_at, seen_at, schema) VALUES (?, ${DB_NOW}, ${DB_NOW}, ?) ON CONFLICT (id) DO UPDATE SET seen_at = EXCLUDED.seen_at`,
+      [id, BigInt(NEWEST_SCHEMA)],
     )
     const live = await this.#database.all(`SELECT id, ${DB_NOW} AS now FROM node WHERE seen_at > ${DB_NOW} - ? ORDER BY started_at, id`, [BigInt(LIVE_MS)])
     const [oldest] = live

@@ -1,4 +1,5 @@
 import type { PaymentRecord, PaymentStore } from './console-records.ts'
+import type { BookSeal } from './book-seal.ts'
 import { big, integer, integerOrNull, text, textOrNull, type Database, type Row, type SqlValue } from './database.ts'
 import { postWithin } from './entry-store.ts'
 import type { Page } from './store.ts'
@@ -24,14 +25,17 @@ function readPayment(row: Row): PaymentRecord {
 /** Orders to pay: ours until the provider's own word makes one of them money. */
 export class SqlPayments implements PaymentStore {
   readonly #database: Database
+  readonly #seal: BookSeal
 
-  constructor(database: Database) {
+  constructor(database: Database, seal: BookSeal) {
     this.#database = database
+    this.#seal = seal
   }
 
   async create(order: Parameters<PaymentStore['create']>[0]): Promise<void> {
-    await this.#database.run(`INSERT INTO payment_order (id, account_id, method, amount, currency, state, created_at) VALUES (?,?,?,?,?,'pending',?)`, [
+    await this.#database.run(`INSERT INTO payment_order (id, account_id, method, amount, currency, state, created_at, seal) VALUES (?,?,?,?,?,'pending',?,?)`, [
       order.id, order.accountId, order.method, order.amountMicro, order.currency, BigInt(order.createdAtMs),
+      this.#seal.of('payment_order', [order.id, order.accountId, order.method, order.amountMicro, order.currency, order.createdAtMs]),
     ])
   }
 
@@ -68,7 +72,7 @@ export class SqlPayments implements PaymentStore {
       // An order that was given up here may be paid there after all: the money came, so it is booked.
       const moved = await sql.run(`UPDATE payment_order SET state = 'paid', paid_at = ?, confirmation_url = NULL WHERE id = ? AND payment_id = ? AND state <> 'paid'`, [BigInt(request.atMs), order.id, request.paymentId])
       if (moved === 0) return false
-      const posted = await postWithin(sql, this.#database.dialect, {
+      const posted = await postWithin(sql, { dialect: this.#database.dialect, seal: this.#seal }, {
         accountId: order.accountId, kind: 'topup', amountMicro: order.amountMicro, reason: `payment ${order.method}`, reference: `${order.method}:${request.paymentId}`, actor: order.method, atMs: request.atMs,
       })
       if (posted.status !== 'created') throw new Error(`Order ${order.id} was paid and its entry was not made: ${posted.status}.`)

@@ -8,26 +8,27 @@ import { END_CLAIM } from './idempotency-store.ts'
 import { INSERT_JOB, jobMoveValues, MOVE_JOB, NO_LIVE_JOB, newJobValues } from './job-store.ts'
 import { ACCOUNT_SELECT, HOLD_SELECT, KEY_SELECT, readAccountRow, readHoldRow, readKeyRow } from './ledger-rows.ts'
 import type { PostgresDatabase } from './postgres-database.ts'
-import { accountValues, appDays, appDayValues, bigintOrNull, holdValues, logValues, usageDays, usageDayValues } from './ledger-values.ts'
+import type { BookSeal } from './book-seal.ts'
+import { accountValues, appDays, appDayValues, bookedLater, holdEndValues, holdValues, logValues, usageDays, usageDayValues } from './ledger-values.ts'
 
 type Cell = string | bigint | null
 
 const UPDATE_ACCOUNTS = `UPDATE account SET available = v.available, held = v.held, log_rows = v.log_rows, entry_head = v.entry_head,
-  free_hour = v.free_hour, free_insured = v.free_insured, free_spent = v.free_spent
-  FROM ${table('v', 'id text, available int8, held int8, log_rows int8, entry_head text, free_hour int8, free_insured int8, free_spent int8')} WHERE account.id = v.id`
+  free_hour = v.free_hour, free_insured = v.free_insured, free_spent = v.free_spent, seal = v.seal
+  FROM ${table('v', 'id text, available int8, held int8, log_rows int8, entry_head text, free_hour int8, free_insured int8, free_spent int8, seal text')} WHERE account.id = v.id`
 const UPDATE_KEYS = `UPDATE api_key SET held = v.held FROM ${table('v', 'id text, held int8')} WHERE api_key.id = v.id`
-const UPDATE_HOLDS = `UPDATE hold SET state = v.state, ended_at = v.ended_at, charged = v.charged, shortfall = v.shortfall
-  FROM ${table('v', 'id text, state text, ended_at int8, charged int8, shortfall int8')} WHERE hold.id = v.id`
+const UPDATE_HOLDS = `UPDATE hold SET state = v.state, ended_at = v.ended_at, charged = v.charged, shortfall = v.shortfall, booked = v.booked, seal = v.seal
+  FROM ${table('v', 'id text, state text, ended_at int8, charged int8, shortfall int8, booked text, seal text')} WHERE hold.id = v.id`
 const INSERT_HOLDS = insert(
   'hold',
-  'id text, account_id text, key_id text, amount int8, state text, price_version int8, subject text, day text, week text, month text, node text, lease_until int8, placed_at int8, ended_at int8, charged int8, shortfall int8',
+  'id text, account_id text, key_id text, amount int8, state text, price_version int8, subject text, day text, week text, month text, node text, lease_until int8, placed_at int8, ended_at int8, charged int8, shortfall int8, booked text, seal text',
 )
 const ADD_SPENDS = `${insert('key_spend', 'key_id text, period text, start text, spent int8, excess int8')}
   ON CONFLICT (key_id, period, start) DO UPDATE SET spent = key_spend.spent + excluded.spent, excess = key_spend.excess + excluded.excess`
 const INSERT_ENTRIES = insert('entry', 'debit text, credit text, amount int8, kind text, ref text, account_id text, created_at int8, hash text')
 const INSERT_LOGS = insert(
   'generation',
-  'generation_id text, account_id text, seq int8, key_id text, request_id text, type text, model text, provider text, status text, cost int8, provider_cost int8, shortfall int8, insured int8, input_tokens int8, output_tokens int8, price_version int8, created_at int8, ended_at int8, record text',
+  'generation_id text, account_id text, seq int8, key_id text, request_id text, type text, model text, provider text, status text, cost int8, provider_cost int8, shortfall int8, insured int8, input_tokens int8, output_tokens int8, price_version int8, created_at int8, ended_at int8, record text, seal text',
 )
 const ADD_USAGE_DAYS = `${insert(
   'usage_day',
@@ -41,6 +42,8 @@ const ADD_APP_DAYS = `${insert(
 )} ON CONFLICT (account_id, day, key_id, model, app) DO UPDATE SET title = COALESCE(excluded.title, app_day.title), requests = app_day.requests + excluded.requests,
   errors = app_day.errors + excluded.errors, input_tokens = app_day.input_tokens + excluded.input_tokens, output_tokens = app_day.output_tokens + excluded.output_tokens,
   cost = app_day.cost + excluded.cost, last_at = GREATEST(app_day.last_at, excluded.last_at)`
+const ADD_BOOKED_LATER = `${insert('booked_later', 'account_id text, booked text, placed text, model text, requests int8, amount int8')}
+  ON CONFLICT (account_id, booked, placed, model) DO UPDATE SET requests = booked_later.requests + excluded.requests, amount = booked_later.amount + excluded.amount`
 const SELECT_SPENDS = `SELECT s.key_id AS key_id, s.period AS period, s.start AS start, s.spent AS spent FROM ${table('v', 'key_id text, period text, start text')}
   JOIN key_spend s ON s.key_id = v.key_id AND s.period = v.period AND s.start = v.start`
 const OWNERS = 'SELECT account_id, key_id FROM hold WHERE id = ANY(?::text[])'
@@ -50,15 +53,17 @@ const RENEW = `UPDATE hold SET lease_until = ? WHERE state = 'open' AND id = ANY
 export class PostgresLedger implements LedgerStore {
   readonly decidesHoldsInMemory = false
   readonly #database: PostgresDatabase
+  readonly #seal: BookSeal
 
-  constructor(database: PostgresDatabase) {
+  constructor(database: PostgresDatabase, seal: BookSeal) {
     this.#database = database
+    this.#seal = seal
   }
 
   /** A lost answer to COMMIT is resolved by the caller's retry: every operation is a no-op the second time. */
   commit(operations: readonly LedgerOperation[], decide: (rows: LedgerRows) => LedgerChanges): Promise<void> {
     return this.#database.transaction(async (sql) => {
-      await write(sql, decide(await load(sql, operations)))
+      await write(sql, decide(await load(sql, operations, this.#seal)), this.#seal)
     }, { purpose: 'charge' })
   }
 
@@ -70,7 +75,7 @@ export class PostgresLedger implements LedgerStore {
 
   async openHolds(nowMs: number | null): Promise<readonly HoldRow[]> {
     const before = nowMs === null ? '' : ' AND lease_until < ?'
-    return (await this.#database.all(`${HOLD_SELECT} WHERE state = 'open' AND ${NO_LIVE_JOB}${before}`, nowMs === null ? [] : [BigInt(nowMs)])).map(readHoldRow)
+    return (await this.#database.all(`${HOLD_SELECT} WHERE state = 'open' AND ${NO_LIVE_JOB}${before}`, nowMs === null ? [] : [BigInt(nowMs)])).map((row) => readHoldRow(row, this.#seal))
   }
 }
 
@@ -96,7 +101,7 @@ function columnsOf(rows: readonly (readonly Cell[])[]): readonly SqlValue[] {
   return Array.from({ length: width }, (_, column) => arrayText(rows.map((row) => row[column] ?? null)))
 }
 
-async function load(sql: Sql, operations: readonly LedgerOperation[]): Promise<LedgerRows> {
+async function load(sql: Sql, operations: readonly LedgerOperation[], seal: BookSeal): Promise<LedgerRows> {
   const ids = [...new Set(operations.map(({ generationId }) => generationId))]
   const accountIds = new Set<string>()
   const keyIds = new Set<string>()
@@ -112,10 +117,10 @@ async function load(sql: Sql, operations: readonly LedgerOperation[]): Promise<L
     accountIds.add(text(row, 'account_id'))
     keyIds.add(text(row, 'key_id'))
   }
-  const accounts = await locked(sql, ACCOUNT_SELECT, [...accountIds], readAccountRow)
+  const accounts = await locked(sql, ACCOUNT_SELECT, [...accountIds], (row) => readAccountRow(row, seal))
   const keys = await locked(sql, KEY_SELECT, [...keyIds], readKeyRow)
-  const holds = await locked(sql, HOLD_SELECT, ids, readHoldRow)
-  await lockLateOwners(sql, holds, accounts, keys)
+  const holds = await locked(sql, HOLD_SELECT, ids, (row) => readHoldRow(row, seal))
+  await lockLateOwners(sql, { holds, accounts, keys }, seal)
   return { accounts, keys, holds, spends: await loadSpends(sql, operations, keys, holds), jobs: await loadJobs(sql, operations), claims: await loadClaims(sql, operations) }
 }
 
@@ -139,12 +144,14 @@ async function loadClaims(sql: Sql, operations: readonly LedgerOperation[]): Pro
  * Another node may have committed a hold between the look at its owners and its lock. Locking them now is out of the
  * common order; should that meet another batch, the database calls it a deadlock and the whole batch is tried again.
  */
-async function lockLateOwners(sql: Sql, holds: ReadonlyMap<string, HoldRow>, accounts: Map<string, AccountRow>, keys: Map<string, KeyRow>): Promise<void> {
+async function lockLateOwners(
+  sql: Sql, { holds, accounts, keys }: { readonly holds: ReadonlyMap<string, HoldRow>; readonly accounts: Map<string, AccountRow>; readonly keys: Map<string, KeyRow> }, seal: BookSeal,
+): Promise<void> {
   const late = [...holds.values()].filter(({ accountId, keyId }) => !accounts.has(accountId) || !keys.has(keyId))
   if (late.length === 0) return
   const accountIds = [...new Set(late.map(({ accountId }) => accountId))].filter((id) => !accounts.has(id))
   const keyIds = [...new Set(late.map(({ keyId }) => keyId))].filter((id) => !keys.has(id))
-  for (const [id, row] of await locked(sql, ACCOUNT_SELECT, accountIds, readAccountRow)) accounts.set(id, row)
+  for (const [id, row] of await locked(sql, ACCOUNT_SELECT, accountIds, (row) => readAccountRow(row, seal))) accounts.set(id, row)
   for (const [id, row] of await locked(sql, KEY_SELECT, keyIds, readKeyRow)) keys.set(id, row)
 }
 
@@ -170,18 +177,19 @@ async function loadSpends(sql: Sql, operations: readonly LedgerOperation[], keys
   return spends
 }
 
-async function write(sql: Sql, changes: LedgerChanges): Promise<void> {
+async function write(sql: Sql, changes: LedgerChanges, seal: BookSeal): Promise<void> {
   const put = async (statement: string, rows: readonly (readonly Cell[])[]): Promise<void> => {
     if (rows.length > 0) await sql.run(statement, columnsOf(rows))
   }
-  await put(UPDATE_ACCOUNTS, [...changes.accounts].map((row) => [row.id, ...accountValues(row)]))
+  await put(UPDATE_ACCOUNTS, [...changes.accounts].map((row) => [row.id, ...accountValues(row, seal)]))
   await put(UPDATE_KEYS, [...changes.keys].map((row) => [row.id, row.heldMicro]))
-  await put(INSERT_HOLDS, [...changes.newHolds].map(holdValues))
-  await put(UPDATE_HOLDS, [...changes.endedHolds].map((row) => [row.id, row.state, bigintOrNull(row.endedAtMs), row.chargedMicro, row.shortfallMicro]))
+  await put(INSERT_HOLDS, [...changes.newHolds].map((hold) => holdValues(hold, seal)))
+  await put(UPDATE_HOLDS, [...changes.endedHolds].map((row) => [row.id, ...holdEndValues(row, seal)]))
   await put(ADD_SPENDS, changes.spends.map((row) => [row.keyId, row.period, row.start, row.spentMicro, row.excessMicro]))
   await put(INSERT_ENTRIES, changes.entries.map((row) => [row.debit, row.credit, row.amountMicro, row.kind, row.reference, row.accountId, BigInt(row.atMs), row.hash]))
-  await put(INSERT_LOGS, changes.log.map(logValues))
+  await put(INSERT_LOGS, changes.log.map((log) => logValues(log, seal)))
   await put(ADD_USAGE_DAYS, usageDays(changes.log).map(usageDayValues))
+  await put(ADD_BOOKED_LATER, bookedLater(changes.log))
   for (const job of changes.newJobs) await sql.run(INSERT_JOB, newJobValues(job))
   for (const move of changes.movedJobs) await sql.run(MOVE_JOB, jobMoveValues(move))
   for (const { id, answer } of changes.endedClaims) await sql.run(END_CLAIM, [answer, id])

@@ -6,9 +6,10 @@ import type { Micro } from '../money.ts'
 import { big, integer, text, type SqlValue } from './database.ts'
 import { END_CLAIM, RUNNING_CLAIM } from './idempotency-store.ts'
 import { INSERT_JOB, jobMoveValues, MOVE_JOB, NO_LIVE_JOB, newJobValues } from './job-store.ts'
+import type { BookSeal } from './book-seal.ts'
 import { ACCOUNT_SELECT, HOLD_SELECT, KEY_SELECT, readAccountRow, readHoldRow, readKeyRow } from './ledger-rows.ts'
 import {
-  accountValues, bigintOrNull, holdValues, INSERT_ENTRY, INSERT_HOLD, INSERT_LOG, logValues, SELECT_SPEND, UPDATE_ACCOUNT, UPDATE_HOLD, UPDATE_KEY,
+  accountValues, holdEndValues, holdValues, INSERT_ENTRY, INSERT_HOLD, INSERT_LOG, logValues, SELECT_SPEND, UPDATE_ACCOUNT, UPDATE_HOLD, UPDATE_KEY,
 } from './ledger-values.ts'
 import type { SqliteDatabase } from './sqlite-database.ts'
 import { SqliteRollup } from './sqlite-rollup.ts'
@@ -41,6 +42,7 @@ interface Unwritten {
 export class SqliteLedger implements LedgerStore {
   readonly decidesHoldsInMemory = true
   readonly #database: SqliteDatabase
+  readonly #seal: BookSeal
   readonly #accounts = new Map<string, AccountRow>()
   readonly #keys = new Map<string, KeyRow>()
   /** What the database has as `held` of a kept key. */
@@ -56,8 +58,9 @@ export class SqliteLedger implements LedgerStore {
   /** Writes besides the ledger's at the time of the rows above. */
   #coldWrites = 0
 
-  constructor(database: SqliteDatabase) {
+  constructor(database: SqliteDatabase, seal: BookSeal) {
     this.#database = database
+    this.#seal = seal
     this.#rollup = new SqliteRollup(database)
     database.beforeColdAccess(() => this.#flush())
   }
@@ -99,7 +102,7 @@ export class SqliteLedger implements LedgerStore {
 
   async openHolds(nowMs: number | null): Promise<readonly HoldRow[]> {
     const before = nowMs === null ? '' : ' AND lease_until < ?'
-    return (await this.#database.all(`${HOLD_SELECT} WHERE state = 'open' AND ${NO_LIVE_JOB}${before}`, nowMs === null ? [] : [BigInt(nowMs)])).map(readHoldRow)
+    return (await this.#database.all(`${HOLD_SELECT} WHERE state = 'open' AND ${NO_LIVE_JOB}${before}`, nowMs === null ? [] : [BigInt(nowMs)])).map((row) => readHoldRow(row, this.#seal))
   }
 
   /** Everything is written, the sums too. */
@@ -212,7 +215,7 @@ export class SqliteLedger implements LedgerStore {
     if (op === 'hold' && !this.#written.has(generationId)) return undefined
     const row = this.#database.prepare(HOLD_BY_ID).get(generationId)
     if (row === undefined) return undefined
-    const hold = readHoldRow(row)
+    const hold = readHoldRow(row, this.#seal)
     this.#holds.set(hold.id, hold)
     return hold
   }
@@ -228,7 +231,7 @@ export class SqliteLedger implements LedgerStore {
   #loadOwners(accountId: string, keyId: string): void {
     if (!this.#accounts.has(accountId)) {
       const row = this.#database.prepare(ACCOUNT_BY_ID).get(accountId)
-      if (row !== undefined) this.#accounts.set(accountId, readAccountRow(row))
+      if (row !== undefined) this.#accounts.set(accountId, readAccountRow(row, this.#seal))
     }
     if (!this.#keys.has(keyId)) {
       const row = this.#database.prepare(KEY_BY_ID).get(keyId)
@@ -242,17 +245,17 @@ export class SqliteLedger implements LedgerStore {
   /** Writes the changes and what was left unwritten before them. */
   #write(changes: LedgerChanges): void {
     const unwritten = this.#unwritten
-    for (const account of union(unwritten.accounts, changes.accounts)) this.#run(UPDATE_ACCOUNT, ...accountValues(account), account.id)
+    for (const account of union(unwritten.accounts, changes.accounts)) this.#run(UPDATE_ACCOUNT, ...accountValues(account, this.#seal), account.id)
     for (const key of union(unwritten.keys, changes.keys)) this.#writeKey(key)
-    for (const { row } of unwritten.holds.values()) this.#run(INSERT_HOLD, ...holdValues(row))
-    for (const hold of changes.newHolds) this.#run(INSERT_HOLD, ...holdValues(hold))
+    for (const { row } of unwritten.holds.values()) this.#run(INSERT_HOLD, ...holdValues(row, this.#seal))
+    for (const hold of changes.newHolds) this.#run(INSERT_HOLD, ...holdValues(hold, this.#seal))
     for (const hold of changes.endedHolds) {
-      if (!unwritten.holds.has(hold.id)) this.#run(UPDATE_HOLD, hold.state, bigintOrNull(hold.endedAtMs), hold.chargedMicro, hold.shortfallMicro, hold.id)
+      if (!unwritten.holds.has(hold.id)) this.#run(UPDATE_HOLD, ...holdEndValues(hold, this.#seal), hold.id)
     }
     for (const entry of changes.entries) {
       this.#run(INSERT_ENTRY, entry.debit, entry.credit, entry.amountMicro, entry.kind, entry.reference, entry.accountId, BigInt(entry.atMs), entry.hash)
     }
-    for (const log of changes.log) this.#run(INSERT_LOG, ...logValues(log))
+    for (const log of changes.log) this.#run(INSERT_LOG, ...logValues(log, this.#seal))
     for (const job of changes.newJobs) this.#run(INSERT_JOB, ...newJobValues(job))
     for (const move of changes.movedJobs) this.#run(MOVE_JOB, ...jobMoveValues(move))
     for (const { id, answer } of changes.endedClaims) this.#run(END_CLAIM, answer, id)

@@ -27,6 +27,12 @@ const ADD_APP_DAYS = `INSERT INTO app_day (account_id, day, key_id, model, app, 
   errors = app_day.errors + excluded.errors, input_tokens = app_day.input_tokens + excluded.input_tokens, output_tokens = app_day.output_tokens + excluded.output_tokens,
   cost = app_day.cost + excluded.cost, last_at = excluded.last_at`
 
+/** What was charged on another day than it was placed on. */
+const ADD_BOOKED_LATER = `INSERT INTO booked_later (account_id, booked, placed, model, requests, amount)
+  SELECT g.account_id, h.booked, h.day, g.model, COUNT(*), SUM(g.cost) FROM generation g JOIN hold h ON h.id = g.generation_id
+  WHERE g.id > ? AND g.id <= ? AND h.booked <> '' GROUP BY g.account_id, h.booked, h.day, g.model
+  ON CONFLICT (account_id, booked, placed, model) DO UPDATE SET requests = booked_later.requests + excluded.requests, amount = booked_later.amount + excluded.amount`
+
 /**
  * The sums that follow from the usage log: key spends and day totals. On the embedded store they are brought up to date
  * many log rows at a time, before anybody reads them; how far they go is written with them, so a crash loses nothing.
@@ -78,6 +84,7 @@ export class SqliteRollup {
     this.#database.prepare(ADD_SPENDS).run(after, upTo)
     this.#database.prepare(ADD_USAGE_DAYS).run(after, upTo)
     this.#database.prepare(ADD_APP_DAYS).run(after, upTo)
+    this.#database.prepare(ADD_BOOKED_LATER).run(after, upTo)
     this.#database.prepare(SET_ROLLED_UP).run(upTo)
     return upTo
   }

@@ -3,6 +3,7 @@ import type { LedgerStore, LimitReset, PeriodStarts } from '../ledger/ledger-sto
 import type { RateLimit } from '../catalog/catalog.ts'
 import type { Micro } from '../money.ts'
 import type { Replay, ReplayReport } from './audit-replay.ts'
+import type { Books } from './book-store.ts'
 import type { FileStore } from './file-store.ts'
 import type { IdempotencyStore } from './idempotency-store.ts'
 import type { JobStore } from './job-store.ts'
@@ -305,6 +306,7 @@ export interface Store {
   readonly payments: PaymentStore
   readonly log: LogStore
   readonly files: FileStore
+  readonly books: Books
   readonly jobs: JobStore
   readonly idempotency: IdempotencyStore
   readonly audit: AuditStore

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { parseDocumentText } from '../../src/catalog/document.ts'
+import { KEY_WRAP } from '../harness/key-wrap.ts'
 import { openStore } from '../../src/store/open.ts'
 import { chat } from '../harness/chat-fold.ts'
 import { startReplayUpstream, type Replay } from '../harness/replay.ts'
@@ -110,7 +111,7 @@ test('start: so does a stored catalogue whose package has gone since', async () 
   try {
     const tollgate = await startTollgate({ dataDir, catalog: catalogue(', package: "@ai-sdk/mistral"') })
     await tollgate.stop()
-    const store = await openStore({ dataDir, databaseUrl: null })
+    const store = await openStore({ dataDir, databaseUrl: null, keyWrap: KEY_WRAP })
     const latest = await store.catalogs.latest()
     assert.ok(latest)
     await store.catalogs.append({ ...latest, after: latest.version, document: latest.document.replaceAll('@ai-sdk/mistral', '@ai-sdk/not-there'), atMs: Date.now() })

@@ -6,6 +6,7 @@ import { big, text } from '../../src/store/database.ts'
 import type { RequestFacts } from './facts.ts'
 import type { Intent } from './node.ts'
 import { dueOf, insuredOf, priceOf, type Due } from './oracle.ts'
+import { SIM_SEAL } from './sim-stores.ts'
 import type { World } from './world.ts'
 
 /** Refusals that a request may meet although everything works. */
@@ -19,14 +20,14 @@ const LEASE_MS = 60_000
 const CANCEL_MS = 1_000
 const DRAIN_MS = 120_010
 
-/** The product's own audit, I1 to I17, on the universe's books. */
+/** The product's own audit, I1 to I21, on the universe's books. */
 export async function auditWorld(world: World, except: readonly string[] = []): Promise<void> {
   const replay: Replay = async (row) => {
     const models = world.catalog.versions.get(row.priceVersion)?.models.values() ?? []
     for (const { endpoints } of models) for (const { id, sell, buy } of endpoints) if (id === row.endpointId) return { costMicro: priceOf(row.usage, row.billingBasis === 'provider_cost' ? buy : sell), providerCostMicro: priceOf(row.reportedUsage ?? row.usage, buy) }
     return null
   }
-  const checks = await new SqlAudit(world.database()).run({ sinceMs: 0, nowMs: Math.floor(world.beginMs + world.nowMs + world.skewMs), replay }).catch((thrown: unknown) => {
+  const checks = await new SqlAudit(world.database(), { seal: SIM_SEAL, isSealed: async () => true }).run({ sinceMs: 0, nowMs: Math.floor(world.beginMs + world.nowMs + world.skewMs), replay }).catch((thrown: unknown) => {
     world.trace(`the audit could not run: ${String(thrown)}`)
     return []
   })
@@ -36,7 +37,7 @@ export async function auditWorld(world: World, except: readonly string[] = []): 
 /** Compares the books with what clients and providers have seen; answers how many answers were charged. */
 export async function checkEnd(world: World): Promise<number> {
   await auditWorld(world)
-  const holds = new Map(world.disk.all(HOLD_SELECT).map(readHoldRow).map((hold) => [hold.id, hold]))
+  const holds = new Map(world.disk.all(HOLD_SELECT).map((row) => readHoldRow(row, SIM_SEAL)).map((hold) => [hold.id, hold]))
   for (const facts of world.requests) checkRequest(world, facts, facts.generationId === null ? null : (holds.get(facts.generationId) ?? null))
   for (const hold of holds.values()) checkHold(world, hold)
   checkMoney(world, [...holds.values()])

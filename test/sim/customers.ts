@@ -3,7 +3,7 @@ import { FREE_HOUR_MICRO } from '../../src/ledger/free-hour.ts'
 import type { LimitReset } from '../../src/ledger/ledger-store.ts'
 import { SqlAccounts } from '../../src/store/account-store.ts'
 import { SqlKeys } from '../../src/store/key-store.ts'
-import { sharedDatabase } from './sim-stores.ts'
+import { sharedDatabase, SIM_SEAL } from './sim-stores.ts'
 import type { World } from './world.ts'
 
 const ACCOUNTS = 2
@@ -18,8 +18,9 @@ export interface Customer {
 export async function createCustomers(world: World): Promise<void> {
   const { random, disk, beginMs } = world
   const database = sharedDatabase(disk)
-  const accounts = new SqlAccounts(database)
-  const keys = new SqlKeys(database)
+  const accounts = new SqlAccounts(database, SIM_SEAL)
+  disk.run('UPDATE event_head SET seal = ?', [SIM_SEAL.of('event_head', [1n, ''])])
+  const keys = new SqlKeys(database, SIM_SEAL)
   for (let index = 0; index < ACCOUNTS; index += 1) {
     const accountId = `acc_${index}`
     await accounts.create({ id: accountId, name: 'sim', email: null, defaultModel: null, rateLimit: null, createdAtMs: beginMs })
@@ -38,6 +39,7 @@ export async function createCustomers(world: World): Promise<void> {
 /** More was insured for it than is free in an hour, in the one that most of the universe lies in. */
 function useUpFreeHour({ disk, beginMs, guarded }: World, accountId: string): void {
   const hourMs = Math.floor((beginMs + 60_000) / 3_600_000) * 3_600_000
-  disk.run('UPDATE account SET free_hour = ?, free_insured = ? WHERE id = ?', [BigInt(hourMs), FREE_HOUR_MICRO + 1n, accountId])
+  const insuredMicro = FREE_HOUR_MICRO + 1n
+  disk.run('UPDATE account SET free_hour = ?, free_insured = ?, seal = ? WHERE id = ?', [BigInt(hourMs), insuredMicro, SIM_SEAL.of('account', [accountId, '', 0n, 0n, hourMs, insuredMicro, 0n, '']), accountId])
   guarded.add(accountId)
 }

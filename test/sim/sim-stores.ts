@@ -3,9 +3,10 @@ import { spendKeyText } from '../../src/ledger/ledger-store.ts'
 import { limitPeriod } from '../../src/ledger/ledger-core.ts'
 import type { Micro } from '../../src/money.ts'
 import { big, type Database, type Row, type Sql, type SqlValue, type TransactionOptions } from '../../src/store/database.ts'
+import { BookSeal } from '../../src/store/book-seal.ts'
 import { ACCOUNT_SELECT, HOLD_SELECT, KEY_SELECT, readAccountRow, readHoldRow, readKeyRow } from '../../src/store/ledger-rows.ts'
 import {
-  accountValues, bigintOrNull, holdValues, INSERT_ENTRY, INSERT_HOLD, INSERT_LOG, logValues, SELECT_SPEND, UPDATE_ACCOUNT, UPDATE_HOLD, UPDATE_KEY,
+  accountValues, bookedLater, holdEndValues, holdValues, usageDays, usageDayValues, appDays, appDayValues, INSERT_ENTRY, INSERT_HOLD, INSERT_LOG, logValues, SELECT_SPEND, UPDATE_ACCOUNT, UPDATE_HOLD, UPDATE_KEY,
 } from '../../src/store/ledger-values.ts'
 import type { SqliteDatabase } from '../../src/store/sqlite-database.ts'
 import { SqliteLedger } from '../../src/store/sqlite-ledger.ts'
@@ -14,6 +15,17 @@ import type { Link } from './link.ts'
 
 const ADD_SPEND = `INSERT INTO key_spend (key_id, period, start, spent, excess) VALUES (?,?,?,?,?)
   ON CONFLICT (key_id, period, start) DO UPDATE SET spent = key_spend.spent + excluded.spent, excess = key_spend.excess + excluded.excess`
+const ADD_USAGE_DAY = `INSERT INTO usage_day (account_id, day, key_id, model, provider, requests, input_tokens, output_tokens, revenue, provider_cost, insured, shortfall)
+  VALUES (?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (account_id, day, key_id, model, provider) DO UPDATE SET requests = usage_day.requests + excluded.requests,
+  input_tokens = usage_day.input_tokens + excluded.input_tokens, output_tokens = usage_day.output_tokens + excluded.output_tokens, revenue = usage_day.revenue + excluded.revenue,
+  provider_cost = usage_day.provider_cost + excluded.provider_cost, insured = usage_day.insured + excluded.insured, shortfall = usage_day.shortfall + excluded.shortfall`
+const ADD_APP_DAY = `INSERT INTO app_day (account_id, day, key_id, model, app, title, requests, errors, input_tokens, output_tokens, cost, last_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)
+  ON CONFLICT (account_id, day, key_id, model, app) DO UPDATE SET requests = app_day.requests + excluded.requests, input_tokens = app_day.input_tokens + excluded.input_tokens,
+  output_tokens = app_day.output_tokens + excluded.output_tokens, cost = app_day.cost + excluded.cost`
+const ADD_BOOKED_LATER = `INSERT INTO booked_later (account_id, booked, placed, model, requests, amount) VALUES (?,?,?,?,?,?)
+  ON CONFLICT (account_id, booked, placed, model) DO UPDATE SET requests = booked_later.requests + excluded.requests, amount = booked_later.amount + excluded.amount`
+/** The key of all universes' seals. */
+export const SIM_SEAL = new BookSeal(Buffer.alloc(32, 1))
 const OPEN_HOLDS = `${HOLD_SELECT} WHERE state = 'open'`
 
 /** Who is told of a commit that must not be. */
@@ -59,7 +71,7 @@ export class SharedLedger implements LedgerStore {
   }
 
   openHolds(nowMs: number | null): Promise<readonly HoldRow[]> {
-    return this.#link.call(() => (nowMs === null ? this.#disk.all(OPEN_HOLDS) : this.#disk.all(`${OPEN_HOLDS} AND lease_until < ?`, [BigInt(Math.floor(nowMs))])).map(readHoldRow), true)
+    return this.#link.call(() => (nowMs === null ? this.#disk.all(OPEN_HOLDS) : this.#disk.all(`${OPEN_HOLDS} AND lease_until < ?`, [BigInt(Math.floor(nowMs))])).map((row) => readHoldRow(row, SIM_SEAL)), true)
   }
 
   #decide(operations: readonly LedgerOperation[], decide: (rows: LedgerRows) => LedgerChanges): void {
@@ -89,10 +101,10 @@ export class SharedLedger implements LedgerStore {
     const spends = new Map<string, Micro>()
     for (const operation of operations) {
       const { generationId } = operation
-      if (!holds.has(generationId)) this.#read(HOLD_SELECT, generationId, readHoldRow, holds)
+      if (!holds.has(generationId)) this.#read(HOLD_SELECT, generationId, (row) => readHoldRow(row, SIM_SEAL), holds)
       const owner = holds.get(generationId) ?? (operation.op === 'hold' ? operation : null)
       if (owner === null) continue
-      if (!accounts.has(owner.accountId)) this.#read(ACCOUNT_SELECT, owner.accountId, readAccountRow, accounts)
+      if (!accounts.has(owner.accountId)) this.#read(ACCOUNT_SELECT, owner.accountId, (row) => readAccountRow(row, SIM_SEAL), accounts)
       if (!keys.has(owner.keyId)) this.#read(KEY_SELECT, owner.keyId, readKeyRow, keys)
       const key = keys.get(owner.keyId)
       const period = key === undefined ? null : limitPeriod(key, owner.periods)
@@ -110,13 +122,16 @@ export class SharedLedger implements LedgerStore {
 
   #write(changes: LedgerChanges): void {
     const disk = this.#disk
-    for (const row of changes.accounts) disk.run(UPDATE_ACCOUNT, [...accountValues(row), row.id])
+    for (const row of changes.accounts) disk.run(UPDATE_ACCOUNT, [...accountValues(row, SIM_SEAL), row.id])
     for (const row of changes.keys) disk.run(UPDATE_KEY, [row.heldMicro, row.id])
-    for (const row of changes.newHolds) disk.run(INSERT_HOLD, holdValues(row))
-    for (const row of changes.endedHolds) disk.run(UPDATE_HOLD, [row.state, bigintOrNull(row.endedAtMs), row.chargedMicro, row.shortfallMicro, row.id])
+    for (const row of changes.newHolds) disk.run(INSERT_HOLD, holdValues(row, SIM_SEAL))
+    for (const row of changes.endedHolds) disk.run(UPDATE_HOLD, [...holdEndValues(row, SIM_SEAL), row.id])
     for (const row of changes.spends) disk.run(ADD_SPEND, [row.keyId, row.period, row.start, row.spentMicro, row.excessMicro])
     for (const row of changes.entries) disk.run(INSERT_ENTRY, [row.debit, row.credit, row.amountMicro, row.kind, row.reference, row.accountId, BigInt(row.atMs), row.hash])
-    for (const row of changes.log) disk.run(INSERT_LOG, logValues(row))
+    for (const row of changes.log) disk.run(INSERT_LOG, logValues(row, SIM_SEAL))
+    for (const row of usageDays(changes.log)) disk.run(ADD_USAGE_DAY, usageDayValues(row))
+    for (const row of appDays(changes.log)) disk.run(ADD_APP_DAY, appDayValues(row))
+    for (const row of bookedLater(changes.log)) disk.run(ADD_BOOKED_LATER, row)
   }
 }
 
@@ -162,7 +177,7 @@ export class EmbeddedDatabase implements Database {
   /** The product's own ledger of the embedded store on this file. */
   ledger(): SqliteLedger {
     // It takes the class by name and uses of it the members below.
-    const ledger = new SqliteLedger(this as unknown as SqliteDatabase)
+    const ledger = new SqliteLedger(this as unknown as SqliteDatabase, SIM_SEAL)
     ledger.open()
     return ledger
   }

@@ -14,7 +14,7 @@ import { Link, type FaultRates } from './link.ts'
 import { SimNode, type Intent } from './node.ts'
 import { seededIds, type Random } from './random.ts'
 import { Scheduler, type Owner } from './scheduler.ts'
-import { EmbeddedDatabase, sharedDatabase, SharedLedger } from './sim-stores.ts'
+import { EmbeddedDatabase, sharedDatabase, SharedLedger, SIM_SEAL } from './sim-stores.ts'
 
 const QUIET: FaultRates = { before: 0, after: 0, stall: 0, slowRead: 0 }
 
@@ -215,7 +215,7 @@ export class World {
     const fault = this.embedded ? null : node.link.fault()
     if (fault === 'before') return
     try {
-      const outcome = await new SqlEntries(node.database).post(payment.entry)
+      const outcome = await new SqlEntries(node.database, SIM_SEAL).post(payment.entry)
       this.trace(`${payment.entry.kind} ${payment.entry.reference} of ${payment.entry.amountMicro}: ${outcome.status}${fault === 'after' ? ', answer lost' : ''}`)
       if (outcome.status === 'conflict' || outcome.status === 'no_account') this.violation(`I9 payment ${payment.entry.reference} ended as ${outcome.status}`)
       if (outcome.status === 'created' && payment.counted) this.violation(`I9 payment ${payment.entry.reference} was counted twice`)
@@ -235,7 +235,7 @@ export class World {
     const { keyId } = this.random.pick(this.customers)
     this.trace(`${keyId}: ${what}`)
     try {
-      await change(new SqlKeys(node.database), node, keyId)
+      await change(new SqlKeys(node.database, SIM_SEAL), node, keyId)
     } catch {
       return
     }

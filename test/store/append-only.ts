@@ -1,12 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { KeyWrap } from '../../src/ledger/seal.ts'
 import type { Store } from '../../src/store/store.ts'
 import { Bench, NOON_MS, TestClock } from './ledger-fixture.ts'
 
 export interface OpenedBelow {
   readonly store: Store
+  /** Closes it, and opens it with another wrapping key. */
+  openAgain(keyWrap: KeyWrap): Promise<Store>
+  /** False once it was opened again. */
+  isOpen(): boolean
   /** Runs SQL past the store, as an intruder or a careless operator would. */
   below(text: string): Promise<void>
+  /** What there is below the store: each column of each table, whether it is a whole number, and whether the table has rows. */
+  columns(): Promise<readonly { readonly table: string; readonly column: string; readonly whole: boolean; readonly filled: boolean }[]>
   /** The statements that take the triggers away. */
   readonly dropTriggers: readonly string[]
 }

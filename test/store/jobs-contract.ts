@@ -155,13 +155,13 @@ export function jobsContract(open: () => Promise<Store>): void {
     assert.equal((await bench.store.jobs.find(row.id))?.request.toString(), `${row.id}sealed`)
   })
 
-  test('I18 tells a job whose money is not as its state says', async () => {
+  test('I21 tells a job whose money is not as its state says', async () => {
     const bench = new Bench(await open(), new TestClock(NOON_MS))
     const customer = await bench.customer(1_000n)
     const row = await create(bench, customer)
     await bench.ledger.void({ generationId: row.id, insuredMicro: 0n, record: null })
     const checks = await bench.store.audit.run({ sinceMs: 0, nowMs: bench.clock.now(), replay: async () => null })
-    assert.deepEqual(checks.filter(({ violations }) => violations.length > 0).map(({ id }) => id), ['I18'])
+    assert.deepEqual(checks.filter(({ violations }) => violations.length > 0).map(({ id }) => id), ['I21'])
     await bench.ledger.stop()
     await bench.store.close()
   })

@@ -8,6 +8,7 @@ import { systemClock } from '../../src/lib/clock.ts'
 import type { LedgerStore } from '../../src/ledger/ledger-store.ts'
 import { EndJournal } from '../../src/ledger/end-journal.ts'
 import { openJournal, type Journal } from '../../src/store/journal-file.ts'
+import { KEY_WRAP } from '../harness/key-wrap.ts'
 import { openStore } from '../../src/store/open.ts'
 import { StoreUnavailableError } from '../../src/store/store-unavailable-error.ts'
 import { Bench, newId } from './ledger-fixture.ts'
@@ -50,7 +51,7 @@ class FaultyLedger implements LedgerStore {
 
 async function withFaults(body: (bench: Bench<typeof systemClock>, faults: Fault[]) => Promise<void>): Promise<void> {
   const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-outage-'))
-  const store = await openStore({ dataDir, databaseUrl: null })
+  const store = await openStore({ dataDir, databaseUrl: null, keyWrap: KEY_WRAP })
   const ledger = new FaultyLedger(store.ledger)
   const bench = new Bench({ ...store, ledger }, systemClock)
   try {
@@ -119,7 +120,7 @@ test('while a settle waits for the store, new holds do not wait with it', () =>
 /** The same with a journal in its own directory; `restart` is the process that starts after a kill. */
 async function withJournal(body: (bench: Bench<typeof systemClock>, faults: Fault[], world: { readonly journal: Journal; readonly notices: string[]; readonly restart: () => Promise<Bench<typeof systemClock>> }) => Promise<void>): Promise<void> {
   const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-outage-'))
-  const store = await openStore({ dataDir, databaseUrl: null })
+  const store = await openStore({ dataDir, databaseUrl: null, keyWrap: KEY_WRAP })
   const ledger = new FaultyLedger(store.ledger)
   const notices: string[] = []
   const notice = (message: string): number => notices.push(message)

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { after, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
+import { KEY_WRAP } from '../harness/key-wrap.ts'
 import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
 import { form } from '../harness/form.ts'
@@ -12,6 +13,8 @@ import { Bench, newId, NOON_MS, TestClock } from './ledger-fixture.ts'
 import { storeContract } from './store-contract.ts'
 import { storeProperties } from './store-properties.ts'
 import { appendOnlyContract, type OpenedBelow } from './append-only.ts'
+import { booksContract } from './books-contract.ts'
+import { coveredColumns } from './covered-columns.ts'
 import { plantedViolations } from './planted-violations.ts'
 import { outageContract } from './outage.ts'
 import { twoNodeContract } from './two-nodes.ts'
@@ -25,7 +28,7 @@ if (server === null) test.skip('PostgreSQL store: no PostgreSQL on this machine'
 else postgresTests(server)
 
 function postgresTests(postgres: Postgres): void {
-  const open = (url: string) => openStore({ dataDir: '', databaseUrl: url })
+  const open = (url: string) => openStore({ dataDir: '', databaseUrl: url, keyWrap: KEY_WRAP })
   describe('PostgreSQL store', () => {
     let databases = 0
     after(() => postgres.stop())
@@ -50,10 +53,18 @@ function postgresTests(postgres: Postgres): void {
     const openBelow = async (): Promise<OpenedBelow> => {
       const url = await newDatabase()
       const store = await open(url)
-      return { store, below: async (statement) => void (await direct(url, statement)), dropTriggers: ['entry', 'event'].map((table) => `DROP TRIGGER ${table}_append_only ON ${table}`) }
+      const columns: OpenedBelow['columns'] = async () => {
+        const rows = await direct(url, "SELECT table_name AS name, column_name, data_type AS type FROM information_schema.columns WHERE table_schema = 'public'")
+        const filled = new Set<string>()
+        for (const name of new Set(rows.map(({ name: table }) => String(table)))) if ((await direct(url, `SELECT 1 FROM ${name} LIMIT 1`)).length > 0) filled.add(name)
+        return rows.map((row) => ({ table: String(row['name']), column: String(row['column_name']), whole: row['type'] === 'bigint', filled: filled.has(String(row['name'])) }))
+      }
+      return { store, isOpen: () => true, openAgain: (keyWrap) => openStore({ dataDir: '', databaseUrl: url, keyWrap }), columns, below: async (statement) => void (await direct(url, statement)), dropTriggers: ['entry', 'event'].map((table) => `DROP TRIGGER ${table}_append_only ON ${table}`) }
     }
     appendOnlyContract(openBelow)
     plantedViolations(openBelow)
+    coveredColumns(openBelow)
+    booksContract(openBelow)
     test('a database that acknowledges commits before they are on the disk is refused, however it was told to, before anything is written', async () => {
       const url = await emptyDatabase()
       const { pathname } = new URL(url)
@@ -150,7 +161,7 @@ function migrationTests(emptyDatabase: () => Promise<string>, open: (url: string
   })
 }
 
-async function direct(url: string, statement: string): Promise<unknown[]> {
+async function direct(url: string, statement: string): Promise<Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   try {

@@ -4,10 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { DatabaseSync } from 'node:sqlite'
+import { KEY_WRAP } from '../harness/key-wrap.ts'
 import { openStore } from '../../src/store/open.ts'
 import { StoreBusyError } from '../../src/store/sqlite-database.ts'
 import { form } from '../harness/form.ts'
 import { appendOnlyContract, type OpenedBelow } from './append-only.ts'
+import { booksContract } from './books-contract.ts'
+import { coveredColumns } from './covered-columns.ts'
 import { plantedViolations } from './planted-violations.ts'
 import { storeContract } from './store-contract.ts'
 import { storeProperties } from './store-properties.ts'
@@ -27,12 +30,12 @@ function newDirectory(parent = tmpdir()): string {
 }
 
 describe('embedded store', () => {
-  const open = () => openStore({ dataDir: newDirectory(), databaseUrl: null })
+  const open = () => openStore({ dataDir: newDirectory(), databaseUrl: null, keyWrap: KEY_WRAP })
   storeContract(open)
-  storeProperties(() => openStore({ dataDir: newDirectory(MEMORY), databaseUrl: null }), { runs: form({ short: 50, long: 300 }), nodesMax: 4, budgetMs: 120_000 })
+  storeProperties(() => openStore({ dataDir: newDirectory(MEMORY), databaseUrl: null, keyWrap: KEY_WRAP }), { runs: form({ short: 50, long: 300 }), nodesMax: 4, budgetMs: 120_000 })
   const openBelow = async (): Promise<OpenedBelow> => {
     const dataDir = newDirectory()
-    const store = await openStore({ dataDir, databaseUrl: null })
+    const store = await openStore({ dataDir, databaseUrl: null, keyWrap: KEY_WRAP })
     const below = async (statement: string): Promise<void> => {
       const database = new DatabaseSync(join(dataDir, 'tollgate.db'))
       try {
@@ -41,23 +44,41 @@ describe('embedded store', () => {
         database.close()
       }
     }
-    return { store, below, dropTriggers: ['entry', 'event'].flatMap((table) => [`DROP TRIGGER ${table}_no_update`, `DROP TRIGGER ${table}_no_delete`]) }
+    const columns: OpenedBelow['columns'] = async () => {
+      const database = new DatabaseSync(join(dataDir, 'tollgate.db'))
+      try {
+        const rows = database.prepare("SELECT m.name AS name, p.name AS column_name, p.type AS type FROM sqlite_master m JOIN pragma_table_info(m.name) p WHERE m.type = 'table'").all()
+        const filled = new Set(rows.map(({ name }) => String(name)).filter((name) => database.prepare(`SELECT 1 FROM ${name} LIMIT 1`).get() !== undefined))
+        return rows.map((row) => ({ table: String(row['name']), column: String(row['column_name']), whole: /INT/.test(String(row['type'])), filled: filled.has(String(row['name'])) }))
+      } finally {
+        database.close()
+      }
+    }
+    let isOpen = true
+    const openAgain: OpenedBelow['openAgain'] = async (keyWrap) => {
+      if (isOpen) await store.close()
+      isOpen = false
+      return openStore({ dataDir, databaseUrl: null, keyWrap })
+    }
+    return { store, openAgain, isOpen: () => isOpen, below, columns, dropTriggers: ['entry', 'event'].flatMap((table) => [`DROP TRIGGER ${table}_no_update`, `DROP TRIGGER ${table}_no_delete`]) }
   }
   appendOnlyContract(openBelow)
   plantedViolations(openBelow)
+  coveredColumns(openBelow)
+  booksContract(openBelow)
 
   test('a second process finds the directory taken and says so in one sentence', async () => {
     const dataDir = newDirectory()
-    const first = await openStore({ dataDir, databaseUrl: null })
-    await assert.rejects(openStore({ dataDir, databaseUrl: null }), (error: unknown) => error instanceof StoreBusyError && error.message.includes(dataDir))
+    const first = await openStore({ dataDir, databaseUrl: null, keyWrap: KEY_WRAP })
+    await assert.rejects(openStore({ dataDir, databaseUrl: null, keyWrap: KEY_WRAP }), (error: unknown) => error instanceof StoreBusyError && error.message.includes(dataDir))
     await first.close()
-    const second = await openStore({ dataDir, databaseUrl: null })
+    const second = await openStore({ dataDir, databaseUrl: null, keyWrap: KEY_WRAP })
     await second.close()
   })
 
   test('bytes that no row names, as a kill in the middle leaves them, are swept; stored ones stay', async () => {
     const dataDir = newDirectory()
-    const store = await openStore({ dataDir, databaseUrl: null })
+    const store = await openStore({ dataDir, databaseUrl: null, keyWrap: KEY_WRAP })
     const kept = { id: 'img-1', accountId: 'acc_1', mediaType: 'image/png', tokenDigest: null, expiresAtMs: 10 }
     mkdirSync(join(dataDir, 'files'), { recursive: true })
     for (const name of ['dead.part', 'dead-too']) writeFileSync(join(dataDir, 'files', name), 'x')
@@ -71,10 +92,10 @@ describe('embedded store', () => {
 
   test('what was committed is there after the store is opened again', async () => {
     const dataDir = newDirectory()
-    const first = await openStore({ dataDir, databaseUrl: null })
+    const first = await openStore({ dataDir, databaseUrl: null, keyWrap: KEY_WRAP })
     await first.accounts.create({ id: 'acc_1', name: 'kept', email: null, defaultModel: null, rateLimit: null, createdAtMs: 1 })
     await first.close()
-    const second = await openStore({ dataDir, databaseUrl: null })
+    const second = await openStore({ dataDir, databaseUrl: null, keyWrap: KEY_WRAP })
     assert.equal((await second.accounts.get('acc_1'))?.name, 'kept')
     await second.close()
   })

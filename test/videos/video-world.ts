@@ -10,6 +10,7 @@ import { EndpointHealthBook } from '../../src/relay/endpoint-health.ts'
 import { KeyPools } from '../../src/relay/key-pools.ts'
 import { RetryBudget } from '../../src/relay/retry-budget.ts'
 import type { JobRow } from '../../src/store/job-store.ts'
+import { KEY_WRAP } from '../harness/key-wrap.ts'
 import { openStore } from '../../src/store/open.ts'
 import { VideoRunner, type RunnerPorts } from '../../src/videos/video-runner.ts'
 import { JOB_TTL_MS } from '../../src/videos/video-job.ts'
@@ -49,7 +50,7 @@ export interface World {
 }
 
 export async function newWorld(dataDir: string): Promise<World> {
-  const bench = new Bench(await openStore({ dataDir, databaseUrl: null }), new TestClock(NOON_MS))
+  const bench = new Bench(await openStore({ dataDir, databaseUrl: null, keyWrap: KEY_WRAP }), new TestClock(NOON_MS))
   const customer = await bench.customer(1_000n)
   const id = newId('gen-vid-')
   const held = await bench.ledger.hold({

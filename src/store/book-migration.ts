@@ -1,0 +1,44 @@
+import type { Database } from './database.ts'
+
+const SEALED = ['account', 'api_key', 'hold', 'generation', 'redeem_code', 'payment_order']
+const SUMS = 'requests BIGINT NOT NULL, input_tokens BIGINT NOT NULL, output_tokens BIGINT NOT NULL, revenue BIGINT NOT NULL, provider_cost BIGINT NOT NULL, insured BIGINT NOT NULL, shortfall BIGINT NOT NULL'
+
+/** Seals of rows, signed ends of the chains, what retention has taken, and closed months. An empty seal is one that nobody has made yet. */
+export function bookStatements(dialect: Database['dialect'], { blob, clustered }: { readonly blob: string; readonly clustered: string }): readonly string[] {
+  return [
+    ...SEALED.map((table) => `ALTER TABLE ${table} ADD COLUMN seal TEXT NOT NULL DEFAULT ''`),
+    // The first day that is in no closed month; empty = none is closed.
+    `ALTER TABLE account ADD COLUMN open_day TEXT NOT NULL DEFAULT ''`,
+    // The day that a charge stands on in statements; empty = the one it was placed on.
+    `ALTER TABLE hold ADD COLUMN booked TEXT NOT NULL DEFAULT ''`,
+    `CREATE TABLE book (id BIGINT PRIMARY KEY CHECK (id = 1), sealed_key ${blob} NOT NULL)`,
+    `CREATE TABLE event_head (id BIGINT PRIMARY KEY CHECK (id = 1), hash TEXT NOT NULL, seal TEXT NOT NULL)`,
+    `INSERT INTO event_head SELECT 1, COALESCE((SELECT hash FROM event ORDER BY id DESC LIMIT 1), ''), ''`,
+    `CREATE TABLE removed_day (
+      account_id TEXT NOT NULL, day TEXT NOT NULL, key_id TEXT NOT NULL, model TEXT NOT NULL, provider TEXT NOT NULL, ${SUMS},
+      PRIMARY KEY (account_id, day, key_id, model, provider))${clustered}`,
+    ...(dialect === 'sqlite' ? [removedBefore(dialect)] : []),
+    `CREATE TABLE booked_later (
+      account_id TEXT NOT NULL, booked TEXT NOT NULL, placed TEXT NOT NULL, model TEXT NOT NULL, requests BIGINT NOT NULL, amount BIGINT NOT NULL,
+      PRIMARY KEY (account_id, booked, placed, model))${clustered}`,
+    `CREATE TABLE statement_month (
+      account_id TEXT NOT NULL REFERENCES account(id), month TEXT NOT NULL, timezone TEXT NOT NULL, last_entry BIGINT NOT NULL, opening BIGINT NOT NULL, closing BIGINT NOT NULL,
+      closed_at BIGINT NOT NULL, seal TEXT NOT NULL, PRIMARY KEY (account_id, month))${clustered}`,
+    ...(dialect === 'postgres' ? ['ALTER TABLE node ADD COLUMN schema BIGINT NOT NULL DEFAULT 0'] : []),
+  ]
+}
+
+/**
+ * What retention took before it was counted: the sums without the rows that are there. Of a log that lost nothing, nothing is read. On
+ * PostgreSQL it waits until no older program removes rows beside this one.
+ */
+export function removedBefore(dialect: Database['dialect']): string {
+  const names = ['requests', 'input_tokens', 'output_tokens', 'revenue', 'provider_cost', 'insured', 'shortfall']
+  const condition = dialect === 'sqlite' ? 'AND g.id <= (SELECT generation FROM rolled_up)' : ''
+  return `INSERT INTO removed_day (account_id, day, key_id, model, provider, ${names.join(', ')})
+    SELECT account_id, day, key_id, model, provider, ${names.map((name) => `SUM(${name})`).join(', ')} FROM (
+      SELECT account_id, day, key_id, model, provider, ${names.join(', ')} FROM usage_day WHERE (SELECT MAX(before_at) FROM log_kept) > 0
+      UNION ALL SELECT g.account_id, h.day, g.key_id, g.model, COALESCE(g.provider, ''), -1, -g.input_tokens, -g.output_tokens, -g.cost, -g.provider_cost, -g.insured, -g.shortfall
+        FROM generation g JOIN hold h ON h.id = g.generation_id WHERE (SELECT MAX(before_at) FROM log_kept) > 0 ${condition}
+    ) AS sums GROUP BY account_id, day, key_id, model, provider HAVING SUM(requests) <> 0`
+}

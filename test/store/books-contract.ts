@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { KeyWrap, WrappingKeyError } from '../../src/ledger/seal.ts'
+import { KEY_WRAP } from '../harness/key-wrap.ts'
+import type { OpenedBelow } from './append-only.ts'
+import { Bench, NOON_MS, TestClock } from './ledger-fixture.ts'
+import { brokenChecks, withBooks } from './planted-violations.ts'
+
+const SEALED = ['account', 'api_key', 'hold', 'generation', 'redeem_code', 'payment_order']
+/** As an older program left it: rows without seals, and no key. */
+const OLDER = [...SEALED.map((table) => `UPDATE ${table} SET seal = ''`), "UPDATE event_head SET seal = ''", 'DELETE FROM book']
+
+/** The key of the seals over upgrades, changes of the wrapping key, and its loss. */
+export function booksContract(open: () => Promise<OpenedBelow>): void {
+  const again = async (bench: Bench, opened: OpenedBelow, wrap: KeyWrap, body: (bench: Bench) => Promise<void>): Promise<void> => {
+    const store = await opened.openAgain(wrap)
+    await body(new Bench(store, new TestClock(bench.clock.now())))
+    await store.close()
+  }
+
+  test('books of an older program are sealed once, while the store is used, and from then on a change is found', () =>
+    withBooks(open, async (bench, opened) => {
+      for (const statement of OLDER) await opened.below(statement)
+      await again(bench, opened, KEY_WRAP, async (later) => {
+        assert.deepEqual(await brokenChecks(later), [])
+        await later.customer(5n)
+        await later.store.events.append({ atMs: NOON_MS, actor: 'admin', ip: null, action: 'third', object: 'acc_1', before: null, after: null })
+        await later.store.books.sealOlder()
+        await later.store.books.sealOlder()
+        assert.deepEqual(await brokenChecks(later), [])
+        await opened.below("UPDATE generation SET key_id = 'key_other' WHERE cost = 0")
+        assert.deepEqual(await brokenChecks(later), ['I18', 'I19'])
+      })
+    }))
+
+  test('a store that has lost the key of its seals is not sealed anew: the audit says so', () =>
+    withBooks(open, async (bench, opened) => {
+      await opened.below('DELETE FROM book')
+      await again(bench, opened, KEY_WRAP, async (later) => {
+        await later.store.books.sealOlder()
+        assert.deepEqual(await brokenChecks(later), ['I19', 'I20'])
+      })
+    }))
+
+  test('after a change of the wrapping key the seals stand as they were, and the old one opens nothing', () =>
+    withBooks(open, async (bench, opened) => {
+      const [fresh, old] = [Buffer.alloc(32, 9), Buffer.alloc(32, 7)]
+      await again(bench, opened, new KeyWrap([fresh, old]), async (later) => {
+        await later.store.books.rewrap()
+        assert.deepEqual(await brokenChecks(later), [])
+      })
+      await again(bench, opened, new KeyWrap([fresh]), async (later) => assert.deepEqual(await brokenChecks(later), []))
+      await assert.rejects(opened.openAgain(new KeyWrap([old])), WrappingKeyError)
+    }))
+
+  test('what was changed past the store stays found, whatever is written over it', () =>
+    withBooks(open, async (bench, opened) => {
+      await opened.below('UPDATE account SET log_dropped = log_dropped + 1, log_rows = log_rows + 1')
+      await opened.below('UPDATE api_key SET spend_limit = spend_limit + 1')
+      await again(bench, opened, KEY_WRAP, async (later) => {
+        const { data } = await later.store.accounts.list({ query: null, limit: 10, offset: 0 })
+        for (const { id } of data) {
+          await later.topUp(id, 5n)
+          for (const { key } of await later.store.keys.list(id, { day: '2026-11-18', week: '2026-11-16', month: '2026-11-01' })) await later.store.keys.update(key.id, { name: 'other' }, { day: '2026-11-18', week: '2026-11-16', month: '2026-11-01' })
+        }
+        assert.deepEqual((await brokenChecks(later)).filter((id) => id !== 'I15'), ['I19', 'I20'])
+      })
+    }))
+}
