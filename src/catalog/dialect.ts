@@ -9,6 +9,7 @@ export interface DialectEntry {
   readonly names?: Readonly<Record<string, string>>
   readonly videos?: VideoForm
   readonly images?: ImageForm
+  readonly vectors?: VectorForm
 }
 
 /** `effort` = `reasoning_effort`, `object` = OpenRouter's `reasoning {…}`, `thinking` = `thinking {type}`. */
@@ -18,6 +19,9 @@ export type ReasoningForm = 'effort' | 'object' | 'thinking'
 export type VideoForm = 'openai' | 'openrouter' | 'xai'
 /** `size` = OpenAI's `size` and files, `words` = xAI's `aspect_ratio`, `resolution` and addresses. */
 export type ImageForm = 'size' | 'words'
+
+/** How its embeddings write a vector that is no list of numbers: 32-bit floats in base64, or whole numbers of 8 bits (Perplexity's `base64_int8`). */
+export type VectorForm = 'float32' | 'int8'
 
 /** Declared quirks of an OpenAI-compatible service. */
 export interface Dialect {
@@ -35,9 +39,11 @@ export interface Dialect {
   readonly names: Readonly<Record<string, string>>
   /** null = by the address: OpenRouter's or xAI's own, else OpenAI's. */
   readonly videos: VideoForm | null
+  /** null = by the address: Perplexity's own, else OpenAI's. */
+  readonly vectors: VectorForm | null
 }
 
-export const PLAIN_DIALECT: Dialect = Object.freeze({ authHeader: null, query: '', streamUsage: true, reasoning: null, images: null, names: Object.freeze({}), videos: null })
+export const PLAIN_DIALECT: Dialect = Object.freeze({ authHeader: null, query: '', streamUsage: true, reasoning: null, images: null, names: Object.freeze({}), videos: null, vectors: null })
 const NAME = /^[A-Za-z][A-Za-z0-9_]{0,63}$/
 const HEADER = /^[a-z][a-z0-9-]{0,63}$/
 
@@ -56,6 +62,7 @@ export function readDialect(reader: FieldReader): DialectEntry {
     names,
     videos: reader.oneOf<VideoForm>('videos', ['openai', 'openrouter', 'xai']),
     images: reader.oneOf<ImageForm>('images', ['size', 'words']),
+    vectors: reader.oneOf<VectorForm>('vectors', ['float32', 'int8']),
   })
   reader.done()
   return entry
@@ -81,5 +88,6 @@ export function dialectOf(entry: DialectEntry | undefined): Dialect {
     images: entry.images ?? null,
     names: Object.freeze({ ...entry.names }),
     videos: entry.videos ?? null,
+    vectors: entry.vectors ?? null,
   }
 }

@@ -33,7 +33,7 @@ export function askEmbeddings(protocol: EmbeddingsProtocol, transport: Transport
     request: () => protocol.request(call, input),
     answer: (body, headers) => {
       const answer = parseLifted(body)
-      return answer === undefined ? failure('garbage', null, `not JSON: ${body.subarray(0, 200).toString('utf8')}`) : protocol.page(answer, headers)
+      return answer === undefined ? failure('garbage', null, `not JSON: ${body.subarray(0, 200).toString('utf8')}`) : protocol.page(answer, headers, call)
     },
     error: (status, body, headers) => protocol.error(status, body, headers),
     bytesMax: BYTES_MAX,

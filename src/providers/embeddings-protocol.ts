@@ -21,7 +21,7 @@ export interface EmbeddingsProtocol {
   batchMax(call: EmbeddingsCall): number
   /** Throws an `UnsendableError` for what this provider cannot be asked. */
   request(call: EmbeddingsCall, input: EmbeddingsInput): NativeRequest
-  page(answer: LiftedJson, headers: UpstreamHeaders): EmbeddingsPage | AttemptFailure
+  page(answer: LiftedJson, headers: UpstreamHeaders, call: EmbeddingsCall): EmbeddingsPage | AttemptFailure
   error(status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure
 }
 
@@ -58,6 +58,16 @@ export function vectorList(answer: LiftedJson, values: readonly unknown[]): read
 export function vectorOf({ vectors }: LiftedJson, value: unknown): VectorBytes | null {
   if (typeof value === 'number') return vectors[value] ?? null
   return typeof value === 'string' ? { form: 'base64', bytes: Buffer.from(JSON.stringify(value)) } : null
+}
+
+/** Whole numbers of 8 bits in base64, written as the floats that every reader knows; null where it is none. */
+export function widened({ form, bytes }: VectorBytes): VectorBytes | null {
+  if (form === 'numbers') return { form, bytes }
+  const text = bytes.toString('latin1', 1, bytes.length - 1).replaceAll('\\/', '/')
+  const whole = Buffer.from(text, 'base64')
+  if (whole.length === 0 || whole.toString('base64').replaceAll('=', '') !== text.replaceAll('=', '')) return null
+  const floats = Float32Array.from(new Int8Array(whole.buffer, whole.byteOffset, whole.length))
+  return { form, bytes: Buffer.from(JSON.stringify(Buffer.from(floats.buffer).toString('base64'))) }
 }
 
 export function isFailure(read: object): read is AttemptFailure {

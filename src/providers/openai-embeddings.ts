@@ -1,8 +1,9 @@
+import type { VectorForm } from '../catalog/dialect.ts'
 import type { UsageReport } from '../kinds/chat-answer.ts'
 import type { EmbeddingsInput } from '../kinds/embeddings-request.ts'
 import { inputUsage } from '../kinds/input-usage.ts'
 import type { AttemptFailure } from './adapter.ts'
-import { dimensionsOf, takes, vectorOf, type EmbeddingsCall, type EmbeddingsPage, type EmbeddingsProtocol } from './embeddings-protocol.ts'
+import { dimensionsOf, takes, vectorOf, widened, type EmbeddingsCall, type EmbeddingsPage, type EmbeddingsProtocol } from './embeddings-protocol.ts'
 import type { LiftedJson, VectorBytes } from './lifted-json.ts'
 import { openaiCredentials } from './openai-credentials.ts'
 import { listOf, objectOf, textOf } from './raw-json.ts'
@@ -20,7 +21,7 @@ export function openaiEmbeddings(now: () => number): EmbeddingsProtocol {
   return {
     batchMax: () => Infinity,
     request: (call, input) => ({ path: `/embeddings${call.endpoint.provider.dialect.query}`, body: bodyOf(call, input), headers: openaiCredentials(call.endpoint.provider, call.apiKey) }),
-    page: readPage,
+    page: (answer, _headers, call) => readPage(answer, formOf(call)),
     error: (status, body, headers) => upstreamFailure(status, body, headers, now()),
   }
 }
@@ -35,30 +36,36 @@ function bodyOf(call: EmbeddingsCall, input: EmbeddingsInput): Record<string, un
     model: endpoint.upstreamModel,
     input: items.length === 1 ? items[0] : items,
     // Numbers are what every service sends unasked, and some know no such parameter.
-    ...(inBase64 ? { encoding_format: 'base64' } : {}),
+    ...(formOf(call) === 'int8' ? { encoding_format: 'base64_int8' } : inBase64 ? { encoding_format: 'base64' } : {}),
     ...(dimensions === null ? {} : { [names['dimensions'] ?? 'dimensions']: dimensions }),
     ...(request.inputType === null || !takes(call, 'input_type') ? {} : { input_type: request.inputType }),
     ...(request.user === null || !takes(call, 'user') ? {} : { user: request.user }),
   }
 }
 
-function readPage(answer: LiftedJson): EmbeddingsPage | AttemptFailure {
+/** Perplexity has no other vectors. */
+function formOf({ endpoint: { provider } }: EmbeddingsCall): VectorForm {
+  return provider.dialect.vectors ?? (URL.canParse(provider.baseUrl) && new URL(provider.baseUrl).hostname === 'api.perplexity.ai' ? 'int8' : 'float32')
+}
+
+function readPage(answer: LiftedJson, form: VectorForm): EmbeddingsPage | AttemptFailure {
   const body = objectOf(answer.json)
   const error = body?.['error'] ?? null
   if (error !== null) return eventFailure(error)
   if (body === null || !Array.isArray(body['data'])) return failure('garbage', null, 'the answer holds no embeddings')
-  const vectors = ordered(answer, listOf(body['data']))
+  const vectors = ordered(answer, listOf(body['data']), form)
   if (vectors === null) return failure('garbage', null, 'the embeddings are no vectors, or not one for each index')
   return { vectors, usage: usageOf(body['usage']), upstreamId: textOf(body['id']) }
 }
 
 /** By their indexes; without them, as they stand. */
-function ordered(answer: LiftedJson, data: readonly unknown[]): readonly VectorBytes[] | null {
+function ordered(answer: LiftedJson, data: readonly unknown[], form: VectorForm): readonly VectorBytes[] | null {
   const vectors: (VectorBytes | undefined)[] = Array.from(data, () => undefined)
   for (const [position, raw] of data.entries()) {
     const item = objectOf(raw)
     const index = item?.['index'] ?? position
-    const vector = vectorOf(answer, item?.['embedding'])
+    const found = vectorOf(answer, item?.['embedding'])
+    const vector = found !== null && form === 'int8' ? widened(found) : found
     if (vector === null || typeof index !== 'number' || !(index in vectors) || vectors[index] !== undefined) return null
     vectors[index] = vector
   }

@@ -13,7 +13,7 @@ const RETRY_AFTER_MAX_SECONDS = 60
 const DETAIL_LENGTH_MAX = 2_000
 /** A shorter one may be a part of any word. */
 const SECRET_LENGTH_MIN = 8
-const CONTEXT = /maximum context length|context[ _-]?(length|window|limit)|too many (input )?tokens|prompt is too long|reduce the length/i
+const CONTEXT = /maximum (context|prompt) length|context[ _-]?(length|window|limit)|too[ _]many[ _]((input|prompt)[ _])?tokens|(prompt|input) is too long|input[ _]tokens?[ _](limit[ _])?exceeded|input token count|range of input length|prompt exceeds max length|reduce the length/i
 /** What was asked for is too much, not what was said: Cohere's "too many tokens: max tokens must be less than …". */
 const MAX_TOKENS = /max[ _]tokens must be/i
 const MODERATION = /content[_ ]?(filter|policy)|moderation|safety system|responsible ?ai/i

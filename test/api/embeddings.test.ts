@@ -25,10 +25,11 @@ rate_limit: { requests: 100000, window: 60 }
 providers:
   one: { name: One, adapter: openai, base_url: ${upstream.url}/v1, api_key: ${KEY} }
   two: { name: Two, adapter: openai, base_url: ${other.url}/v1, api_key: ${KEY} }
+  octets: { adapter: openai, base_url: ${upstream.url}/v1, api_key: ${KEY}, dialect: { vectors: int8 } }
   cohere: { adapter: cohere, base_url: ${upstream.url}, api_key: ${KEY} }
   mute: { adapter: anthropic, base_url: ${upstream.url}, api_key: ${KEY} }
 models:
-${model('plain', `{ provider: one, model: e, ${price} }`, ', aliases: [plain-vectors]')}${model('small', `{ provider: one, model: e, ${price} }`, ', context_length: 100')}${model('fixed', `{ provider: one, model: e, ${price}, supported_parameters: [user] }`)}${model('two', `{ provider: one, model: e, ${price} }, { provider: two, model: e, ${price} }`)}${model('mixed', `{ provider: one, model: e, ${price}, supported_parameters: [dimensions] }, { provider: two, model: e, price: { currency: RUB, prompt: 2000 } }`)}${model('batched', `{ provider: cohere, model: e, ${price} }`)}${model('mute', `{ provider: mute, model: e, ${price} }`)}`,
+${model('plain', `{ provider: one, model: e, ${price} }`, ', aliases: [plain-vectors]')}${model('small', `{ provider: one, model: e, ${price} }`, ', context_length: 100')}${model('fixed', `{ provider: one, model: e, ${price}, supported_parameters: [user] }`)}${model('two', `{ provider: one, model: e, ${price} }, { provider: two, model: e, ${price} }`)}${model('mixed', `{ provider: one, model: e, ${price}, supported_parameters: [dimensions] }, { provider: two, model: e, price: { currency: RUB, prompt: 2000 } }`)}${model('batched', `{ provider: cohere, model: e, ${price} }`)}${model('octets', `{ provider: octets, model: e, ${price} }`)}${model('mute', `{ provider: mute, model: e, ${price} }`)}`,
   })
   account = await tollgate.createAccount()
 })
@@ -140,6 +141,18 @@ for (const [sent, given] of [['numbers', VECTORS], ['base64', BASE64]] as const)
     })
   }
 }
+
+test('vectors of 8 bits: asked for by their name, and read as the numbers they are in either form', async () => {
+  const octets = [[1, -2, 127, -128, 0], [5, 4, 3, 2, 1]]
+  upstream.answer(answers(listOf(octets.map((vector) => Buffer.from(Int8Array.from(vector).buffer).toString('base64')))))
+  const numbers = await embed({ model: 'test/octets', input: ['a', 'b'] })
+  assert.deepEqual(numbers.body.data.map(({ embedding }: { embedding: number[] }) => embedding), octets, numbers.text)
+  assert.deepEqual(upstream.requests.at(-1), { model: 'e', input: ['a', 'b'], encoding_format: 'base64_int8' })
+  const floats = await embed({ model: 'test/octets', input: ['a', 'b'], encoding_format: 'base64' })
+  assert.deepEqual(floats.body.data.map(({ embedding }: { embedding: string }) => [...new Float32Array(Uint8Array.from(Buffer.from(embedding, 'base64')).buffer)]), octets)
+  upstream.answer(answers(listOf(['no base64!', 'AQID'])))
+  assert.equal((await embed({ model: 'test/octets', input: ['a', 'b'] })).status, 502)
+})
 
 test('data stands in the order of the inputs, whatever the order of the answer', async () => {
   const data = [{ index: 1, embedding: [1] }, { index: 0, embedding: [0] }]

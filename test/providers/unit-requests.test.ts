@@ -64,7 +64,7 @@ test('Cohere: it must be told what a text is for; others name the same otherwise
 test('Cohere: an answer of the first version has its lists without types', () => {
   const answer = parseLifted(Buffer.from(JSON.stringify({ id: 'x', embeddings: [[1, 2], [3, 4]], meta: { billed_units: { input_tokens: 4 } } })))
   assert.ok(answer)
-  const page = cohereEmbed(now).page(answer, {})
+  const page = cohereEmbed(now).page(answer, {}, callOf('embed-v4.0', {}))
   assert.ok('vectors' in page)
   assert.deepEqual([page.vectors.map(({ bytes }) => bytes.toString()), page.usage?.inputTokens, page.upstreamId], [['[1,2]', '[3,4]'], 4, 'x'])
 })
@@ -86,7 +86,7 @@ test('Bedrock: what was billed stands in a header, or beside the vector', () => 
   const read = (body: unknown, headers: Readonly<Record<string, string>>): unknown => {
     const answer = parseLifted(Buffer.from(JSON.stringify(body)))
     assert.ok(answer)
-    const page = bedrock.page(answer, headers)
+    const page = bedrock.page(answer, headers, callOf('amazon.titan-embed-text-v2:0', {}))
     assert.ok('vectors' in page)
     return [page.vectors.map(({ bytes }) => bytes.toString()), page.usage?.inputTokens, page.usage?.implausible]
   }

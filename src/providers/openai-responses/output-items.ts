@@ -5,12 +5,12 @@ import { toolCallId } from '../tool-call-id.ts'
 /** Far beyond any honest answer; it bounds what a broken upstream can make us keep. */
 const ITEMS_MAX = 1_024
 
-/** An item whose text we write ourselves, and how much of each of its parts was told. */
+/** An item whose text we write ourselves, and what was told of each of its parts, by kind of part and its number in the stream. */
 interface SpokenItem {
   readonly type: 'message' | 'reasoning' | 'function_call'
   /** Of its calls. */
   readonly callIndex: number
-  readonly told: Map<string, number>
+  readonly told: Map<string, Map<number, string>>
   /** Annotations told of each part. */
   readonly annotated: Map<number, number>
   ended: boolean
@@ -137,30 +137,45 @@ function nativeEvent(key: number, event: RawJson): AnswerEvent {
 
 /** The rest of an item's texts when it is complete. */
 function restOf(known: SpokenItem, item: RawJson): readonly AnswerEvent[] {
-  if (known.type === 'function_call') return rest(known, 'arguments', 0, textOf(item['arguments']))
-  const content = listOf(item['content']).map((part) => objectOf(part))
+  if (known.type === 'function_call') return rest(known, 'arguments', [[0, textOf(item['arguments'])]])
+  const content = [...listOf(item['content']).map((part) => objectOf(part)).entries()]
   if (known.type === 'reasoning') {
-    const summary = listOf(item['summary']).flatMap((part, at) => rest(known, 'summary', at, textOf(objectOf(part)?.['text'])))
+    const summary = rest(known, 'summary', listOf(item['summary']).map((part, at) => [at, textOf(objectOf(part)?.['text'])]))
     // Where there is a summary, the thoughts themselves are told only if they were told before it.
-    const thoughts = content.flatMap((part, at) => (known.told.has('summary 0') ? [] : rest(known, 'thought', at, textOf(part?.['text']))))
-    return [...summary, ...thoughts]
+    return known.told.has('summary') ? summary : [...summary, ...rest(known, 'thought', content.map(([at, part]) => [at, textOf(part?.['text'])]))]
   }
-  return content.flatMap((part, at) => {
-    if (part?.['type'] === 'refusal') return rest(known, 'refusal', at, textOf(part['refusal']))
-    return [...rest(known, 'text', at, textOf(part?.['text'])), ...annotationEvents(known, at, listOf(part?.['annotations']).slice(known.annotated.get(at) ?? 0))]
+  const refusals = content.filter(([, part]) => part?.['type'] === 'refusal')
+  const texts = content.filter(([, part]) => part?.['type'] !== 'refusal')
+  const annotated = renumbered(known.annotated, texts.map(([at, part]) => [at, textOf(part?.['text'])]), known.told.get('text'))
+  return [
+    ...rest(known, 'text', texts.map(([at, part]) => [at, textOf(part?.['text'])])),
+    ...rest(known, 'refusal', refusals.map(([at, part]) => [at, textOf(part?.['refusal'])])),
+    ...texts.flatMap(([at, part]) => annotationEvents(known, at, listOf(part?.['annotations']).slice(annotated.get(at) ?? 0))),
+  ]
+}
+
+/** What was not told yet of the parts of one kind, each with its number in the finished item. */
+function rest(known: SpokenItem, part: string, whole: readonly (readonly [number, string | null])[]): readonly AnswerEvent[] {
+  const before = known.told.get(part) ?? new Map<number, string>()
+  const told = renumbered(before, whole, before)
+  return whole.flatMap(([at, text]) => {
+    const left = (text ?? '').slice(told.get(at)?.length ?? 0)
+    return left === '' ? [] : tell(known, part, at, left)
   })
 }
 
-function rest(known: SpokenItem, part: string, at: number, whole: string | null): readonly AnswerEvent[] {
-  const left = (whole ?? '').slice(known.told.get(`${part} ${at}`) ?? 0)
-  return left === '' ? [] : tell(known, part, at, left)
+/** Values by the numbers of the finished item: some services number the parts of a stream otherwise, which shows in their texts, and then only the order is the same. */
+function renumbered<T>(values: ReadonlyMap<number, T>, whole: readonly (readonly [number, string | null])[], told: ReadonlyMap<number, string> = new Map()): ReadonlyMap<number, T> {
+  const texts = new Map(whole)
+  if ([...told].every(([at, text]) => texts.get(at)?.startsWith(text) === true) && [...values.keys()].every((at) => texts.has(at))) return values
+  const numbers = [...new Set([...told.keys(), ...values.keys()])].toSorted((one, other) => one - other)
+  return new Map([...values].map(([at, value]) => [whole[numbers.indexOf(at)]?.[0] ?? -1, value]))
 }
 
 function tell(known: SpokenItem, part: string, at: number, text: string): readonly AnswerEvent[] {
-  const name = `${part} ${at}`
-  const before = known.told.get(name)
-  const isAnother = before === undefined && known.told.size > 0
-  known.told.set(name, (before ?? 0) + text.length)
+  const isAnother = known.told.size > 0 && known.told.get(part)?.has(at) !== true
+  const told = known.told.get(part) ?? new Map<number, string>()
+  known.told.set(part, told.set(at, (told.get(at) ?? '') + text))
   switch (known.type) {
     case 'message':
       return [{ type: part === 'refusal' ? 'refusal' : 'text', choice: 0, text }]

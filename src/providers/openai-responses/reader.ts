@@ -9,6 +9,8 @@ import { failure, type UpstreamHeaders } from '../transport.ts'
 import { eventFailure, upstreamFailure } from '../upstream-error.ts'
 import { OutputItems } from './output-items.ts'
 
+/** Of a job in the background: no request of ours asks for one, and what it costs is not known yet. */
+const PENDING = ['queued', 'in_progress']
 const ENDS = ['response.completed', 'response.incomplete']
 /** Codes of an error inside a 200 whose status is known. */
 const STATUSES: ReadonlyMap<unknown, number> = new Map([['rate_limit_exceeded', 429], ['context_length_exceeded', 400], ['invalid_prompt', 400]])
@@ -58,6 +60,7 @@ export class ResponsesReader implements NativeReader {
     if (error !== null) return this.#failed(error)
     if (response === null || !Array.isArray(response['output'])) return failure('garbage', null, 'the answer is not a response')
     const status = textOf(response['status']) ?? 'completed'
+    if (PENDING.includes(status)) return { ...failure('garbage', null, `the answer is a response that is ${status}`), said: `the response was put into a queue (${status}), and nobody asked for that: its answer would have to be fetched later` }
     if (status !== 'completed' && status !== 'incomplete') return failure('garbage', null, `the answer is a response that is ${status}`)
     return this.#end(this.#origin(response), response, `response.${status}`)
   }
