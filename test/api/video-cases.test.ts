@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { request } from 'undici'
 import { recordedCase, type RecordedCase } from '../harness/recording.ts'
@@ -84,30 +84,33 @@ test('every recorded case of jobs and videos is among those below', () => {
   assert.deepEqual(new Set(CASES.map(({ name }) => name)), new Set(recorded))
 })
 
-for (const [index, { name, upstreamModel, end, errorType, submittedTo, polledUnder, pollsMin }] of CASES.entries()) {
-  test(`${name}: ${end}`, { timeout: 90_000 }, async () => {
-    const account = await tollgate.createAccount({ balance: 100 })
-    const { id } = await createVideo(tollgate, account.key, { model: `test/case-${index}`, prompt: PROMPT, duration: 1, resolution: '480p' })
-    if (end === 'completed' || end === 'failed') {
-      const record = await videoUntil(tollgate, account.key, id, end, 60_000)
-      assert.equal(record.error_type, errorType)
-      assert.doesNotMatch(JSON.stringify(record), /upstream-canary-key|authentication token/)
-    } else if (end === 'parked') {
-      await until('it is parked', async () => (tollgate.logs().some((line) => line.includes(id) && line.includes('parked')) ? true : null))
-      assert.equal((await tollgate.request('GET', `/v1/videos/${id}`, { key: account.key })).body.status, 'pending')
-    } else await videoUntil(tollgate, account.key, id, 'in_progress')
-    if (pollsMin !== undefined) await until('it is polled', async () => ((await seenOf(name)).filter(({ method, path }) => method === 'GET' && path.endsWith(`${polledUnder}/${idOf(recordedCase(name))}`)).length >= pollsMin ? true : null))
-    const seen = await seenOf(name)
-    const submissions = seen.filter(({ method }) => method === 'POST')
-    assert.equal(submissions.length, 1, 'submitted once')
-    assert.ok(submissions[0]?.path.endsWith(submittedTo), submissions[0]?.path)
-    assert.equal(submissions[0]?.headers['authorization'], 'Bearer upstream-canary-key')
-    checkBody(name, upstreamModel, submissions[0]?.json)
-    const paid = end === 'completed' ? 1.5 : 0
-    const held = end === 'in_progress' || end === 'parked' ? 1.5 : 0
-    assert.deepEqual(await balanceOf(tollgate, account.key), { balance: 100 - paid, reserved: held })
-  })
-}
+// They mostly wait for the next look at a job.
+describe('recorded jobs', { concurrency: true }, () => {
+  for (const [index, { name, upstreamModel, end, errorType, submittedTo, polledUnder, pollsMin }] of CASES.entries()) {
+    test(`${name}: ${end}`, { timeout: 90_000 }, async () => {
+      const account = await tollgate.createAccount({ balance: 100 })
+      const { id } = await createVideo(tollgate, account.key, { model: `test/case-${index}`, prompt: PROMPT, duration: 1, resolution: '480p' })
+      if (end === 'completed' || end === 'failed') {
+        const record = await videoUntil(tollgate, account.key, id, end, 60_000)
+        assert.equal(record.error_type, errorType)
+        assert.doesNotMatch(JSON.stringify(record), /upstream-canary-key|authentication token/)
+      } else if (end === 'parked') {
+        await until('it is parked', async () => (tollgate.logs().some((line) => line.includes(id) && line.includes('parked')) ? true : null))
+        assert.equal((await tollgate.request('GET', `/v1/videos/${id}`, { key: account.key })).body.status, 'pending')
+      } else await videoUntil(tollgate, account.key, id, 'in_progress')
+      if (pollsMin !== undefined) await until('it is polled', async () => ((await seenOf(name)).filter(({ method, path }) => method === 'GET' && path.endsWith(`${polledUnder}/${idOf(recordedCase(name))}`)).length >= pollsMin ? true : null))
+      const seen = await seenOf(name)
+      const submissions = seen.filter(({ method }) => method === 'POST')
+      assert.equal(submissions.length, 1, 'submitted once')
+      assert.ok(submissions[0]?.path.endsWith(submittedTo), submissions[0]?.path)
+      assert.equal(submissions[0]?.headers['authorization'], 'Bearer upstream-canary-key')
+      checkBody(name, upstreamModel, submissions[0]?.json)
+      const paid = end === 'completed' ? 1.5 : 0
+      const held = end === 'in_progress' || end === 'parked' ? 1.5 : 0
+      assert.deepEqual(await balanceOf(tollgate, account.key), { balance: 100 - paid, reserved: held })
+    })
+  }
+})
 
 /** What was recorded of the request, as far as the case is of a video. */
 function checkBody(name: string, upstreamModel: string, sent: unknown): void {
