@@ -6,6 +6,7 @@ import { parseChat } from '../../src/kinds/chat-parse.ts'
 import { endpoint } from '../../src/plan/plan-fixture.ts'
 import type { AttemptFailure, ChatCall } from '../../src/providers/adapter.ts'
 import type { NativeProtocol } from '../../src/providers/native.ts'
+import { cutAtRandom, randomOf } from './random-cuts.ts'
 import { recordedCases, type RecordedCase } from './recording.ts'
 
 export interface NativeRead {
@@ -56,26 +57,6 @@ export function readWhole(protocol: NativeProtocol, body: unknown, call = native
   const events = protocol.reader(call).whole(body)
   assert.ok(!('reason' in events), JSON.stringify(events))
   return foldAnswer(events)
-}
-
-/** A repeatable sequence: a failing cut can be made again. */
-export function randomOf(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return state / 2 ** 32
-  }
-}
-
-export function cutAtRandom(body: Buffer, random: () => number): readonly Buffer[] {
-  const pieces: Buffer[] = []
-  const longest = 1 + Math.floor(random() * 400)
-  for (let start = 0; start < body.length;) {
-    const end = start + 1 + Math.floor(random() * longest)
-    pieces.push(body.subarray(start, end))
-    start = end
-  }
-  return pieces
 }
 
 /** Folds a stream at random cuts and byte by byte: always to the same answer, which is returned. */

@@ -3,7 +3,8 @@ import { describe, test } from 'node:test'
 import type { ChatAnswer } from '../../src/kinds/chat-answer.ts'
 import { cohereProtocol } from '../../src/providers/cohere/cohere.ts'
 import { cohereUsage } from '../../src/providers/cohere/usage.ts'
-import { foldAtEveryCut, nativeCall, randomOf, readPieces, readWhole, recordingsOf, type NativeRead } from '../harness/native-read.ts'
+import { foldAtEveryCut, nativeCall, readPieces, readWhole, recordingsOf, type NativeRead } from '../harness/native-read.ts'
+import { randomOf } from '../harness/random-cuts.ts'
 
 const PROTOCOL = cohereProtocol(() => 0)
 const END = { type: 'message-end', delta: { finish_reason: 'COMPLETE', usage: { tokens: { input_tokens: 5, output_tokens: 2 } } } }

@@ -3,7 +3,8 @@ import { describe, test } from 'node:test'
 import type { ChatAnswer } from '../../src/kinds/chat-answer.ts'
 import { ollamaProtocol } from '../../src/providers/ollama/ollama.ts'
 import { ollamaUsage } from '../../src/providers/ollama/usage.ts'
-import { foldAtEveryCut, nativeCall, randomOf, readPieces, readWhole, recordingsOf, type NativeRead } from '../harness/native-read.ts'
+import { foldAtEveryCut, nativeCall, readPieces, readWhole, recordingsOf, type NativeRead } from '../harness/native-read.ts'
+import { randomOf } from '../harness/random-cuts.ts'
 
 const PROTOCOL = ollamaProtocol(() => 0)
 const END = { message: { role: 'assistant', content: '' }, done_reason: 'stop', done: true, prompt_eval_count: 5, eval_count: 2 }
