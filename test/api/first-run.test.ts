@@ -25,7 +25,7 @@ test('the printed curl gets an answer that says what it cost; the second start i
     await first.kill('SIGTERM')
     // The best of three: other tests run beside this one.
     const readyMs: number[] = []
-    for (let start = 0; start < 3; start += 1) {
+    for (let start = 0; start < 3 && !readyMs.some((ms) => ms < SECOND_START_MS); start += 1) {
       await started.at(-1)?.kill('SIGTERM')
       const startedMs = performance.now()
       started.push(await startTollgate({ dataDir }))

@@ -8,6 +8,7 @@ import { patient } from '../harness/patience.ts'
 import { startPostgres, type Postgres } from '../harness/postgres.ts'
 import { mountSmallDisk } from '../harness/small-disk.ts'
 
+const TURNS = form({ short: 4, long: 8 })
 const ROUNDS = form({ short: 2, long: 3, chaos: 20 })
 /** F2: new paid requests are refused within a second, and served again two seconds after the database accepts; and what a loaded machine adds. */
 const REFUSED_MS = 1_000
@@ -60,7 +61,7 @@ test('F2: the database hangs (SIGSTOP): refused within a second, answers end aft
       const resume = await world.postgres.stall()
       try {
         await delay(400)
-        for (let turn = 0; turn < 8; turn += 1) {
+        for (let turn = 0; turn < TURNS; turn += 1) {
           const startedMs = performance.now()
           const refused = await ask(world, 'words=1')
           assert.equal(refused.status, 503, refused.text)

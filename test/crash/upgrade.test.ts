@@ -13,6 +13,8 @@ import { programBefore, type OlderProgram } from '../harness/older-program.ts'
 import type { Tollgate } from '../harness/server.ts'
 
 const STAGE_MS = form({ short: 0, long: 1_500, chaos: 20_000 })
+/** Nodes of the program before. */
+const OLDER = form({ short: [0], long: [0, 1] })
 const ROUNDS = form({ short: 2, long: 4 })
 const CLIENTS = 8
 const CATALOG = 'rate_limit: { requests: 100000, window: 60 }'
@@ -30,7 +32,7 @@ function upgradeTests(shared: NodeBench, before: OlderProgram): void {
     test('F14: the program before and this one side by side on one database, under load: no stream breaks, and the books are right', async (context) => {
       const database = await shared.newDatabase()
       const start = (main?: string): Promise<Tollgate> => shared.node(database, { catalog: CATALOG, ...(main === undefined ? {} : { main }) })
-      const nodes: Tollgate[] = [await start(before.main), await start(before.main)]
+      const nodes: Tollgate[] = await Promise.all(OLDER.map(() => start(before.main)))
       const account = await crashAccount(nodes[0] ?? assert.fail())
       const record: Observed = { whole: [], broken: new Set() }
       const served: number[] = []
@@ -45,10 +47,10 @@ function upgradeTests(shared: NodeBench, before: OlderProgram): void {
         // The newer one joins and migrates under the feet of the others.
         nodes.push(await start())
         await stage()
-        await replace(nodes, 0, start)
-        await stage()
-        await replace(nodes, 1, start)
-        await stage()
+        for (const index of OLDER) {
+          await replace(nodes, index, start)
+          await stage()
+        }
       })
       context.diagnostic(`${before.commit} beside this program: ${served.join(', ')} answers seen whole by stage`)
       assert.ok(served.every((count) => count > 0), String(served))

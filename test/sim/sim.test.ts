@@ -3,11 +3,12 @@ import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { form } from '../harness/form.ts'
 import { MUTANTS } from './mutants.ts'
 import { REGRESSION_SEEDS } from './regression-seeds.ts'
 import { explain, seedsFrom, simulate } from './simulate.ts'
 
-const SEEDS = Number(process.env['TOLLGATE_SIM_SEEDS'] ?? 3_000)
+const SEEDS = Number(process.env['TOLLGATE_SIM_SEEDS'] ?? form({ short: 800, long: 3_000 }))
 const SOURCE = join(import.meta.dirname, '../../src')
 /** One of each kind that is caught within a few universes; the command hunts all of them. */
 const SAMPLE = [

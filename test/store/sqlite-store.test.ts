@@ -32,7 +32,7 @@ function newDirectory(parent = tmpdir()): string {
 describe('embedded store', () => {
   const open = () => openStore({ dataDir: newDirectory(), databaseUrl: null, keyWrap: KEY_WRAP })
   storeContract(open)
-  storeProperties(() => openStore({ dataDir: newDirectory(MEMORY), databaseUrl: null, keyWrap: KEY_WRAP }), { runs: form({ short: 50, long: 300 }), nodesMax: 4, budgetMs: 120_000 })
+  storeProperties(() => openStore({ dataDir: newDirectory(MEMORY), databaseUrl: null, keyWrap: KEY_WRAP }), { runs: form({ short: 50, long: 500 }), nodesMax: 4, budgetMs: 120_000 })
   const openBelow = async (): Promise<OpenedBelow> => {
     const dataDir = newDirectory()
     const store = await openStore({ dataDir, databaseUrl: null, keyWrap: KEY_WRAP })

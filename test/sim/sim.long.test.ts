@@ -1,0 +1,1 @@
+import './sim.test.ts'
