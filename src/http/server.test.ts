@@ -439,10 +439,11 @@ test('a handler that dies after its head breaks the connection instead of ending
 
 test('a client that leaves inside its body has one line and no answer', async () => {
   const socket = connect(port, '127.0.0.1')
-  socket.write('POST /v1/echo HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer good\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{')
-  await new Promise((resolve) => setTimeout(resolve, 30))
+  socket.write('POST /v1/echo HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer good\r\nContent-Type: application/json\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n{')
+  // Let in, and so within its body.
+  await once(socket, 'data')
   socket.destroy()
-  await new Promise((resolve) => setTimeout(resolve, 50))
+  await until(() => lines.length > 0)
   assert.deepEqual(lines.map(({ status, aborted }) => [status, aborted]), [[499, true]])
 })
 

@@ -11,9 +11,10 @@ import { audioForm } from '../harness/audio-form.ts'
 import { wavFile } from '../harness/audio-files.ts'
 import { administrator, PASSWORD, signedUp, topUp } from '../harness/console-client.ts'
 import { startImageUpstream, type ImageUpstream, type SeenRequest } from '../harness/image-upstream.ts'
+import { until } from '../harness/patience.ts'
 import { startPostgres } from '../harness/postgres.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
-import { assertAuditClean, videoUntil } from '../harness/video-jobs.ts'
+import { assertAuditClean, balanceOf, videoUntil } from '../harness/video-jobs.ts'
 
 /** Prompts, answers and secrets are in memory alone (reliability.md 4 rows 20 and 21, S2): after calls of every kind, good and bad, nothing of them is in a log or a store. */
 const letters = (): string => randomBytes(9).toString('hex')
@@ -106,7 +107,7 @@ async function everything(tollgate: Tollgate): Promise<readonly string[]> {
   const left = await request(`${tollgate.url}/v1/chat/completions`, { method: 'POST', headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' }, body: JSON.stringify({ model: 'sandbox/chat', stream: true, messages: [{ role: 'user', content: `${PROMPT}\nsandbox: words=500 gap_ms=5` }] }) })
   left.body.on('error', () => undefined)
   left.body.once('data', () => left.body.destroy())
-  await new Promise((resolve) => setTimeout(resolve, 300))
+  await until(10_000, 'nothing runs any more', async () => (await balanceOf(tollgate, key)).reserved === 0)
   await tollgate.admin('POST', '/admin/v1/kek/rotate')
   await assertAuditClean(tollgate)
   const sessions = [browser.cookie, admin.cookie].map((cookie) => cookie.split('=')[1] ?? '')

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { request } from 'undici'
 import { startMovingServer, type MovingServer } from '../harness/moving-server.ts'
+import { until } from '../harness/patience.ts'
 import { startPostgres } from '../harness/postgres.ts'
 import { startTollgate, type Answer, type Tollgate } from '../harness/server.ts'
 import { assertAuditClean, balanceOf, videoUntil } from '../harness/video-jobs.ts'
@@ -34,6 +35,11 @@ async function charged(client: Pick<Tollgate, 'request'>, key: string): Promise<
 }
 
 /** What holds for every server, `ask` choosing one of the nodes. */
+/** Until the key's request runs. */
+function held(tollgate: Tollgate, key: string): Promise<number> {
+  return until(10_000, 'it is held', async () => (await tollgate.request('GET', '/v1/user/balance', { key })).body.reserved > 0)
+}
+
 function replays(ask: (path: string, key: string, body: Body, name: string) => Promise<Answer>, customer: () => Promise<{ readonly key: string }>, server: () => Tollgate): void {
   test('F12: of a hundred equal requests at once one is run and charged; the others are told to wait, and later get its answer byte for byte', async () => {
     const { key } = await customer()
@@ -88,7 +94,7 @@ describe('one node', () => {
   test('another body or another route under the same key is a 422, while it runs and after', async () => {
     const { key } = await tollgate.createAccount()
     const running = ask('/v1/chat/completions', key, chat('words=5 delay_ms=300'), 'k')
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    await held(tollgate, key)
     const mismatches = [await ask('/v1/chat/completions', key, chat('words=6'), 'k'), await ask('/v1/embeddings', key, { model: 'sandbox/embeddings', input: 'x' }, 'k')]
     await running
     mismatches.push(await ask('/v1/chat/completions', key, chat('words=6'), 'k'), await ask('/v1/completions', key, chat('words=5 delay_ms=300', { prompt: 'x' }), 'k'))
@@ -177,7 +183,7 @@ describe('one node', () => {
     const left = new AbortController()
     const body = chat('words=9 delay_ms=250')
     const gone = request(`${tollgate.url}/v1/chat/completions`, { method: 'POST', signal: left.signal, headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...once('gone') }, body: JSON.stringify(body) })
-    setTimeout(() => left.abort(), 100)
+    void held(tollgate, key).then(() => left.abort())
     await assert.rejects(gone)
     let again = await ask('/v1/chat/completions', key, body, 'gone')
     for (let tries = 0; tries < 100 && again.status === 409; tries += 1) {

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import { request } from 'undici'
 import { generateKey, isWellFormed } from '../../src/access/api-key.ts'
 import { randomIds } from '../../src/lib/ids.ts'
-import { patient } from '../harness/patience.ts'
+import { patient, until } from '../harness/patience.ts'
 import { exchangeRaw, parseRaw } from '../harness/raw-http.ts'
 import { startTollgate, type Answer, type Tollgate } from '../harness/server.ts'
 import { assertAuditClean, balanceOf } from '../harness/video-jobs.ts'
@@ -183,7 +183,7 @@ test('LiteLLM PR 36008: of a burst of clients that leave at once each answer is 
   const ended = async (): Promise<number> => (await tollgate.request('GET', '/v1/generation', { key: own })).body.total
   const places = Number(/^tollgate_in_flight (\d+)/m.exec((await tollgate.request('GET', '/metrics')).text)?.[1])
   assert.ok(places + (await ended()) >= 25, `${places} keep their places`)
-  for (let tries = 0; tries < 200 && (await ended()) < 25; tries += 1) await new Promise((resolve) => setTimeout(resolve, 50))
+  await until(10_000, 'all are ended', async () => (await ended()) >= 25)
   const { body } = await tollgate.request('GET', '/v1/generation', { key: own })
   assert.equal(body.total, 25)
   for (const row of body.logs) assert.ok(row.status === 'cancelled' && row.total_cost > 0, JSON.stringify(row))
@@ -195,9 +195,9 @@ test('sub2api#4408: who leaves before the provider has answered pays nothing', a
   const gone = request(`${tollgate.url}/v1/chat/completions`, {
     method: 'POST', signal: left.signal, headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' }, body: JSON.stringify({ model: 'test/stops', stream: true, messages: [{ role: 'user', content: 'Hello\nsandbox: delay_ms=2000' }] }),
   })
-  setTimeout(() => left.abort(), 150)
+  void until(10_000, 'it is held', async () => (await balanceOf(tollgate, key)).reserved > before.reserved).then(() => left.abort())
   await assert.rejects(gone)
-  for (let tries = 0; tries < 100 && (await balanceOf(tollgate, key)).reserved > 0; tries += 1) await new Promise((resolve) => setTimeout(resolve, 25))
+  await until(10_000, 'nothing is held', async () => (await balanceOf(tollgate, key)).reserved === before.reserved)
   assert.deepEqual(await balanceOf(tollgate, key), before)
 })
 

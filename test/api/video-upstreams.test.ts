@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { request } from 'undici'
+import { until } from '../harness/patience.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 import { isDownload, json, startVideoProvider, type VideoProvider, type VideoProviderRequest } from '../harness/video-provider.ts'
 import { assertAuditClean, balanceOf, createVideo, videoUntil } from '../harness/video-jobs.ts'
@@ -262,7 +263,7 @@ test('lost answers: a reset, a 504 and an answer without a job park the submissi
     const arrived = first.arrival(({ method }) => method === 'POST')
     const { id } = await createVideo(tollgate, account.key, { model: 'test/two', prompt: 'x', provider: { order: ['openai-like'] } })
     await arrived
-    await new Promise((resolve) => setTimeout(resolve, 1_500))
+    await until(20_000, 'it is parked', () => tollgate.logs().some((line) => line.includes(id) && line.includes('parked')))
     assert.equal((await tollgate.request('GET', `/v1/videos/${id}`, { key: account.key })).body.status, 'pending')
   }
   assert.equal(second.submissions.length, before)
@@ -313,11 +314,7 @@ test('what is no video is never given for one, and an address inside our own net
     first.script(content)
     const { id } = await createVideo(tollgate, key, { model: 'test/openai', prompt: 'x' })
     await videoUntil(tollgate, key, id, 'in_progress')
-    const deadline = performance.now() + 15_000
-    while (!tollgate.logs().some((line) => line.includes(id) && line.includes('could not be fetched'))) {
-      assert.ok(performance.now() < deadline, 'the fetch is given up')
-      await new Promise((resolve) => setTimeout(resolve, 50))
-    }
+    await until(15_000, 'the fetch is given up', () => tollgate.logs().some((line) => line.includes(id) && line.includes('could not be fetched')))
     assert.equal((await tollgate.request('GET', `/v1/videos/${id}`, { key })).body.status, 'in_progress')
   }
   assert.equal(second.requests.length, inner)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { request } from 'undici'
+import { until } from '../harness/patience.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 import { assertAuditClean, balanceOf, createVideo, videoUntil } from '../harness/video-jobs.ts'
 
@@ -299,10 +300,9 @@ test('failures: refused at the submission, failed on the way, empty; each is fre
 test('a submission that may have arrived is parked: pending, not sent again; its owner may cancel it and has the money back', async () => {
   const account = await tollgate.createAccount({ balance: 50 })
   const { id } = await createVideo(tollgate, account.key, { ...VIDEO, prompt: 'sandbox: cut=1' })
-  await new Promise((resolve) => setTimeout(resolve, 300))
+  await until(10_000, 'it is parked', () => tollgate.logs().some((line) => line.includes(id) && line.includes('parked')))
   assert.equal((await tollgate.request('GET', `/v1/videos/${id}`, { key: account.key })).body.status, 'pending')
   assert.deepEqual(await balanceOf(tollgate, account.key), { balance: 50, reserved: 2 })
-  assert.ok(tollgate.logs().some((line) => line.includes(id) && line.includes('parked')))
   assert.equal((await tollgate.request('DELETE', `/v1/videos/${id}`, { key: account.key })).status, 200)
   const cancelled = (await tollgate.request('GET', `/v1/videos/${id}`, { key: account.key })).body
   assert.deepEqual([cancelled.status, cancelled.error, cancelled.usage.cost], ['cancelled', 'The job was cancelled', 0])

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { crashAccount, crashClient, CRASH_BALANCE_MICRO, type Observed } from '../harness/crash-clients.ts'
+import { answersSeen, crashAccount, crashClient, CRASH_BALANCE_MICRO, type Observed } from '../harness/crash-clients.ts'
 import { form } from '../harness/form.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
@@ -69,7 +69,7 @@ test('a backup under load: restored and started, its audit is clean, its books a
     const record: Observed = { whole: [], broken: new Set() }
     const stopped = { now: false }
     const clients = Array.from({ length: 8 }, (_value, number) => crashClient(() => tollgate, account.key, number, record, stopped))
-    await delay(400)
+    await answersSeen(record, 8)
     const before = record.whole.length
     const report = await backup(world, 'first')
     const after = record.whole.length + 8
@@ -132,7 +132,7 @@ test('kill -9 of the server during a backup: the copy and the original are both 
     const record: Observed = { whole: [], broken: new Set() }
     const stopped = { now: false }
     const clients = Array.from({ length: 8 }, (_value, number) => crashClient(() => tollgate, account.key, number, record, stopped))
-    await delay(400)
+    await answersSeen(record, 8)
     const running = backup(world, 'copy')
     while (!existsSync(join(world.root, 'copy.part')) && !existsSync(join(world.root, 'copy'))) await delay(1)
     await tollgate.kill('SIGKILL')

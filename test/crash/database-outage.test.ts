@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { checkMoney, type Observed } from '../harness/crash-clients.ts'
 import { form } from '../harness/form.ts'
-import { ask, clients, settled, untilExpired, untilServed, withWorld as withOutageWorld, type World } from '../harness/outage-world.ts'
+import { ask, clients, held, settled, untilExpired, untilServed, withWorld as withOutageWorld, type World } from '../harness/outage-world.ts'
 import { patient } from '../harness/patience.ts'
 import { startPostgres, type Postgres } from '../harness/postgres.ts'
 import { mountSmallDisk } from '../harness/small-disk.ts'
@@ -30,9 +30,9 @@ function withWorld(body: (world: World) => Promise<void>, options: { readonly da
 test('F2: the database is gone for longer than a settle waits: answers end, are journaled, and are charged once it is back', () =>
   withWorld(async (world) => {
     const record: Observed = { whole: [], broken: new Set() }
-    const stream = ask(world, 'words=30 gap_ms=50', { stream: true })
-    const plain = ask(world, 'delay_ms=1000 words=3')
-    await delay(500)
+    const stream = ask(world, 'words=30 gap_ms=80', { stream: true })
+    const plain = ask(world, 'delay_ms=2000 words=3')
+    await held(world, 2)
     await world.postgres.halt()
     const [streamed, answered] = await Promise.all([stream, plain])
     assert.match(streamed.text, /"cost":[\d.e-]+[\s\S]*data: \[DONE\]/, 'a stream in progress finishes')
@@ -110,8 +110,8 @@ test('kill -9 while the database is down, again and again: every end that a clie
 
 test('the server stops during an outage without waiting for it, and the next one charges what it left', () =>
   withWorld(async (world) => {
-    const answer = ask(world, 'delay_ms=600 words=3')
-    await delay(300)
+    const answer = ask(world, 'delay_ms=1500 words=3')
+    await held(world, 1)
     await world.postgres.halt()
     await delay(400)
     const startedMs = performance.now()
@@ -147,8 +147,8 @@ test('F6: with its own disk full, answers that end in an outage are journaled an
   try {
     await withWorld(
       async (world) => {
-        const answers = Array.from({ length: 20 }, (_value, index) => ask(world, `delay_ms=800 words=${index + 1}`))
-        await delay(300)
+        const answers = Array.from({ length: 20 }, (_value, index) => ask(world, `delay_ms=3000 words=${index + 1}`))
+        await held(world, 20)
         disk.fill()
         await world.postgres.halt()
         const record: Observed = { whole: (await Promise.all(answers)).map(({ status, body, text }) => (assert.equal(status, 200, text), { id: body.id, cost: body.usage.cost })), broken: new Set() }

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { ApiClient } from '../harness/api-client.ts'
+import { until } from '../harness/patience.ts'
 import { COMPILED } from '../harness/server.ts'
 import { mountSmallDisk } from '../harness/small-disk.ts'
 
@@ -33,7 +34,7 @@ test('F6: the disk of the log is full: requests go on, and their lines are writt
     await delay(300)
     assert.equal((await ask()).status, 200)
     const lines = (): number => readFileSync(logPath, 'utf8').split('\n').filter((line) => line.includes('/v1/chat/completions') && line.endsWith('}')).length
-    for (let tries = 0; lines() < 102 && tries < 50; tries += 1) await delay(100)
+    await until(5_000, 'the lines are written', () => lines() >= 102)
     assert.equal(lines(), 102, 'one line for each request')
     const { body } = await client.admin('GET', '/admin/v1/audit')
     assert.equal(body.violations, 0)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { userInfo } from 'node:os'
 import { test } from 'node:test'
@@ -43,7 +43,7 @@ test('F7: out of file descriptors the node lives, connections it has go on and p
       sockets.push(socket)
       return socket
     })
-    await delay(500)
+    await until(20_000, 'it has no descriptor left', () => readdirSync(`/proc/${tollgate.pid}/fd`).length >= FDS - 2)
     for (let count = 0; count < 5; count += 1) assert.equal(await ask(), 200, 'a connection that it has')
     assert.equal(tollgate.exitCode, null)
     for (const socket of opened) socket.destroy()

@@ -52,6 +52,14 @@ export async function withWorld(postgres: Postgres | null, body: (world: World) 
   }
 }
 
+/** Until so many requests of the world have their holds: they run. */
+export async function held({ databaseUrl }: World, count: number): Promise<void> {
+  const client = new pg.Client({ connectionString: databaseUrl })
+  await client.connect()
+  await until(20_000, `${count} requests run`, async () => (await client.query<{ count: number }>("SELECT count(*)::int AS count FROM hold WHERE state = 'open'")).rows[0]?.count === count)
+  await client.end()
+}
+
 async function statement(url: string, sql: string): Promise<void> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()

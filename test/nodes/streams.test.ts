@@ -130,8 +130,9 @@ function streamTests(shared: NodeBench): void {
     test('a reader of a node that dies is cut off, not left waiting', async () => {
       const { key } = await one.createAccount()
       await leaveAfter(one, key, 'words=2000 gap_ms=20', 6, 'far-6')
-      const reading = two.request('GET', '/v1/streams?id=far-6', { key }).then(() => 'ended', () => 'broke')
-      await new Promise((resolve) => setTimeout(resolve, 300))
+      const { statusCode, body: read } = await request(`${two.url}/v1/streams?id=far-6`, { method: 'GET', headers: { authorization: `Bearer ${key}` } })
+      assert.equal(statusCode, 200)
+      const reading = read.text().then(() => 'ended', () => 'broke')
       await one.kill('SIGKILL')
       assert.equal(await reading, 'broke')
     })
