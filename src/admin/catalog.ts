@@ -1,6 +1,6 @@
 import type { Principal } from '../access/principal.ts'
 import { CatalogError, problemText } from '../catalog/catalog-check.ts'
-import { parseDocumentJson, parseModelJson, parseProviderJson, parseSettingsJson, type ProviderEntry } from '../catalog/document.ts'
+import { EMPTY_DOCUMENT, parseDocumentJson, parseModelJson, parseProviderJson, parseSettingsJson, slugProblem, type ProviderEntry } from '../catalog/document.ts'
 import type { Problem } from '../catalog/source-tree.ts'
 import { wireDocument, wireModel, wireProvider } from '../catalog/wire-document.ts'
 import { ApiError } from '../errors.ts'
@@ -22,7 +22,7 @@ export function catalogAdminRoutes(ports: AdminPorts, adapters: ReadonlySet<stri
       const dryRun = call.query.get('dry_run') === '1'
       const lines = await applied(() => ports.catalog.applyDocument(document, dryRun))
       if (!dryRun && lines.length > 0) await recordEvent(ports, call, 'catalog.put', 'catalog', null, lines)
-      return { status: 200, body: { applied: !dryRun, changes: lines, price_version: ports.catalog.current().priceVersion } }
+      return { status: 200, body: { applied: !dryRun, changes: lines, price_version: ports.catalog.current().priceVersion, ...warned(ports.catalog.warnings(document)) } }
     }),
     adminRoute('POST', 'catalog/update', async (call) => {
       const dryRun = call.query.get('dry_run') === '1'
@@ -70,7 +70,8 @@ async function refusePrivate(ports: AdminPorts, slug: string, { base_url: baseUr
 
 async function putProvider(ports: AdminPorts, call: AdminCall, context: Parameters<typeof parseProviderJson>[1]): Promise<Reply> {
   const slug = param(call, 'slug')
-  if (!/^[a-z0-9][a-z0-9._-]{0,63}$/.test(slug)) throw new ApiError('invalid_input', 'slug: must be lower-case letters, digits, dots and dashes')
+  const wrong = slugProblem(slug)
+  if (wrong !== null) throw new ApiError('invalid_input', `slug: ${wrong}`)
   const { entry, problems } = parseProviderJson(call.json, context)
   refuse(problems)
   await refusePrivate(ports, slug, entry)
@@ -92,7 +93,13 @@ async function putModel(ports: AdminPorts, call: AdminCall): Promise<Reply> {
   const outcome = await applied(() => ports.catalog.putModel(entry))
   const after = shownModel(ports, id)
   await recordEvent(ports, call, `model.${outcome === 'created' ? 'create' : 'update'}`, id, before, after)
-  return { status: outcome === 'created' ? 201 : 200, body: after }
+  const warnings = ports.catalog.warnings({ ...EMPTY_DOCUMENT, models: [entry] })
+  return { status: outcome === 'created' ? 201 : 200, body: { ...after, ...warned(warnings) } }
+}
+
+/** What stands and may not be meant; absent where there is nothing to say. */
+function warned(warnings: readonly string[]): { readonly warnings?: readonly string[] } {
+  return warnings.length === 0 ? {} : { warnings }
 }
 
 /** As anyone may see it: credentials are cut to their last four characters. */
@@ -143,5 +150,5 @@ async function patchSettings(ports: AdminPorts, call: AdminCall): Promise<Reply>
   await applied(() => ports.catalog.patchSettings({ ...settings, ...rates }))
   const after = settingsBody(ports)
   await recordEvent(ports, call, 'settings.update', 'settings', before, after)
-  return { status: 200, body: after }
+  return { status: 200, body: { ...after, ...warned(ports.catalog.warnings({ ...EMPTY_DOCUMENT, settings })) } }
 }

@@ -171,8 +171,13 @@ export interface CatalogDocument {
   readonly [setting: string]: unknown
 }
 
+/** A change that would sell something below its cost is made all the same, and says so. */
+export interface Warned {
+  readonly warnings?: readonly string[]
+}
+
 /** `changes`: one line each, `+ model a/b`, `- …`, `~ …`. */
-export interface CatalogChange {
+export interface CatalogChange extends Warned {
   readonly applied: boolean
   readonly changes: readonly string[]
   readonly price_version: number
@@ -460,12 +465,12 @@ export interface AdminApi {
   readonly 'POST /admin/v1/catalog/update': { readonly query: { readonly dry_run?: '1' }; readonly body: Record<string, never>; readonly answer: CatalogChange }
   readonly 'PUT /admin/v1/providers/:slug': { readonly body: ProviderEntry; readonly answer: ProviderEntry & { readonly slug: string } }
   readonly 'DELETE /admin/v1/providers/:slug': { readonly answer: Deleted }
-  readonly 'PUT /admin/v1/models/*id': { readonly body: ModelEntry; readonly answer: ModelEntry }
+  readonly 'PUT /admin/v1/models/*id': { readonly body: ModelEntry; readonly answer: ModelEntry & Warned }
   readonly 'DELETE /admin/v1/models/*id': { readonly answer: Deleted }
   /** Every model with what it costs and sells for, hidden and inactive ones included. */
   readonly 'GET /admin/v1/models': { readonly answer: Listed<PricedModel> }
   readonly 'GET /admin/v1/settings': { readonly answer: Settings }
-  readonly 'PATCH /admin/v1/settings': { readonly body: Partial<Settings>; readonly answer: Settings }
+  readonly 'PATCH /admin/v1/settings': { readonly body: Partial<Settings>; readonly answer: Settings & Warned }
 
   /** `from`, `to`: ISO times; default the last 30 days. */
   readonly 'GET /admin/v1/usage': { readonly query: { readonly group_by?: UsageGroup; readonly from?: string; readonly to?: string }; readonly answer: Listed<UsageRow> }

@@ -1,5 +1,6 @@
 import { withBundled } from './bundled.ts'
-import { parseDocumentText, type CatalogDocument, type DocumentContext } from './document.ts'
+import { parseDocumentText, type CatalogDocument, type DocumentContext, type ModelEntry } from './document.ts'
+import { priceFaults } from './price-doubts.ts'
 import { crossProblems } from './snapshot.ts'
 import type { Problem } from './source-tree.ts'
 
@@ -20,10 +21,11 @@ export function problemText(problem: Problem, file: string): string {
   return problem.path === '' ? `${place}: ${problem.message}` : `${place}: ${problem.path}: ${problem.message}`
 }
 
-/** Everything wrong with a file's text, unroutable endpoints included; `base` = the bundled part that it will stand on. */
-export function checkText(text: string, context: DocumentContext, base?: CatalogDocument): { readonly document: CatalogDocument; readonly problems: readonly Problem[] } {
+/** Everything wrong with a file's text, unroutable endpoints included; `base` = the bundled part that it will stand on, `known` = models whose prices are known. */
+export function checkText(text: string, context: DocumentContext, base?: CatalogDocument, known: readonly ModelEntry[] = []): { readonly document: CatalogDocument; readonly problems: readonly Problem[] } {
   const { document, problems, lineOf } = parseDocumentText(text, context)
-  const found = soundnessProblems(document, base).map((problem) => ({ ...problem, line: lineOf(problem.path) }))
+  const faults = [...soundnessProblems(document, base), ...priceFaults(document.models, known, document.settings.rates ?? {})]
+  const found = faults.map((problem) => ({ ...problem, line: lineOf(problem.path) }))
   return { document, problems: [...problems, ...found].toSorted((left, right) => left.line - right.line) }
 }
 

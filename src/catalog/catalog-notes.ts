@@ -1,8 +1,9 @@
 import { withBundled } from './bundled.ts'
 import type { CatalogDocument, ModelEntry } from './document.ts'
+import { priceWarnings } from './price-doubts.ts'
 import { effectiveDocument, type CatalogState } from './catalog-state.ts'
 
-/** What stands in the catalogue and cannot be sold for want of a rate, one line a currency: nobody's mistake, but worth a word. */
+/** What stands in the catalogue and cannot be sold for want of a rate, one line a currency, and what is sold at a loss: perhaps nobody's mistake, but worth a word. */
 export function catalogNotes(state: CatalogState): readonly string[] {
   const { own, base } = state
   const effective = effectiveDocument(state)
@@ -10,7 +11,7 @@ export function catalogNotes(state: CatalogState): readonly string[] {
   const ids = new Set(own.models.map(({ id }) => id))
   const bundled = own.bundled ? withBundled(own, base).models.filter(({ id }) => !ids.has(id)) : []
   const fetched = own.settings.rates_source !== undefined
-  return [...bundledLines(bundled, effective, rates, fetched), ...(fetched ? ownLines(own, rates) : [])]
+  return [...bundledLines(bundled, effective, rates, fetched), ...(fetched ? ownLines(own, rates) : []), ...priceWarnings(own, effective.settings.rates)]
 }
 
 function bundledLines(models: readonly ModelEntry[], effective: CatalogDocument, rates: ReadonlySet<string>, fetched: boolean): readonly string[] {

@@ -15,6 +15,7 @@ import { difference } from './difference.ts'
 import { successorOf, withModel, withoutModel, withoutProvider, withProvider, withSettings } from './document-edits.ts'
 import { EMPTY_DOCUMENT, type CatalogDocument, type ModelEntry, type ProviderEntry, type SettingsEntry } from './document.ts'
 import { mergeRates, type MergedRates } from './feed-rates.ts'
+import { priceFaults, priceWarnings } from './price-doubts.ts'
 import { buildSnapshot, settingsOf } from './snapshot.ts'
 import type { Problem } from './source-tree.ts'
 import { documentYaml } from './wire-document.ts'
@@ -84,7 +85,7 @@ export class CatalogService implements Catalog {
 
   /** Makes the catalogue equal to the file; answers the difference. With `onlyNew` a file that was the last one applied changes nothing. */
   applyText(text: string, options: { readonly dryRun: boolean; readonly onlyNew: boolean; readonly file: string }): Promise<readonly string[]> {
-    const { document, problems } = checkText(text, this.#ports, this.#state.base)
+    const { document, problems } = checkText(text, this.#ports, this.#state.base, this.#ports.release.models)
     const fatal = problems.filter((problem) => problem.unroutable !== true)
     if (fatal.length > 0) throw new CatalogError(fatal, options.file)
     const digest = createHash('sha256').update(JSON.stringify(document)).digest('hex')
@@ -170,7 +171,12 @@ export class CatalogService implements Catalog {
     return this.#state.own.settings.rates_source ?? null
   }
 
-  /** What cannot be sold for want of a rate, in one line each. */
+  /** What of a document, or of what is in force, would be sold below its cost, in one line each. */
+  warnings(document: CatalogDocument = this.#state.own): readonly string[] {
+    return priceWarnings(document, { ...effectiveDocument(this.#state).settings.rates, ...document.settings.rates })
+  }
+
+  /** What cannot be sold for want of a rate, or would be at a loss, in one line each. */
   notes(): readonly string[] {
     return catalogNotes(this.#state)
   }
@@ -245,7 +251,11 @@ export class CatalogService implements Catalog {
   #successor(document: CatalogDocument): CatalogDocument {
     const problems: Problem[] = []
     const next = successorOf(withBundled(this.#state.own, this.#state.base), document, new Date(this.#ports.clock.now()).toISOString(), problems)
-    problems.push(...soundnessProblems(next, this.#after(next).base).map((problem) => ({ ...problem, line: 0 })))
+    const state = this.#after(next)
+    // What stood there before is not this change's fault.
+    const isNew = (path: string): boolean => !this.#state.own.models.some((model) => isDeepStrictEqual(model, next.models[Number(/\d+/.exec(path)?.[0])]))
+    const faults = priceFaults(next.models, this.#ports.release.models, effectiveDocument(state).settings.rates ?? {}).filter(({ path }) => isNew(path))
+    problems.push(...[...soundnessProblems(next, state.base), ...faults].map((problem) => ({ ...problem, line: 0 })))
     if (problems.length > 0) throw new CatalogError(problems)
     return next
   }

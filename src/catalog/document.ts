@@ -38,6 +38,8 @@ export interface EndpointEntry {
   readonly media_tokens?: MediaTokens
   readonly native_responses?: boolean
   readonly native_completions?: boolean
+  /** Its prices are meant, however far they are from what is known of the model. */
+  readonly force?: boolean
 }
 
 export interface ModelEntry {
@@ -94,7 +96,10 @@ export interface CatalogDocument {
 
 export const EMPTY_DOCUMENT: CatalogDocument = Object.freeze({ bundled: true, settings: {}, providers: {}, models: [] })
 
-const SLUG = /^[a-z0-9][a-z0-9._-]{0,63}$/
+const SLUG = /^[a-z0-9][a-z0-9._-]*$/
+const SLUG_CHARS_MAX = 64
+/** What a client puts behind the base address, and people copy along with it. */
+const OPERATION = /\/(chat\/completions|completions|responses|messages|embeddings|rerank|images\/generations|audio\/(speech|transcriptions))\/*$/
 const SECONDS_MAX = 86_400
 
 export interface DocumentContext {
@@ -130,12 +135,19 @@ function readDocument(source: SourceNode, context: DocumentContext, problems: Pr
   const listed = reader.map('providers')
   for (const slug of listed?.keys() ?? []) {
     const entry = listed?.map(slug)
-    if (!SLUG.test(slug)) listed?.problem(slug, 'must be a slug of lower-case letters, digits, dots and dashes')
+    const wrong = slugProblem(slug)
+    if (wrong !== null) listed?.problem(slug, wrong)
     if (entry !== null && entry !== undefined) providers[slug] = readProvider(entry, context.adapters)
   }
   const models = reader.items('models').map(readModel)
   reader.done()
   return { bundled, settings, providers, models }
+}
+
+/** What is wrong with the name of a provider; null = nothing. */
+export function slugProblem(slug: string): string | null {
+  if (slug.length > SLUG_CHARS_MAX) return `must be at most ${SLUG_CHARS_MAX} characters long, got ${slug.length}`
+  return SLUG.test(slug) ? null : 'must be a slug of lower-case letters, digits, dots, dashes and underscores, which begins with a letter or a digit'
 }
 
 /** One provider entry as the admin API takes it. */
@@ -215,9 +227,12 @@ function readProvider(reader: FieldReader, adapters: ReadonlySet<string>): Provi
   const baseUrl = reader.text('base_url')
   if (baseUrl !== null && !isHttpUrl(baseUrl)) reader.problem('base_url', `must be an http or https address, got '${baseUrl}'`)
   else if (baseUrl !== null && forbiddenUpstream(baseUrl)) reader.problem('base_url', `must not be a link-local or metadata address, got '${baseUrl}'`)
+  const operation = baseUrl === null ? undefined : OPERATION.exec(baseUrl)?.[0]
+  if (operation !== undefined) reader.problem('base_url', `must be what stands before the operation's path: leave out '${operation}'`)
   if (baseUrl === null && adapter !== 'sandbox' && adapters.has(adapter) && ADAPTER_BASE_URLS[adapter] === undefined) reader.problem('base_url', 'is required')
   const single = reader.node('api_key')
   const keys = single?.kind === 'list' ? reader.texts('api_key') : single === null ? null : [reader.text('api_key') ?? '']
+  if (!reader.isWrong('api_key') && keys?.some((key) => key.trim() === '') === true) reader.problem('api_key', 'must not be empty; a provider without a key has none of it')
   const limits = reader.map('timeouts')
   const timeouts = limits === null ? null : defined({
     connect: limits.whole('connect', 1, 60),

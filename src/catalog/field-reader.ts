@@ -39,6 +39,12 @@ export class FieldReader {
     this.#problems.push({ line: this.#entries.get(key)?.line ?? this.#line, path: key === '' ? this.path : this.pathOf(key), message, ...(unroutable ? { unroutable } : {}) })
   }
 
+  /** Whether the value of `key`, or an item of it, was found wrong already. */
+  isWrong(key: string): boolean {
+    const path = this.pathOf(key)
+    return this.#problems.some((problem) => problem.path === path || problem.path.startsWith(`${path}[`))
+  }
+
   pathOf(key: string): string {
     return this.path === '' ? key : `${this.path}.${key}`
   }

@@ -1,6 +1,7 @@
 import { MODEL_TYPES, type MediaTokens, type ModelType } from './catalog.ts'
 import type { EndpointEntry, ModelEntry, PriceTexts } from './document.ts'
 import { defined, type FieldReader } from './field-reader.ts'
+import { INPUT_MODALITIES, OUTPUT_MODALITIES, PARAMETER_NAMES } from './parameter-names.ts'
 import { isPictureKey } from './picture-price.ts'
 import { missingPrices, PRICE_KEYS, uncharged, type PriceKey } from './price-keys.ts'
 
@@ -23,8 +24,9 @@ export function readModel(reader: FieldReader): ModelEntry {
   if (created !== null && (!DATE.test(created) || Number.isNaN(Date.parse(created)))) reader.problem('created', `must be a date such as 2024-07-18, got '${created}'`)
   const contextLength = reader.whole('context_length', 1)
   const maxCompletionTokens = reader.whole('max_completion_tokens', 1)
+  if (contextLength !== null && maxCompletionTokens !== null && maxCompletionTokens > contextLength) reader.problem('max_completion_tokens', aboveContext(maxCompletionTokens, contextLength))
   const outputBounded = contextLength !== null || maxCompletionTokens !== null
-  const endpoints = reader.items('endpoints').map((endpoint) => readEndpoint(endpoint, type, outputBounded))
+  const endpoints = reader.items('endpoints').map((endpoint) => readEndpoint(endpoint, type, outputBounded, contextLength))
   if (endpoints.length === 0) reader.problem('endpoints', 'is required: at least one way to serve the model')
   if (type === 'chat' && !reader.has('context_length')) reader.problem('context_length', 'is required for a chat model')
   const rest = defined({
@@ -36,8 +38,8 @@ export function readModel(reader: FieldReader): ModelEntry {
     context_length: contextLength,
     max_completion_tokens: maxCompletionTokens,
     max_prompt_length: reader.whole('max_prompt_length', 1),
-    input_modalities: reader.texts('input_modalities'),
-    output_modalities: reader.texts('output_modalities'),
+    input_modalities: readNames(reader, 'input_modalities', INPUT_MODALITIES),
+    output_modalities: readNames(reader, 'output_modalities', OUTPUT_MODALITIES),
     tokenizer: reader.text('tokenizer'),
     instruct_type: reader.text('instruct_type'),
     aliases,
@@ -52,7 +54,7 @@ export function readModel(reader: FieldReader): ModelEntry {
   return { id, type: type ?? 'chat', endpoints, ...rest }
 }
 
-function readEndpoint(reader: FieldReader, type: ModelType | null, outputBounded: boolean): EndpointEntry {
+function readEndpoint(reader: FieldReader, type: ModelType | null, outputBounded: boolean, modelContext: number | null): EndpointEntry {
   const price = reader.map('price')
   if (price === null) reader.problem('price', 'is required')
   const currency = price?.text('currency') ?? ''
@@ -64,25 +66,44 @@ function readEndpoint(reader: FieldReader, type: ModelType | null, outputBounded
   if (sell?.has('currency') === true && sell.text('currency') !== 'RUB') sell.problem('currency', 'must be RUB: what the customer pays is in rubles')
   const sells = sell === null ? null : readPrices(sell)
   const bounded = outputBounded || reader.has('max_completion_tokens')
+  const listed = readNames(reader, 'supported_parameters', PARAMETER_NAMES)
+  const nativeResponses = reader.has('native_responses') ? reader.flag('native_responses', false) : null
+  const contextLength = reader.whole('context_length', 1)
+  const most = reader.whole('max_completion_tokens', 1)
+  const context = contextLength ?? modelContext
+  if (context !== null && most !== null && most > context) reader.problem('max_completion_tokens', aboveContext(most, context))
   for (const [key, given] of [['price', price], ['sell', sell]] as const) {
     // A price that is there but wrong has its own problem and is not missing.
     const missing = type === null || given === null ? [] : missingPrices(type, new Set(given.keys().filter((name) => given.has(name))), bounded)
-    const uses = { listed: reader.texts('supported_parameters') ?? [], nativeResponses: reader.flag('native_responses', false) }
+    const uses = { listed: listed ?? [], nativeResponses: nativeResponses ?? false }
     for (const name of given?.keys() ?? []) if (type !== null && given?.has(name) === true && uncharged(type, name, uses)) given.problem(name, unchargedText(type, name))
     if (missing.length > 0) reader.problem(key, `is not complete for a ${type} model: needs ${missing.join(' or ')}. The endpoint is not routable`, true)
   }
   const rest = defined({
     sell: sells,
-    supported_parameters: reader.texts('supported_parameters'),
-    context_length: reader.whole('context_length', 1),
-    max_completion_tokens: reader.whole('max_completion_tokens', 1),
+    supported_parameters: listed,
+    context_length: contextLength,
+    max_completion_tokens: most,
     media_tokens: readMediaTokens(reader.map('media_tokens')),
-    native_responses: reader.has('native_responses') ? reader.flag('native_responses', false) : null,
+    native_responses: nativeResponses,
     native_completions: reader.has('native_completions') ? reader.flag('native_completions', false) : null,
+    force: reader.has('force') ? reader.flag('force', false) : null,
   })
   const entry = { provider: reader.required('provider'), model: reader.required('model'), price: { currency, ...prices }, ...rest }
   reader.done()
   return entry
+}
+
+function aboveContext(tokens: number, context: number): string {
+  return `must be at most the context_length of ${context}, got ${tokens}`
+}
+
+/** A name that nothing knows would be said in vain. */
+function readNames(reader: FieldReader, key: string, known: readonly string[]): readonly string[] | null {
+  const names = reader.texts(key)
+  const unknown = names?.find((name) => !known.includes(name))
+  if (unknown !== undefined) reader.problem(key, `must be names of ${known.join(', ')}, got '${unknown.slice(0, 100)}'`)
+  return names
 }
 
 function unchargedText(type: ModelType, key: string): string {

@@ -7,6 +7,7 @@ import { checkText, problemText } from '../catalog/catalog-check.ts'
 import { catalogNotes } from '../catalog/catalog-notes.ts'
 import { NOTHING, stateAfter, type CatalogState } from '../catalog/catalog-state.ts'
 import { EMPTY_DOCUMENT, type CatalogDocument } from '../catalog/document.ts'
+import { priceWarnings } from '../catalog/price-doubts.ts'
 import { wireDocument } from '../catalog/wire-document.ts'
 import { backupStore } from '../store/backup.ts'
 import { StoreBusyError } from '../store/sqlite-database.ts'
@@ -44,7 +45,7 @@ async function check(input: CommandInput, context: CliContext): Promise<number> 
   const named = input.operands[0] ?? context.config.configFile
   const text = named === null ? await fileText(FILE_DEFAULT).catch(() => null) : await fileText(named)
   const file = named ?? FILE_DEFAULT
-  const { document, problems } = text === null ? { document: EMPTY_DOCUMENT, problems: [] } : checkText(text, context, stateHere(context, EMPTY_DOCUMENT).base)
+  const { document, problems } = text === null ? { document: EMPTY_DOCUMENT, problems: [] } : checkText(text, context, stateHere(context, EMPTY_DOCUMENT).base, readBundledRelease().models)
   const lines = [...context.configProblems, ...problems.map((problem) => problemText(problem, file))]
   for (const line of lines) context.stderr(line)
   if (lines.length > 0) return 2
@@ -62,10 +63,11 @@ async function apply(input: CommandInput, context: CliContext): Promise<number> 
   const file = input.operands[0] ?? ''
   const text = await fileText(file)
   const dryRun = input.flag('dry-run')
-  const { document, problems } = checkText(text, context, stateHere(context, EMPTY_DOCUMENT).base)
+  const { document, problems } = checkText(text, context, stateHere(context, EMPTY_DOCUMENT).base, readBundledRelease().models)
   const fatal = problems.filter(({ unroutable }) => unroutable !== true)
   if (fatal.length > 0) throw new UsageError(fatal.map((problem) => problemText(problem, file)).join('\n'))
   for (const problem of problems) context.stderr(problemText(problem, file))
+  for (const warning of priceWarnings(document)) context.stderr(`Warning: ${warning}`)
   return withStore(
     context,
     async (own) => {

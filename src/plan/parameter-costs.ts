@@ -1,4 +1,5 @@
 import type { Endpoint } from '../catalog/catalog.ts'
+import { PARAMETER_NAMES, type ParameterName } from '../catalog/parameter-names.ts'
 import type { PriceKey } from '../catalog/price-keys.ts'
 import type { ChatMessage, ChatPart, ChatRequest } from '../kinds/chat-request.ts'
 import type { VideoOrder } from '../kinds/video-request.ts'
@@ -20,7 +21,7 @@ type Cost = 'units' | Fee
  * Every parameter that an adapter can send, by the name that endpoints list it under. What has a fee goes only to an endpoint
  * that lists and prices it, and is dropped elsewhere. A test walks the adapters, so that a new parameter finds its line here first.
  */
-export const PARAMETER_COSTS: Readonly<Record<string, Cost>> = {
+export const PARAMETER_COSTS: Readonly<Record<ParameterName, Cost>> = {
   ...units(
     'max_tokens', 'max_completion_tokens', 'temperature', 'top_p', 'top_k', 'min_p', 'top_a', 'frequency_penalty', 'presence_penalty', 'repetition_penalty', 'seed', 'stop', 'logit_bias', 'logprobs', 'top_logprobs',
     'tools', 'tool_choice', 'parallel_tool_calls', 'response_format', 'structured_outputs', 'reasoning', 'reasoning_effort', 'include_reasoning', 'verbosity', 'metadata', 'prompt_cache_key', 'safety_identifier', 'user', 'developer',
@@ -28,7 +29,7 @@ export const PARAMETER_COSTS: Readonly<Record<string, Cost>> = {
   // Each of them is held for, and counted.
   ...units('n', 'duration', 'image', 'frame_images', 'input_references'),
   // Of one price whatever they are, or the price by size and quality names them (`image-price.ts`, `resolution.ts`).
-  ...units('size', 'image_size', 'resolution', 'aspect_ratio', 'quality', 'background', 'output_format', 'output_compression', 'style'),
+  ...units('size', 'image_size', 'resolution', 'aspect_ratio', 'quality', 'background', 'output_format', 'output_compression', 'style', 'image_config'),
   ...units('dimensions', 'encoding_format', 'input_type', 'top_n', 'voice', 'speed', 'instructions', 'language', 'prompt', 'timestamp_granularities', 'stream_format'),
   service_tier: { bills: 'all tokens, at up to several times the price', price: null, where: 'listed' },
   web_search_options: { bills: 'each search', price: 'search', where: 'listed' },
@@ -42,13 +43,19 @@ export const PARAMETER_COSTS: Readonly<Record<string, Cost>> = {
 /** What a modality of the answer has to be priced by; 0 says that its tokens pay for it. */
 const MODALITY_PRICES: Readonly<Record<string, PriceKey | null>> = { text: null, audio: 'audio_output', image: 'image_output' }
 
-function units(...names: readonly string[]): Readonly<Record<string, 'units'>> {
-  return Object.fromEntries(names.map((name) => [name, 'units' as const]))
+function units<Name extends ParameterName>(...names: readonly Name[]): Readonly<Record<Name, 'units'>> {
+  // Each of the names is a key.
+  return Object.fromEntries(names.map((name) => [name, 'units'])) as Record<Name, 'units'>
+}
+
+function costOf(parameter: string): Cost | undefined {
+  const name = PARAMETER_NAMES.find((known) => known === parameter)
+  return name === undefined ? undefined : PARAMETER_COSTS[name]
 }
 
 /** Whether an endpoint may be sent the parameter at all, whatever its adapter can carry. */
 export function isPriced({ priced, supportedParameters }: Endpoint, parameter: string): boolean {
-  const cost = PARAMETER_COSTS[parameter]
+  const cost = costOf(parameter)
   if (cost === undefined || cost === 'units' || parameter === 'modalities') return true
   if (cost.price === null || !priced.has(cost.price)) return false
   return supportedParameters === null ? cost.where === 'carried' : true

@@ -165,6 +165,18 @@ test('check refuses a price without a currency, with file, line and path', async
   assert.equal(err, `${file}:9: models[0].endpoints[0].price.currency: is required: RUB, or a currency with a rate such as USD`)
 })
 
+test('check warns of what sells below its cost, and refuses a price of one token for one of a million', async () => {
+  const file = join(directory, 'prices.yaml')
+  const model = (prompt: string): string => `rates: { USD: 100 }\nmarkup: 0.5\nproviders: { p: { adapter: openai } }\nmodels:\n  - id: openai/gpt-4o\n    type: chat\n    context_length: 1000\n    endpoints:\n      - { provider: p, model: m, price: { currency: USD, prompt: ${prompt}, completion: 10 } }\n`
+  writeFileSync(file, model('2.5'))
+  const warned = await run(['check', file], {})
+  assert.deepEqual([warned.code, /^markup: 0\.5 sells every model/m.test(warned.out)], [0, true])
+  writeFileSync(file, model('0.0000025'))
+  const refused = await run(['check', file], {})
+  assert.equal(refused.code, 2)
+  assert.match(refused.err, /prices\.yaml:9: models\[0\]\.endpoints\[0\]\.price\.prompt: is 0\.0000025 USD, and a price of this model that is known is \S+ USD: prices are per million tokens/)
+})
+
 /** The release as it was before: another price, one model more, one less. */
 function earlierRelease(): BundledRelease {
   const now = readBundledRelease()

@@ -1,0 +1,93 @@
+import { compare, decimalText, multiply, ONE, parseDecimal, shift, type Decimal } from '../money.ts'
+import type { CatalogDocument, EndpointEntry, ModelEntry, PriceTexts } from './document.ts'
+import { PRICE_KEYS, type PriceKey } from './price-keys.ts'
+
+/** Digits between a price of one token and that of a million, with room for a model that is sold dear or cheap. */
+const DECADES = 5
+
+type Rates = Readonly<Record<string, string>>
+
+/** What an operator may mean but hardly does: it sells below what it costs. One sentence each. */
+export function priceWarnings(document: CatalogDocument, rates: Rates = document.settings.rates ?? {}): readonly string[] {
+  const { markup } = document.settings
+  const factor = markup === undefined ? null : parseDecimal(markup)
+  const below = factor !== null && compare(factor, ONE) < 0 ? [`markup: ${markup ?? ''} sells every model without a sell of its own for less than its provider charges`] : []
+  return [...below, ...document.models.flatMap((model) => model.endpoints.flatMap((endpoint) => lossesOf(model, endpoint, rates)))]
+}
+
+function lossesOf({ id }: ModelEntry, { provider, model, price, sell }: EndpointEntry, rates: Rates): readonly string[] {
+  const rate = rateOf(price.currency, rates)
+  if (sell === undefined || rate === null) return []
+  return PRICE_KEYS.flatMap((key) => {
+    const cost = least(price, key)
+    const asked = least(sell, key)
+    if (cost === null || asked === null) return []
+    const inRubles = multiply(cost, rate)
+    return compare(asked, inRubles) < 0 ? [`${id} at ${provider}/${model}: sell.${key} is ${decimalText(asked)} RUB, and the provider charges ${decimalText(inRubles)} RUB`] : []
+  })
+}
+
+export interface PriceFault {
+  readonly path: string
+  readonly message: string
+}
+
+/**
+ * Prices that are off by five digits from all that is known of the model, as a price of one token in a field for a million is.
+ * An endpoint with `force: true` means what it says.
+ */
+export function priceFaults(models: readonly ModelEntry[], known: readonly ModelEntry[], rates: Rates): readonly PriceFault[] {
+  return models.flatMap((model, at) =>
+    model.endpoints.flatMap((endpoint, index) => {
+      if (endpoint.force === true) return []
+      const like = known.flatMap(({ id, endpoints }) => (id === model.id ? endpoints : endpoints.filter((one) => one.model === endpoint.model)))
+      const path = `models[${at}].endpoints[${index}]`
+      return [...faultsOf(endpoint.price, endpoint.price.currency, like, rates, `${path}.price`), ...faultsOf(endpoint.sell ?? {}, 'RUB', like, rates, `${path}.sell`)]
+    }),
+  )
+}
+
+function faultsOf(prices: PriceTexts, currency: string, like: readonly EndpointEntry[], rates: Rates, path: string): readonly PriceFault[] {
+  return PRICE_KEYS.flatMap((key) => {
+    const known = like.flatMap(({ price }) => inCurrency(least(price, key), price.currency, currency, rates))
+    if (known.length === 0) return []
+    return valuesOf(prices[key]).flatMap((value) => {
+      if (value.digits === 0n || !known.every((other) => isFar(value, other))) return []
+      const [example = ONE] = known
+      return [{ path: `${path}.${key}`, message: `is ${decimalText(value)} ${currency}, and a price of this model that is known is ${decimalText(example)} ${currency}: prices are per million tokens. If it is meant, say force: true beside price` }]
+    })
+  })
+}
+
+/** A known price in another currency, where the rates tell; of a common currency they need not. */
+function inCurrency(price: Decimal | null, from: string, to: string, rates: Rates): readonly Decimal[] {
+  if (price === null || price.digits === 0n) return []
+  if (from === to) return [price]
+  const [given, wanted] = [rateOf(from, rates), rateOf(to, rates)]
+  // A quotient of rates need not be exact: it is compared by its digits alone.
+  return given === null || wanted === null ? [] : [quotient(multiply(price, given), wanted)]
+}
+
+function quotient(left: Decimal, right: Decimal): Decimal {
+  const digits = (left.digits * 10n ** BigInt(right.scale + 12)) / right.digits
+  return parseDecimal(decimalText({ digits, scale: left.scale + 12 }).slice(0, 30)) ?? ONE
+}
+
+function isFar(value: Decimal, known: Decimal): boolean {
+  return compare(shift(value, DECADES), known) <= 0 || compare(value, shift(known, DECADES)) >= 0
+}
+
+function rateOf(currency: string, rates: Rates): Decimal | null {
+  const text = rates[currency]
+  return currency === 'RUB' ? ONE : text === undefined ? null : parseDecimal(text)
+}
+
+function valuesOf(text: PriceTexts[PriceKey]): readonly Decimal[] {
+  const texts = text === undefined ? [] : typeof text === 'string' ? [text] : Object.values(text)
+  return texts.flatMap((one) => parseDecimal(one) ?? [])
+}
+
+/** The lowest of a price by size or resolution. */
+function least(prices: PriceTexts, key: PriceKey): Decimal | null {
+  return valuesOf(prices[key]).toSorted(compare)[0] ?? null
+}
