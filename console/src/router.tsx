@@ -32,6 +32,7 @@ const routeTree = root.addChildren([
   page('/settings', lazyRouteComponent(() => import('./pages/settings/SettingsPage.tsx'), 'SettingsPage')),
   page('/security', lazyRouteComponent(() => import('./pages/settings/SecurityPage.tsx'), 'SecurityPage')),
   page('/operator/accounts', lazyRouteComponent(() => import('./pages/operator/AccountsPage.tsx'), 'AccountsPage')),
+  page('/operator/accounts/$id/statement', lazyRouteComponent(() => import('./pages/operator/AccountStatementPage.tsx'), 'AccountStatementPage')),
   page('/operator/accounts/$id', lazyRouteComponent(() => import('./pages/operator/AccountPage.tsx'), 'AccountPage')),
   page('/operator/users', lazyRouteComponent(() => import('./pages/operator/UsersPage.tsx'), 'UsersPage')),
   page('/operator/codes', lazyRouteComponent(() => import('./pages/operator/CodesPage.tsx'), 'CodesPage')),

@@ -1,7 +1,9 @@
 import { generateKey, digestOf, labelOf } from '../access/api-key.ts'
 import type { RateLimit } from '../catalog/catalog.ts'
 import { limitRemaining } from '../ledger/limit-remaining.ts'
+import { statementOf } from '../ledger/statement.ts'
 import { ApiError } from '../errors.ts'
+import { dayRange } from '../http/day-range.ts'
 import type { Reply, Route } from '../http/edge.ts'
 import type { Principal } from '../access/principal.ts'
 import { rubles } from '../money.ts'
@@ -23,6 +25,7 @@ export function accountAdminRoutes(ports: AdminPorts): readonly Route<Principal>
     adminRoute('PATCH', 'accounts/:id', (call) => patchAccount(ports, call)),
     adminRoute('POST', 'accounts/:id/ledger', (call) => postEntry(ports, call)),
     adminRoute('GET', 'accounts/:id/ledger', (call) => listEntries(ports, call)),
+    adminRoute('GET', 'accounts/:id/statement', (call) => statement(ports, call)),
     adminRoute('POST', 'accounts/:id/keys', (call) => createKey(ports, call)),
     adminRoute('GET', 'accounts/:id/keys', (call) => listKeys(ports, call)),
     adminRoute('PATCH', 'keys/:id', (call) => patchKey(ports, call)),
@@ -154,6 +157,12 @@ async function listEntries(ports: AdminPorts, call: AdminCall): Promise<Reply> {
   const { limit, offset } = page(call)
   const { data, total } = await ports.store.entries.list(id, limit, offset)
   return { status: 200, body: { data: data.map(entryBody), total } }
+}
+
+async function statement(ports: AdminPorts, call: AdminCall): Promise<Reply> {
+  const { timezone } = ports.catalog.current().settings
+  const range = { ...dayRange(call.query, ports.periods().day), timezone, nowMs: ports.clock.now() }
+  return { status: 200, body: await statementOf(ports.store.statements, await account(ports, param(call, 'id')), range) }
 }
 
 function keyBody(ports: AdminPorts, key: KeyRecord, spend: KeySpend): Record<string, unknown> {

@@ -1,3 +1,5 @@
+import type { Statement } from '../ledger/statement.ts'
+
 /**
  * What the operator's part of the console and the server say to each other under `/admin/v1`. Types alone: the browser imports this file.
  *
@@ -442,6 +444,7 @@ export interface AdminApi {
   readonly 'PATCH /admin/v1/accounts/:id': { readonly body: AccountPatch; readonly answer: Account }
   /** 201, or 200 for a repeated reference; 409 `conflict` where `available` does not cover it. */
   readonly 'POST /admin/v1/accounts/:id/ledger': { readonly body: EntryBody; readonly answer: { readonly id: number; readonly kind: string; readonly amount: number; readonly balance: number } }
+  readonly 'GET /admin/v1/accounts/:id/statement': { readonly query: { readonly from: string; readonly to: string }; readonly answer: Statement }
   readonly 'GET /admin/v1/accounts/:id/ledger': { readonly query: PageQuery; readonly answer: Listed<Entry> }
   readonly 'GET /admin/v1/accounts/:id/keys': { readonly query: PageQuery; readonly answer: Listed<Key> }
   readonly 'POST /admin/v1/accounts/:id/keys': { readonly body: KeyBody; readonly answer: Key & { readonly key: string } }

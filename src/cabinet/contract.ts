@@ -8,6 +8,7 @@
  * - Lists that may be long are read with cursors: pass `next_cursor` back as `cursor`; null = the end. Cursors are opaque.
  * - Texts that users typed or clients sent (names, titles, referers) come back as they were: render them as text only.
  */
+import type { Statement } from '../ledger/statement.ts'
 import type { Identity, ProofBody } from './identity-contract.ts'
 import type { Payment, PaymentMethod } from './payment-contract.ts'
 
@@ -390,18 +391,6 @@ export interface LedgerQuery {
   readonly kind?: EntryKind | 'money'
   readonly cursor?: string
   readonly limit?: number
-}
-
-/** A statement by whole days: opening + lines = closing. Charges are one line a day and model. */
-export interface Statement {
-  readonly account: { readonly id: string; readonly name: string; readonly email: string | null }
-  readonly from: string
-  readonly to: string
-  readonly issued_at: string
-  readonly opening: number
-  readonly closing: number
-  readonly totals: { readonly topup: number; readonly refund: number; readonly adjustment: number; readonly charge: number }
-  readonly lines: readonly { readonly day: string; readonly kind: EntryKind; readonly text: string; readonly requests: number | null; readonly amount: number }[]
 }
 
 /**

@@ -1,10 +1,10 @@
 import { ApiError } from '../errors.ts'
 import { dayRange } from '../http/day-range.ts'
 import { wholeParameter } from '../http/query.ts'
-import { periodStarts, startOfDay } from '../ledger/period.ts'
-import { rubles, type Micro } from '../money.ts'
+import { statementOf, type Statement } from '../ledger/statement.ts'
+import { rubles } from '../money.ts'
 import type { EntryRecord } from '../store/store.ts'
-import type { Cursored, Entry, EntryKind, Money, Statement } from './contract.ts'
+import type { Cursored, Entry, EntryKind, Money } from './contract.ts'
 import { cursorOf, iso, type CabinetPorts, type Visit } from './ports.ts'
 import { accountOf, moneyOf } from './summary.ts'
 
@@ -27,43 +27,9 @@ function kindOf({ kind }: EntryRecord): EntryKind {
   return kind
 }
 
-interface Line {
-  readonly day: string
-  readonly kind: EntryKind
-  readonly text: string
-  readonly requests: number | null
-  readonly amountMicro: Micro
-}
-
-/** Opening + lines = closing. It is reckoned back from today's balance, so that no old charge is read. */
+/** As the operator sees it too. */
 export async function statement(ports: CabinetPorts, { call, accountId }: Visit): Promise<Statement> {
-  const { from, to } = dayRange(call.query, ports.periods().day)
   const { timezone } = ports.catalog.current().settings
-  const account = await accountOf(ports, accountId)
-  const lines = (await linesSince(ports, accountId, from, timezone)).toSorted((left, right) => (left.day < right.day ? -1 : left.day > right.day ? 1 : 0))
-  const within = lines.filter(({ day }) => day <= to)
-  const closing = account.availableMicro + account.heldMicro - sum(lines.filter(({ day }) => day > to))
-  const totals = (kind: EntryKind): number => rubles(sum(within.filter((line) => line.kind === kind)))
-  return {
-    account: { id: account.id, name: account.name, email: account.email },
-    from,
-    to,
-    issued_at: iso(ports.clock.now()),
-    opening: rubles(closing - sum(within)),
-    closing: rubles(closing),
-    totals: { topup: totals('topup'), refund: totals('refund'), adjustment: totals('adjustment'), charge: totals('charge') },
-    lines: within.map(({ day, kind, text, requests, amountMicro }) => ({ day, kind, text, requests, amount: rubles(amountMicro) })),
-  }
-}
-
-async function linesSince({ store }: CabinetPorts, accountId: string, from: string, timezone: string): Promise<readonly Line[]> {
-  const charges = (await store.entries.chargesSince(accountId, from)).filter(({ amountMicro }) => amountMicro !== 0n)
-  const money = (await store.entries.moneySince(accountId, startOfDay(from, timezone))).map((entry) => ({
-    day: periodStarts(entry.createdAtMs, timezone).day, kind: kindOf(entry), text: entry.reason ?? entry.reference, requests: null, amountMicro: entry.amountMicro,
-  }))
-  return [...money, ...charges.map(({ day, model, requests, amountMicro }) => ({ day, kind: 'charge' as const, text: model, requests, amountMicro: -amountMicro }))]
-}
-
-function sum(lines: readonly Line[]): Micro {
-  return lines.reduce((total, { amountMicro }) => total + amountMicro, 0n)
+  const range = { ...dayRange(call.query, ports.periods().day), timezone, nowMs: ports.clock.now() }
+  return statementOf(ports.store.statements, await accountOf(ports, accountId), range)
 }

@@ -1,6 +1,7 @@
 import { brokenHeads, brokenRows } from './audit-seals.ts'
 import { DAY_SUMS, missingSpends } from './audit-sums.ts'
 import { brokenChains } from './audit-chains.ts'
+import { brokenStatements } from './audit-statements.ts'
 import { chargeableRows, replayPeriod, type Replay, type ReplayReport } from './audit-replay.ts'
 import type { Books } from './book-store.ts'
 import type { Database, Sql, SqlValue } from './database.ts'
@@ -162,6 +163,7 @@ export class SqlAudit implements AuditStore {
       { id: 'I18', name: 'the sums of each day = Σ log rows and what retention took of them = Σ charges', violations: sealed ? await wrongSums(sql, sinceMs) : [] },
       { id: 'I19', name: 'spending is there for every charge; limits, holds, log rows, codes and orders are as they were sealed', violations: [...spends, ...(sealed ? await brokenRows(sql, seal, VIOLATIONS_MAX) : [])] },
       { id: 'I20', name: 'each chain ends at its signed head', violations: sealed ? await brokenHeads(sql, seal, VIOLATIONS_MAX) : [] },
+      { id: 'I22', name: 'closed months follow one another, and close with what their entries come to', violations: sealed ? await brokenStatements(sql, seal, VIOLATIONS_MAX) : [] },
     ]
   }
 

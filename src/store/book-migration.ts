@@ -22,7 +22,7 @@ export function bookStatements(dialect: Database['dialect'], { blob, clustered }
       account_id TEXT NOT NULL, booked TEXT NOT NULL, placed TEXT NOT NULL, model TEXT NOT NULL, requests BIGINT NOT NULL, amount BIGINT NOT NULL,
       PRIMARY KEY (account_id, booked, placed, model))${clustered}`,
     `CREATE TABLE statement_month (
-      account_id TEXT NOT NULL REFERENCES account(id), month TEXT NOT NULL, timezone TEXT NOT NULL, last_entry BIGINT NOT NULL, opening BIGINT NOT NULL, closing BIGINT NOT NULL,
+      account_id TEXT NOT NULL REFERENCES account(id), month TEXT NOT NULL, timezone TEXT NOT NULL, ends_at BIGINT NOT NULL, last_entry BIGINT NOT NULL, opening BIGINT NOT NULL, closing BIGINT NOT NULL,
       closed_at BIGINT NOT NULL, seal TEXT NOT NULL, PRIMARY KEY (account_id, month))${clustered}`,
     ...(dialect === 'postgres' ? ['ALTER TABLE node ADD COLUMN schema BIGINT NOT NULL DEFAULT 0'] : []),
   ]

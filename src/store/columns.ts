@@ -69,7 +69,7 @@ export const COVERED = {
     checked: { account_id: 'I18', booked: 'I18', placed: 'I18', model: 'I18', requests: 'I18', amount: 'I18' },
   },
   statement_month: {
-    sealed: ['account_id', 'month', 'timezone', 'last_entry', 'opening', 'closing', 'closed_at'],
+    sealed: ['account_id', 'month', 'timezone', 'ends_at', 'last_entry', 'opening', 'closing', 'closed_at'],
     free: { seal: SEAL },
   },
   event: {

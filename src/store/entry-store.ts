@@ -1,12 +1,11 @@
 import { big, integer, text, textOrNull, type Database, type Row, type Sql, type SqlValue } from './database.ts'
 import { sealedSelect, type BookSeal } from './book-seal.ts'
 import { entryHash } from './hash-chain.ts'
-import type { ChargeDay, EntryKind, EntryRecord, EntryStore, NewEntry, Page, PostOutcome } from './store.ts'
+import type { EntryKind, EntryRecord, EntryStore, NewEntry, Page, PostOutcome } from './store.ts'
 
 /** Insured entries explain the operator's loss, not the account's money. */
 const OWN_KINDS = `kind IN ('topup', 'refund', 'adjustment', 'charge')`
 const OWN = `WHERE account_id = ? AND ${OWN_KINDS}`
-const STATEMENT_ENTRIES_MAX = 10_000
 /** Entries that are counted while others wait. */
 const COUNT_MAX = 10_000
 const SELECT = 'SELECT id, debit, credit, amount, kind, ref, account_id, reason, actor, created_at FROM entry'
@@ -58,17 +57,6 @@ export class SqlEntries implements EntryStore {
     const before = filter.beforeId === null ? '' : ' AND id < ?'
     if (filter.beforeId !== null) values.push(BigInt(filter.beforeId))
     return (await this.#database.all(`${SELECT} WHERE account_id = ? AND ${kind}${before} ORDER BY id DESC LIMIT ?`, [filter.accountId, ...values, BigInt(filter.limit)])).map(readEntry)
-  }
-
-  async moneySince(accountId: string, fromMs: number): Promise<readonly EntryRecord[]> {
-    const where = `WHERE account_id = ? AND kind <> 'charge' AND ${OWN_KINDS} AND created_at >= ?`
-    return (await this.#database.all(`${SELECT} ${where} ORDER BY id LIMIT ${STATEMENT_ENTRIES_MAX}`, [accountId, BigInt(fromMs)])).map(readEntry)
-  }
-
-  async chargesSince(accountId: string, fromDay: string): Promise<readonly ChargeDay[]> {
-    const sums = 'CAST(SUM(requests) AS BIGINT) AS requests, CAST(SUM(revenue) AS BIGINT) AS revenue'
-    const rows = await this.#database.all(`SELECT day, model, ${sums} FROM usage_day WHERE account_id = ? AND day >= ? GROUP BY day, model ORDER BY day, model`, [accountId, fromDay])
-    return rows.map((row) => ({ day: text(row, 'day'), model: text(row, 'model'), requests: integer(row, 'requests'), amountMicro: big(row, 'revenue') }))
   }
 
   async totals(accountId: string): Promise<{ readonly creditsMicro: bigint; readonly chargesMicro: bigint }> {

@@ -31,6 +31,7 @@ import { SqlSignIns } from './sign-in-store.ts'
 import { SqliteDatabase } from './sqlite-database.ts'
 import { SqliteLedger } from './sqlite-ledger.ts'
 import type { Store } from './store.ts'
+import { SqlStatements } from './statement-store.ts'
 import { SqlUsers } from './user-store.ts'
 
 export interface StoreOptions {
@@ -102,6 +103,7 @@ function storeOf(kind: Store['kind'], database: Database, books: Books, ledger: 
     accounts: new SqlAccounts(database, seal),
     keys: new SqlKeys(database, seal),
     entries: new SqlEntries(database, seal),
+    statements: new SqlStatements(database, seal),
     generations: new SqlGenerations(database),
     logUpkeep: new SqlLogUpkeep(database, seal),
     catalogs: new SqlCatalogs(database),

@@ -8,6 +8,7 @@ import type { FileStore } from './file-store.ts'
 import type { IdempotencyStore } from './idempotency-store.ts'
 import type { JobStore } from './job-store.ts'
 import type { CodeStore, LogStore, PaymentStore, SessionStore, SignInStore, UserStore } from './console-records.ts'
+import type { StatementStore } from './statement-store.ts'
 import type { LogUpkeep } from './log-upkeep.ts'
 
 export type AccountStatus = 'active' | 'deactivated' | 'locked'
@@ -118,22 +119,11 @@ export type PostOutcome =
   /** `conflict`: the reference stands with another amount or account; `uncovered`: available does not cover it. */
   | { readonly status: 'conflict' | 'uncovered' | 'no_account' }
 
-/** What an account was charged for a model's answers whose holds were placed on a day. */
-export interface ChargeDay {
-  readonly day: string
-  readonly model: string
-  readonly requests: number
-  readonly amountMicro: Micro
-}
-
 export interface EntryStore {
   post(entry: NewEntry): Promise<PostOutcome>
   list(accountId: string, limit: number, offset: number): Promise<Page<EntryRecord>>
   /** Newest first, below `beforeId`; `money` = all but charges. */
   before(filter: { readonly accountId: string; readonly kind: 'topup' | 'refund' | 'adjustment' | 'charge' | 'money' | null; readonly beforeId: number | null; readonly limit: number }): Promise<readonly EntryRecord[]>
-  /** Entries but charges from a time on, oldest first. */
-  moneySince(accountId: string, fromMs: number): Promise<readonly EntryRecord[]>
-  chargesSince(accountId: string, fromDay: string): Promise<readonly ChargeDay[]>
   /** Sum of top-ups and of charges of one account. */
   totals(accountId: string): Promise<{ readonly creditsMicro: Micro; readonly chargesMicro: Micro }>
 }
@@ -295,6 +285,7 @@ export interface Store {
   readonly accounts: AccountStore
   readonly keys: KeyStore
   readonly entries: EntryStore
+  readonly statements: StatementStore
   readonly generations: GenerationStore
   readonly logUpkeep: LogUpkeep
   readonly catalogs: CatalogStore

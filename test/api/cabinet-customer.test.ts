@@ -205,6 +205,9 @@ test('the ledger is every entry with the balance, and a statement whose lines le
   assert.deepEqual([statement.opening, statement.closing, statement.totals], [0, ledger.balance, { topup: 20, refund: -5, adjustment: 0, charge: -cost }])
   const sum = statement.lines.reduce((total: number, { amount }: { amount: number }) => total + amount, statement.opening)
   assert.ok(Math.abs(sum - statement.closing) < 1e-9)
+  const seen = (await tollgate.admin('GET', `/admin/v1/accounts/${id}/statement?from=${today}&to=${today}`)).body
+  assert.deepEqual({ ...seen, issued_at: null }, { ...statement, issued_at: null }, 'the operator sees the same')
+  refused(await tollgate.admin('GET', '/admin/v1/accounts/acc_none/statement'), 404, 'not_found')
   const past = (await own.get('statement?from=2026-01-01&to=2026-01-31')).body
   assert.deepEqual([past.opening, past.closing, past.lines], [0, 0, []])
 })

@@ -43,7 +43,7 @@ for (const [turn, look] of LOOKS.entries()) {
     for (const who of ['stranger', 'customer', 'operator'] as const) {
       const guest = await visitor(browser, tollgate.url, look)
       if (who !== 'stranger') await enter(guest.context, tollgate, who === 'customer' ? customer : operator)
-      const paths = who === 'stranger' ? ['/sign-in', '/sign-up', '/setup?token=wrong'] : who === 'customer' ? [...CUSTOMER, `/log/${generation}`] : [...OPERATOR, `/operator/accounts/${customer.accountId}`]
+      const paths = who === 'stranger' ? ['/sign-in', '/sign-up', '/setup?token=wrong'] : who === 'customer' ? [...CUSTOMER, `/log/${generation}`] : [...OPERATOR, `/operator/accounts/${customer.accountId}`, `/operator/accounts/${customer.accountId}/statement`]
       // Each change sees each page in one of the looks, and each look.
       for (const path of paths.filter((_, index) => isLong !== (index % LOOKS.length === turn))) {
         await guest.page.goto(`${tollgate.url}${path}`)

@@ -39,7 +39,7 @@ after(async () => {
 /** Walks over every page of both, each with its data answered by `route`. */
 async function overPages(route: (route: Route) => Promise<void>, look: (guest: Visitor, path: string) => Promise<readonly string[]>, turn: number): Promise<readonly string[]> {
   const problems: string[] = []
-  for (const [who, paths] of [[customer, CUSTOMER], [operator, [...OPERATOR, `/operator/accounts/${customer.accountId}`]]] as const) {
+  for (const [who, paths] of [[customer, CUSTOMER], [operator, [...OPERATOR, `/operator/accounts/${customer.accountId}`, `/operator/accounts/${customer.accountId}/statement`]]] as const) {
     const guest: Visitor = await visitor(browser, tollgate.url, { language: 'ru' })
     await enter(guest.context, tollgate, who)
     // Each change sees each page in one of the states, and each state.

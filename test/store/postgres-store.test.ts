@@ -10,6 +10,7 @@ import { form } from '../harness/form.ts'
 import { startPostgres, type Postgres } from '../harness/postgres.ts'
 import { startTollgate } from '../harness/server.ts'
 import { Bench, newId, NOON_MS, TestClock } from './ledger-fixture.ts'
+import { statementsContract } from './statements-contract.ts'
 import { storeContract } from './store-contract.ts'
 import { storeProperties } from './store-properties.ts'
 import { appendOnlyContract, type OpenedBelow } from './append-only.ts'
@@ -65,6 +66,7 @@ function postgresTests(postgres: Postgres): void {
     plantedViolations(openBelow)
     coveredColumns(openBelow)
     booksContract(openBelow)
+    statementsContract(openBelow)
     test('a database that acknowledges commits before they are on the disk is refused, however it was told to, before anything is written', async () => {
       const url = await emptyDatabase()
       const { pathname } = new URL(url)

@@ -12,6 +12,7 @@ import { appendOnlyContract, type OpenedBelow } from './append-only.ts'
 import { booksContract } from './books-contract.ts'
 import { coveredColumns } from './covered-columns.ts'
 import { plantedViolations } from './planted-violations.ts'
+import { statementsContract } from './statements-contract.ts'
 import { storeContract } from './store-contract.ts'
 import { storeProperties } from './store-properties.ts'
 
@@ -66,6 +67,7 @@ describe('embedded store', () => {
   plantedViolations(openBelow)
   coveredColumns(openBelow)
   booksContract(openBelow)
+  statementsContract(openBelow)
 
   test('a second process finds the directory taken and says so in one sentence', async () => {
     const dataDir = newDirectory()

@@ -56,6 +56,7 @@ function Record({ account }: { readonly account: Account }): ReactNode {
         <Tabs.Panel value="money" pt="md">
           <div className={css.page}>
             <Section title={t('accounts.entry')} lead={t('accounts.entry_lead')}><EntryForm accountId={account.id} /></Section>
+            <div><ButtonLink to="/operator/accounts/$id/statement" params={{ id: account.id }} variant="default">{t('nav.statement')}</ButtonLink></div>
             <AccountLedger accountId={account.id} />
           </div>
         </Tabs.Panel>

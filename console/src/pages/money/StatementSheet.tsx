@@ -1,0 +1,56 @@
+import { Text } from '@mantine/core'
+import type { ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import type { Statement } from '../../../../src/ledger/statement.ts'
+import { Facts } from '../../parts/Facts.tsx'
+import { List } from '../../parts/List.tsx'
+import { Section } from '../../parts/Section.tsx'
+import { useFormat } from '../../parts/use-format.ts'
+import css from '../../style/layout.module.css'
+
+/** A statement to print, for its owner and for the operator. */
+export function StatementSheet({ statement }: { readonly statement: Statement }): ReactNode {
+  const { t } = useTranslation()
+  const format = useFormat()
+  const { account, totals } = statement
+  return (
+    <>
+      <Section title={t('statement.of', { from: format.day(statement.from), to: `${format.day(statement.to)} ${statement.to.slice(0, 4)}` })}>
+        <div className={css.halves}>
+          <Facts
+            items={[
+              [t('statement.account'), account.name],
+              [t('entry.email'), account.email],
+              [t('statement.number'), <span key="id" className={css.mono}>{account.id}</span>],
+              [t('statement.issued'), format.dateTime(statement.issued_at)],
+              [t('statement.state'), t(statement.closed ? 'statement.closed' : 'statement.open')],
+            ]}
+          />
+          <Facts
+            items={[
+              [t('statement.opening'), format.money(statement.opening)],
+              [t('ledger.topup'), format.money(totals.topup)],
+              [t('ledger.refund'), format.money(totals.refund)],
+              [t('ledger.adjustment'), format.money(totals.adjustment)],
+              [t('ledger.charge'), format.money(totals.charge)],
+              [t('statement.closing'), <Text key="closing" span fw={700}>{format.money(statement.closing)}</Text>],
+            ]}
+          />
+        </div>
+      </Section>
+      <List
+        label={t('nav.statement')}
+        rows={statement.lines.map((line, index) => ({ ...line, index }))}
+        rowId={({ index }) => index}
+        empty={{ title: t('statement.none') }}
+        columns={[
+          { id: 'day', title: t('statement.day'), cell: ({ day, of_day: ofDay }) => (ofDay === null ? format.day(day) : t('statement.later', { day: format.day(day), of: format.day(ofDay) })) },
+          { id: 'kind', title: t('ledger.kind'), cell: ({ kind }) => t(`ledger.${kind}`) },
+          { id: 'text', title: t('statement.text'), cell: ({ text }) => text },
+          { id: 'requests', title: t('usage.requests'), end: true, cell: ({ requests }) => (requests === null ? '' : format.number(requests)) },
+          { id: 'amount', title: t('money.amount'), end: true, cell: ({ amount }) => format.money(amount) },
+        ]}
+      />
+    </>
+  )
+}
