@@ -69,7 +69,7 @@ export async function createServices(core: Core, config: Config, clock: SyncedCl
   const ids = randomIds()
   const { adapters, close: closeAdapters } = createAdapters({ clock })
   const timezone = (): string => catalog.current().settings.timezone
-  const nodes = new Nodes({ store: store.nodes, valkeyUrl: config.valkeyUrl, clock, ids, notice, refreshCatalog: () => catalog.refresh() })
+  const nodes = new Nodes({ store: store.nodes, valkeyUrl: config.valkeyUrl, sealKeys: keyWrap.derived('tollgate nodes'), clock, ids, notice, refreshCatalog: () => catalog.refresh() })
   const own = { node: nodes.id, singleProcess: store.kind === 'embedded' }
   const journal = await journalOf(config)
   const ledger = new Ledger({ ...own, store: store.ledger, clock, timezone, gather: nextTurn, commitSpacingMs: COMMIT_SPACING_MS, notice, ...(journal === null ? {} : { journal: new EndJournal(journal) }) })

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto'
 import { OperatorError } from '../errors.ts'
 
 const IV_BYTES = 12
@@ -33,6 +33,11 @@ export class KeyWrap {
     const cipher = createCipheriv('aes-256-gcm', this.#first.key, iv).setAAD(Buffer.from(purpose))
     const body = Buffer.concat([cipher.update(plain), cipher.final()])
     return Buffer.concat([this.#first.id, iv, cipher.getAuthTag(), body])
+  }
+
+  /** Keys for another purpose, one of each wrapping key, in their order; none tells anything of the others. */
+  derived(purpose: string): readonly Buffer[] {
+    return this.#keys.map(({ key }) => Buffer.from(hkdfSync('sha256', key, '', purpose, KEY_BYTES)))
   }
 
   /** Throws a WrappingKeyError, with one sentence, where it does not open. */

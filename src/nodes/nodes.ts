@@ -4,6 +4,7 @@ import type { SyncedClock } from '../lib/synced-clock.ts'
 import type { SharedStreams } from '../relay/shared-streams.ts'
 import type { NodeStore, NodeView } from '../store/store.ts'
 import { NodeBeat } from './node-beat.ts'
+import { NodeSeal } from './node-seal.ts'
 import { RemoteStreams } from './remote-streams.ts'
 import { StreamCopies } from './stream-copies.ts'
 import { StreamMessages, type OwnStream } from './stream-messages.ts'
@@ -15,6 +16,8 @@ export interface NodePorts {
   /** null = the store has one process. */
   readonly store: NodeStore | null
   readonly valkeyUrl: string | null
+  /** The same on every node; the first seals what is shared through Valkey, all of them open it. */
+  readonly sealKeys: readonly Buffer[]
   readonly clock: SyncedClock
   readonly ids: IdSource
   readonly notice: (message: string) => void
@@ -37,6 +40,7 @@ export class Nodes {
   readonly id: string
   readonly #ports: NodePorts
   readonly #valkey: Valkey | null
+  readonly #seal: NodeSeal
   readonly #beat: NodeBeat
   #duties: NodeDuties | null = null
   #messages: StreamMessages | null = null
@@ -47,6 +51,7 @@ export class Nodes {
     this.#ports = ports
     this.id = ports.ids.letters(12)
     const { valkeyUrl, clock, notice, store } = ports
+    this.#seal = new NodeSeal(ports.sealKeys)
     this.#valkey = valkeyUrl === null ? null : new Valkey({ url: valkeyUrl, clock, notice })
     this.#beat = new NodeBeat({ id: this.id, store, clock, heard: (view, askedMs, answeredMs) => this.#heard(view, askedMs, answeredMs) })
   }
@@ -57,7 +62,7 @@ export class Nodes {
   }
 
   get sharedStreams(): SharedStreams | null {
-    return this.#valkey === null ? null : new StreamCopies(this.#valkey, this.#ports.clock)
+    return this.#valkey === null ? null : new StreamCopies({ valkey: this.#valkey, seal: this.#seal, clock: this.#ports.clock })
   }
 
   /** For the rate limits and the guard of addresses. */
@@ -66,7 +71,7 @@ export class Nodes {
     return {
       nodes: () => this.#beat.nodes,
       windows: this.#valkey === null ? null : new ValkeyWindows(this.#valkey, this.id),
-      guard: this.#valkey === null ? null : new ValkeyGuard(this.#valkey),
+      guard: this.#valkey === null ? null : new ValkeyGuard(this.#valkey, this.#seal, this.#ports.clock),
       // The others hear of it at their next beat; one that cannot be written stays this node's alone.
       blocked: (ip, leftMs, blocks) => void store?.block({ ip, leftMs, blocks }).catch(() => undefined),
       unblocked: async (ip) => await store?.unblock(ip),
@@ -80,8 +85,8 @@ export class Nodes {
     await Promise.all([this.#beat.start(), this.#valkey?.start()])
     if (this.#valkey === null) return
     this.#valkey.onReturn = () => duties.tellWindows()
-    this.#messages = new StreamMessages({ valkey: this.#valkey, clock, ids, node: this.id, find: duties.findStream })
-    this.remoteStreams = new RemoteStreams({ valkey: this.#valkey, messages: this.#messages, clock, ids })
+    this.#messages = new StreamMessages({ valkey: this.#valkey, seal: this.#seal, clock, ids, node: this.id, find: duties.findStream })
+    this.remoteStreams = new RemoteStreams({ valkey: this.#valkey, seal: this.#seal, messages: this.#messages, clock, ids })
   }
 
   cancelElsewhere(accountId: string, id: string): ReturnType<StreamMessages['cancel']> {

@@ -1,11 +1,12 @@
 import type { Clock } from '../lib/clock.ts'
 import type { IdSource } from '../lib/ids.ts'
 import type { Reader } from '../relay/reader.ts'
-import { copyKeys, indexKey } from './stream-copies.ts'
+import { CopyReader, type Piece } from './copy-reader.ts'
+import type { NodeSeal } from './node-seal.ts'
+import { copyKeys, indexKeys, indexPurpose, readState } from './stream-copies.ts'
 import type { StreamMessages } from './stream-messages.ts'
-import { script, type Valkey } from './valkey.ts'
+import type { Valkey } from './valkey.ts'
 
-const READ_BYTES = 65_536
 const POLL_MS = 100
 const WATCH_MS = 2_000
 const SILENCE_MS = 10_000
@@ -14,18 +15,6 @@ const PATIENCE_MS = 5_000
 const READERS_MAX = 500
 const KEEP_ALIVE = Buffer.from(': PROCESSING\n\n')
 const SEPARATOR = Buffer.from('\n\n')
-
-const READ = script(`
-local state = redis.call('GET', KEYS[2])
-if not state then return { '', '' } end
-return { state, redis.call('GETRANGE', KEYS[1], ARGV[1], ARGV[1] + ${READ_BYTES - 1}) }`)
-
-interface Piece {
-  /** Whose stream it is; empty = there is none, or none any more. */
-  readonly accountId: string
-  readonly state: string
-  readonly bytes: Buffer
-}
 
 /** A client's end of a stream that another node runs. */
 export interface FarClient {
@@ -38,6 +27,7 @@ export interface FarClient {
 
 export interface RemoteStreamPorts {
   readonly valkey: Valkey
+  readonly seal: NodeSeal
   readonly messages: StreamMessages
   readonly clock: Clock
   readonly ids: IdSource
@@ -55,17 +45,21 @@ export class RemoteStreams {
   /** The generation id of a stream that can be resumed here; null = there is none. */
   async find(accountId: string, id: string): Promise<string | null> {
     if (this.#readers >= READERS_MAX) return null
-    if ((await this.#read(id, 0))?.accountId === accountId) return id
-    const found = await this.#ports.valkey.command('GET', [indexKey(accountId, id)])
-    const generationId = Buffer.isBuffer(found) ? found.toString() : null
-    if (generationId === null) return null
-    return (await this.#read(generationId, 0))?.accountId === accountId ? generationId : null
+    if ((await this.#ownerOf(id)) === accountId) return id
+    const { valkey, seal } = this.#ports
+    for (const key of indexKeys(seal, accountId, id)) {
+      const found = await valkey.command('GET', [key])
+      const generationId = Buffer.isBuffer(found) ? (seal.open(found, indexPurpose(accountId, id))?.toString() ?? null) : null
+      if (generationId !== null && (await this.#ownerOf(generationId)) === accountId) return generationId
+    }
+    return null
   }
 
   /** Sends the events after number `after`, then what comes; resolves at the end, whatever it was. */
   async send(accountId: string, generationId: string, after: number, client: FarClient): Promise<void> {
     const name = this.#ports.ids.letters(16)
     const far = new FarStream(client, after, this.#ports.clock)
+    const copy = new CopyReader(this.#ports.valkey, this.#ports.seal, accountId, generationId)
     let watchedMs = Number.NEGATIVE_INFINITY
     let answeredMs = this.#ports.clock.monotonic()
     this.#readers += 1
@@ -76,11 +70,11 @@ export class RemoteStreams {
           this.#ports.messages.watch(accountId, generationId, name)
           watchedMs = nowMs
         }
-        const piece = await this.#read(generationId, far.offset)
+        const piece = await copy.next()
         if (piece !== null) answeredMs = nowMs
-        if (piece === null ? nowMs - answeredMs > PATIENCE_MS : piece.accountId === '') return far.breakOff()
+        if (piece === 'gone' || (piece === null && nowMs - answeredMs > PATIENCE_MS)) return far.breakOff()
         if (piece !== null && far.take(piece)) return
-        await far.wait(piece?.bytes.length === READ_BYTES ? 0 : POLL_MS)
+        await far.wait(piece?.more === true ? 0 : POLL_MS)
       }
       this.#ports.messages.leave(accountId, generationId, name)
     } finally {
@@ -88,13 +82,10 @@ export class RemoteStreams {
     }
   }
 
-  /** null = no answer. */
-  async #read(generationId: string, offset: number): Promise<Piece | null> {
-    const answer = await this.#ports.valkey.run(READ, copyKeys(generationId), [offset])
-    if (!Array.isArray(answer)) return null
-    const [state, bytes] = answer.map((part) => (Buffer.isBuffer(part) ? part : Buffer.alloc(0)))
-    const [accountId = '', word = ''] = (state ?? Buffer.alloc(0)).toString().split(' ')
-    return { accountId, state: word, bytes: bytes ?? Buffer.alloc(0) }
+  /** The account of a copy; null = there is none, or no answer. */
+  async #ownerOf(generationId: string): Promise<string | null> {
+    const sealed = await this.#ports.valkey.command('GET', [copyKeys(generationId)[1]])
+    return Buffer.isBuffer(sealed) ? (readState(this.#ports.seal, sealed, generationId)?.accountId ?? null) : null
   }
 }
 
@@ -109,7 +100,6 @@ class FarStream {
   /** Set while the client has no room. */
   #room: (() => void) | null = null
   #waiting: Promise<void> | null = null
-  offset = 0
   left = false
 
   constructor(client: FarClient, after: number, clock: Clock) {
@@ -125,10 +115,9 @@ class FarStream {
   }
 
   /** Sends what is new; true = that was the end. */
-  take({ bytes, state }: Piece): boolean {
-    this.offset += bytes.length
+  take({ bytes, state, more }: Piece): boolean {
     const events = this.#after(bytes)
-    const ends = state !== 'running' && bytes.length < READ_BYTES
+    const ends = state !== 'running' && !more
     if (ends && state === 'whole') {
       this.#client.reader.end(events)
       return true

@@ -1,5 +1,6 @@
 import type { Clock } from '../lib/clock.ts'
 import type { SharedStreams, StreamCopy } from '../relay/shared-streams.ts'
+import type { NodeSeal } from './node-seal.ts'
 import { script, type Valkey } from './valkey.ts'
 
 /** Events of this long share one write. */
@@ -21,33 +22,73 @@ redis.call('PEXPIRE', KEYS[1], ARGV[4])
 redis.call('SET', KEYS[2], ARGV[3], 'PX', ARGV[4])
 return 1`)
 
+/** Before each frame of a copy: its length. */
+export const FRAME_HEAD_BYTES = 4
+
+/** Other names than those of unsealed copies, so that nodes of two versions do not take each other's for broken ones. */
 export function copyKeys(generationId: string): readonly [string, string] {
-  return [`tollgate:stream:{${generationId}}`, `tollgate:state:{${generationId}}`]
+  return [`tollgate:copy:{${generationId}}`, `tollgate:copy-state:{${generationId}}`]
 }
 
-export function indexKey(accountId: string, requestId: string): string {
-  return `tollgate:request:${accountId} ${requestId}`
+/** Under which names the generation id of a stream may be found by the client's own id. */
+export function indexKeys(seal: NodeSeal, accountId: string, requestId: string): readonly [string, ...string[]] {
+  const [first, ...rest] = seal.names(`request ${accountId} ${requestId}`).map((name) => `tollgate:request:${name}`)
+  return [first ?? '', ...rest]
 }
 
-type CopyState = 'running' | 'whole' | 'broken'
+/** What an index row is sealed for. */
+export function indexPurpose(accountId: string, requestId: string): string {
+  return `index ${accountId} ${requestId}`
+}
+
+/** What a frame is sealed for: its place in its stream. */
+export function frameOf(generationId: string, offset: number): string {
+  return `stream ${generationId} ${offset}`
+}
+
+/** What is said of a copy beside its bytes. */
+interface CopyRecord {
+  readonly accountId: string
+  readonly state: CopyState
+  /** The copy is as long as this. */
+  readonly writtenBytes: number
+}
+
+function sealState(seal: NodeSeal, { accountId, state, writtenBytes }: CopyRecord, generationId: string): Buffer {
+  return seal.seal(Buffer.from(`${accountId} ${state} ${writtenBytes}`), `state ${generationId}`)
+}
+
+/** null = not one that a node wrote for this stream. */
+export function readState(seal: NodeSeal, sealed: Buffer, generationId: string): CopyRecord | null {
+  const [accountId, state, writtenBytes] = seal.open(sealed, `state ${generationId}`)?.toString().split(' ') ?? []
+  if (accountId === undefined || (state !== 'running' && state !== 'whole' && state !== 'broken')) return null
+  return { accountId, state, writtenBytes: Number(writtenBytes) }
+}
+
+export type CopyState = 'running' | 'whole' | 'broken'
+
+export interface CopyPorts {
+  readonly valkey: Valkey
+  readonly seal: NodeSeal
+  readonly clock: Clock
+}
 
 /** The owner's side: copies what its resumable streams say into Valkey. */
 export class StreamCopies implements SharedStreams {
-  readonly #valkey: Valkey
-  readonly #clock: Clock
+  readonly #ports: CopyPorts
 
-  constructor(valkey: Valkey, clock: Clock) {
-    this.#valkey = valkey
-    this.#clock = clock
+  constructor(ports: CopyPorts) {
+    this.#ports = ports
   }
 
   copy(stream: Parameters<SharedStreams['copy']>[0]): StreamCopy {
-    return new ValkeyCopy(this.#valkey, this.#clock, stream)
+    return new ValkeyCopy(this.#ports, stream)
   }
 }
 
 class ValkeyCopy implements StreamCopy {
   readonly #valkey: Valkey
+  readonly #seal: NodeSeal
   readonly #clock: Clock
   readonly #stream: Parameters<SharedStreams['copy']>[0]
   #waiting: Buffer[] = []
@@ -59,12 +100,13 @@ class ValkeyCopy implements StreamCopy {
   /** Writes follow one another. */
   #writing = false
 
-  constructor(valkey: Valkey, clock: Clock, stream: Parameters<SharedStreams['copy']>[0]) {
+  constructor({ valkey, seal, clock }: CopyPorts, stream: Parameters<SharedStreams['copy']>[0]) {
     this.#valkey = valkey
+    this.#seal = seal
     this.#clock = clock
     this.#stream = stream
     const { accountId, requestId, generationId } = stream
-    void valkey.command('SET', [indexKey(accountId, requestId), generationId, 'PX', INDEX_MS])
+    void valkey.command('SET', [indexKeys(seal, accountId, requestId)[0], seal.seal(Buffer.from(generationId), indexPurpose(accountId, requestId)), 'PX', INDEX_MS])
     // A copy that is there before its first event can be waited at.
     this.#writeIn(0)
   }
@@ -98,13 +140,22 @@ class ValkeyCopy implements StreamCopy {
     this.#waiting = []
     this.#writing = true
     const { accountId, generationId } = this.#stream
-    const kept = await this.#valkey.run(APPEND, copyKeys(generationId), [this.#writtenBytes, bytes, `${accountId} ${state}`, this.#ttlMs])
+    const frame = bytes.length === 0 ? bytes : this.#frame(bytes)
+    const record = sealState(this.#seal, { accountId, state, writtenBytes: this.#writtenBytes + frame.length }, generationId)
+    const kept = await this.#valkey.run(APPEND, copyKeys(generationId), [this.#writtenBytes, frame, record, this.#ttlMs])
     this.#writing = false
     if (this.#given) return
     if (kept !== 1) return this.#giveUp()
-    this.#writtenBytes += bytes.length
+    this.#writtenBytes += frame.length
     if (this.#waiting.length > 0 || state !== this.#state) this.#writeIn(this.#state === 'running' ? GATHER_MS : 0)
     else if (state === 'running') this.#writeIn(RENEW_MS)
+  }
+
+  #frame(bytes: Buffer): Buffer {
+    const sealed = this.#seal.seal(bytes, frameOf(this.#stream.generationId, this.#writtenBytes))
+    const head = Buffer.alloc(FRAME_HEAD_BYTES)
+    head.writeUInt32BE(sealed.length)
+    return Buffer.concat([head, sealed])
   }
 
   #giveUp(): void {

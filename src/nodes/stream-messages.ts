@@ -1,9 +1,17 @@
 import type { Clock } from '../lib/clock.ts'
 import type { IdSource } from '../lib/ids.ts'
+import { RecentMap } from '../lib/recent-map.ts'
 import type { Reader } from '../relay/reader.ts'
+import type { NodeSeal } from './node-seal.ts'
 import type { Valkey } from './valkey.ts'
 
-const CHANNEL = 'tollgate:streams'
+/** Another name than that of unsealed messages: nodes of two versions would wait for each other's answers. */
+const CHANNEL = 'tollgate:sealed-streams'
+const PURPOSE = 'message'
+/** Nodes have one time, the database's; an older message is one that somebody has kept. */
+const AGE_MS_MAX = 10_000
+/** Twice what is heard in that time by a thousand far readers. */
+const HEARD_MAX = 20_000
 /** A reader on another node is taken for gone when it has not said for this long that it is there. */
 const WATCHED_MS = 6_000
 /** A cancelled stream is settled before the answer; the database may take two seconds for that. */
@@ -31,6 +39,7 @@ export interface Cancelled {
 
 export interface StreamMessagePorts {
   readonly valkey: Valkey
+  readonly seal: NodeSeal
   readonly clock: Clock
   readonly ids: IdSource
   readonly node: string
@@ -58,6 +67,8 @@ export class StreamMessages {
   readonly #ports: StreamMessagePorts
   readonly #watched = new Map<string, { readonly reader: Reader; readonly stream: OwnStream; stop: () => void }>()
   readonly #asked = new Map<string, Asked>()
+  /** Salts of messages that were heard: a copy of one says nothing again. */
+  readonly #heardSalts = new RecentMap<true>(HEARD_MAX)
   readonly #close: () => void
 
   constructor(ports: StreamMessagePorts) {
@@ -112,12 +123,20 @@ export class StreamMessages {
   }
 
   async #send(message: Message): Promise<number> {
-    return Number((await this.#ports.valkey.command('PUBLISH', [CHANNEL, JSON.stringify(message)])) ?? 0)
+    const { valkey, seal, clock } = this.#ports
+    const sealed = seal.seal(Buffer.from(JSON.stringify({ ...message, atMs: clock.now() })), PURPOSE)
+    return Number((await valkey.command('PUBLISH', [CHANNEL, sealed])) ?? 0)
   }
 
   #heard(bytes: Buffer): void {
-    const message = parse(bytes)
-    if (message === null || message.node === this.#ports.node) return
+    const { seal, clock } = this.#ports
+    const plain = seal.open(bytes, PURPOSE)
+    const salt = seal.saltOf(bytes)
+    if (plain === null || this.#heardSalts.has(salt)) return
+    const message = parse(plain, clock.now())
+    if (message === null) return
+    this.#heardSalts.set(salt, true)
+    if (message.node === this.#ports.node) return
     switch (message.op) {
       case 'watch':
         return this.#watch(message.accountId, message.id, message.reader)
@@ -185,10 +204,12 @@ function farReader(): Reader {
   return { write: () => true, end: () => undefined, reset: () => undefined }
 }
 
-function parse(bytes: Buffer): Message | null {
+/** null = it is too old, or has a kind that is not known here. */
+function parse(bytes: Buffer, nowMs: number): Message | null {
   try {
-    // Written by #send of a node; another version's message has an op that is not known here.
-    const message = JSON.parse(bytes.toString()) as Message
+    // Sealed by #send of a node; another version's message has an op that is not known here.
+    const message = JSON.parse(bytes.toString()) as Message & { readonly atMs: number }
+    if (!(Math.abs(nowMs - message.atMs) <= AGE_MS_MAX)) return null
     return ['watch', 'leave', 'cancel', 'response', 'answer'].includes(message.op) ? message : null
   } catch {
     return null

@@ -1,4 +1,6 @@
 import type { SharedFailure, SharedGuard } from '../access/shared-access.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { NodeSeal } from './node-seal.ts'
 import { script, type Valkey } from './valkey.ts'
 
 const DAY_MS = 86_400_000
@@ -31,9 +33,13 @@ return { left, tonumber(redis.call('GET', KEYS[1])) }`)
 /** Address blocks that are exact over all nodes. The braces keep the keys of an address together where slots are divided. */
 export class ValkeyGuard implements SharedGuard {
   readonly #valkey: Valkey
+  readonly #seal: NodeSeal
+  readonly #clock: Clock
 
-  constructor(valkey: Valkey) {
+  constructor(valkey: Valkey, seal: NodeSeal, clock: Clock) {
     this.#valkey = valkey
+    this.#seal = seal
+    this.#clock = clock
   }
 
   get available(): boolean {
@@ -42,36 +48,52 @@ export class ValkeyGuard implements SharedGuard {
 
   async fail(ip: string, { failures, windowMs, durationMs }: Parameters<SharedGuard['fail']>[1]): Promise<SharedFailure | null> {
     const answer = await this.#valkey.run(FAIL, keysOf(ip), [failures, windowMs, durationMs, DAY_MS])
-    if (!Array.isArray(answer)) return null
-    const [was = 0, leftMs = 0, blocks = 0] = answer.map(Number)
-    return { wasBlocked: was === 1, leftMs, blocks }
+    const [was, leftMs, blocks] = numbersOf(answer, 3)
+    return was === undefined || leftMs === undefined || blocks === undefined ? null : { wasBlocked: was === 1, leftMs: Math.min(leftMs, DAY_MS), blocks }
   }
 
   async blocked(ip: string): Promise<Omit<SharedFailure, 'wasBlocked'> | null> {
     const answer = await this.#valkey.run(BLOCKED, [`tollgate:block:{${ip}}`], [])
-    if (!Array.isArray(answer)) return null
-    const [leftMs = 0, blocks = 0] = answer.map(Number)
-    return { leftMs, blocks }
+    const [leftMs, blocks] = numbersOf(answer, 2)
+    return leftMs === undefined || blocks === undefined ? null : { leftMs: Math.min(leftMs, DAY_MS), blocks }
   }
 
   async unblock(ip: string): Promise<void> {
     await this.#valkey.command('DEL', keysOf(ip))
   }
 
+  /** Sealed, since it opens an address that is blocked. */
   prove(ip: string, digest: string): void {
+    const [key] = this.#proofKeys(ip, digest)
     // What is not remembered is asked of the key's own node again.
-    void this.#valkey.command('SET', [proofKey(ip, digest), '1', 'PX', DAY_MS])
+    void this.#valkey.command('SET', [key, this.#seal.seal(Buffer.from(String(this.#clock.now() + DAY_MS)), proofPurpose(ip, digest)), 'PX', DAY_MS])
   }
 
   async isProven(ip: string, digest: string): Promise<boolean> {
-    return (await this.#valkey.command('GET', [proofKey(ip, digest)])) !== null
+    for (const key of this.#proofKeys(ip, digest)) {
+      const found = await this.#valkey.command('GET', [key])
+      const untilMs = Buffer.isBuffer(found) ? Number(this.#seal.open(found, proofPurpose(ip, digest))?.toString() ?? 0) : 0
+      if (untilMs > this.#clock.now()) return true
+    }
+    return false
   }
+
+  #proofKeys(ip: string, digest: string): readonly [string, ...string[]] {
+    const [first, ...rest] = this.#seal.names(proofPurpose(ip, digest)).map((name) => `tollgate:proof:{${ip}}:${name}`)
+    return [first ?? '', ...rest]
+  }
+}
+
+/** Somebody else may have written what a script reads: no number of it is believed beyond what the rules allow. */
+function numbersOf(answer: unknown, count: number): readonly number[] {
+  const numbers = Array.isArray(answer) ? answer.map(Number) : []
+  return numbers.length === count && numbers.every((number) => Number.isFinite(number) && number >= 0) ? numbers : []
 }
 
 function keysOf(ip: string): string[] {
   return ['failures', 'block', 'blocks'].map((name) => `tollgate:${name}:{${ip}}`)
 }
 
-function proofKey(ip: string, digest: string): string {
-  return `tollgate:proven:{${ip}}:${digest}`
+function proofPurpose(ip: string, digest: string): string {
+  return `proven ${ip} ${digest}`
 }

@@ -56,8 +56,13 @@ export class ValkeyWindows implements SharedWindows {
     const values = [requests, windowMs, this.#name(timeMs), witness === null ? '' : this.#name(witness), ...this.#named(earlier)]
     const answer = await this.#valkey.run(TAKE, [rateKey(accountId)], values)
     if (!Array.isArray(answer)) return null
-    const [allowed = 0, used = 0, oldestLeftMs = 0, slotLeftMs = 0] = answer.map(Number)
-    return allowed === -1 ? 'lost' : { allowed: allowed === 1, used, oldestLeftMs, slotLeftMs }
+    const numbers = answer.map(Number)
+    const [allowed = 0, used = 0, oldestLeftMs = 0, slotLeftMs = 0] = numbers
+    if (allowed === -1) return 'lost'
+    // The log may hold what somebody else has written: no wait is longer than the window, and what is no number is no answer.
+    if (!numbers.every(Number.isFinite)) return null
+    const within = (ms: number): number => Math.min(Math.max(0, ms), windowMs)
+    return { allowed: allowed === 1, used, oldestLeftMs: within(oldestLeftMs), slotLeftMs: within(slotLeftMs) }
   }
 
   #named(earlier: SharedTake['earlier']): readonly Argument[] {

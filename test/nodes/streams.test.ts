@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { Redis } from 'ioredis'
 import { request } from 'undici'
 import { foldStream } from '../harness/chat-fold.ts'
 import { auditClean } from '../harness/audit.ts'
@@ -127,6 +128,64 @@ function streamTests(shared: NodeBench): void {
       assert.equal((await two.request('GET', '/v1/streams?id=far-5', { key })).status, 404)
     })
 
+    test('who can read and write Valkey learns nothing of a stream, cancels none, and gives no reader a word', async () => {
+      const valkey = shared.valkey
+      assert.ok(valkey !== null)
+      const { key, id: accountId } = await one.createAccount()
+      const listener = new Redis(valkey.url)
+      const messages: Buffer[] = []
+      listener.on('pmessageBuffer', (_pattern: Buffer, _channel: Buffer, message: Buffer) => messages.push(message))
+      await listener.psubscribe('tollgate:*')
+      const thief = new Redis(valkey.url)
+      // Waits for a copy that was not there before.
+      const known = new Set(await thief.keys('tollgate:copy:*'))
+      const copied = (what: string, bytes: number): Promise<unknown> =>
+        until(10_000, what, async () => {
+          const fresh = (await thief.keys('tollgate:copy:*')).filter((name) => !known.has(name))
+          const [name] = fresh
+          if (name === undefined || (await thief.strlen(name)) < bytes) return false
+          known.add(name)
+          return true
+        })
+      try {
+        // Everything that is there while a stream runs and after it, and all that nodes say of it.
+        const running = leaveAfter(one, key, 'words=2000 gap_ms=5', 1e6, 'again-1').then(() => 'ended', () => 'broke')
+        await copied('its copy grows', 5_000)
+        const names = (await thief.keys('*')).filter((name) => !name.startsWith('tollgate:rate:'))
+        const values = await Promise.all(names.map((name) => thief.getBuffer(name)))
+        // The forms that were believed once, and those of today without the key.
+        for (const channel of ['tollgate:streams', 'tollgate:sealed-streams']) {
+          for (const op of ['cancel', 'leave']) await thief.publish(channel, JSON.stringify({ op, node: 'thief', accountId, id: 'again-1', ask: 'a', reader: 'r', atMs: Date.now() }))
+        }
+        assert.equal((await one.request('GET', '/v1/user/balance', { key })).status, 200)
+        assert.equal(await Promise.race([running, new Promise((resolve) => setImmediate(() => resolve('goes on')))]), 'goes on')
+        assert.equal((await two.request('DELETE', '/v1/streams?id=again-1', { key })).status, 200)
+        assert.equal(await running, 'broke', 'its own client may')
+        const said = Buffer.concat([...values.filter((value) => value !== null), ...messages.filter(isSealed), Buffer.from(names.join('\n'))]).toString('latin1')
+        for (const secret of [accountId, 'again-1', 'content', 'completion', 'cancel']) assert.ok(!said.includes(secret), `${secret} can be read in Valkey`)
+        // What a node said once says nothing again, though the client gives its next stream the same id.
+        const again = leaveAfter(one, key, 'words=100 gap_ms=20', 1e6, 'again-1')
+        await copied('the next one runs', 1)
+        for (const message of messages.splice(0).filter(isSealed)) await thief.publish('tollgate:sealed-streams', message)
+        const whole = await again
+        assert.equal(foldStream(200, whole.text, {}).done, true)
+        assert.equal((await logged(one, key, whole.id))['status'], 'completed')
+        // A copy that somebody has changed, or filled from another stream, is none.
+        const other = await leaveAfter(one, key, 'words=30', 1e6, 'again-2')
+        const copy = `tollgate:copy:{${whole.id}}`
+        await thief.setrange(copy, 200, 'forged')
+        await assert.rejects(two.request('GET', `/v1/streams?id=${whole.id}`, { key }))
+        await thief.copy(`tollgate:copy:{${other.id}}`, copy, 'REPLACE')
+        await assert.rejects(two.request('GET', `/v1/streams?id=${whole.id}`, { key }))
+        await thief.copy(`tollgate:copy-state:{${other.id}}`, `tollgate:copy-state:{${whole.id}}`, 'REPLACE')
+        assert.equal((await two.request('GET', `/v1/streams?id=${whole.id}`, { key })).status, 404)
+        assert.equal((await two.request('GET', `/v1/streams?id=${other.id}`, { key })).status, 200, 'the one it was taken from is as it was')
+      } finally {
+        listener.disconnect()
+        thief.disconnect()
+      }
+    })
+
     test('a reader of a node that dies is cut off, not left waiting', async () => {
       const { key } = await one.createAccount()
       await leaveAfter(one, key, 'words=2000 gap_ms=20', 6, 'far-6')
@@ -165,6 +224,11 @@ async function leaveAfter(node: Tollgate, key: string, line: string, events: num
   answer.body.destroy()
   answer.body.on('error', () => undefined)
   return { text, id: String(answer.headers['x-generation-id']) }
+}
+
+/** Not one of the thief's own. */
+function isSealed(message: Buffer): boolean {
+  return message[0] !== '{'.charCodeAt(0)
 }
 
 async function row(node: Tollgate, key: string, id: string): Promise<Record<string, unknown> | null> {

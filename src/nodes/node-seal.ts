@@ -1,0 +1,71 @@
+import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from 'node:crypto'
+
+const VERSION = 1
+const KEY_ID_BYTES = 4
+const SALT_BYTES = 16
+const TAG_BYTES = 16
+const SALT_AT = 1 + KEY_ID_BYTES
+const TAG_AT = SALT_AT + SALT_BYTES
+const BODY_AT = TAG_AT + TAG_BYTES
+/** Each text has a key of its own, made of the salt, so that no nonce is ever used twice with one. */
+const NONCE = Buffer.alloc(12)
+
+interface NodeKey {
+  readonly id: Buffer
+  readonly key: Buffer
+}
+
+/**
+ * What nodes keep in Valkey or tell one another through it: nobody who can read or write there learns a stream, or is believed. AES-256-GCM,
+ * bound to what it is for, with keys that every node derives from TOLLGATE_KEK. The first key seals, all of them open.
+ */
+export class NodeSeal {
+  readonly #keys: readonly NodeKey[]
+  readonly #first: NodeKey
+
+  constructor(keys: readonly Buffer[]) {
+    const [first, ...rest] = keys.map((key) => ({ id: createHash('sha256').update(key).digest().subarray(0, KEY_ID_BYTES), key }))
+    if (first === undefined) throw new Error('A key that seals what nodes share is required.')
+    this.#first = first
+    this.#keys = [first, ...rest]
+  }
+
+  seal(plain: Buffer, purpose: string): Buffer {
+    const salt = randomBytes(SALT_BYTES)
+    const cipher = createCipheriv('aes-256-gcm', keyOf(this.#first, salt), NONCE).setAAD(Buffer.from(purpose))
+    const body = Buffer.concat([cipher.update(plain), cipher.final()])
+    return Buffer.concat([Buffer.of(VERSION), this.#first.id, salt, cipher.getAuthTag(), body])
+  }
+
+  /** null = not sealed by a node with one of these keys, or for something else. */
+  open(sealed: Buffer, purpose: string): Buffer | null {
+    if (sealed.length < BODY_AT || sealed[0] !== VERSION) return null
+    const id = sealed.subarray(1, SALT_AT)
+    const known = this.#keys.find((key) => key.id.equals(id))
+    if (known === undefined) return null
+    const decipher = createDecipheriv('aes-256-gcm', keyOf(known, sealed.subarray(SALT_AT, TAG_AT)), NONCE).setAAD(Buffer.from(purpose))
+    decipher.setAuthTag(sealed.subarray(TAG_AT, BODY_AT))
+    try {
+      return Buffer.concat([decipher.update(sealed.subarray(BODY_AT)), decipher.final()])
+    } catch {
+      // Changed, or moved from another place.
+      return null
+    }
+  }
+
+  /** What tells one sealed text from every other. */
+  saltOf(sealed: Buffer): string {
+    return sealed.toString('latin1', SALT_AT, TAG_AT)
+  }
+
+  /** Names of a key in Valkey that do not tell what they are made of: the first is written under, all are looked for. */
+  names(text: string): readonly [string, ...string[]] {
+    const nameOf = ({ key }: NodeKey): string => createHmac('sha256', key).update(`name ${text}`).digest('base64url')
+    const [, ...rest] = this.#keys
+    return [nameOf(this.#first), ...rest.map(nameOf)]
+  }
+}
+
+function keyOf({ key }: NodeKey, salt: Buffer): Buffer {
+  return createHmac('sha256', key).update(salt).digest()
+}
