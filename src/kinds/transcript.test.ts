@@ -14,7 +14,7 @@ function written(format: TranscriptionRequest['format'], transcript: Transcript,
   const request: TranscriptionRequest = {
     model: 'a/b', fallbackModels: [], n: 1, sessionId: null, task: 'transcribe', language: null, format, temperature: null, prompt: null, granularities: ['segment'],
     provider: { order: [], ignore: [], only: null, sort: null, allowFallbacks: true, requireParameters: false, maxPrice: {} },
-    audio: { bytes: Buffer.alloc(0), format: 'wav', contentType: 'audio/wav', seconds: duration },
+    audio: { bytes: Buffer.alloc(0), format: 'wav', contentType: 'audio/wav', seconds: duration, secondsMax: duration },
   }
   return renderTranscript(request, transcript, { seconds: duration, duration, tokens: null, chargedMicro: 1n })
 }

@@ -1,4 +1,5 @@
 import { ApiError } from '../errors.ts'
+import { audioSecondsMax } from './audio-duration/audio-bound.ts'
 import { audioContainer, audioSeconds } from './audio-duration/audio-duration.ts'
 import { bodyObject, requiredModel, sessionIdOf } from './body-fields.ts'
 import { field, invalidInput, numberField, objectField, quoted, stringField, type RawObject } from './json-fields.ts'
@@ -139,7 +140,7 @@ function decoded(data: string): Buffer {
 /** File name ending first, then the part's media type, then the bytes themselves (wire.md D-5.2). */
 function audioOf(bytes: Buffer, named: string | null): AudioFile {
   const format = (named !== null && TYPES.has(named) ? named : null) ?? audioContainer(bytes) ?? named ?? 'bin'
-  return { bytes, format, contentType: TYPES.get(format) ?? 'application/octet-stream', seconds: audioSeconds(bytes) }
+  return { bytes, format, contentType: TYPES.get(format) ?? 'application/octet-stream', seconds: audioSeconds(bytes), secondsMax: audioSecondsMax(bytes) }
 }
 
 function endingOf(fileName: string): string | null {

@@ -13,6 +13,8 @@ export interface AudioFile {
   readonly contentType: string
   /** By its container; null where that does not tell. */
   readonly seconds: number | null
+  /** The most that its bytes can hold, whatever its container says. */
+  readonly secondsMax: number
 }
 
 /** A validated request for the text of a sound (api.md 4.10 and 4.11, wire.md D-5.2). */

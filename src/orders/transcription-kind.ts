@@ -13,8 +13,6 @@ import { answerMax, countedTokens, countsTokens, decisecondsOf, outputMax, withU
 import { kindParameters } from './kind-parameters.ts'
 import type { UnitKind } from './unit-order.ts'
 
-/** A sound whose container tells no length is held for as if it were of the poorest quality anyone sends (wire.md 10). */
-const BYTES_PER_SECOND_MIN = 2_000
 /** The most tokens that any provider makes of a second, and what most of them do. */
 const TOKENS_PER_SECOND_MAX = 50
 const TOKENS_PER_SECOND = 10
@@ -71,8 +69,9 @@ function check({ task, format }: TranscriptionRequest, model: Model, { isKnown, 
   throw new ApiError('invalid_response_format', `Invalid response_format: model '${model.id}' tells no times, which ${format} needs. Allowed for ${task === 'translate' ? 'translations' : 'transcriptions'} by it: json, text`)
 }
 
+/** The longer of what the container says and what its bytes can hold: the first may be anything. */
 function heldSeconds({ audio }: TranscriptionRequest): number {
-  return audio.seconds ?? audio.bytes.length / BYTES_PER_SECOND_MIN
+  return Math.max(audio.seconds ?? 0, audio.secondsMax)
 }
 
 function worstUsage(request: TranscriptionRequest, model: Model, endpoint: Endpoint): Usage {

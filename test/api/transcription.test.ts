@@ -347,13 +347,16 @@ test('a length that lies: a file that hides its own is charged by the provider, 
   }
 })
 
-test('402: held by the length in the container, else as the poorest sound of its bytes', async () => {
+test('402: held by the longer of what the container says and what its bytes can hold', async () => {
   const poor = await tollgate.createAccount({ balance: 0.1 })
   const ask = (bytes: Buffer): Promise<Answer> => tollgate.request('POST', '/v1/audio/transcriptions', { key: poor.key, ...audioForm({ model: 'test/whisper' }, { bytes, name: 'a.mp3' }) })
   const long = await ask(wavFile(10.01, { rate: 8_000 }))
   assert.deepEqual([long.status, long.body.error.metadata.required], [402, 0.101])
   const unknown = await ask(Buffer.alloc(20_001))
-  assert.deepEqual([unknown.status, unknown.body.error.metadata.required], [402, 0.101])
+  assert.deepEqual([unknown.status, unknown.body.error.metadata.required], [402, 0.401])
+  const hiding = wavFile(36_000, { rate: 25, declared: 100 })
+  const hidden = await ask(hiding)
+  assert.deepEqual([hidden.status, hidden.body.error.metadata.required], [402, 360], 'ten hours in a file that says a moment')
   answers(first, { text: 'ok' })
   assert.equal((await ask(wavFile(10, { rate: 8_000 }))).body.usage.cost, 0.1)
 })

@@ -15,6 +15,13 @@ export function adtsSeconds(bytes: Buffer, start: number): number | null {
   return blocks === 0 || rate === undefined ? null : (blocks * BLOCK_SAMPLES) / rate
 }
 
+/** Bytes of its frames, in a row from the first. */
+export function adtsSound(bytes: Buffer, start: number): number {
+  let at = start
+  while (isAdtsFrame(bytes, at)) at += lengthAt(bytes, at)
+  return at - start
+}
+
 function rateAt(bytes: Buffer, at: number): number | undefined {
   return RATES[((bytes[at + 2] ?? 0xff) >> 2) & 15]
 }

@@ -56,7 +56,7 @@ function secondsOf(bytes: Buffer): number | null {
 }
 
 /** Where the audio begins, behind the tags. */
-function audioStart(bytes: Buffer): number {
+export function audioStart(bytes: Buffer): number {
   let at = 0
   while (at + ID3_HEADER_BYTES <= bytes.length && bytes.toString('latin1', at, at + 3) === 'ID3') {
     const size = bytes.subarray(at + 6, at + 10).reduce((total, part) => total * 128 + (part & 127), 0)

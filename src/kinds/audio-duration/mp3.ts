@@ -21,9 +21,16 @@ interface Frame {
 
 /** Seconds of MPEG audio, frame by frame: a header that counts them may lie. null where there is none. */
 export function mp3Seconds(bytes: Buffer, start: number): number | null {
+  const { seconds } = mp3Sound(bytes, start)
+  return seconds === 0 ? null : seconds
+}
+
+/** The same, with how many bytes its frames have. */
+export function mp3Sound(bytes: Buffer, start: number): { readonly seconds: number; readonly bytes: number } {
   const samplesByRate = new Map<number, number>()
   let synced = false
   let strays = 0
+  let explained = 0
   for (let at = bytes.indexOf(0xff, start); at !== -1 && at + 4 <= bytes.length && strays < STRAYS_MAX; ) {
     const frame = frameAt(bytes, at)
     // Anything may look like one frame; two in a row are no accident.
@@ -35,10 +42,10 @@ export function mp3Seconds(bytes: Buffer, start: number): number | null {
     }
     if (synced || !isTable(bytes, at)) samplesByRate.set(frame.rate, (samplesByRate.get(frame.rate) ?? 0) + frame.samples)
     synced = true
+    explained += Math.min(frame.bytes, bytes.length - at)
     at += frame.bytes
   }
-  if (samplesByRate.size === 0) return null
-  return [...samplesByRate].reduce((seconds, [rate, samples]) => seconds + samples / rate, 0)
+  return { seconds: [...samplesByRate].reduce((seconds, [rate, samples]) => seconds + samples / rate, 0), bytes: explained }
 }
 
 /** Whether MPEG audio begins here. */

@@ -19,6 +19,22 @@ export function wavSeconds(bytes: Buffer): number | null {
   return null
 }
 
+/** All that follows the head of the sound, at the poorest form that the file names; null where the form does not say how many bytes a second has. */
+export function wavSecondsMax(bytes: Buffer): number | null {
+  let poorest = Infinity
+  for (let at = 12, chunks = 0; at + 8 <= bytes.length && chunks < CHUNKS_MAX; chunks += 1) {
+    const name = bytes.toString('latin1', at, at + 4)
+    const declared = bytes.readUInt32LE(at + 4)
+    if (name === 'fmt ' && bytes.length - at - 8 >= 16) {
+      if (!PLAIN_FORMATS.has(bytes.readUInt16LE(at + 8))) return null
+      poorest = Math.min(poorest, byteRateOf(bytes, at + 8))
+    }
+    if (name === 'data') return poorest === 0 || poorest === Infinity ? null : (bytes.length - at - 8) / poorest
+    at += 8 + declared + (declared % 2)
+  }
+  return null
+}
+
 function byteRateOf(bytes: Buffer, at: number): number {
   const format = bytes.readUInt16LE(at)
   if (!PLAIN_FORMATS.has(format)) return bytes.readUInt32LE(at + 8)
