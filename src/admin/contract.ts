@@ -281,6 +281,8 @@ export interface Generation {
   readonly billing_basis: string
   readonly price_version: number
   readonly meters: Readonly<Record<string, number>>
+  /** What the provider reported and bills us; null where it is what is charged. */
+  readonly reported_meters: Readonly<Record<string, number>> | null
   readonly input_tokens: number
   readonly output_tokens: number
   readonly cached_tokens: number
@@ -301,6 +303,8 @@ export interface GenerationQuery extends PageQuery {
   readonly key?: string
   readonly provider?: string
   readonly status?: 'completed' | 'error' | 'cancelled'
+  /** Only answers whose provider reported more than there can be, or no number that can be read. */
+  readonly flagged?: 'true'
   readonly model?: string
   readonly type?: string
   readonly generation_id?: string

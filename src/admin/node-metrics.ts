@@ -7,6 +7,8 @@ export interface NodeState {
   readonly inFlight: () => number
   readonly providers: () => readonly { readonly slug: string; readonly running: number; readonly waiting: number }[]
   readonly drains: () => number
+  readonly flagged: () => readonly { readonly provider: string; readonly count: number }[]
+  readonly shortfalls: () => readonly { readonly provider: string; readonly model: string; readonly micro: bigint }[]
   readonly openStreams: () => number
   readonly bodyBytes: () => number
   readonly sockets: () => { readonly open: number; readonly refused: number; readonly replaced: number }
@@ -30,6 +32,14 @@ export function nodeMetrics(state: NodeState): readonly Metric[] {
     { name: 'tollgate_provider_in_flight', help: 'Attempts that run at a provider now.', type: 'gauge', samples: byProvider(({ running }) => running) },
     { name: 'tollgate_provider_waiting', help: 'Requests that wait for a place at a provider.', type: 'gauge', samples: byProvider(({ waiting }) => waiting) },
     gauge('tollgate_drains', 'Answers read to their end after their client left.', state.drains),
+    {
+      name: 'tollgate_usage_flagged_total', help: 'Answers whose provider reported more than there can be, or no number that can be read.', type: 'counter',
+      samples: () => state.flagged().map(({ provider, count }) => ({ labels: { provider }, value: count })),
+    },
+    {
+      name: 'tollgate_shortfall_rub_total', help: 'What answers cost beyond their holds and the balances behind them, in rubles.', type: 'counter',
+      samples: () => state.shortfalls().map(({ provider, model, micro }) => ({ labels: { provider, model }, value: Number(micro) / 1e6 })),
+    },
     gauge('tollgate_open_streams', 'Event streams that clients read now.', state.openStreams),
     gauge('tollgate_connections', 'Connections of clients that are open.', () => state.sockets().open),
     {

@@ -59,6 +59,9 @@ async function generations(ports: AdminPorts, call: AdminCall): Promise<Reply> {
   if (account !== null) filter.accountId = account
   if (key !== null) filter.keyId = key
   if (provider !== null) filter.provider = provider
+  const flagged = call.query.get('flagged')
+  if (flagged !== null && flagged !== 'true') throw new ApiError('invalid_input', 'flagged: must be true, or left out')
+  if (flagged !== null) filter.flagged = true
   if (status !== null) {
     const known = STATUSES.find((name) => name === status)
     if (known === undefined) throw new ApiError('invalid_input', `status: must be one of ${STATUSES.join(', ')}`)
@@ -81,6 +84,7 @@ function operatorRecord(row: GenerationRow): Record<string, unknown> {
     flagged: row.flagged,
     price_version: row.priceVersion,
     meters: row.usage,
+    reported_meters: row.reportedUsage ?? null,
     provider_cost: rubles(row.providerCostMicro),
     insured: rubles(row.insuredMicro),
     shortfall: rubles(row.shortfallMicro),

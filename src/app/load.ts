@@ -54,12 +54,14 @@ export class Load {
   }
 
   metrics(version: string, ready: () => boolean, edge: () => Edge): readonly Metric[] {
-    const { relay, slots, drains, sse, ledger, health, core } = this.#services
+    const { relay, slots, drains, watch, sse, ledger, health, core } = this.#services
     const own = nodeMetrics({
       version, ready,
       inFlight: () => relay.inFlight.count,
       providers: () => slots.report(),
       drains: () => drains.running,
+      flagged: () => watch.flagged(),
+      shortfalls: () => watch.shortfalls(),
       openStreams: () => sse.size,
       bodyBytes: () => edge().bodyBytes,
       sockets: () => edge().sockets,

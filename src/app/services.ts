@@ -13,12 +13,14 @@ import { Ledger } from '../ledger/ledger.ts'
 import { periodEndMs } from '../ledger/period.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { SyncedClock } from '../lib/synced-clock.ts'
+import type { Store } from '../store/store.ts'
 import { randomIds, type IdSource } from '../lib/ids.ts'
 import { uniform } from '../lib/uniform.ts'
 import { Nodes } from '../nodes/nodes.ts'
 import { createTokenCounter } from '../plan/token-count.ts'
 import type { AdapterTable } from '../providers/adapter.ts'
 import { createAdapters } from '../providers/index.ts'
+import { UsageWatch } from '../relay/usage-watch.ts'
 import { DrainCount } from '../relay/drain-count.ts'
 import { EndpointHealthBook } from '../relay/endpoint-health.ts'
 import { KeyPools } from '../relay/key-pools.ts'
@@ -46,6 +48,7 @@ export interface Services {
   readonly health: EndpointHealthBook
   readonly relay: Relay
   readonly drains: DrainCount
+  readonly watch: UsageWatch
   readonly slots: ProviderSlots
   readonly videos: ReturnType<typeof createVideos>
   readonly pictures: StoredPictures
@@ -81,9 +84,10 @@ export async function createServices(core: Core, config: Config, clock: SyncedCl
   const attempts = { clock, health, keyPools: new KeyPools(clock, notice), retries: new RetryBudget(clock, () => relay.running) }
   const drains = new DrainCount()
   const slots = new ProviderSlots(clock)
+  const watch = new UsageWatch({ clock, event: systemEvents(store.events, clock) })
   const relay: Relay = new Relay({
     ...attempts, ledger, adapters, ids, tokens, catalog,
-    drains, slots,
+    drains, slots, watch,
     sharedStreams: nodes.sharedStreams,
     random: uniform,
     limitResetsAtMs: (reset) => (reset === null ? null : periodEndMs(clock.now(), reset, timezone())),
@@ -104,7 +108,7 @@ export async function createServices(core: Core, config: Config, clock: SyncedCl
   })
   const pictures = new StoredPictures({ files: store.files, clock, ids })
   return {
-    core, clock, ids, adapters, nodes, ledger, health, relay, drains, slots, videos, pictures, rateFeed, sessions, access, recovered,
+    core, clock, ids, adapters, nodes, ledger, health, relay, drains, slots, watch, videos, pictures, rateFeed, sessions, access, recovered,
     idempotency: new IdempotentCalls({ store: store.idempotency, keyWrap, clock, ids }),
     links: new SetupLinks({ users: store.users, clock, ids }),
     sse: new SseStreams(clock),
@@ -128,6 +132,13 @@ export async function createServices(core: Core, config: Config, clock: SyncedCl
       await closeAdapters()
       await core.close()
     },
+  }
+}
+
+/** What the server itself has to tell the operator; a store that is down loses it. */
+function systemEvents(events: Store['events'], clock: Clock): (action: string, object: string, detail: Readonly<Record<string, unknown>>) => void {
+  return (action, object, detail) => {
+    void events.append({ atMs: clock.now(), actor: 'system', ip: null, action, object, before: null, after: JSON.stringify(detail) }).catch(() => undefined)
   }
 }
 

@@ -288,7 +288,7 @@ export interface RequestStory extends LogRow {
   readonly upstream_id: string | null
   readonly native_finish_reason: string | null
   readonly billing_basis: 'provider_usage' | 'counted' | 'drained' | 'free' | 'provider_cost'
-  /** Usage that the provider reported in doubt was clamped. */
+  /** The provider reported more than there can be, which is not charged, or no number that can be read. */
   readonly flagged: boolean
   readonly session_id: string | null
   readonly price_version: number

@@ -2,19 +2,19 @@ import type { Micro } from '../money.ts'
 import type { AccountRow } from './ledger-store.ts'
 
 const HOUR_MS = 3_600_000
-/** What the operator pays for an account's free answers in an hour before they are looked at: 20 RUB. */
+/** What the operator loses to an account in an hour, by free answers and by those beyond its balance, before that is looked at: 20 RUB. */
 export const FREE_HOUR_MICRO = 20_000_000n
 /** … and one part in so many of what the account spent in that hour: 5 %. */
 export const FREE_SPEND_PARTS = 20n
 
-/** Whether more was insured in this hour than max(20 RUB, 5 % of what was spent) (reliability.md 3.5 row 20). */
+/** Whether more was lost to it in this hour, insured or short of its price, than max(20 RUB, 5 % of what was spent). */
 export function isFreeHourUsedUp(account: AccountRow, atMs: number): boolean {
   if (hourOf(atMs) !== account.freeHourMs) return false
   return account.freeInsuredMicro > FREE_HOUR_MICRO && account.freeInsuredMicro * FREE_SPEND_PARTS > account.freeSpentMicro
 }
 
 /** Adds to the sums of the hour, which begin anew with it; what comes late, from a journal, is left out. */
-export function countInFreeHour(account: AccountRow, atMs: number, { insuredMicro = 0n, spentMicro = 0n }: { readonly insuredMicro?: Micro; readonly spentMicro?: Micro }): void {
+export function countInFreeHour(account: AccountRow, atMs: number, { lostMicro = 0n, spentMicro = 0n }: { readonly lostMicro?: Micro; readonly spentMicro?: Micro }): void {
   const hourMs = hourOf(atMs)
   if (hourMs < account.freeHourMs) return
   if (hourMs > account.freeHourMs) {
@@ -22,8 +22,13 @@ export function countInFreeHour(account: AccountRow, atMs: number, { insuredMicr
     account.freeInsuredMicro = 0n
     account.freeSpentMicro = 0n
   }
-  account.freeInsuredMicro += insuredMicro
+  account.freeInsuredMicro += lostMicro
   account.freeSpentMicro += spentMicro
+}
+
+/** When the next hour begins, Unix ms. */
+export function freeHourEndMs(atMs: number): number {
+  return hourOf(atMs) + HOUR_MS
 }
 
 /** Start of its hour, Unix ms. */

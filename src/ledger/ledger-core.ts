@@ -107,6 +107,7 @@ export class LedgerBatch {
     const key = this.#rows.keys.get(request.keyId)
     const reason = refusal(account, key, request.atMs)
     if (reason !== null || account === undefined || key === undefined) return { status: 'refused', reason: reason ?? 'invalid_api_key' }
+    if (request.mayExceed === true && isFreeHourUsedUp(account, request.atMs)) return { status: 'refused', reason: 'free_hour_used_up' }
     const period = limitPeriod(key, request.periods)
     if (period !== null && key.limitMicro !== null) {
       const spentMicro = this.#spent(period)
@@ -152,7 +153,7 @@ export class LedgerBatch {
     this.#spend(hold, chargedMicro, coveredMicro)
     this.#post(account, { kind: 'charge', debit: `account:${account.id}`, credit: 'revenue', amountMicro: chargedMicro, reference: hold.id, atMs: request.atMs })
     if (shortfallMicro > 0n) this.#post(account, { kind: 'shortfall', debit: 'shortfall', credit: 'revenue', amountMicro: shortfallMicro, reference: hold.id, atMs: request.atMs })
-    countInFreeHour(account, request.atMs, { spentMicro: chargedMicro })
+    countInFreeHour(account, request.atMs, { lostMicro: shortfallMicro, spentMicro: chargedMicro })
     this.#insure(account, hold, request)
     this.#addLog(account, hold, request.record, { costMicro: chargedMicro, providerCostMicro: request.providerCostMicro, shortfallMicro, insuredMicro: request.insuredMicro }, request.atMs)
     return { status: late ? 'settled_late' : 'settled', chargedMicro, shortfallMicro }
@@ -192,7 +193,7 @@ export class LedgerBatch {
 
   /** A memo of what the operator paid for what nobody is charged for. */
   #insure(account: AccountRow, hold: HoldRow, { insuredMicro, atMs }: Pick<SettleRequest, 'insuredMicro' | 'atMs'>): void {
-    countInFreeHour(account, atMs, { insuredMicro })
+    countInFreeHour(account, atMs, { lostMicro: insuredMicro })
     if (insuredMicro > 0n) this.#post(account, { kind: 'insured', debit: 'insured', credit: 'world', amountMicro: insuredMicro, reference: hold.id, atMs })
   }
 

@@ -34,6 +34,8 @@ export interface HoldRequest {
   readonly atMs: number
   readonly leaseUntilMs: number
   readonly node: string
+  /** It can cost more than it holds: refused where the account has used up what the operator loses to it in an hour. */
+  readonly mayExceed?: true
   /** Created in the commit of its hold: neither is there without the other. */
   readonly job?: NewJob
 }
@@ -48,7 +50,7 @@ export type HoldOutcome =
       readonly spentMicro: Micro
       readonly heldMicro: Micro
     }
-  | { readonly status: 'refused'; readonly reason: 'account_deactivated' | 'api_locked' | 'key_deactivated' | 'key_expired' | 'invalid_api_key' }
+  | { readonly status: 'refused'; readonly reason: 'account_deactivated' | 'api_locked' | 'key_deactivated' | 'key_expired' | 'invalid_api_key' | 'free_hour_used_up' }
 
 /** The Idempotency-Key of a request: ended, with the answer that is kept for it, in the commit that charges it. */
 export interface SettledClaim {
@@ -136,7 +138,7 @@ export interface AccountRow {
   logRows: bigint
   /** Hash of its newest entry, which the next one is chained to; empty before the first. */
   entryHead: string
-  /** Start of the hour of the two sums, Unix ms: what was insured for it and what it was charged, for `free-hour.ts`. */
+  /** Start of the hour of the two sums, Unix ms: what was insured for it or short of its price, and what it was charged, for `free-hour.ts`. */
   freeHourMs: number
   freeInsuredMicro: Micro
   freeSpentMicro: Micro

@@ -94,7 +94,7 @@ export class Ledger {
 
   /** Takes the worst case of a request out of what is available; the lease is renewed until its settle or void. */
   async hold(request: Omit<HoldRequest, 'op' | 'atMs' | 'leaseUntilMs' | 'node' | 'periods'>): Promise<HoldOutcome> {
-    const { job } = request
+    const { job, mayExceed } = request
     const atMs = this.#ports.clock.now()
     const operation: HoldRequest = {
       op: 'hold',
@@ -109,6 +109,7 @@ export class Ledger {
       // A job's hold lives as long as the job, which ends by itself at its deadline.
       leaseUntilMs: (job?.deadlineMs ?? atMs) + LEASE_MS,
       node: this.#ports.node,
+      ...(mayExceed === undefined ? {} : { mayExceed }),
       ...(job === undefined ? {} : { job }),
     }
     // It outlives this process, so it is on the disk when this resolves.

@@ -25,6 +25,7 @@ export function chatOrder(request: ChatRequest, { type, endpointName, format }: 
     contentType: null,
     sessionId: request.sessionId,
     fitsFunds: request.maxTokens === null,
+    ...('web_search_options' in request.parameters ? { mayExceed: true as const } : {}),
     plan: (input: PlanInput) => planChat({ ...input, request, endpointName, able }),
     recounted: (plan, tokens) => recountedHold(plan, request, tokens),
     begin: (start, sink) => {

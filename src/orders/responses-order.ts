@@ -28,6 +28,7 @@ export function responsesOrder(request: ResponsesRequest, adapters: AdapterTable
     contentType: null,
     sessionId: chat.sessionId,
     fitsFunds: chat.maxTokens === null,
+    ...(hosted === null ? {} : { mayExceed: true as const }),
     echo,
     plan: (input) => planResponses(request, hosted, input, adapters),
     recounted: (plan, tokens) => recountedHold(plan, chat, tokens, { hosted }),

@@ -12,6 +12,7 @@ import type { Micro } from '../money.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { ProviderSlots } from './provider-slots.ts'
 import type { Reader } from './reader.ts'
+import type { UsageWatch } from './usage-watch.ts'
 import type { TokenCounter } from '../plan/token-count.ts'
 
 /** What every generation works with; made once. */
@@ -23,6 +24,7 @@ export interface GenerationPorts extends AttemptQueuePorts {
   readonly random: () => number
   readonly drains: DrainCount
   readonly slots: ProviderSlots
+  readonly watch: UsageWatch
   readonly tokens: TokenCounter
 }
 

@@ -388,6 +388,7 @@ export class Generation {
       })
       if (outcome.status === 'not_open' && outcome.state === 'claim_lost') return await this.#lostClaim(billedMicro)
       if (outcome.status === 'not_open') throw new Error(`Settle of ${this.input.generationId} met a hold that is ${outcome.state}.`)
+      this.#ports.watch.settled(record, outcome.shortfallMicro)
       const body = show({ report: verdict.report, chargedMicro: outcome.chargedMicro }) ?? null
       this.#finish({ record, chargedMicro: outcome.chargedMicro, error: verdict.error, body })
     } catch (thrown) {

@@ -2,6 +2,7 @@ import type { Principal } from '../access/principal.ts'
 import { insufficientBalanceError, limitExceededError } from '../access/spending-limit.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { ApiError, overloaded } from '../errors.ts'
+import { freeHourEndMs } from '../ledger/free-hour.ts'
 import type { HoldOutcome, HoldRequest } from '../ledger/ledger-store.ts'
 import type { Clock } from '../lib/clock.ts'
 import { timedId, type IdSource } from '../lib/ids.ts'
@@ -40,7 +41,7 @@ export interface JobCall {
   /** Absent = it gets a new one. */
   readonly id?: string
   readonly principal: Principal
-  readonly order: Pick<Order, 'type' | 'delivery' | 'fitsFunds' | 'plan' | 'recounted'>
+  readonly order: Pick<Order, 'type' | 'delivery' | 'fitsFunds' | 'mayExceed' | 'plan' | 'recounted'>
   readonly requestId: string
   readonly arrivedAtMs: number
   /** The row of the job, created in the commit of its hold. */
@@ -204,10 +205,11 @@ export class Relay {
         amountMicro: plan.holdMicro,
         priceVersion: plan.snapshot.priceVersion,
         subject: { type: call.order.type, model: plan.candidates[0]?.model.id ?? '', requestId: call.requestId, streamed: call.order.delivery === 'events' },
+        ...(call.order.mayExceed === undefined ? {} : { mayExceed: call.order.mayExceed }),
         ...(jobOf === null ? {} : { job: jobOf(generationId, plan) }),
       })
       if (outcome.status === 'held') return plan
-      if (outcome.status === 'refused') throw refusal(outcome.reason, call.principal)
+      if (outcome.status === 'refused') throw refusal(outcome.reason, call.principal, this.#ports.clock.now())
       const smaller = tries < HOLD_TRIES_MAX ? this.#smallerPlan(call, plan, funds, outcome) : null
       if (smaller === null) throw this.#unaffordable(outcome, plan.holdMicro, { tokens: plan.maxTokens > 0, reason: plan.holdReason?.() ?? null })
       plan = smaller
@@ -258,8 +260,12 @@ function room(outcome: Extract<HoldOutcome, { status: 'limit_exceeded' }>): Micr
   return left > 0n ? left : 0n
 }
 
-function refusal(reason: Extract<HoldOutcome, { status: 'refused' }>['reason'], principal: Principal): ApiError {
+function refusal(reason: Extract<HoldOutcome, { status: 'refused' }>['reason'], principal: Principal, nowMs: number): ApiError {
   switch (reason) {
+    case 'free_hour_used_up': {
+      const retryAfterSeconds = Math.ceil((freeHourEndMs(nowMs) - nowMs) / 1_000)
+      return new ApiError('rate_limit_exceeded', `Answers of this account cost more than it had in this hour: tools that the provider runs are off until the next one. Leave them out, or retry after ${retryAfterSeconds} seconds`, { retryAfterSeconds })
+    }
     case 'account_deactivated':
       return new ApiError(reason, 'Account is deactivated')
     case 'api_locked':

@@ -176,6 +176,7 @@ function split(dialect: Database['dialect'], filter: GenerationFilter, range: Ra
   if (filter.type === undefined || filter.type === 'chat') add('generation.type = ?', filter.type, null)
   else add(uncommon(dialect, 'generation.type', 'chat'), filter.type, own ? 'generation_kind' : null)
   add('generation.provider = ?', filter.provider, null)
+  add('generation.record LIKE ?', filter.flagged === true ? '%"flagged":true%' : undefined, null)
   return [led, rest]
 }
 
@@ -190,5 +191,6 @@ function matches(row: GenerationRow, filter: GenerationFilter): boolean {
     [filter.accountId, row.accountId], [filter.keyId, row.keyId], [filter.requestId, row.requestId], [filter.model, row.model], [filter.type, row.type],
     [filter.provider, row.providerSlug], [filter.status, row.status],
   ]
+  if (filter.flagged === true && !row.flagged) return false
   return wanted.every(([asked, has]) => asked === undefined || asked === has) && row.endedAtMs >= (filter.fromMs ?? 0) && row.endedAtMs < (filter.toMs ?? Number.POSITIVE_INFINITY)
 }

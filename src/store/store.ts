@@ -147,6 +147,7 @@ export interface GenerationFilter {
   readonly type?: string
   readonly provider?: string
   readonly status?: GenerationStatus
+  readonly flagged?: true
   readonly fromMs?: number
   readonly toMs?: number
   readonly limit: number

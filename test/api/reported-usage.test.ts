@@ -96,6 +96,32 @@ test('the largest number there is breaks no sum', async () => {
   assert.deepEqual([cost, row['provider_cost']], [1_071, 100_000_000])
 })
 
+test('what is flagged and what falls short is shown: in the log, by a filter, as metrics and as events', async () => {
+  await ask(said(20, 3))
+  const { row } = await ask(said(60_000, 900))
+  assert.deepEqual([Object(row['meters']).input, Object(row['reported_meters']).input], [1_021, 60_000])
+  const flagged = await tollgate.admin('GET', '/admin/v1/generations?flagged=true&limit=100')
+  assert.ok(flagged.body.data.length > 0 && flagged.body.data.every((one: Readonly<Record<string, unknown>>) => one['flagged'] === true))
+  assert.equal((await tollgate.admin('GET', '/admin/v1/generations?flagged=maybe')).body.error.metadata.error_type, 'invalid_input')
+  // Held for 5 bytes and two frames of 8, and 50 of output; the template's tokens are beyond the balance.
+  const poor = await tollgate.createAccount({ balance: 71 })
+  account = poor
+  const { cost, row: short } = await ask(said(100, 50))
+  assert.deepEqual([cost, short['shortfall'], short['provider_cost']], [71, 79, 150])
+  // More than 20 RUB were lost to it in this hour: what may cost more than its hold is refused until the next.
+  const searching = await tollgate.request('POST', '/v1/chat/completions', { key: poor.key, body: { model: 'test/plain', max_tokens: 1, messages: [{ role: 'user', content: 'Hello' }], web_search_options: {} } })
+  assert.deepEqual([searching.status, searching.body.error.metadata.error_type], [429, 'rate_limit_exceeded'])
+  assert.match(searching.body.error.message, /^Answers of this account cost more than it had in this hour: tools that the provider runs are off until the next one\./)
+  assert.ok(Number(searching.headers['retry-after']) <= 3_600)
+  const metrics = (await tollgate.request('GET', '/metrics')).text
+  assert.match(metrics, /^tollgate_usage_flagged_total\{provider="p"\} \d+$/m)
+  assert.match(metrics, /^tollgate_shortfall_rub_total\{provider="p",model="test\/plain"\} 79$/m)
+  for (const action of ['usage.flagged', 'usage.shortfall']) {
+    const { body } = await tollgate.admin('GET', `/admin/v1/events?action=${action}`)
+    assert.deepEqual([body.data.length, body.data[0]?.object, body.data[0]?.actor], [1, 'p', 'system'])
+  }
+})
+
 test('the audit replays every charge and every provider cost', async () => {
   const audit = await tollgate.admin('GET', '/admin/v1/audit')
   assert.equal(audit.body.violations, 0, audit.text)

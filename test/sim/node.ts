@@ -4,6 +4,7 @@ import { periodEndMs } from '../../src/ledger/period.ts'
 import type { Clock } from '../../src/lib/clock.ts'
 import type { IdSource } from '../../src/lib/ids.ts'
 import type { TokenCounter } from '../../src/plan/token-count.ts'
+import { UsageWatch } from '../../src/relay/usage-watch.ts'
 import { DrainCount } from '../../src/relay/drain-count.ts'
 import { EndpointHealthBook } from '../../src/relay/endpoint-health.ts'
 import { KeyPools } from '../../src/relay/key-pools.ts'
@@ -133,6 +134,7 @@ export class SimNode {
       keyPools: new KeyPools(clock, () => undefined),
       retries: new RetryBudget(clock, () => this.relay.running),
       drains: this.drains,
+      watch: new UsageWatch({ clock, event: () => undefined }),
       slots: new ProviderSlots(clock),
       sharedStreams: null,
       random: () => random.next(),

@@ -42,6 +42,28 @@ export function guardContract(open: () => Promise<Store>): void {
     assert.equal((await bench.money(customer.accountId)).available, 10_000n * RUB - 7n)
   })
 
+  guard('what an answer costs beyond its hold and the balance counts as well, and then what may exceed its hold is refused', async (bench, customer) => {
+    const ask = async (generationId = newId('gen-')): ReturnType<Bench['ledger']['hold']> => {
+      const placed = await bench.ledger.hold({
+        generationId, accountId: customer.accountId, keyId: customer.keyId, amountMicro: 1n, priceVersion: 1, mayExceed: true,
+        subject: { type: 'responses', model: 'openai/gpt-4o', requestId: 'r', streamed: false },
+      })
+      if (placed.status === 'held') await bench.void(customer, generationId)
+      return placed
+    }
+    const id = newId('gen-')
+    await bench.hold(customer, 9_999n * RUB, id)
+    assert.equal((await ask()).status, 'held')
+    const outcome = await bench.settle(customer, id, 10_600n * RUB)
+    assert.ok(outcome.status === 'settled' && outcome.shortfallMicro > 600n * RUB - 1n)
+    await bench.topUp(customer.accountId, 100n * RUB)
+    assert.deepEqual(await ask(), { status: 'refused', reason: 'free_hour_used_up' })
+    // What cannot exceed its hold goes on.
+    assert.equal((await guardedVoid(bench, customer, 1n)).status, 'charged')
+    bench.clock.advance(HOUR_MS)
+    assert.equal((await ask()).status, 'held')
+  })
+
   guard('the next hour begins with nothing', async (bench, customer) => {
     await guardedVoid(bench, customer, 21n * RUB)
     bench.clock.advance(HOUR_MS - 1)

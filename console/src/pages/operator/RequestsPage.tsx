@@ -20,7 +20,7 @@ const PAGE_ROWS = 50
 const FIELDS = ['account', 'key', 'model', 'provider', 'generation_id', 'request_id'] as const
 const DAYS = ['from', 'to'] as const
 const STATUSES = ['completed', 'error', 'cancelled'] as const
-type Filter = (typeof FIELDS)[number] | (typeof DAYS)[number] | 'status'
+type Filter = (typeof FIELDS)[number] | (typeof DAYS)[number] | 'status' | 'flagged'
 
 /** The log across accounts, with what each request cost the operator. */
 export function RequestsPage(): ReactNode {
@@ -30,7 +30,7 @@ export function RequestsPage(): ReactNode {
   const format = useFormat()
   const [offset, setOffset] = useState(0)
   const status = STATUSES.find((known) => known === search.status)
-  const filters: GenerationQuery = { ...Object.fromEntries(FIELDS.flatMap((name) => (search[name] === undefined ? [] : [[name, search[name]]]))), ...(status === undefined ? {} : { status }), ...timesOf(search.from, search.to, format.zone) }
+  const filters: GenerationQuery = { ...Object.fromEntries(FIELDS.flatMap((name) => (search[name] === undefined ? [] : [[name, search[name]]]))), ...(status === undefined ? {} : { status }), ...(search.flagged === 'true' ? { flagged: 'true' as const } : {}), ...timesOf(search.from, search.to, format.zone) }
   const requests = useRead('GET /admin/v1/generations', { query: { ...filters, limit: PAGE_ROWS, offset } }, { keep: true })
   const go = (wish: Readonly<Record<Filter, string>>): void => {
     setOffset(0)
@@ -55,13 +55,14 @@ export function RequestsPage(): ReactNode {
 function Filters({ search, go }: { readonly search: Readonly<Partial<Record<Filter, string | undefined>>>; readonly go: (wish: Readonly<Record<Filter, string>>) => void }): ReactNode {
   const { t } = useTranslation()
   const form = useForm<Record<Filter, string>>({
-    initialValues: { account: search.account ?? '', key: search.key ?? '', model: search.model ?? '', provider: search.provider ?? '', generation_id: search.generation_id ?? '', request_id: search.request_id ?? '', status: search.status ?? '', from: search.from ?? '', to: search.to ?? '' },
+    initialValues: { account: search.account ?? '', key: search.key ?? '', model: search.model ?? '', provider: search.provider ?? '', generation_id: search.generation_id ?? '', request_id: search.request_id ?? '', status: search.status ?? '', flagged: search.flagged ?? '', from: search.from ?? '', to: search.to ?? '' },
   })
   return (
     <form onSubmit={form.onSubmit(go)}>
       <FilterPanel>
         {FIELDS.map((name) => <TextInput key={name} label={t(`requests.${name}`)} {...form.getInputProps(name)} />)}
         <Select label={t('log.status')} placeholder={t('log.any')} clearable clearButtonProps={{ 'aria-label': t('common.clear') }} data={STATUSES.map((value) => ({ value, label: t(`status.${value}`) }))} value={form.values.status === '' ? null : form.values.status} onChange={(value) => form.setFieldValue('status', value ?? '')} />
+        <Select label={t('requests.usage')} placeholder={t('log.any')} clearable clearButtonProps={{ 'aria-label': t('common.clear') }} data={[{ value: 'true', label: t('requests.flagged') }]} value={form.values.flagged === '' ? null : form.values.flagged} onChange={(value) => form.setFieldValue('flagged', value ?? '')} />
         {DAYS.map((name) => <DayField key={name} label={t(`range.${name}`)} value={form.values[name]} onChange={(day) => form.setFieldValue(name, day)} />)}
         <Button type="submit">{t('common.search')}</Button>
       </FilterPanel>
@@ -83,9 +84,9 @@ function Rows({ rows }: { readonly rows: readonly Generation[] }): ReactNode {
         { id: 'model', title: t('usage.model'), cell: (row) => <div>{row.model_name}<div className={css.small}>{[row.provider_name, row.app_title ?? row.app_url].filter((part) => part !== null).join(' · ')}</div></div> },
         { id: 'account', title: t('requests.account'), cell: (row) => <div><Link to="/operator/accounts/$id" params={{ id: row.account }}>{row.account}</Link><div className={css.small}>{row.key_name}</div></div> },
         { id: 'status', title: t('log.status'), cell: (row) => <StatusBadge tone={row.status === 'completed' ? 'good' : row.status === 'error' ? 'bad' : 'quiet'}>{row.status === 'error' ? (row.error_type ?? t('status.error')) : t(`status.${row.status}`)}</StatusBadge> },
-        { id: 'tokens', title: t('log.tokens'), end: true, cell: (row) => `${format.number(row.input_tokens)} → ${format.number(row.output_tokens)}` },
+        { id: 'tokens', title: t('log.tokens'), end: true, cell: (row) => <div>{`${format.number(row.input_tokens)} → ${format.number(row.output_tokens)}`}{row.flagged && <div className={css.small}>{t('requests.flagged')}</div>}</div> },
         { id: 'cost', title: t('margin.provider_cost'), end: true, cell: (row) => format.money(row.provider_cost) },
-        { id: 'revenue', title: t('margin.revenue'), end: true, cell: (row) => format.money(row.total_cost) },
+        { id: 'revenue', title: t('margin.revenue'), end: true, cell: (row) => <div>{format.money(row.total_cost)}{row.shortfall > 0 && <div className={css.small}>{t('requests.shortfall', { amount: format.money(row.shortfall) })}</div>}</div> },
       ]}
     />
   )

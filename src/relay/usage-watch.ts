@@ -1,0 +1,84 @@
+import type { GenerationRecord } from '../ledger/generation-record.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Micro } from '../money.ts'
+
+const HOUR_MS = 3_600_000
+/** More flagged answers than one in so many of an hour's is an event: 0.1 %. */
+const FLAGGED_PARTS = 1_000
+
+export interface UsageWatchPorts {
+  readonly clock: Clock
+  /** For the audit log; a store that is down loses it. */
+  readonly event: (action: string, object: string, detail: Readonly<Record<string, unknown>>) => void
+}
+
+export type Answered = Pick<GenerationRecord, 'providerSlug' | 'model' | 'flagged' | 'generationId'>
+
+interface Hour {
+  requests: number
+  flagged: number
+  told: boolean
+}
+
+/** What providers bill beyond what customers pay: counted for the metrics, and told as events, each at most once in an hour. */
+export class UsageWatch {
+  readonly #ports: UsageWatchPorts
+  readonly #flagged = new Map<string, number>()
+  readonly #shortfalls = new Map<string, { readonly provider: string; readonly model: string; micro: Micro }>()
+  #hourMs = 0
+  readonly #hours = new Map<string, Hour>()
+  readonly #toldShortfalls = new Set<string>()
+
+  constructor(ports: UsageWatchPorts) {
+    this.#ports = ports
+  }
+
+  /** Flagged answers since the start, by provider. */
+  flagged(): readonly { readonly provider: string; readonly count: number }[] {
+    return [...this.#flagged].map(([provider, count]) => ({ provider, count }))
+  }
+
+  /** What answers cost beyond their holds and the balances behind them, since the start. */
+  shortfalls(): readonly { readonly provider: string; readonly model: string; readonly micro: Micro }[] {
+    return [...this.#shortfalls.values()]
+  }
+
+  /** An answer that was settled. */
+  settled(record: Answered, shortfallMicro: Micro): void {
+    this.#roll()
+    this.#countFlagged(record)
+    if (shortfallMicro > 0n) this.#countShortfall(record, shortfallMicro)
+  }
+
+  #roll(): void {
+    const hourMs = Math.floor(this.#ports.clock.now() / HOUR_MS) * HOUR_MS
+    if (hourMs === this.#hourMs) return
+    this.#hourMs = hourMs
+    this.#hours.clear()
+    this.#toldShortfalls.clear()
+  }
+
+  #countFlagged({ providerSlug, flagged, generationId }: Answered): void {
+    const provider = providerSlug ?? ''
+    const hour = this.#hours.get(provider) ?? { requests: 0, flagged: 0, told: false }
+    this.#hours.set(provider, hour)
+    hour.requests += 1
+    if (!flagged) return
+    hour.flagged += 1
+    this.#flagged.set(provider, (this.#flagged.get(provider) ?? 0) + 1)
+    if (hour.told || hour.flagged * FLAGGED_PARTS <= hour.requests) return
+    hour.told = true
+    this.#ports.event('usage.flagged', provider, { requests: hour.requests, flagged: hour.flagged, generation: generationId })
+  }
+
+  #countShortfall({ providerSlug, model, generationId }: Answered, shortfallMicro: Micro): void {
+    const provider = providerSlug ?? ''
+    const key = `${provider} ${model}`
+    const known = this.#shortfalls.get(key) ?? { provider, model, micro: 0n }
+    this.#shortfalls.set(key, known)
+    known.micro += shortfallMicro
+    if (this.#toldShortfalls.has(key)) return
+    this.#toldShortfalls.add(key)
+    this.#ports.event('usage.shortfall', provider, { model, shortfall: Number(shortfallMicro) / 1e6, generation: generationId })
+  }
+}
