@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { parseDocumentText } from '../../src/catalog/document.ts'
-import { KEY_WRAP } from '../harness/key-wrap.ts'
+import { KEK_SETTING, KEY_WRAP } from '../harness/key-wrap.ts'
 import { openStore } from '../../src/store/open.ts'
 import { chat } from '../harness/chat-fold.ts'
 import { startReplayUpstream, type Replay } from '../harness/replay.ts'
@@ -109,14 +109,14 @@ test('start: a file that names a package which is not installed stops it with th
 test('start: so does a stored catalogue whose package has gone since', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-sdk-data-'))
   try {
-    const tollgate = await startTollgate({ dataDir, catalog: catalogue(', package: "@ai-sdk/mistral"') })
+    const tollgate = await startTollgate({ dataDir, env: KEK_SETTING, catalog: catalogue(', package: "@ai-sdk/mistral"') })
     await tollgate.stop()
     const store = await openStore({ dataDir, databaseUrl: null, keyWrap: KEY_WRAP })
     const latest = await store.catalogs.latest()
     assert.ok(latest)
     await store.catalogs.append({ ...latest, after: latest.version, document: latest.document.replaceAll('@ai-sdk/mistral', '@ai-sdk/not-there'), atMs: Date.now() })
     await store.close()
-    await assert.rejects(startTollgate({ dataDir }), (thrown: Error) => /ended with 2/.test(thrown.message) && INSTALL.test(thrown.message))
+    await assert.rejects(startTollgate({ dataDir, env: KEK_SETTING }), (thrown: Error) => /ended with 2/.test(thrown.message) && INSTALL.test(thrown.message))
   } finally {
     rmSync(dataDir, { recursive: true, force: true })
   }
