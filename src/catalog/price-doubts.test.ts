@@ -35,6 +35,13 @@ test('what sells below its cost is a warning and no mistake', () => {
   assert.deepEqual(priceWarnings({ ...document, settings: {} }), [], 'without a rate nothing can be compared')
 })
 
+test('a chat model that draws without a price for pictures is a warning', () => {
+  const model = (price: Record<string, string>): ModelEntry => ({ id: 'v/draws', type: 'chat', context_length: 9, output_modalities: ['text', 'image'], endpoints: [{ provider: 'p', model: 'x', price: { currency: 'RUB', prompt: '2', completion: '4', ...price } }] })
+  const warned = (price: Record<string, string>): readonly string[] => priceWarnings({ ...EMPTY_DOCUMENT, models: [model(price)] })
+  assert.match(warned({})[0] ?? '', /^v\/draws at p\/x: pictures of its answers have no price of their own/)
+  assert.deepEqual(warned({ image_output: '0' }), [])
+})
+
 test('names that nothing knows, addresses with an operation, empty keys and limits beyond the context are mistakes', () => {
   const price = 'price: { currency: RUB, prompt: 1, completion: 1 }'
   assert.match(check(`${price}, supported_parameters: [max_tokens, temprature]`)[0] ?? '', /supported_parameters must be names of max_tokens, .*, got 'temprature'$/)

@@ -7,12 +7,18 @@ const DECADES = 5
 
 type Rates = Readonly<Record<string, string>>
 
-/** What an operator may mean but hardly does: it sells below what it costs. One sentence each. */
+/** What an operator may mean but hardly does: it sells below what it costs, or gives away. One sentence each. */
 export function priceWarnings(document: CatalogDocument, rates: Rates = document.settings.rates ?? {}): readonly string[] {
   const { markup } = document.settings
   const factor = markup === undefined ? null : parseDecimal(markup)
   const below = factor !== null && compare(factor, ONE) < 0 ? [`markup: ${markup ?? ''} sells every model without a sell of its own for less than its provider charges`] : []
-  return [...below, ...document.models.flatMap((model) => model.endpoints.flatMap((endpoint) => lossesOf(model, endpoint, rates)))]
+  return [...below, ...document.models.flatMap((model) => model.endpoints.flatMap((endpoint) => [...unpaidPictures(model, endpoint), ...lossesOf(model, endpoint, rates)]))]
+}
+
+/** A model that answers with pictures brings them unasked. */
+function unpaidPictures({ id, type, output_modalities: brings = [] }: ModelEntry, { provider, model, price }: EndpointEntry): readonly string[] {
+  if (type !== 'chat' || !brings.includes('image') || price.image_output !== undefined) return []
+  return [`${id} at ${provider}/${model}: pictures of its answers have no price of their own; price.image_output gives one, 0 says that their tokens pay for them`]
 }
 
 function lossesOf({ id }: ModelEntry, { provider, model, price, sell }: EndpointEntry, rates: Rates): readonly string[] {

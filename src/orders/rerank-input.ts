@@ -18,7 +18,7 @@ export class RerankInput {
 
   /** The most it can be billed at an endpoint: by its bytes, or by a count where `counter` is given. */
   worst(model: Model, endpoint: Endpoint, counter: TextTokens | null): Usage {
-    const searches = isSoldBySearch(endpoint) ? { search: counter === null ? this.searchesMax() : this.searches(model, counter) } : {}
+    const searches = isSoldBySearch(endpoint) ? { search: counter !== null && this.#isExact(model, counter) ? this.searches(model, counter) : this.searchesMax() } : {}
     return isSoldByTokens(endpoint) ? { input: counter === null ? this.bound : this.#held(model, counter), ...searches } : searches
   }
 
@@ -38,8 +38,11 @@ export class RerankInput {
   }
 
   #held(model: Model, counter: TextTokens): number {
-    const exact = this.#documents.isExact(model, counter) && this.#query.isExact(model, counter)
-    return heldTokens({ bound: this.bound, count: this.tokens(model, counter), exact })
+    return heldTokens({ bound: this.bound, count: this.tokens(model, counter), exact: this.#isExact(model, counter) })
+  }
+
+  #isExact(model: Model, counter: TextTokens): boolean {
+    return this.#documents.isExact(model, counter) && this.#query.isExact(model, counter)
   }
 
   /** No count makes more search units of it. */

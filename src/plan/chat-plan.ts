@@ -107,13 +107,15 @@ function routesOf(input: PlanRequest, measure: InputMeasure): readonly Route[] {
 }
 
 function routeOf({ model, sort }: ChosenModel, input: PlanRequest, measure: InputMeasure): Route {
-  const { request, health, random, adapters, able = () => true } = input
+  const { request, health, random, adapters, able = () => true, hosted = null } = input
   checkModalities(model, request)
   const asked = request.maxTokens === null || request.maxTokens === -1 ? null : Math.min(request.maxTokens, largestOutput(model))
   const counted = checkContext(model, request.maxTokens, measure) || isTight(model, measure.bound + (asked ?? 1))
   const inputTokens = counted ? measure.count(model) : measure.bound
   const expectedTokens = counted ? inputTokens : Math.ceil(inputTokens / BYTES_PER_TOKEN)
-  const expectedCost = (endpoint: Endpoint): Decimal => expectedChatCost(endpoint, request, expectedTokens, asked)
+  // One of what most such answers have.
+  const units = { ...(model.outputModalities.includes('image') ? { image_output: 1 } : {}), ...(hosted === null ? {} : { search: 1 }) }
+  const expectedCost = (endpoint: Endpoint): Decimal => expectedChatCost(endpoint, request, expectedTokens, asked, units)
   const wish = { model, request, sent: sentParameters(request), able, inputTokens, expectedCost, maxTokens: asked, adapters, sort, health, random }
   return { model, endpoints: orderEndpoints(wish), counted }
 }

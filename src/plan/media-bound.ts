@@ -44,8 +44,16 @@ export interface MediaBound {
   readonly unmeasured: ReadonlySet<Unmeasured>
 }
 
+const NOTHING: MediaBound = Object.freeze({ tokens: 0, unmeasured: new Set<Unmeasured>() })
+
+function isText({ content, audio }: ChatMessage): boolean {
+  return audio === undefined && !Array.isArray(content)
+}
+
 /** The most that pictures, documents, sound and video of a prompt can come to at an endpoint. */
 export function mediaBound(messages: readonly ChatMessage[], endpoint: Endpoint): MediaBound {
+  // Most prompts are text alone, and every plan asks.
+  if (messages.every(isText)) return NOTHING
   let tokens = 0
   const unmeasured = new Set<Unmeasured>()
   for (const { content, audio } of messages) {

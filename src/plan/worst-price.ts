@@ -50,10 +50,10 @@ function dearest(prices: readonly Decimal[]): Decimal {
 }
 
 /** What the request will probably cost, by the plain prices: a dear cache write that most requests never meet must not decide between providers. */
-export function expectedChatCost(endpoint: Endpoint, request: ChatRequest, inputTokens: number, maxTokens: number | null): Decimal {
+export function expectedChatCost(endpoint: Endpoint, request: ChatRequest, inputTokens: number, maxTokens: number | null, expected: Usage = {}): Decimal {
   const { sell } = endpoint
   const output = multiply(sell.output, whole((maxTokens ?? EXPECTED_OUTPUT_TOKENS) * request.n))
-  return add(exactCost(fixedUsage(request, endpoint), sell), add(multiply(sell.input, whole(inputTokens)), output))
+  return add(exactCost({ ...expected, ...fixedUsage(request, endpoint) }, sell), add(multiply(sell.input, whole(inputTokens)), output))
 }
 
 /** Exact price of `n` answers to `inputTokens` with `outputTokens` each. */
