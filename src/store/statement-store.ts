@@ -83,6 +83,8 @@ export class SqlStatements implements StatementStore {
     const lastEntry = newest === undefined ? 0n : big(newest, 'id')
     let opening = closed.at(-1)?.closingMicro ?? 0n
     let month = closed.length === 0 ? await firstMonth(sql, account, accountId, timezone) : text(account, 'open_day')
+    // Nothing was before this month: there is none to close.
+    if (month >= firstOpen) return
     for (; month < firstOpen; month = monthAfter(month)) {
       const after = monthAfter(month)
       const made: ClosedMonth = { month: month.slice(0, 7), timezone, endsAtMs: startOfDay(after, timezone), lastEntry, closingMicro: 0n }

@@ -53,6 +53,14 @@ export function statementsContract(open: () => Promise<OpenedBelow>): void {
       assert.deepEqual(ends(await read('2026-09-01', '2026-09-30')), [0n, 980n])
     }))
 
+  test('an account of this month has no month to close', () =>
+    withAccount(async ({ bench, customer, read }) => {
+      await spend(bench, customer)
+      const september = await read('2026-08-01', '2026-09-30')
+      assert.deepEqual([september.closed, ...ends(september)], [false, 0n, 980n])
+      assert.deepEqual(await brokenChecks(bench), [])
+    }))
+
   test('an end that the journal held back over the close of its month is booked in the open one', () =>
     withAccount(async ({ bench, customer, read, opened }) => {
       bench.clock.advance(OCTOBER_END_MS - SEPTEMBER_MS)
