@@ -37,8 +37,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'paid-routes': [...FREE_OF_RELAY, 'relay', 'orders', 'idempotency', 'nodes'],
   config: ['lib', 'http', 'ledger'],
   cli: [...BASE, 'config', 'store', 'catalog', 'ledger', 'kinds', 'admin'],
-  app: [...FREE_OF_RELAY, 'config', 'providers', 'relay', 'orders', 'videos', 'idempotency', 'endpoints', 'cabinet', 'admin', 'nodes', 'paid-routes'],
+  app: [...FREE_OF_RELAY, 'config', 'providers', 'relay', 'orders', 'videos', 'idempotency', 'endpoints', 'cabinet', 'admin', 'nodes', 'paid-routes', 'recheck'],
   telemetry: ['lib', 'http'],
+  // It checks what the others charge, and shares nothing with them.
+  recheck: [],
   main: [...BASE, 'config', 'store', 'catalog', 'ledger', 'access', 'providers', 'nodes', 'cli', 'app', 'telemetry'],
 }
 

@@ -9,6 +9,7 @@ import { KeyWrap } from '../ledger/seal.ts'
 import { systemClock, type Clock } from '../lib/clock.ts'
 import { chargeMicro, providerCostMicro } from '../meters.ts'
 import { createAdapters } from '../providers/index.ts'
+import { recheckedCharge, type PricedCatalog } from '../recheck/charge.ts'
 import { openStore } from '../store/open.ts'
 import type { Replay } from '../store/audit-replay.ts'
 import type { Store } from '../store/store.ts'
@@ -48,8 +49,8 @@ export async function openCore(options: CoreOptions, clock: Clock = systemClock)
     store,
     catalog,
     keyWrap,
-    audit: (sinceMs) => store.audit.run({ sinceMs, nowMs: clock.now(), replay: replayBy(catalog) }),
-    replay: (fromMs, toMs) => store.audit.replay({ fromMs, toMs, replay: replayBy(catalog) }),
+    audit: (sinceMs) => store.audit.run({ sinceMs, nowMs: clock.now(), replay: checkedReplay(catalog) }),
+    replay: (fromMs, toMs) => store.audit.replay({ fromMs, toMs, replay: checkedReplay(catalog) }),
     rewrap: async () => {
       await catalog.rewrap()
       await store.books.rewrap()
@@ -61,6 +62,17 @@ export async function openCore(options: CoreOptions, clock: Clock = systemClock)
       await close()
       await store.close()
     },
+  }
+}
+
+/** Made again by the code that makes charges, and where that says the same, by a page of arithmetic that shares nothing with it. */
+export function checkedReplay(catalog: Pick<CatalogService, 'priceOf'> & { pricedCatalog(version: number): Promise<PricedCatalog | null> }): Replay {
+  const replay = replayBy(catalog)
+  return async (row) => {
+    const own = await replay(row)
+    if (own === null || own.costMicro !== row.costMicro + row.shortfallMicro || own.providerCostMicro !== row.providerCostMicro) return own
+    const document = await catalog.pricedCatalog(row.priceVersion)
+    return document === null ? null : recheckedCharge(document, row)
   }
 }
 

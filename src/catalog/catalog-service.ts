@@ -21,6 +21,7 @@ import type { Problem } from './source-tree.ts'
 import { documentYaml } from './wire-document.ts'
 
 const VERSIONS_KEPT = 64
+const DOCUMENTS_KEPT = 4
 /** How often a change is made again because another node's came first. */
 const TRIES_MAX = 10
 
@@ -44,6 +45,7 @@ export interface CatalogPorts {
 export class CatalogService implements Catalog {
   readonly #ports: CatalogPorts
   readonly #versions = new Map<number, Snapshot>()
+  readonly #documents = new Map<number, CatalogDocument>()
   readonly #listeners: (() => void)[] = []
   #state: CatalogState = NOTHING
   #fileDigest: string | null = null
@@ -186,6 +188,19 @@ export class CatalogService implements Catalog {
     const snapshot = this.#versions.get(version) ?? (await this.#loadVersion(version))
     const endpoint = snapshot?.models.get(modelId)?.endpoints.find(({ id }) => id === endpointId)
     return (variant === null ? endpoint : endpoint?.variants?.get(variant)) ?? null
+  }
+
+  /** A price version as it is stored; null where there is none. */
+  async pricedCatalog(version: number): Promise<CatalogDocument | null> {
+    const known = this.#documents.get(version)
+    if (known !== undefined) return known
+    const stored = await this.#ports.store.byVersion(version)
+    if (stored === null) return null
+    const { effective } = parseStored(stored.document)
+    // Rows come in the order of their versions.
+    if (this.#documents.size >= DOCUMENTS_KEPT) this.#documents.clear()
+    this.#documents.set(version, effective)
+    return effective
   }
 
   /** RUB per unit of each currency, as that price version had them. */
