@@ -101,7 +101,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   const stop = async (): Promise<void> => {
     closing.now = true
     if (core.store.nodes !== null) await Promise.race([pause(clock, BALANCERS_MS), cut.promise])
-    web.stop()
+    await web.stop()
     load.stop()
     stall.stop()
     await services.stop(DRAIN_MS, edge.close(DRAIN_MS + CUT_MS))

@@ -97,6 +97,8 @@ async function listPayments(ports: AdminPorts, call: AdminCall): Promise<Reply> 
     payment_id: payment.paymentId,
     created_at: new Date(payment.createdAtMs).toISOString(),
     paid_at: payment.paidAtMs === null ? null : new Date(payment.paidAtMs).toISOString(),
+    refunded: rubles(payment.refundedMicro),
+    refund_missing: rubles(payment.refundMissingMicro),
   }))
   return { status: 200, body: { data: rows, total } }
 }

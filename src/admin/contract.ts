@@ -436,6 +436,9 @@ export interface PaymentRow {
   readonly currency: string
   readonly state: 'pending' | 'paid' | 'cancelled'
   readonly payment_id: string | null
+  /** What the provider has given back, and how much of that the account had spent by then: the operator's loss. */
+  readonly refunded: number
+  readonly refund_missing: number
   readonly created_at: string
   readonly paid_at: string | null
 }

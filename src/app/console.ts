@@ -19,12 +19,12 @@ export interface ConsoleOptions {
 
 export interface Console extends Pick<ConsoleSite, 'unmatched'> {
   readonly routes: readonly Route<Principal>[]
-  stop(): void
+  stop(): Promise<void>
 }
 
 /** The people's side: the cabinet, the operator's API and the page behind the set-up link. */
 export function createConsole(services: Services, { config, version, consoleDir }: ConsoleOptions, notice: (message: string) => void): Console {
-  const { core, access, sessions, links, clock, ids, ledger, health, videos, adapters } = services
+  const { core, access, sessions, links, clock, ids, ledger, health, videos, adapters, nodes } = services
   const { publicUrl, adminTotpRequired, allowPrivateUpstreams, oidc, yookassa } = config
   const { store, catalog, keyWrap: seal } = core
   const signupDefault = store.kind === 'embedded' ? 'open' : 'closed'
@@ -33,7 +33,7 @@ export function createConsole(services: Services, { config, version, consoleDir 
     periods: () => ledger.periods(clock.now()),
     parametersOf: (name: string, type: ModelType) => parametersOf(adapters, name, type),
   }
-  const cabinet = createCabinet({ ...parts, store, catalog, seal, version, publicUrl, adminTotpRequired, signupDefault, oidc, yookassa, notice })
+  const cabinet = createCabinet({ ...parts, store, catalog, seal, version, publicUrl, adminTotpRequired, signupDefault, oidc, yookassa, notice, leads: () => nodes.leads })
   const files = consoleDir === undefined ? null : readConsoleFiles(consoleDir)
   const site = files === null ? null : new ConsoleSite(files)
   const routes = [

@@ -11,7 +11,9 @@ import { modelList, oneModel } from './models.ts'
 import { OidcSignIn, type OidcOptions } from './oidc.ts'
 import { oidcRoutes } from './oidc-routes.ts'
 import type { PaymentProvider } from './payment-provider.ts'
-import { paymentRoutes } from './payments.ts'
+import { PaymentBooking } from './payment-booking.ts'
+import { PaymentWatch } from './payment-watch.ts'
+import { paymentRoutes, type Payments } from './payments.ts'
 import { setUp, type SetUpRequest } from './people.ts'
 import { visitOf, visitRoute, type CabinetCall, type CabinetPorts } from './ports.ts'
 import { profileRoutes } from './profile.ts'
@@ -29,26 +31,35 @@ const HOUR_SECONDS = 3_600
 const SIGN_UPS = 100
 const REDEMPTIONS = 10
 const PROOFS = 20
+/** Far above any shop; the provider sends again what is refused. */
+const NOTICES = 20_000
 const PRUNE_MS = 6 * HOUR_SECONDS * 1_000
 const SIGN_INS_KEPT_MS = 90 * 86_400_000
 
-export interface CabinetOptions extends Omit<CabinetPorts, 'passwords' | 'signUps' | 'redemptions' | 'proofs'> {
+export interface CabinetOptions extends Omit<CabinetPorts, 'passwords' | 'signUps' | 'redemptions' | 'proofs' | 'notices'> {
   readonly oidc: OidcOptions | null
   readonly yookassa: YookassaOptions | null
+  /** What is enough to be done once is this node's to do. */
+  readonly leads: () => boolean
 }
 
 export interface Cabinet {
   readonly routes: readonly Route<Principal>[]
   /** Uses up a set-up link; answers each `Set-Cookie` of the session. */
   setUp(request: SetUpRequest, call: CabinetCall): Promise<readonly string[]>
-  stop(): void
+  stop(): Promise<void>
+}
+
+function paymentsOf(ports: CabinetPorts, provider: PaymentProvider): Payments {
+  return { provider, booking: new PaymentBooking(ports, provider) }
 }
 
 /** The personal cabinet over the store. The playground is not here: it is the paid routes again. */
-export function createCabinet({ oidc, yookassa, ...given }: CabinetOptions): Cabinet {
+export function createCabinet({ oidc, yookassa, leads, ...given }: CabinetOptions): Cabinet {
   const { clock, store } = given
   const ports: CabinetPorts = {
     ...given, passwords: new Passwords(), signUps: turns(clock, SIGN_UPS, HOUR_SECONDS), redemptions: turns(clock, REDEMPTIONS, HOUR_SECONDS), proofs: turns(clock, PROOFS, HOUR_SECONDS),
+    notices: turns(clock, NOTICES, HOUR_SECONDS),
   }
   let cancel = (): void => undefined
   const prune = (): void => {
@@ -57,18 +68,24 @@ export function createCabinet({ oidc, yookassa, ...given }: CabinetOptions): Cab
     Promise.all([store.sessions.prune(clock.now()), store.signIns.prune(clock.now() - SIGN_INS_KEPT_MS)]).catch(() => undefined)
   }
   cancel = clock.after(PRUNE_MS, prune)
+  const payments = yookassa === null ? null : paymentsOf(ports, new Yookassa(yookassa))
+  const watch = payments === null ? null : new PaymentWatch({ ...ports, leads }, payments.booking)
+  watch?.start()
   return {
-    routes: cabinetRoutes(ports, { oidc: oidc === null ? null : new OidcSignIn(oidc, given.seal, clock), payments: yookassa === null ? null : new Yookassa(yookassa) }),
+    routes: cabinetRoutes(ports, { oidc: oidc === null ? null : new OidcSignIn(oidc, given.seal, clock), payments }),
     setUp: async (request, call) => {
       const user = await setUp(ports, request, call)
       await noted(ports, call, user, 'setup')
       return (await ports.sessions.open(user, call.request, call.clientIp)).cookies
     },
-    stop: () => cancel(),
+    stop: async () => {
+      cancel()
+      await watch?.stop()
+    },
   }
 }
 
-function cabinetRoutes(ports: CabinetPorts, parts: { readonly oidc: OidcSignIn | null; readonly payments: PaymentProvider | null }): readonly Route<Principal>[] {
+function cabinetRoutes(ports: CabinetPorts, parts: { readonly oidc: OidcSignIn | null; readonly payments: Payments | null }): readonly Route<Principal>[] {
   return [
     ...sessionRoutes(ports, parts.oidc?.name ?? null),
     ...(parts.oidc === null ? [] : oidcRoutes(ports, parts.oidc)),

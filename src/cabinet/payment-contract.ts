@@ -16,4 +16,6 @@ export interface Payment {
   readonly confirmation_url: string | null
   readonly created_at: string
   readonly paid_at: string | null
+  /** What the provider has given back. */
+  readonly refunded: number
 }

@@ -13,6 +13,21 @@ export interface ProviderPayment {
   readonly confirmationUrl: string | null
 }
 
+/** What a provider says of money that it gave back. */
+export interface ProviderRefund {
+  readonly refundId: string
+  readonly paymentId: string
+  readonly state: 'pending' | 'succeeded' | 'cancelled'
+  readonly amountMicro: Micro
+  readonly currency: string
+}
+
+/** What a notification is about. */
+export interface PaymentNotice {
+  readonly of: 'payment' | 'refund'
+  readonly id: string
+}
+
 /** Whoever takes the customers' money. What it says by itself (a notification) is only a reason to ask it. */
 export interface PaymentProvider {
   readonly id: 'yookassa'
@@ -23,7 +38,9 @@ export interface PaymentProvider {
   /** Why a notification cannot be the provider's, by where it comes from; null = it may be. */
   foreign(clientIp: string): ApiError | null
   /** null = it knows no such payment. */
-  find(paymentId: string): Promise<ProviderPayment | null>
-  /** The payment that a notification is about; null = none of ours to look at. */
-  notified(body: unknown): string | null
+  find(paymentId: string, stop?: AbortSignal): Promise<ProviderPayment | null>
+  /** null = it knows no such refund. */
+  findRefund(refundId: string): Promise<ProviderRefund | null>
+  /** What a notification is about; null = neither a payment nor a refund. */
+  notified(body: unknown): PaymentNotice | null
 }

@@ -48,6 +48,8 @@ export interface CabinetPorts {
   readonly signUps: Turns
   readonly redemptions: Turns
   readonly proofs: Turns
+  /** Notifications of a payment provider. */
+  readonly notices: Turns
   /** Says a sentence to the operator. */
   readonly notice: (message: string) => void
 }
@@ -105,7 +107,7 @@ export function isoOrNull(atMs: number | null): string | null {
 }
 
 /** Writes what a user did into the append-only audit log. */
-export async function recordEvent(ports: Pick<CabinetPorts, 'store' | 'clock'>, actor: string, ip: string, action: string, object: string, after: unknown = null): Promise<void> {
+export async function recordEvent(ports: Pick<CabinetPorts, 'store' | 'clock'>, actor: string, ip: string | null, action: string, object: string, after: unknown = null): Promise<void> {
   await ports.store.events.append({ atMs: ports.clock.now(), actor, ip, action, object, before: null, after: after === null ? null : JSON.stringify(after) })
 }
 

@@ -6,11 +6,12 @@ import { proxyList } from '../http/client-ip.ts'
 import { isObject } from '../kinds/json-fields.ts'
 import { decimalText, MICRO_PER_RUB, parseDecimal, shift, type Micro } from '../money.ts'
 import type { PaymentRecord } from '../store/console-records.ts'
-import type { PaymentProvider, ProviderPayment } from './payment-provider.ts'
+import type { PaymentNotice, PaymentProvider, ProviderPayment, ProviderRefund } from './payment-provider.ts'
 
 const TIMEOUT_MS = 15_000
 const BYTES_MAX = 262_144
 const PAYMENT_ID = /^[A-Za-z0-9-]{10,64}$/
+const OBJECTS: Readonly<Record<string, PaymentNotice['of']>> = { payment: 'payment', refund: 'refund' }
 const STATES: Readonly<Record<string, ProviderPayment['state']>> = { succeeded: 'succeeded', canceled: 'cancelled' }
 
 export interface YookassaOptions {
@@ -50,13 +51,18 @@ export class Yookassa implements PaymentProvider {
     return payment
   }
 
-  async find(paymentId: string): Promise<ProviderPayment | null> {
-    if (!PAYMENT_ID.test(paymentId)) return null
-    const answer = await this.#ask('GET', `/payments/${paymentId}`, {}, null)
-    if (answer.status === 404) return null
-    const payment = answer.status === 200 ? readPayment(answer.body) : null
-    if (payment === null || payment.paymentId !== paymentId) throw silent(`YooKassa answered ${answer.status} when asked for a payment`)
+  async find(paymentId: string, stop?: AbortSignal): Promise<ProviderPayment | null> {
+    const body = await this.#look('payments', paymentId, stop)
+    const payment = body === null ? null : readPayment(body)
+    if (body !== null && payment?.paymentId !== paymentId) throw silent('YooKassa answered something else when asked for a payment')
     return payment
+  }
+
+  async findRefund(refundId: string): Promise<ProviderRefund | null> {
+    const body = await this.#look('refunds', refundId)
+    const refund = body === null ? null : readRefund(body)
+    if (body !== null && refund?.refundId !== refundId) throw silent('YooKassa answered something else when asked for a refund')
+    return refund
   }
 
   foreign(clientIp: string): ApiError | null {
@@ -65,20 +71,31 @@ export class Yookassa implements PaymentProvider {
     return known ? null : new ApiError('access_denied', 'Notifications are taken from YooKassa alone')
   }
 
-  notified(body: unknown): string | null {
+  notified(body: unknown): PaymentNotice | null {
     const event = isObject(body) ? body['event'] : null
     const object = isObject(body) ? body['object'] : null
-    if (typeof event !== 'string' || !event.startsWith('payment.') || !isObject(object)) return null
+    const of = typeof event === 'string' ? OBJECTS[event.split('.', 1)[0] ?? ''] : undefined
+    if (of === undefined || !isObject(object)) return null
     const { id } = object
-    return typeof id === 'string' && PAYMENT_ID.test(id) ? id : null
+    return typeof id === 'string' && PAYMENT_ID.test(id) ? { of, id } : null
   }
 
-  async #ask(method: 'GET' | 'POST', path: string, headers: Readonly<Record<string, string>>, body: string | null): Promise<{ readonly status: number; readonly body: unknown }> {
+  /** null = there is none of that id. */
+  async #look(what: 'payments' | 'refunds', id: string, stop?: AbortSignal): Promise<unknown> {
+    if (!PAYMENT_ID.test(id)) return null
+    const answer = await this.#ask('GET', `/${what}/${id}`, {}, null, stop)
+    if (answer.status === 404) return null
+    if (answer.status !== 200) throw silent(`YooKassa answered ${answer.status} when asked for one of its ${what}`)
+    return answer.body
+  }
+
+  async #ask(method: 'GET' | 'POST', path: string, headers: Readonly<Record<string, string>>, body: string | null, stop?: AbortSignal): Promise<{ readonly status: number; readonly body: unknown }> {
     const { apiUrl, shopId, secretKey } = this.#options
     const authorization = `Basic ${Buffer.from(`${shopId}:${secretKey}`).toString('base64')}`
     try {
       // undici's request follows no redirect: the answer comes from the address that was given.
-      const answer = await request(`${apiUrl}${path}`, { method, body, headers: { ...headers, authorization, accept: 'application/json' }, signal: AbortSignal.timeout(TIMEOUT_MS) })
+      const timeout = AbortSignal.timeout(TIMEOUT_MS)
+      const answer = await request(`${apiUrl}${path}`, { method, body, headers: { ...headers, authorization, accept: 'application/json' }, signal: stop === undefined ? timeout : AbortSignal.any([timeout, stop]) })
       return { status: answer.statusCode, body: JSON.parse(await readText(answer.body)) }
     } catch (cause) {
       throw silent('YooKassa did not answer', cause)
@@ -117,6 +134,17 @@ function readPayment(body: unknown): ProviderPayment | null {
     orderId: typeof orderId === 'string' ? orderId : null,
     confirmationUrl: typeof url === 'string' && /^https?:\/\//.test(url) ? url : null,
   }
+}
+
+/** null for what is no refund. */
+function readRefund(body: unknown): ProviderRefund | null {
+  if (!isObject(body)) return null
+  const { id, payment_id: paymentId, status, amount } = body
+  if (typeof id !== 'string' || typeof paymentId !== 'string' || typeof status !== 'string' || !isObject(amount)) return null
+  const { value, currency } = amount
+  const amountMicro = typeof value === 'string' ? microOf(value) : null
+  if (amountMicro === null || typeof currency !== 'string') return null
+  return { refundId: id, paymentId, state: STATES[status] ?? 'pending', amountMicro, currency }
 }
 
 function microOf(value: string): Micro | null {

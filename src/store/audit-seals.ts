@@ -19,6 +19,7 @@ const ROWS: readonly SealedRows[] = [
   { table: 'generation', name: 'log row', key: 'id' },
   { table: 'redeem_code', name: 'code', key: 'id' },
   { table: 'payment_order', name: 'order', key: 'id' },
+  { table: 'payment_refund', name: 'refund', key: 'id' },
 ]
 
 /** Rows that were changed past us, page by page so that memory stays flat. */

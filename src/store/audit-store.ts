@@ -78,6 +78,10 @@ function historyQueries(nowMs: number, since: bigint): readonly Query[] {
     { id: 'I9', name: 'one credit per external reference', text: `SELECT kind || ' ' || ref AS what FROM entry GROUP BY kind, ref HAVING COUNT(*) > 1
         UNION ALL SELECT 'order ' || o.id AS what FROM payment_order o LEFT JOIN entry e ON e.kind = 'topup' AND e.ref = o.method || ':' || o.payment_id
           WHERE (o.state = 'paid') <> (e.id IS NOT NULL) OR (e.id IS NOT NULL AND (e.amount <> o.amount OR e.account_id <> o.account_id))
+        UNION ALL SELECT 'refund ' || r.id AS what FROM payment_refund r LEFT JOIN entry e ON e.kind = 'refund' AND e.ref = r.id
+          WHERE (r.booked > 0) <> (e.id IS NOT NULL) OR (e.id IS NOT NULL AND (e.amount <> r.booked OR e.account_id <> r.account_id))
+        UNION ALL SELECT 'order ' || o.id AS what FROM payment_order o JOIN payment_refund r ON r.order_id = o.id GROUP BY o.id, o.amount, o.state HAVING SUM(r.amount) > o.amount OR o.state <> 'paid'
+        UNION ALL SELECT 'refund ' || e.ref AS what FROM entry e LEFT JOIN payment_refund r ON r.id = e.ref WHERE e.kind = 'refund' AND r.id IS NULL AND e.actor IN (SELECT method FROM payment_order)
         UNION ALL SELECT 'code ' || c.id AS what FROM redeem_code c WHERE c.uses <> (SELECT COUNT(*) FROM entry e WHERE e.kind = 'topup' AND e.ref >= 'code:' || c.id || ':' AND e.ref < 'code:' || c.id || ';')` },
     {
       id: 'I10', name: 'no open hold with a lease over for more than 60 s',

@@ -14,7 +14,7 @@ const LIVE_MS = 15_000
 
 /** Tables whose rows were there before they had seals, and the key that they are gone through by. */
 const OLDER: readonly (readonly [SealedTable, string])[] = [
-  ['account', 'id'], ['api_key', 'id'], ['hold', 'id'], ['generation', 'id'], ['redeem_code', 'id'], ['payment_order', 'id'], ['event_head', 'id'],
+  ['account', 'id'], ['api_key', 'id'], ['hold', 'id'], ['generation', 'id'], ['redeem_code', 'id'], ['payment_order', 'id'], ['payment_refund', 'id'], ['event_head', 'id'],
 ]
 
 /** The key of the seals, and whether each row has one. */

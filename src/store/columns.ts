@@ -91,7 +91,11 @@ export const COVERED = {
   payment_order: {
     sealed: ['id', 'account_id', 'method', 'amount', 'currency', 'created_at'],
     checked: { state: 'I9' },
-    free: { payment_id: "the provider's word decides", confirmation_url: 'where the customer pays', paid_at: 'shown only', seal: SEAL },
+    free: { payment_id: "the provider's word decides", confirmation_url: 'where the customer pays', paid_at: 'shown only', due_at: 'when it is asked for', checks: 'how often it was asked for', seal: SEAL },
+  },
+  payment_refund: {
+    sealed: ['id', 'order_id', 'account_id', 'amount', 'booked', 'at'],
+    free: { seal: SEAL },
   },
   job: {
     checked: { id: 'I21', hold: 'I21', status: 'I21' },

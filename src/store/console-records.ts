@@ -180,7 +180,15 @@ export interface PaymentRecord {
   readonly confirmationUrl: string | null
   readonly createdAtMs: number
   readonly paidAtMs: number | null
+  /** How often the provider was asked for it by ourselves. */
+  readonly checks: number
+  /** What the provider has given back, and how much of that the account did not have any more. */
+  readonly refundedMicro: Micro
+  readonly refundMissingMicro: Micro
 }
+
+/** `booked`: taken from the balance, at most what it had; `known`: it was booked before. */
+export type RefundOutcome = { readonly status: 'booked'; readonly bookedMicro: Micro } | { readonly status: 'known' } | { readonly status: 'refused'; readonly why: string }
 
 export interface PaymentStore {
   create(order: Pick<PaymentRecord, 'id' | 'accountId' | 'method' | 'amountMicro' | 'currency' | 'createdAtMs'>): Promise<void>
@@ -190,7 +198,15 @@ export interface PaymentStore {
   list(filter: { readonly accountId: string | null; readonly beforeMs: number | null; readonly limit: number; readonly offset: number }): Promise<Page<PaymentRecord>>
   /** Paid, and one ledger entry keyed by the payment id, in one commit. false = it was not pending with this payment id any more. */
   pay(request: { readonly id: string; readonly paymentId: string; readonly atMs: number }): Promise<boolean>
-  cancel(id: string): Promise<void>
+  /** false = it was not pending any more. */
+  cancel(id: string): Promise<boolean>
+  findByPayment(method: string, paymentId: string): Promise<PaymentRecord | null>
+  /** Pending orders whose time to be asked for has come, the longest due first. */
+  due(nowMs: number, limit: number): Promise<readonly PaymentRecord[]>
+  /** Takes a look at an order on oneself; false = another has, or it is not pending any more. */
+  claim(id: string, checks: number, nextMs: number): Promise<boolean>
+  /** A refund of the provider's, and one ledger entry of what the account still has, in one commit. */
+  refund(request: { readonly orderId: string; readonly refundId: string; readonly amountMicro: Micro; readonly atMs: number }): Promise<RefundOutcome>
 }
 
 /** Sums of a day, key, model and app, or of a group of them. */

@@ -174,6 +174,23 @@ const MIGRATIONS: readonly Migration[] = [
     ],
   },
   { version: 10, name: 'signed books', least: 8, statements: (dialect) => bookStatements(dialect, words(dialect)) },
+  {
+    version: 11,
+    name: 'open orders are asked for, and refunds',
+    least: 10,
+    statements: (dialect) => {
+      const { clustered } = words(dialect)
+      return [
+        'ALTER TABLE payment_order ADD COLUMN due_at BIGINT NOT NULL DEFAULT 0',
+        'ALTER TABLE payment_order ADD COLUMN checks BIGINT NOT NULL DEFAULT 0',
+        `CREATE INDEX payment_order_due ON payment_order (due_at) WHERE state = 'pending'`,
+        `CREATE TABLE payment_refund (
+          id TEXT PRIMARY KEY, order_id TEXT NOT NULL REFERENCES payment_order(id), account_id TEXT NOT NULL REFERENCES account(id),
+          amount BIGINT NOT NULL CHECK (amount > 0), booked BIGINT NOT NULL CHECK (booked >= 0 AND booked <= amount), at BIGINT NOT NULL, seal TEXT NOT NULL)${clustered}`,
+        'CREATE INDEX payment_refund_order ON payment_refund (order_id)',
+      ]
+    },
+  },
 ]
 
 /** Programs from this version on seal what they write. */

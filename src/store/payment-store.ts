@@ -1,10 +1,14 @@
-import type { PaymentRecord, PaymentStore } from './console-records.ts'
 import type { BookSeal } from './book-seal.ts'
+import type { PaymentRecord, PaymentStore, RefundOutcome } from './console-records.ts'
 import { big, integer, integerOrNull, text, textOrNull, type Database, type Row, type SqlValue } from './database.ts'
 import { postWithin } from './entry-store.ts'
 import type { Page } from './store.ts'
 
-const SELECT = 'SELECT id, account_id, method, amount, currency, state, payment_id, confirmation_url, created_at, paid_at FROM payment_order'
+const SELECT = `SELECT id, account_id, method, amount, currency, state, payment_id, confirmation_url, created_at, paid_at, checks,
+  CAST((SELECT COALESCE(SUM(r.amount), 0) FROM payment_refund r WHERE r.order_id = payment_order.id) AS BIGINT) AS refunded,
+  CAST((SELECT COALESCE(SUM(r.amount - r.booked), 0) FROM payment_refund r WHERE r.order_id = payment_order.id) AS BIGINT) AS refund_missing FROM payment_order`
+/** An order is asked for a minute after it was made at the earliest. */
+const FIRST_CHECK_MS = 60_000
 
 function readPayment(row: Row): PaymentRecord {
   return {
@@ -19,6 +23,9 @@ function readPayment(row: Row): PaymentRecord {
     confirmationUrl: textOrNull(row, 'confirmation_url'),
     createdAtMs: integer(row, 'created_at'),
     paidAtMs: integerOrNull(row, 'paid_at'),
+    checks: integer(row, 'checks'),
+    refundedMicro: big(row, 'refunded'),
+    refundMissingMicro: big(row, 'refund_missing'),
   }
 }
 
@@ -33,8 +40,8 @@ export class SqlPayments implements PaymentStore {
   }
 
   async create(order: Parameters<PaymentStore['create']>[0]): Promise<void> {
-    await this.#database.run(`INSERT INTO payment_order (id, account_id, method, amount, currency, state, created_at, seal) VALUES (?,?,?,?,?,'pending',?,?)`, [
-      order.id, order.accountId, order.method, order.amountMicro, order.currency, BigInt(order.createdAtMs),
+    await this.#database.run(`INSERT INTO payment_order (id, account_id, method, amount, currency, state, created_at, due_at, seal) VALUES (?,?,?,?,?,'pending',?,?,?)`, [
+      order.id, order.accountId, order.method, order.amountMicro, order.currency, BigInt(order.createdAtMs), BigInt(order.createdAtMs + FIRST_CHECK_MS),
       this.#seal.of('payment_order', [order.id, order.accountId, order.method, order.amountMicro, order.currency, order.createdAtMs]),
     ])
   }
@@ -80,7 +87,48 @@ export class SqlPayments implements PaymentStore {
     })
   }
 
-  async cancel(id: string): Promise<void> {
-    await this.#database.run(`UPDATE payment_order SET state = 'cancelled', confirmation_url = NULL WHERE id = ? AND state = 'pending'`, [id])
+  async cancel(id: string): Promise<boolean> {
+    return (await this.#database.run(`UPDATE payment_order SET state = 'cancelled', confirmation_url = NULL WHERE id = ? AND state = 'pending'`, [id])) === 1
+  }
+
+  async findByPayment(method: string, paymentId: string): Promise<PaymentRecord | null> {
+    const [row] = await this.#database.all(`${SELECT} WHERE method = ? AND payment_id = ?`, [method, paymentId])
+    return row === undefined ? null : readPayment(row)
+  }
+
+  async due(nowMs: number, limit: number): Promise<readonly PaymentRecord[]> {
+    return (await this.#database.all(`${SELECT} WHERE state = 'pending' AND due_at <= ? ORDER BY due_at LIMIT ?`, [BigInt(nowMs), BigInt(limit)])).map(readPayment)
+  }
+
+  async claim(id: string, checks: number, nextMs: number): Promise<boolean> {
+    return (await this.#database.run(`UPDATE payment_order SET checks = checks + 1, due_at = ? WHERE id = ? AND checks = ? AND state = 'pending'`, [BigInt(nextMs), id, BigInt(checks)])) === 1
+  }
+
+  refund({ orderId, refundId, amountMicro, atMs }: Parameters<PaymentStore['refund']>[0]): Promise<RefundOutcome> {
+    return this.#database.transaction(async (sql): Promise<RefundOutcome> => {
+      const lock = this.#database.dialect === 'postgres' ? ' FOR UPDATE' : ''
+      // The order first, as when it is paid: refunds of one order wait for each other.
+      await sql.all(`SELECT id FROM payment_order WHERE id = ?${lock}`, [orderId])
+      const [row] = await sql.all(`${SELECT} WHERE id = ?`, [orderId])
+      if (row === undefined) return { status: 'refused', why: 'there is no such order' }
+      const order = readPayment(row)
+      const id = `${order.method}:${refundId}`
+      if ((await sql.all('SELECT 1 AS one FROM payment_refund WHERE id = ?', [id])).length > 0) return { status: 'known' }
+      if (order.state !== 'paid') return { status: 'refused', why: 'the order is not paid' }
+      if (order.refundedMicro + amountMicro > order.amountMicro) return { status: 'refused', why: 'more is given back than was paid' }
+      const [account] = await sql.all(`SELECT available FROM account WHERE id = ?${lock}`, [order.accountId])
+      const available = account === undefined ? 0n : big(account, 'available')
+      const bookedMicro = available < amountMicro ? available : amountMicro
+      await sql.run('INSERT INTO payment_refund (id, order_id, account_id, amount, booked, at, seal) VALUES (?,?,?,?,?,?,?)', [
+        id, order.id, order.accountId, amountMicro, bookedMicro, BigInt(atMs), this.#seal.of('payment_refund', [id, order.id, order.accountId, amountMicro, bookedMicro, atMs]),
+      ])
+      if (bookedMicro === 0n) return { status: 'booked', bookedMicro }
+      const posted = await postWithin(sql, { dialect: this.#database.dialect, seal: this.#seal }, {
+        accountId: order.accountId, kind: 'refund', amountMicro: bookedMicro, reason: `refund ${order.method}`, reference: id, actor: order.method, atMs,
+      })
+      // Throwing takes the row back with it.
+      if (posted.status !== 'created') throw new Error(`Refund ${refundId} of order ${order.id} was not booked: ${posted.status}.`)
+      return { status: 'booked', bookedMicro }
+    })
   }
 }

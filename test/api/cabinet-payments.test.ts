@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { signedUp, type ConsoleClient } from '../harness/console-client.ts'
+import { startMovingServer } from '../harness/moving-server.ts'
+import { until } from '../harness/patience.ts'
 import { startTollgate, type Answer, type Tollgate } from '../harness/server.ts'
 import { startYookassa, type YookassaImitation } from '../harness/yookassa.ts'
 
 const NOTIFICATIONS = '/cabinet/v1/payments/notifications/yookassa'
 const SECRET = 'test_secret-of-the-shop'
+const WAIT_MS = 10_000
 
 let yookassa: YookassaImitation
 let tollgate: Tollgate
@@ -45,6 +48,26 @@ function pay(paymentId: string): void {
   if (payment !== undefined) Object.assign(payment, { status: 'succeeded', paid: true })
 }
 
+let refunds = 0
+
+/** The provider gives money back; answers the refund's id. */
+function refunded(paymentId: string, value: string, change: object = {}): string {
+  refunds += 1
+  const id = `216749f7-0016-50be-b000-${String(refunds).padStart(12, '0')}`
+  yookassa.refunds.set(id, { id, payment_id: paymentId, status: 'succeeded', amount: { value, currency: 'RUB' }, ...change })
+  return id
+}
+
+function notifyRefund(id: string): Promise<Answer> {
+  return notify(id, { event: 'refund.succeeded', object: { id, status: 'succeeded', amount: { value: '9999.00', currency: 'RUB' } } })
+}
+
+/** What events of an action are about, in order of their names. */
+async function told(action: string, object?: string): Promise<readonly string[]> {
+  const { data } = (await tollgate.admin('GET', `/admin/v1/events?limit=300&action=${action}${object === undefined ? '' : `&object=${object}`}`)).body
+  return data.map((event: { object: string }) => event.object).toSorted()
+}
+
 async function balance(browser: ConsoleClient): Promise<number> {
   return (await browser.get('ledger')).body.balance
 }
@@ -77,13 +100,94 @@ test('forged and foreign notifications move nothing', async () => {
   assert.equal((await notify('00000000-0000-0000-0000-000000000000')).status, 200)
   assert.equal((await notify('../../payments?x=')).status, 200)
   assert.equal((await notify(paymentId, { event: 'refund.succeeded' })).status, 200)
+  assert.equal((await notify(paymentId, { event: 'payout.succeeded' })).status, 200)
   assert.equal((await notify(paymentId, { object: null })).status, 200)
-  assert.deepEqual(yookassa.asked.slice(asked), ['GET /payments/00000000-0000-0000-0000-000000000000'])
+  assert.deepEqual(yookassa.asked.slice(asked), ['GET /payments/00000000-0000-0000-0000-000000000000', `GET /refunds/${paymentId}`])
   yookassa.payments.set('11111111-2222-3333-4444-555555555555', { id: '11111111-2222-3333-4444-555555555555', status: 'succeeded', paid: true, amount: { value: '100.00', currency: 'RUB' }, metadata: { order_id: 'pay_of_another_shop' } })
   await notify('11111111-2222-3333-4444-555555555555')
   yookassa.payments.set('11111111-2222-3333-4444-666666666666', { id: '11111111-2222-3333-4444-666666666666', status: 'succeeded', paid: true, amount: { value: '100.00', currency: 'RUB' }, metadata: {} })
-  await notify('11111111-2222-3333-4444-666666666666')
+  for (let times = 0; times < 3; times += 1) assert.deepEqual((await notify('11111111-2222-3333-4444-666666666666')).body, { received: true, known: false })
   assert.equal(await balance(browser), 0)
+  // Each is told to the operator, once.
+  assert.deepEqual(await told('payment.unknown'), ['00000000-0000-0000-0000-000000000000', '11111111-2222-3333-4444-555555555555', '11111111-2222-3333-4444-666666666666'])
+  assert.deepEqual(await told('refund.unknown'), [paymentId])
+  assert.deepEqual(await told('notification.unknown'), ['payment.succeeded', 'payout.succeeded'])
+})
+
+test('a refund takes what was paid out of the balance, once, in parts, and never more than was paid', async () => {
+  const { browser, accountId } = await signedUp(tollgate)
+  const { id, paymentId } = await order(browser, 100)
+  pay(paymentId)
+  // The notification of the payment was lost: what is given back was paid first.
+  const refund = refunded(paymentId, '30.00')
+  const answers = await Promise.all(Array.from({ length: 10 }, () => notifyRefund(refund)))
+  assert.deepEqual([...new Set(answers.map(({ status }) => status))], [200])
+  assert.equal(await balance(browser), 70)
+  assert.equal((await notifyRefund(refunded(paymentId, '25.50'))).body.known, true)
+  assert.equal(await balance(browser), 44.5)
+  await notifyRefund(refunded(paymentId, '44.51'))
+  await notifyRefund(refunded(paymentId, '10.00', { amount: { value: '10.00', currency: 'KZT' } }))
+  await notifyRefund(refunded(paymentId, '10.00', { status: 'canceled' }))
+  assert.equal(await balance(browser), 44.5)
+  assert.deepEqual(await told('payment.different', id), [id])
+  const ledger = (await browser.get('ledger')).body.data
+  assert.deepEqual(ledger.map(({ kind, amount }: Record<string, unknown>) => [kind, amount]), [['refund', -25.5], ['refund', -30], ['topup', 100]])
+  assert.equal((await browser.get(`payments/${id}`)).body.refunded, 55.5)
+  const [row] = (await tollgate.admin('GET', `/admin/v1/payments?account=${accountId}`)).body.data
+  assert.deepEqual([row.state, row.refunded, row.refund_missing], ['paid', 55.5, 0])
+})
+
+test('a refund of what is spent already takes what is there; the rest is told to the operator, and the balance is never below zero', async () => {
+  const { browser, accountId } = await signedUp(tollgate)
+  const { id, paymentId } = await order(browser, 100)
+  pay(paymentId)
+  await notify(paymentId)
+  await tollgate.admin('POST', `/admin/v1/accounts/${accountId}/ledger`, { kind: 'adjustment', amount: -60, reason: 'spent', reference: `spent-${accountId}` })
+  await notifyRefund(refunded(paymentId, '70.00'))
+  assert.equal(await balance(browser), 0)
+  await notifyRefund(refunded(paymentId, '30.00'))
+  assert.equal(await balance(browser), 0)
+  const { data } = (await tollgate.admin('GET', `/admin/v1/events?action=payment.refund_short&object=${id}`)).body
+  assert.deepEqual(data.map(({ after: { amount, booked, missing } }: { after: Record<string, unknown> }) => [amount, booked, missing]), [[30, 0, 30], [70, 40, 30]])
+  const [row] = (await tollgate.admin('GET', `/admin/v1/payments?account=${accountId}`)).body.data
+  assert.deepEqual([row.refunded, row.refund_missing], [100, 60])
+})
+
+test('open orders are asked for, ever more rarely, so that a lost notification loses no money; what nobody can pay any more is given up', async () => {
+  const server = await startMovingServer('bundled: true\n', { env: { YOOKASSA_SHOP_ID: '100500', YOOKASSA_SECRET_KEY: SECRET, YOOKASSA_API_URL: yookassa.url, YOOKASSA_NETWORKS: '127.0.0.1' } })
+  try {
+    const { browser } = await signedUp(server)
+    const { id, paymentId } = await order(browser, 100)
+    const abandoned = await order(browser, 50)
+    const asks = (of: string): number => yookassa.asked.filter((path) => path === `GET /payments/${of}`).length
+    const pass = (what: string, done: () => boolean | Promise<boolean>): Promise<number> => until(WAIT_MS, what, () => {
+      server.clock.advance(60_000)
+      return done()
+    })
+    await pass('it is asked for', () => asks(paymentId) > 0)
+    assert.equal(await balance(browser), 0)
+    yookassa.broken = true
+    await pass('the outage is told', () => server.notices.some((notice) => notice.startsWith('Payments: the open orders could not be looked at')))
+    yookassa.broken = false
+    pay(paymentId)
+    await pass('it is booked', async () => (await browser.get(`payments/${id}`)).body.state === 'paid')
+    assert.equal(await balance(browser), 100)
+    const askedWhilePending = asks(paymentId)
+    const [before, sinceMs] = [asks(abandoned.paymentId), server.clock.now()]
+    await pass('the other is asked for six times more', () => asks(abandoned.paymentId) >= before + 6)
+    assert.equal(asks(paymentId), askedWhilePending, 'what is paid is not asked for again')
+    assert.ok(server.clock.now() - sinceMs > 45 * 60_000, 'and ever more rarely')
+    server.clock.advance(30 * 86_400_000)
+    await pass('it is given up', async () => (await server.admin('GET', '/admin/v1/events?action=payment.given_up')).body.total > 0)
+    assert.deepEqual((await server.admin('GET', '/admin/v1/events?action=payment.given_up')).body.data.map(({ object }: { object: string }) => object), [abandoned.id])
+    // Money that comes all the same is booked.
+    pay(abandoned.paymentId)
+    await server.request('POST', NOTIFICATIONS, { body: { type: 'notification', event: 'payment.succeeded', object: { id: abandoned.paymentId } } })
+    assert.equal((await server.admin('GET', `/admin/v1/payments`)).body.data.filter(({ state }: { state: string }) => state === 'paid').length, 2)
+  } finally {
+    yookassa.broken = false
+    await server.stop()
+  }
 })
 
 for (const [what, change] of [

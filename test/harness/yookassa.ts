@@ -11,10 +11,18 @@ interface Payment {
   confirmation?: { type: 'redirect'; confirmation_url: string; return_url: string }
 }
 
-/** The part of YooKassa's API v3 that the server uses: `POST /payments`, `GET /payments/{id}`. The test pays, and sends its notifications. */
+interface Refund {
+  id: string
+  payment_id: string
+  status: 'pending' | 'succeeded' | 'canceled'
+  amount: { value: string; currency: string }
+}
+
+/** The part of YooKassa's API v3 that the server uses: `POST /payments`, `GET /payments/{id}`, `GET /refunds/{id}`. The test pays, and sends its notifications. */
 export interface YookassaImitation {
   readonly url: string
   readonly payments: Map<string, Payment>
+  readonly refunds: Map<string, Refund>
   /** `METHOD path` of every request with right credentials. */
   readonly asked: string[]
   /** Answers 500 while set. */
@@ -24,7 +32,7 @@ export interface YookassaImitation {
 
 export async function startYookassa(shopId: string, secretKey: string): Promise<YookassaImitation> {
   const authorization = `Basic ${Buffer.from(`${shopId}:${secretKey}`).toString('base64')}`
-  const state = { payments: new Map<string, Payment>(), asked: [] as string[], broken: false }
+  const state = { payments: new Map<string, Payment>(), refunds: new Map<string, Refund>(), asked: [] as string[], broken: false }
   const byIdempotenceKey = new Map<string, Payment>()
   const server = createServer((request, response) => {
     const reply = (status: number, body: unknown): void => {
@@ -37,8 +45,9 @@ export async function startYookassa(shopId: string, secretKey: string): Promise<
     if (state.broken) return [500, { type: 'error', code: 'internal_server_error' }]
     state.asked.push(`${request.method} ${request.url}`)
     if (request.method === 'GET') {
-      const payment = state.payments.get(request.url?.split('/').at(-1) ?? '')
-      return payment === undefined ? [404, { type: 'error', code: 'not_found' }] : [200, payment]
+      const [, what, id = ''] = request.url?.split('/') ?? []
+      const found = what === 'refunds' ? state.refunds.get(id) : state.payments.get(id)
+      return found === undefined ? [404, { type: 'error', code: 'not_found' }] : [200, found]
     }
     const key = request.headers['idempotence-key']
     if (typeof key !== 'string') return [400, { type: 'error', code: 'invalid_request', parameter: 'Idempotence-Key' }]

@@ -38,6 +38,9 @@ const PLANTED: readonly Planted[] = [
   { check: 'I8', what: 'a hold that is voided after its charge', statements: ["UPDATE hold SET state = 'voided', charged = NULL WHERE state = 'settled'"], also: ['I7', 'I11', 'I18', 'I19'] },
   { check: 'I9', what: 'a code that was used more often than it paid', statements: ['UPDATE redeem_code SET uses = uses + 1'] },
   { check: 'I9', what: 'a paid order that is no longer so', statements: ["UPDATE payment_order SET state = 'pending' WHERE state = 'paid'"] },
+  { check: 'I9', what: 'a refund that took less than its entry', statements: ['UPDATE payment_refund SET booked = booked - 1'], also: ['I19'] },
+  { check: 'I9', what: 'a refund whose row is gone', statements: ['DELETE FROM payment_refund'] },
+  { check: 'I9', what: 'a refund of more than was paid', statements: ['UPDATE payment_refund SET amount = amount + 1000'], also: ['I19'] },
   { check: 'I10', what: 'an open hold whose lease ended long ago', statements: ["UPDATE hold SET lease_until = 0 WHERE state = 'open'"] },
   { check: 'I11', what: 'an answer that was completed and charged nothing', statements: ["UPDATE generation SET status = 'completed' WHERE cost = 0"], also: ['I19'] },
   { check: 'I12', what: 'a shortfall that is not booked', statements: ["UPDATE hold SET shortfall = 1 WHERE state = 'settled'"], also: ['I18', 'I19'] },
@@ -135,6 +138,7 @@ async function mixed(bench: Bench, customer: Customer): Promise<void> {
   for (const id of ['ord_1', 'ord_2']) await store.payments.create({ id, accountId: customer.accountId, method: 'yookassa', amountMicro: 40n, currency: 'RUB', createdAtMs: NOON_MS })
   await store.payments.begin('ord_1', 'pay-1', null)
   assert.ok(await store.payments.pay({ id: 'ord_1', paymentId: 'pay-1', atMs: NOON_MS }))
+  assert.equal((await store.payments.refund({ orderId: 'ord_1', refundId: 'back-1', amountMicro: 9n, atMs: NOON_MS })).status, 'booked')
   // On the day before.
   clock.advance(-DAY_MS)
   const over = newId('gen-')

@@ -231,6 +231,29 @@ function administratorTests(records: Records): void {
     assert.equal((await signIns.begin({ ...attempt, device: 'dev_2' }, own)).status, 'begun')
   })
 
+  records('an open order is looked at by one; refunds at once take no more than was paid nor than there is', async (bench) => {
+    const { store } = bench
+    const { accountId } = await bench.customer(0n)
+    await store.payments.create({ id: 'pay_1', accountId, method: 'yookassa', amountMicro: 100n * RUB, currency: 'RUB', createdAtMs: NOON_MS })
+    await store.payments.begin('pay_1', 'p-1', null)
+    assert.deepEqual(await store.payments.due(NOON_MS, 10), [])
+    assert.deepEqual((await store.payments.due(NOON_MS + 60_000, 10)).map(({ id, checks }) => [id, checks]), [['pay_1', 0]])
+    const claims = await Promise.all(Array.from({ length: 6 }, () => store.payments.claim('pay_1', 0, NOON_MS + 120_000)))
+    assert.equal(claims.filter(Boolean).length, 1)
+    assert.deepEqual(await store.payments.due(NOON_MS + 60_000, 10), [])
+    const refund = (refundId: string, rub: bigint) => store.payments.refund({ orderId: 'pay_1', refundId, amountMicro: rub * RUB, atMs: NOON_MS })
+    assert.deepEqual(await refund('r-0', 1n), { status: 'refused', why: 'the order is not paid' })
+    assert.equal(await store.payments.pay({ id: 'pay_1', paymentId: 'p-1', atMs: NOON_MS }), true)
+    await store.entries.post({ accountId, kind: 'adjustment', amountMicro: -80n * RUB, reason: 'spent', reference: 'spent', actor: 'test', atMs: NOON_MS })
+    const outcomes = await Promise.all(['r-1', 'r-1', 'r-1', 'r-2', 'r-3', 'r-4'].map((id) => refund(id, 30n)))
+    assert.deepEqual(outcomes.map(({ status }) => status).toSorted(), ['booked', 'booked', 'booked', 'known', 'known', 'refused'])
+    assert.equal(outcomes.reduce((sum, outcome) => sum + (outcome.status === 'booked' ? outcome.bookedMicro : 0n), 0n), 20n * RUB)
+    const order = await store.payments.findByPayment('yookassa', 'p-1')
+    assert.deepEqual([order?.refundedMicro, order?.refundMissingMicro], [90n * RUB, 70n * RUB])
+    assert.equal((await store.accounts.get(accountId))?.availableMicro, 0n)
+    await bench.auditClean()
+  })
+
   records('an identity is of one user, who has one, and is not taken away from who has no other way in', async ({ store: { users } }) => {
     const identity = { issuer: 'https://i', subject: 's', email: 'a@issuer.example', linkedAtMs: NOON_MS }
     for (const id of ['usr_1', 'usr_2']) await users.create({ id, email: `${id}@example.com`, name: id, role: 'user', accountId: null, passwordHash: id === 'usr_1' ? 'hash' : null, language: null, oidc: null, createdAtMs: NOON_MS })

@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
+import type { PaymentRow } from '../../../../src/admin/contract.ts'
 import { useRead } from '../../api/hooks.ts'
 import { List } from '../../parts/List.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
@@ -35,6 +36,7 @@ export function PaymentsPage(): ReactNode {
                 { id: 'method', title: t('money.method'), cell: ({ method }) => method },
                 { id: 'state', title: t('keys.state'), cell: ({ state }) => <StatusBadge tone={TONES[state]}>{t(`money.state_${state}`)}</StatusBadge> },
                 { id: 'id', title: t('payments.provider_id'), cell: (payment) => <span className={css.mono}>{payment.payment_id ?? payment.id}</span> },
+                { id: 'refunded', title: t('payments.refunded'), end: true, cell: (payment) => <Refunded payment={payment} /> },
                 { id: 'amount', title: t('money.amount'), end: true, cell: ({ amount }) => format.money(amount) },
               ]}
             />
@@ -44,4 +46,12 @@ export function PaymentsPage(): ReactNode {
       </Loaded>
     </OperatorPage>
   )
+}
+
+/** What the account had spent by then could not be taken from it any more. */
+function Refunded({ payment: { refunded, refund_missing: missing } }: { readonly payment: PaymentRow }): ReactNode {
+  const { t } = useTranslation()
+  const format = useFormat()
+  if (refunded === 0) return ''
+  return <>{format.money(refunded)} {missing > 0 && <StatusBadge tone="bad">{t('payments.missing', { amount: format.money(missing) })}</StatusBadge>}</>
 }

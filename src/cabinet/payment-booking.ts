@@ -1,0 +1,98 @@
+import { isObject } from '../kinds/json-fields.ts'
+import { rubles } from '../money.ts'
+import type { PaymentRecord } from '../store/console-records.ts'
+import type { PaymentProvider, ProviderPayment, ProviderRefund } from './payment-provider.ts'
+import { recordEvent, type CabinetPorts } from './ports.ts'
+
+type BookingPorts = Pick<CabinetPorts, 'store' | 'clock' | 'notice'>
+
+const EVENT_NAME_MAX = 60
+
+/** `unknown`: none of our orders has it; `different`: it is not what was ordered. */
+export type Booked = 'booked' | 'nothing_new' | 'unknown' | 'different'
+
+/** Makes money of what a provider says of a payment or a refund: asked by its id, compared with our order, booked once, whoever asks and how often. */
+export class PaymentBooking {
+  readonly #ports: BookingPorts
+  readonly #provider: PaymentProvider
+
+  constructor(ports: BookingPorts, provider: PaymentProvider) {
+    this.#ports = ports
+    this.#provider = provider
+  }
+
+  /** `ip`: where the notification came from; null = we ask by ourselves. */
+  async payment(paymentId: string, ip: string | null, stop?: AbortSignal): Promise<Booked> {
+    const payment = await this.#provider.find(paymentId, stop)
+    const { store, clock } = this.#ports
+    const found = payment?.orderId === undefined || payment.orderId === null ? null : await store.payments.get(payment.orderId)
+    if (payment === null || found === null || found.method !== this.#provider.id) return this.#unknown('payment', paymentId, ip)
+    const difference = differenceOf(found, payment)
+    if (difference !== null) return this.#different(found, `payment ${paymentId}`, difference, ip)
+    if (payment.state === 'cancelled') await store.payments.cancel(found.id)
+    if (payment.state !== 'succeeded') return 'nothing_new'
+    // A crash between the provider's answer and our note of it left the order without a payment id.
+    if (found.paymentId === null) await store.payments.begin(found.id, paymentId, null)
+    if (!(await store.payments.pay({ id: found.id, paymentId, atMs: clock.now() }))) return 'nothing_new'
+    await recordEvent(this.#ports, this.#provider.id, ip, 'payment.paid', found.id, { account: found.accountId, amount: rubles(found.amountMicro), payment: paymentId })
+    return 'booked'
+  }
+
+  async refund(refundId: string, ip: string | null): Promise<Booked> {
+    const refund = await this.#provider.findRefund(refundId)
+    if (refund === null) return this.#unknown('refund', refundId, ip)
+    // What is given back was paid first: its notification may have been lost, or come later.
+    const paid = await this.payment(refund.paymentId, ip)
+    const found = paid === 'unknown' ? null : await this.#ports.store.payments.findByPayment(this.#provider.id, refund.paymentId)
+    if (found === null) return this.#unknown('refund', refundId, ip)
+    if (refund.state !== 'succeeded') return 'nothing_new'
+    return this.#bookRefund(found, refund, ip)
+  }
+
+  /** A notification that is about neither. */
+  async strange(body: unknown, ip: string | null): Promise<Booked> {
+    const event = isObject(body) && typeof body['event'] === 'string' ? body['event'] : 'none'
+    await this.#once('notification.unknown', event.slice(0, EVENT_NAME_MAX), ip, { provider: this.#provider.id })
+    return 'unknown'
+  }
+
+  async #bookRefund(found: PaymentRecord, refund: ProviderRefund, ip: string | null): Promise<Booked> {
+    const { store, clock } = this.#ports
+    if (refund.currency !== found.currency) return this.#different(found, `refund ${refund.refundId}`, 'another currency', ip)
+    const outcome = await store.payments.refund({ orderId: found.id, refundId: refund.refundId, amountMicro: refund.amountMicro, atMs: clock.now() })
+    if (outcome.status === 'known') return 'nothing_new'
+    if (outcome.status === 'refused') return this.#different(found, `refund ${refund.refundId}`, outcome.why, ip)
+    const { bookedMicro } = outcome
+    const missing = refund.amountMicro - bookedMicro
+    const told = { account: found.accountId, order: found.id, amount: rubles(refund.amountMicro), booked: rubles(bookedMicro), missing: rubles(missing), refund: refund.refundId }
+    await recordEvent(this.#ports, this.#provider.id, ip, missing > 0n ? 'payment.refund_short' : 'payment.refund', found.id, told)
+    if (missing > 0n) this.#ports.notice(`Refund ${refund.refundId} of ${told.amount} RUB: account ${found.accountId} had only ${told.booked} RUB left, ${told.missing} RUB are missing`)
+    return 'booked'
+  }
+
+  /** Once for each id: a notification that is repeated says nothing new. */
+  async #unknown(what: 'payment' | 'refund', id: string, ip: string | null): Promise<Booked> {
+    await this.#once(`${what}.unknown`, id, ip, { provider: this.#provider.id })
+    return 'unknown'
+  }
+
+  async #different(found: PaymentRecord, what: string, difference: string, ip: string | null): Promise<Booked> {
+    if (await this.#once('payment.different', found.id, ip, { account: found.accountId, what, difference })) {
+      this.#ports.notice(`${what} is not what was ordered (${difference}): nothing was booked for ${found.id}`)
+    }
+    return 'different'
+  }
+
+  async #once(action: string, object: string, ip: string | null, after: Readonly<Record<string, unknown>>): Promise<boolean> {
+    const before = await this.#ports.store.events.list(1, 0, { action, object })
+    if (before.total > 0) return false
+    await recordEvent(this.#ports, this.#provider.id, ip, action, object, after)
+    return true
+  }
+}
+
+function differenceOf(ordered: PaymentRecord, payment: ProviderPayment): string | null {
+  if (ordered.paymentId !== null && ordered.paymentId !== payment.paymentId) return 'another payment'
+  if (ordered.amountMicro !== payment.amountMicro) return 'another amount'
+  return ordered.currency === payment.currency ? null : 'another currency'
+}
