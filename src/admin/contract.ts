@@ -7,6 +7,8 @@ import type { Statement } from '../ledger/statement.ts'
  * administrator who must still turn two-step sign-in on. Amounts, times, errors and the origin of changes are as in the
  * cabinet's contract. Unknown body fields are a 400 that names them. Lists take `limit` (1–1000, default 100) and `offset`.
  */
+import type { OperatorWarning } from './warning-contract.ts'
+
 export interface Listed<T> {
   readonly data: readonly T[]
   readonly total: number
@@ -491,6 +493,7 @@ export interface AdminApi {
   readonly 'GET /admin/v1/endpoints/health': { readonly answer: Listed<EndpointHealth> }
   readonly 'GET /admin/v1/audit': { readonly query: { readonly since?: string }; readonly answer: AuditReport }
   readonly 'GET /admin/v1/events': { readonly query: EventQuery; readonly answer: Listed<AuditEvent> }
+  readonly 'GET /admin/v1/warnings': { readonly answer: { readonly data: readonly OperatorWarning[] } }
   readonly 'POST /admin/v1/kek/rotate': { readonly answer: { readonly rewrapped: number } }
 
   readonly 'GET /admin/v1/codes': { readonly query: PageQuery; readonly answer: Listed<Code> }

@@ -1,5 +1,6 @@
 import { readEmail } from '../access/email.ts'
 import type { Principal } from '../access/principal.ts'
+import { currentRateTrouble } from '../catalog/rate-trouble.ts'
 import { generationFilter, logRecord, searchNotes } from '../endpoints/generation.ts'
 import { timeParameter } from '../http/query.ts'
 import { ApiError } from '../errors.ts'
@@ -12,6 +13,7 @@ import { BodyFields } from '../kinds/strict-body.ts'
 import { usageSums } from './margin.ts'
 import { adminRoute, page, recordEvent, type AdminCall, type AdminPorts } from './ports.ts'
 import { refuseOwnLink } from './users.ts'
+import type { OperatorWarning } from './warning-contract.ts'
 
 const GROUPS = ['model', 'provider', 'account', 'key', 'day'] as const
 const STATUSES = ['completed', 'error', 'cancelled'] as const
@@ -25,6 +27,7 @@ export function reportAdminRoutes(ports: AdminPorts): readonly Route<Principal>[
     adminRoute('GET', 'generations', (call) => generations(ports, call)),
     adminRoute('GET', 'endpoints/health', async () => endpointHealth(ports)),
     adminRoute('GET', 'events', (call) => events(ports, call)),
+    adminRoute('GET', 'warnings', async () => ({ status: 200, body: { data: await warnings(ports) } })),
     adminRoute('POST', 'administrators', (call) => invite(ports, call)),
     adminRoute('POST', 'kek/rotate', (call) => rotateKek(ports, call), 'none'),
   ]
@@ -132,6 +135,14 @@ function eventFilter(query: URLSearchParams): EventFilter {
   if (fromMs !== null) filter.fromMs = fromMs
   if (toMs !== null) filter.toMs = toMs
   return filter
+}
+
+/** Fixed rates are nobody's to fetch. */
+async function warnings({ store, catalog }: AdminPorts): Promise<readonly OperatorWarning[]> {
+  const trouble = catalog.ratesSource() === 'cbr' ? await currentRateTrouble(store.events) : null
+  if (trouble === null) return []
+  const { sinceMs, ...told } = trouble
+  return [{ ...told, since: new Date(sinceMs).toISOString() }]
 }
 
 async function invite(ports: AdminPorts, call: AdminCall): Promise<Reply> {

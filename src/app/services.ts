@@ -93,7 +93,7 @@ export async function createServices(core: Core, config: Config, clock: SyncedCl
     limitResetsAtMs: (reset) => (reset === null ? null : periodEndMs(clock.now(), reset, timezone())),
   })
   const videos = createVideos({ ...attempts, ...own, relay, jobs: store.jobs, files: store.files, ledger, catalog, adapters, seal: keyWrap, notice })
-  const rateFeed = new RateFeed({ catalog, clock, url: config.cbrUrl, log: notice, leads: () => nodes.leads })
+  const rateFeed = new RateFeed({ catalog, events: store.events, clock, url: config.cbrUrl, log: notice, leads: () => nodes.leads })
   const sweep = new ExpirySweep({ 'Stored files': store.files, 'Idempotency keys': store.idempotency }, clock, notice)
   const logKeeper = new LogKeeper({ upkeep: store.logUpkeep, books: store.books, clock, retentionDays: config.logRetentionDays, log: notice })
   const sessions = new ConsoleSessions({ store: store.sessions, clock, ids, seal: keyWrap, secure: config.publicUrl?.startsWith('https:') === true })

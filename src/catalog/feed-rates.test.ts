@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { mergeRates, parseDailyRates } from './feed-rates.ts'
+import { mergeRates, parseDailyRates, refusalText } from './feed-rates.ts'
 
 function daily(...entries: readonly string[]): string {
   return `<?xml version="1.0" encoding="windows-1251"?><ValCurs Date="21.11.2026" name="Foreign Currency Market">${entries.join('')}</ValCurs>`
@@ -31,14 +31,13 @@ test('a rate that moves by more than 30 % stays; by exactly 30 % it counts; othe
   const merged = mergeRates(held, held, { USD: '130', EUR: '143.0001', CNY: '6.99', TRY: '2' })
   assert.deepEqual(merged.rates, { USD: '130', EUR: '110', CNY: '10', TRY: '2' })
   assert.equal(merged.changed, true)
-  assert.deepEqual(merged.refused, [
-    'the rate of EUR is refused: 143.0001 is more than 30 % from the last good 110',
+  assert.deepEqual(merged.refused.map(refusalText), [    'the rate of EUR is refused: 143.0001 is more than 30 % from the last good 110',
     'the rate of CNY is refused: 6.99 is more than 30 % from the last good 10',
   ])
 })
 
 test("the operator's last known rate is the measure of the first fetch, and the same rates change nothing", () => {
-  assert.deepEqual(mergeRates({ USD: '92.5' }, {}, { USD: '200' }), { rates: {}, changed: false, refused: ['the rate of USD is refused: 200 is more than 30 % from the last good 92.5'] })
+  assert.deepEqual(mergeRates({ USD: '92.5' }, {}, { USD: '200' }), { rates: {}, changed: false, refused: [{ currency: 'USD', rate: '200', held: '92.5' }] })
   assert.deepEqual(mergeRates({ USD: '92.5' }, {}, { USD: '92.5' }), { rates: { USD: '92.5' }, changed: true, refused: [] })
   assert.equal(mergeRates({ USD: '92.5' }, { USD: '92.5' }, { USD: '92.5' }).changed, false)
 })

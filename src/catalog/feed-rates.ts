@@ -1,11 +1,17 @@
 import { add, compare, decimalText, multiply, parseDecimal, type Decimal } from '../money.ts'
 
+/** A fetched rate that moved too far to be believed, and the one that stays. */
+export interface RefusedRate {
+  readonly currency: string
+  readonly rate: string
+  readonly held: string
+}
+
 export interface MergedRates {
   /** What holds now, by currency. */
   readonly rates: Readonly<Record<string, string>>
   readonly changed: boolean
-  /** One sentence for each rate that moved too far to be believed. */
-  readonly refused: readonly string[]
+  readonly refused: readonly RefusedRate[]
 }
 
 const PERCENT_MAX = 30n
@@ -13,14 +19,18 @@ const PERCENT_MAX = 30n
 /** The fetched rates over those held; one that moved by more than 30 % against the last good one stays as it was. */
 export function mergeRates(lastGood: Readonly<Record<string, string>>, held: Readonly<Record<string, string>>, fetched: Readonly<Record<string, string>>): MergedRates {
   const rates: Record<string, string> = { ...held }
-  const refused: string[] = []
+  const refused: RefusedRate[] = []
   for (const [currency, text] of Object.entries(fetched)) {
     const before = lastGood[currency]
-    if (before !== undefined && movedTooFar(before, text)) refused.push(`the rate of ${currency} is refused: ${text} is more than ${PERCENT_MAX} % from the last good ${before}`)
+    if (before !== undefined && movedTooFar(before, text)) refused.push({ currency, rate: text, held: before })
     else rates[currency] = text
   }
   const changed = Object.entries(rates).some(([currency, text]) => held[currency] !== text)
   return { rates, changed, refused }
+}
+
+export function refusalText({ currency, rate, held }: RefusedRate): string {
+  return `the rate of ${currency} is refused: ${rate} is more than ${PERCENT_MAX} % from the last good ${held}`
 }
 
 function movedTooFar(before: string, after: string): boolean {

@@ -1,14 +1,21 @@
 import { request } from 'undici'
 import type { Clock } from '../lib/clock.ts'
 import type { CatalogService } from './catalog-service.ts'
-import { parseDailyRates } from './feed-rates.ts'
+import type { EventStore } from '../store/store.ts'
+import { parseDailyRates, refusalText } from './feed-rates.ts'
+import { noteRates, type RateTrouble } from './rate-trouble.ts'
 
 const EVERY_MS = 6 * 3_600_000
+/** What did not come, or was not believed, is asked for again sooner. */
+const RETRY_MS = 15 * 60_000
 const TIMEOUT_MS = 10_000
 const BYTES_MAX = 1_048_576
+const REASON_MAX = 300
 
 export interface RateFeedPorts {
   readonly catalog: CatalogService
+  /** Where the operator sees that the rates are not the Bank's, and that they are again. */
+  readonly events: Pick<EventStore, 'append' | 'newest'>
   readonly clock: Clock
   /** Address of the daily XML. */
   readonly url: string
@@ -30,7 +37,7 @@ export class RateFeed {
     ports.catalog.onChange(() => this.#follow())
   }
 
-  /** Fetches now and from then on every six hours, while the catalogue asks for it; resolves after the first time. */
+  /** Fetches now and from then on every six hours, in trouble every quarter of an hour, while the catalogue asks for it; resolves after the first time. */
   start(): Promise<void> {
     this.#wasOn = this.#isOn()
     return this.#turn()
@@ -57,24 +64,38 @@ export class RateFeed {
 
   #turn(): Promise<void> {
     if (this.#stop.signal.aborted) return Promise.resolve()
-    this.#cancel()
-    this.#cancel = this.#ports.clock.after(EVERY_MS, () => void this.#turn())
+    this.#again(EVERY_MS)
     this.#running ??= this.#refresh().finally(() => {
       this.#running = null
     })
     return this.#running
   }
 
+  #again(afterMs: number): void {
+    this.#cancel()
+    this.#cancel = this.#ports.clock.after(afterMs, () => void this.#turn())
+  }
+
   async #refresh(): Promise<void> {
     if (!this.#isOn() || !this.#ports.leads()) return
+    const { events, clock, log } = this.#ports
+    const trouble = await this.#fetch()
+    // A server that stops does not wait for the Bank.
+    if (this.#stop.signal.aborted) return
+    if (trouble !== null) this.#again(RETRY_MS)
+    await noteRates(events, clock, trouble).catch((thrown: unknown) => log(`Central Bank: the event could not be written: ${String(thrown)}`))
+  }
+
+  async #fetch(): Promise<RateTrouble | null> {
     const { catalog, log, url } = this.#ports
     try {
       const { refused } = await catalog.applyRates(await fetchRates(url, this.#stop.signal))
-      for (const reason of refused) log(`Central Bank: ${reason}`)
+      for (const rate of refused) log(`Central Bank: ${refusalText(rate)}`)
+      return refused.length === 0 ? null : { kind: 'rates_refused', rates: refused }
     } catch (thrown) {
-      // A server that stops does not wait for the Bank.
-      if (this.#stop.signal.aborted) return
-      log(`Central Bank: the rates could not be fetched, the last good ones stay: ${thrown instanceof Error ? thrown.message : String(thrown)}`)
+      const reason = thrown instanceof Error ? thrown.message : String(thrown)
+      if (!this.#stop.signal.aborted) log(`Central Bank: the rates could not be fetched, the last good ones stay: ${reason}`)
+      return { kind: 'rates_failed', reason: reason.slice(0, REASON_MAX) }
     }
   }
 }

@@ -1,8 +1,10 @@
 import { likePrefix } from './account-store.ts'
 import { sealedSelect, type BookSeal } from './book-seal.ts'
-import { integer, text, textOrNull, type Database, type SqlValue } from './database.ts'
+import { integer, text, textOrNull, type Database, type Row, type SqlValue } from './database.ts'
 import { chainHash } from './hash-chain.ts'
 import type { EventFilter, EventRecord, EventStore, Page } from './store.ts'
+
+const SELECT = 'SELECT id, at, actor, ip, action, object, before, after FROM event'
 
 export function eventHash(previous: string, event: Omit<EventRecord, 'id'>): string {
   return chainHash(previous, [String(event.atMs), event.actor, event.ip, event.action, event.object, event.before, event.after])
@@ -38,18 +40,31 @@ export class SqlEvents implements EventStore {
   async list(limit: number, offset: number, filter: EventFilter = {}): Promise<Page<EventRecord>> {
     const { where, values } = conditions(filter)
     const [count] = await this.#database.all(`SELECT COUNT(*) AS total FROM event${where}`, values)
-    const rows = await this.#database.all(`SELECT id, at, actor, ip, action, object, before, after FROM event${where} ORDER BY id DESC LIMIT ? OFFSET ?`, [...values, BigInt(limit), BigInt(offset)])
-    const data = rows.map((row) => ({
-      id: integer(row, 'id'),
-      atMs: integer(row, 'at'),
-      actor: text(row, 'actor'),
-      ip: textOrNull(row, 'ip'),
-      action: text(row, 'action'),
-      object: text(row, 'object'),
-      before: textOrNull(row, 'before'),
-      after: textOrNull(row, 'after'),
-    }))
-    return { data, total: count === undefined ? 0 : integer(count, 'total') }
+    const rows = await this.#database.all(`${SELECT}${where} ORDER BY id DESC LIMIT ? OFFSET ?`, [...values, BigInt(limit), BigInt(offset)])
+    return { data: rows.map(readEvent), total: count === undefined ? 0 : integer(count, 'total') }
+  }
+
+  async newest(actions: readonly string[]): Promise<EventRecord | null> {
+    let newest: EventRecord | null = null
+    for (const action of actions) {
+      const [row] = await this.#database.all(`${SELECT} WHERE action = ? ORDER BY id DESC LIMIT 1`, [action])
+      const found = row === undefined ? null : readEvent(row)
+      if (found !== null && (newest === null || found.id > newest.id)) newest = found
+    }
+    return newest
+  }
+}
+
+function readEvent(row: Row): EventRecord {
+  return {
+    id: integer(row, 'id'),
+    atMs: integer(row, 'at'),
+    actor: text(row, 'actor'),
+    ip: textOrNull(row, 'ip'),
+    action: text(row, 'action'),
+    object: text(row, 'object'),
+    before: textOrNull(row, 'before'),
+    after: textOrNull(row, 'after'),
   }
 }
 

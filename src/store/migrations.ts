@@ -177,7 +177,7 @@ const MIGRATIONS: readonly Migration[] = [
   {
     version: 11,
     name: 'open orders are asked for, and refunds',
-    least: 10,
+    least: 8,
     statements: (dialect) => {
       const { clustered } = words(dialect)
       return [
@@ -191,6 +191,7 @@ const MIGRATIONS: readonly Migration[] = [
       ]
     },
   },
+  { version: 12, name: 'events by action', least: 8, statements: () => ['CREATE INDEX event_action ON event (action, id)'] },
 ]
 
 /** Programs from this version on seal what they write. */

@@ -233,6 +233,8 @@ export interface EventFilter {
 export interface EventStore {
   append(event: Omit<EventRecord, 'id'>): Promise<void>
   list(limit: number, offset: number, filter?: EventFilter): Promise<Page<EventRecord>>
+  /** The newest event of any of these actions. */
+  newest(actions: readonly string[]): Promise<EventRecord | null>
 }
 
 export interface AuditCheck {
