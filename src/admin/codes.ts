@@ -5,7 +5,7 @@ import type { Reply, Route } from '../http/edge.ts'
 import { BodyFields } from '../kinds/strict-body.ts'
 import { rubles } from '../money.ts'
 import type { CodeRecord } from '../store/console-records.ts'
-import type { Code, PaymentRow } from './contract.ts'
+import type { Code, PaymentRow } from './top-up-contract.ts'
 import { actor, adminRoute, notFound, page, param, recordEvent, type AdminCall, type AdminPorts } from './ports.ts'
 
 const COUNT_MAX = 1_000

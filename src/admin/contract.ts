@@ -7,6 +7,7 @@ import type { Statement } from '../ledger/statement.ts'
  * administrator who must still turn two-step sign-in on. Amounts, times, errors and the origin of changes are as in the
  * cabinet's contract. Unknown body fields are a 400 that names them. Lists take `limit` (1–1000, default 100) and `offset`.
  */
+import type { Code, CodeBody, PaymentRow } from './top-up-contract.ts'
 import type { OperatorWarning } from './warning-contract.ts'
 
 export interface Listed<T> {
@@ -396,53 +397,12 @@ export interface EventQuery extends PageQuery {
   readonly to?: string
 }
 
-/** A code that customers redeem for money. */
-export interface Code {
-  readonly id: string
-  /** Its first four characters. */
-  readonly label: string
-  readonly amount: number
-  /** How many accounts may use it, once each. */
-  readonly uses_max: number
-  readonly uses: number
-  readonly expires_at: string | null
-  readonly note: string | null
-  readonly disabled: boolean
-  readonly created_by: string
-  readonly created_at: string
-}
-
-export interface CodeBody {
-  readonly amount: number
-  /** Codes to make, 1 to 1000, default 1. */
-  readonly count?: number
-  /** Default 1. */
-  readonly uses_max?: number
-  readonly expires_at?: string | null
-  readonly note?: string | null
-}
-
 export interface IpBlock {
   /** An IPv4 address, or the /64 of an IPv6 one. */
   readonly ip: string
   readonly until: string
   /** How often it was blocked within a day. */
   readonly times: number
-}
-
-export interface PaymentRow {
-  readonly id: string
-  readonly account: string
-  readonly method: string
-  readonly amount: number
-  readonly currency: string
-  readonly state: 'pending' | 'paid' | 'cancelled'
-  readonly payment_id: string | null
-  /** What the provider has given back, and how much of that the account had spent by then: the operator's loss. */
-  readonly refunded: number
-  readonly refund_missing: number
-  readonly created_at: string
-  readonly paid_at: string | null
 }
 
 /** Every endpoint as `METHOD path`. GET takes `query`, the others `body`; `answer` is the JSON of a 2xx. */

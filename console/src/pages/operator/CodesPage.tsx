@@ -2,7 +2,7 @@ import { Alert, Button, Modal, NumberInput, Stack, TextInput } from '@mantine/co
 import { useForm } from '@mantine/form'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { Code } from '../../../../src/admin/contract.ts'
+import type { Code } from '../../../../src/admin/top-up-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { DayField } from '../../parts/DayField.tsx'
 import { lastSecondOf } from '../../parts/zoned-day.ts'

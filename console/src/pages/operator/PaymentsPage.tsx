@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { PaymentRow } from '../../../../src/admin/contract.ts'
+import type { PaymentRow } from '../../../../src/admin/top-up-contract.ts'
 import { useRead } from '../../api/hooks.ts'
 import { List } from '../../parts/List.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
