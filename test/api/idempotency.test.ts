@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { request } from 'undici'
 import { startMovingServer, type MovingServer } from '../harness/moving-server.ts'
-import { until } from '../harness/patience.ts'
+import { admitted, until } from '../harness/patience.ts'
 import { startPostgres } from '../harness/postgres.ts'
 import { startTollgate, type Answer, type Tollgate } from '../harness/server.ts'
 import { assertAuditClean, balanceOf, videoUntil } from '../harness/video-jobs.ts'
@@ -34,17 +34,23 @@ async function charged(client: Pick<Tollgate, 'request'>, key: string): Promise<
   return body.logs.filter(({ status }: { status: string }) => status === 'completed')
 }
 
-/** What holds for every server, `ask` choosing one of the nodes. */
 /** Until the key's request runs. */
 function held(tollgate: Tollgate, key: string): Promise<number> {
   return until(10_000, 'it is held', async () => (await tollgate.request('GET', '/v1/user/balance', { key })).body.reserved > 0)
 }
 
+/** What holds for every server, `ask` choosing one of the nodes. */
 function replays(ask: (path: string, key: string, body: Body, name: string) => Promise<Answer>, customer: () => Promise<{ readonly key: string }>, server: () => Tollgate): void {
   test('F12: of a hundred equal requests at once one is run and charged; the others are told to wait, and later get its answer byte for byte', async () => {
-    const { key } = await customer()
-    const body = chat('words=20 delay_ms=300')
-    const answers = await Promise.all(Array.from({ length: 100 }, () => ask('/v1/chat/completions', key, body, 'one')))
+    // Long enough for all of them to come while it runs.
+    const body = chat('words=20 delay_ms=2000')
+    let key = ''
+    let answers: readonly Answer[] = []
+    // A node that others leave too little of the machine refuses some by itself: once more, with another account.
+    for (let tries = 0; tries < 8 && (tries === 0 || answers.some(({ status }) => status === 503)); tries += 1) {
+      ;({ key } = await customer())
+      answers = await Promise.all(Array.from({ length: 100 }, () => ask('/v1/chat/completions', key, body, 'one')))
+    }
     const [first, ...more] = answers.filter(({ status }) => status === 200)
     assert.ok(first !== undefined)
     for (const answer of more) assert.equal(answer.text, first.text)
@@ -54,7 +60,7 @@ function replays(ask: (path: string, key: string, body: Body, name: string) => P
       assert.equal(error.message, 'A request with this Idempotency-Key is still running')
       assert.deepEqual([headers['retry-after'], headers['x-generation-id'], error.metadata.generation_id], ['1', first.headers['x-generation-id'], first.headers['x-generation-id']])
     }
-    const again = await Promise.all(Array.from({ length: 100 }, () => ask('/v1/chat/completions', key, body, 'one')))
+    const again = await Promise.all(Array.from({ length: 100 }, () => admitted(() => ask('/v1/chat/completions', key, body, 'one'))))
     for (const { status, text, headers } of again) {
       assert.deepEqual([status, text, headers['x-generation-id'], headers['content-type'], headers['idempotent-replayed']], [200, first.text, first.headers['x-generation-id'], first.headers['content-type'], 'true'])
     }

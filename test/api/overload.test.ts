@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, before, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
-import { until as untilIn } from '../harness/patience.ts'
+import { Agent } from 'undici'
+import { admitted, until as untilIn } from '../harness/patience.ts'
 import { exchangeRaw, parseRaw } from '../harness/raw-http.ts'
 import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { startTollgate, type Answer, type Tollgate } from '../harness/server.ts'
@@ -35,6 +35,7 @@ models:
 })
 
 after(async () => {
+  for (const address of addresses) await address.destroy()
   await upstream.close()
   await tollgate.stop()
 })
@@ -59,13 +60,16 @@ function holding(): { readonly waiting: () => number; readonly letGo: () => void
   }
 }
 
-/** A node that others leave too little of the machine refuses some by itself: they ask again, as it says. */
-async function chat(key: string, model = 'test/held'): Promise<Answer> {
-  for (;;) {
-    const answer = await tollgate.request('POST', '/v1/chat/completions', { key, body: { model, max_tokens: 1, messages: [{ role: 'user', content: 'Hi' }] } })
-    if (answer.body.error?.metadata.error_type !== 'service_unavailable') return answer
-    await delay(100)
-  }
+const chat = (key: string, model = 'test/held'): Promise<Answer> =>
+  admitted(() => tollgate.request('POST', '/v1/chat/completions', { key, dispatcher: nextAddress(), body: { model, max_tokens: 1, messages: [{ role: 'user', content: 'Hi' }] } }))
+
+/** One address may have 256 connections. */
+const addresses = [2, 3, 4].map((host) => new Agent({ localAddress: `127.0.0.${host}` }))
+let asked = 0
+
+function nextAddress(): Agent {
+  asked += 1
+  return addresses[asked % addresses.length] ?? assert.fail()
 }
 
 const until = (isSo: () => boolean): Promise<number> => untilIn(10_000, 'it comes to pass', isSo)

@@ -1,4 +1,4 @@
-import { request as undiciRequest } from 'undici'
+import { request as undiciRequest, type Dispatcher } from 'undici'
 
 export interface Answer {
   readonly status: number
@@ -13,6 +13,8 @@ export interface RequestOptions {
   readonly key?: string
   readonly body?: unknown
   readonly headers?: Record<string, string>
+  /** Connections of its own, such as from another address. */
+  readonly dispatcher?: Dispatcher
 }
 
 /** Talks to a running server, as an administrator and as a customer. */
@@ -49,6 +51,7 @@ export class ApiClient {
     const response = await undiciRequest(`${this.url}${path}`, {
       method: method as 'GET',
       body,
+      ...(options.dispatcher === undefined ? {} : { dispatcher: options.dispatcher }),
       headers: {
         ...(options.key === undefined ? {} : { authorization: `Bearer ${options.key}` }),
         ...(body === null ? {} : { 'content-type': 'application/json' }),

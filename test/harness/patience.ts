@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { availableParallelism, loadavg } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Answer } from './api-client.ts'
 
 const LOOK_MS = 10
+const SHED_MS = 100
 /** What one request or one answer may take of the main thread at a stretch: everybody else waits for as long. */
 export const STALL_MS_MAX = 100
 
@@ -29,6 +31,15 @@ export async function until(limitMs: number, what: string, isSo: () => boolean |
     if (await isSo()) return tookMs
     assert.ok(tookMs <= patient(limitMs), `${what}: not after ${Math.round(tookMs)} ms`)
     await delay(LOOK_MS)
+  }
+}
+
+/** A node that others leave too little of the machine refuses some requests by itself: they are asked again, as it says. */
+export async function admitted(ask: () => Promise<Answer>): Promise<Answer> {
+  for (;;) {
+    const answer = await ask()
+    if (answer.status !== 503 || answer.body.error?.metadata.error_type !== 'service_unavailable') return answer
+    await delay(SHED_MS)
   }
 }
 
