@@ -108,7 +108,7 @@ function withKey(text: string): Buffer {
 for (const [what, bytes, verdict] of CASES) {
   test(`${verdict}: ${what}`, async () => {
     const sent = withKey(bytes + HIDDEN)
-    const text = await exchangeRaw(port, sent, { idleMs: verdict === 'refused' ? 4_000 : 400 })
+    const text = await exchangeRaw(port, sent, verdict === 'open' ? { idleMs: 4_000, until: (got) => got.includes(ANSWERED) } : { idleMs: verdict === 'refused' ? 4_000 : 400 })
     const [first, ...others] = statuses(text)
     assert.ok(!text.includes('HTTP/1.1 101'), 'no protocol is switched')
     assert.ok(others.every((status) => status < 500) && (first ?? 0) < 500, text.slice(0, 300))

@@ -84,11 +84,12 @@ test('kill -9 while the database is down, again and again: every end that a clie
     let journaled = 0
     for (let round = 0; round < ROUNDS; round += 1) {
       const before = record.whole.length
+      const beganMs = Date.now()
+      // These end while the database is down.
+      const late = Array.from({ length: 8 }, (_value, index) => ask(world, `delay_ms=${1_000 + index * 150} words=${5 + index}`).catch(() => null))
+      await held(world, 8, beganMs)
       await clients(world, record, async () => {
         await delay(400)
-        // These end while the database is down.
-        const late = Array.from({ length: 8 }, (_value, index) => ask(world, `delay_ms=${200 + index * 100} words=${5 + index}`).catch(() => null))
-        await delay(150)
         await world.postgres.halt()
         // Every other round the process dies before the first of them has its answer.
         await delay(round % 2 === 0 ? 3_000 : 1_500)

@@ -11,6 +11,8 @@ import type { Tollgate } from '../harness/server.ts'
 
 /** Or as often as a busy machine gets to in these minutes. */
 const KILLS = form({ short: 3, long: 6, chaos: 200 })
+/** Until one of them has met a stream. */
+const MORE = 10
 const CRASHES = form({ short: 1, long: 1, chaos: 20 })
 const MINUTES = Number(process.env['TOLLGATE_CHAOS_MINUTES'] ?? 60)
 const CLIENTS = 10
@@ -40,7 +42,7 @@ function crashTests(shared: NodeBench): void {
       const clients = Array.from({ length: CLIENTS }, (_, number) => crashClient(() => nodes[number % nodes.length], account.key, number, record, stopped))
       try {
         const untilMs = performance.now() + MINUTES * 60_000
-        for (let round = 0; (kills < KILLS || crashes.length < CRASHES) && performance.now() < untilMs; round += 1) {
+        for (let round = 0; (kills < KILLS || crashes.length < CRASHES || (record.broken.size === 0 && kills < KILLS + MORE)) && performance.now() < untilMs; round += 1) {
           await answersSeen(record, 2 * CLIENTS)
           if (round % 6 === 2) {
             await shared.postgres.crash()

@@ -7,7 +7,7 @@ import { until } from './patience.ts'
 import type { Tollgate } from './server.ts'
 
 /** Clients that leave the processors some air, with answers that last as long: as many are on their way when something dies. */
-const { pauseMs: PAUSE_MS, gapMs: GAP_MS } = form({ short: { pauseMs: 50, gapMs: 5 }, long: { pauseMs: 0, gapMs: 1 }, chaos: { pauseMs: 0, gapMs: 1 } })
+const { pauseMs: PAUSE_MS, gapMs: GAP_MS } = form({ short: { pauseMs: 40, gapMs: 20 }, long: { pauseMs: 0, gapMs: 1 }, chaos: { pauseMs: 0, gapMs: 1 } })
 
 /** What a crash may not lose: RUB × 10⁶ on the account that the clients of a crash test use. */
 export const CRASH_BALANCE_MICRO = 1_000_000_000

@@ -52,11 +52,11 @@ export async function withWorld(postgres: Postgres | null, body: (world: World) 
   }
 }
 
-/** Until so many requests of the world have their holds: they run. */
-export async function held({ databaseUrl }: World, count: number): Promise<void> {
+/** Until so many requests of the world have their holds, placed since then (Unix ms): they run. */
+export async function held({ databaseUrl }: World, count: number, sinceMs = 0): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl })
   await client.connect()
-  await until(20_000, `${count} requests run`, async () => (await client.query<{ count: number }>("SELECT count(*)::int AS count FROM hold WHERE state = 'open'")).rows[0]?.count === count)
+  await until(20_000, `${count} requests run`, async () => (await client.query<{ count: number }>("SELECT count(*)::int AS count FROM hold WHERE state = 'open' AND placed_at >= $1", [sinceMs])).rows[0]?.count === count)
   await client.end()
 }
 

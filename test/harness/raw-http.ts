@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net'
+import { patient } from './patience.ts'
 
 export interface RawAnswer {
   readonly status: number
@@ -12,7 +13,7 @@ export interface RawOptions {
   readonly until?: (text: string) => boolean
 }
 
-/** Sends bytes as they are and answers, as latin-1, all that came back until the connection closed or `idleMs` passed in silence. */
+/** Sends bytes as they are and answers, as latin-1, all that came back until the connection closed or `idleMs` passed in silence, or longer on a busy machine. */
 export function exchangeRaw(port: number, bytes: string | Buffer, options: RawOptions = {}): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1')
@@ -20,7 +21,7 @@ export function exchangeRaw(port: number, bytes: string | Buffer, options: RawOp
     let timer: NodeJS.Timeout | undefined
     const arm = (): void => {
       clearTimeout(timer)
-      timer = setTimeout(() => socket.destroy(), options.idleMs ?? 2_000)
+      timer = setTimeout(() => socket.destroy(), patient(options.idleMs ?? 2_000))
     }
     arm()
     socket.on('data', (chunk) => {

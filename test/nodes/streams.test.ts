@@ -19,7 +19,7 @@ function streamTests(shared: NodeBench): void {
     let alone: Tollgate
     before(async () => {
       const database = await shared.newDatabase()
-      one = await shared.node(database, { catalog: 'stream_resume: { grace: 2, retention: 300 }' })
+      one = await shared.node(database, { catalog: 'stream_resume: { grace: 6, retention: 300 }' })
       two = await shared.node(database)
       alone = await shared.node(database, { valkey: false })
     })

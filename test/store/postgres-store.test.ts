@@ -78,7 +78,7 @@ function postgresTests(postgres: Postgres): void {
       await direct(url, `ALTER DATABASE ${pathname.slice(1)} SET synchronous_commit = off`)
       await refused(url)
       await assert.rejects(startTollgate({ env: { DATABASE_URL: url, TOLLGATE_KEK: randomBytes(32).toString('base64') } }), (thrown: Error) => {
-        assert.match(thrown.message, /^ended with 2 before it was ready\n\s*PostgreSQL has synchronous_commit=off[^\n]+\n?$/)
+        assert.match(thrown.message, /^ended with 2 before it was ready\n\s*tollgate: PostgreSQL has synchronous_commit=off[^\n]+\n?$/)
         return true
       })
       await direct(url, `ALTER DATABASE ${pathname.slice(1)} SET synchronous_commit = local`)
