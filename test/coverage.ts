@@ -10,9 +10,9 @@ const MEASURED = [
 ]
 const TESTS = [
   'src/ledger/*.test.ts', 'src/access/*.test.ts', 'src/http/sse.test.ts', 'src/lib/*.test.ts', 'src/catalog/upstream-address.test.ts', 'test/providers/sse-decoder.test.ts',
-  'test/store/sqlite-store.test.ts', 'test/store/journal.test.ts', 'test/store/ledger-outage.test.ts', 'test/store/postgres-store.test.ts', 'test/api/route-matrix.test.ts', 'test/api/ssrf.test.ts',
+  'test/store/sqlite-store.long.test.ts', 'test/store/journal.test.ts', 'test/store/ledger-outage.test.ts', 'test/store/postgres-store.long.test.ts', 'test/api/route-matrix.test.ts', 'test/api/ssrf.test.ts',
   'test/api/admin.test.ts', 'test/api/kek.test.ts', 'test/api/cabinet-sign-in.test.ts', 'test/api/console-session.test.ts', 'test/api/public-address.test.ts', 'test/api/peers.test.ts',
-  'test/api/idempotency.test.ts', 'test/api/free-rules.test.ts', 'test/api/streams.test.ts', 'test/corpora/unauthenticated-bodies.test.ts', 'test/nodes/sharing.test.ts', 'test/nodes/valkey.test.ts',
+  'test/api/idempotency.test.ts', 'test/api/free-rules.test.ts', 'test/api/streams.test.ts', 'test/corpora/unauthenticated-bodies.test.ts', 'test/nodes/sharing.test.ts', 'test/nodes/valkey.long.test.ts',
 ]
 
 /** Of all measured files together, in hundredths; of a part of the tests nothing is asked. */
