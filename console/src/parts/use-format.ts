@@ -8,6 +8,8 @@ const MICRO_DIGITS = 6
 export interface Format {
   readonly locale: string
   readonly zone: string
+  /** What stands before a fraction. */
+  readonly decimalMark: string
   /** RUB; as many decimals as a small amount needs, at most six. */
   money(rub: number): string
   /** RUB to the last micro-ruble: what one request cost. */
@@ -46,6 +48,7 @@ export function createFormat(language: string, zone: string): Format {
   return {
     locale,
     zone,
+    decimalMark: numbers({}).formatToParts(0.5).find(({ type }) => type === 'decimal')?.value ?? '.',
     number,
     money: (value) => rub(value, { minimumFractionDigits: 2, maximumFractionDigits: moneyDigits(value) }),
     exact: (value) => rub(value, { minimumFractionDigits: 2, maximumFractionDigits: MICRO_DIGITS }),

@@ -1,4 +1,4 @@
-import { Button, Group, MultiSelect, NumberInput, SegmentedControl, Select, Stack, Text, TextInput } from '@mantine/core'
+import { Button, Group, MultiSelect, SegmentedControl, Select, Stack, Text, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
@@ -9,6 +9,8 @@ import { useFormat } from '../../parts/use-format.ts'
 import { dayIn, lastSecondOf } from '../../parts/zoned-day.ts'
 import { fieldFailure } from '../../parts/failure-text.ts'
 import { Failed } from '../../parts/Loaded.tsx'
+import { NumberField } from '../../parts/NumberField.tsx'
+import { plainNumber } from '../../parts/number-text.ts'
 import css from '../../style/layout.module.css'
 
 type LimitKind = 'none' | 'fixed' | 'periodic'
@@ -16,7 +18,7 @@ type LimitKind = 'none' | 'fixed' | 'periodic'
 interface Values {
   readonly name: string
   readonly kind: LimitKind
-  readonly limit: number | string
+  readonly limit: string
   readonly reset: LimitReset
   /** `YYYY-MM-DD`: the last day it works; empty = for ever. */
   readonly expires: string
@@ -35,7 +37,7 @@ export function KeyForm({ edited, done }: { readonly edited: Key | null; readonl
     initialValues: valuesOf(edited, zone),
     validate: {
       name: (name) => (name.trim() === '' ? t('common.required') : null),
-      limit: (limit, { kind }) => (kind !== 'none' && (limit === '' || Number(limit) < 0) ? t('common.required') : null),
+      limit: (limit, { kind }) => (kind !== 'none' && limit === '' ? t('common.required') : null),
     },
   })
   const failure = create.error ?? change.error
@@ -56,7 +58,7 @@ export function KeyForm({ edited, done }: { readonly edited: Key | null; readonl
         </div>
         {form.values.kind !== 'none' && (
           <div className={css.fields}>
-            <NumberInput label={t('keys.amount')} suffix=" ₽" min={0} decimalScale={6} hideControls required {...form.getInputProps('limit')} />
+            <NumberField label={t('keys.amount')} unit="₽" decimals={6} least={0} required {...form.getInputProps('limit')} />
             {periodic && <Select label={t('keys.reset')} allowDeselect={false} data={(['daily', 'weekly', 'monthly'] as const).map((value) => ({ value, label: t(`keys.reset_${value}`) }))} {...form.getInputProps('reset')} />}
           </div>
         )}
@@ -72,7 +74,7 @@ function valuesOf(key: Key | null, zone: string): Values {
   return {
     name: key?.name ?? '',
     kind: key === null || key.limit === null ? 'none' : key.limit_reset === null ? 'fixed' : 'periodic',
-    limit: key?.limit ?? '',
+    limit: key === null || key.limit === null ? '' : plainNumber(key.limit),
     reset: key?.limit_reset ?? 'monthly',
     expires: key?.expires_at === null || key === null ? '' : dayIn(Date.parse(key.expires_at), zone),
     models: [...(key?.allowed_models ?? [])],

@@ -1,10 +1,12 @@
-import { Button, Chip, Group, NumberInput, Select, Stack } from '@mantine/core'
+import { Button, Chip, Group, Select, Stack } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { PaymentMethod } from '../../../../src/cabinet/payment-contract.ts'
 import { useAct } from '../../api/hooks.ts'
 import { Failed } from '../../parts/Loaded.tsx'
+import { NumberField } from '../../parts/NumberField.tsx'
+import { isPlainNumber } from '../../parts/number-text.ts'
 import { useFormat } from '../../parts/use-format.ts'
 
 const AMOUNTS = [500, 1_000, 3_000, 10_000] as const
@@ -22,7 +24,7 @@ export function PayForm({ methods }: { readonly methods: readonly PaymentMethod[
       else window.location.assign(`/top-up?payment=${encodeURIComponent(id)}`)
     },
   })
-  const form = useForm<{ amount: number | string; method: string }>({ initialValues: { amount: FIRST_AMOUNT, method: methods[0]?.id ?? '' } })
+  const form = useForm<{ amount: string; method: string }>({ initialValues: { amount: String(FIRST_AMOUNT), method: methods[0]?.id ?? '' } })
   const method = methods.find(({ id }) => id === form.values.method) ?? methods[0]
   if (method === undefined) return null
   const { least, most } = method
@@ -31,11 +33,11 @@ export function PayForm({ methods }: { readonly methods: readonly PaymentMethod[
       <Stack>
         {pay.isError && <Failed failure={pay.error} />}
         {methods.length > 1 && <Select label={t('money.method')} allowDeselect={false} data={methods.map(({ id, name }) => ({ value: id, label: name }))} {...form.getInputProps('method')} />}
-        <NumberInput label={t('money.amount')} description={t('money.bounds', { least: format.money(least), most: format.money(most) })} suffix=" ₽" min={least} max={most} decimalScale={2} thousandSeparator=" " required hideControls size="md" {...form.getInputProps('amount')} />
-        <Chip.Group value={String(form.values.amount)} onChange={(value) => form.setFieldValue('amount', Number(value))}>
+        <NumberField label={t('money.amount')} description={t('money.bounds', { least: format.money(least), most: format.money(most) })} unit="₽" decimals={2} least={least} most={most} required size="md" {...form.getInputProps('amount')} />
+        <Chip.Group value={form.values.amount} onChange={(value) => form.setFieldValue('amount', String(value))}>
           <Group gap="xs">{AMOUNTS.filter((amount) => amount >= least && amount <= most).map((amount) => <Chip key={amount} value={String(amount)} variant="outline">{format.compactMoney(amount)}</Chip>)}</Group>
         </Chip.Group>
-        <Button type="submit" loading={pay.isPending}>{t('money.pay_by', { name: method.name })}</Button>
+        <Button type="submit" loading={pay.isPending}>{isPlainNumber(form.values.amount) ? t('money.pay_amount_by', { name: method.name, amount: format.money(Number(form.values.amount)) }) : t('money.pay_by', { name: method.name })}</Button>
       </Stack>
     </form>
   )

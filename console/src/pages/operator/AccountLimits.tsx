@@ -1,10 +1,11 @@
-import { Button, MultiSelect, NumberInput, Select, Stack, Switch, TextInput } from '@mantine/core'
+import { Button, MultiSelect, Select, Stack, Switch, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Account, AccountPatch } from '../../../../src/admin/contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { Failed } from '../../parts/Loaded.tsx'
+import { NumberField } from '../../parts/NumberField.tsx'
 import css from '../../style/layout.module.css'
 
 const DEFAULT_RATE = { requests: 300, window: 60 }
@@ -13,8 +14,8 @@ interface Values {
   readonly name: string
   readonly model: string | null
   readonly ownRate: boolean
-  readonly requests: number | string
-  readonly window: number | string
+  readonly requests: string
+  readonly window: string
   readonly models: string[]
 }
 
@@ -29,8 +30,8 @@ export function AccountLimits({ account }: { readonly account: Account }): React
       name: account.name,
       model: account.default_model,
       ownRate: account.rate_limit !== null,
-      requests: account.rate_limit?.requests ?? DEFAULT_RATE.requests,
-      window: account.rate_limit?.window ?? DEFAULT_RATE.window,
+      requests: String(account.rate_limit?.requests ?? DEFAULT_RATE.requests),
+      window: String(account.rate_limit?.window ?? DEFAULT_RATE.window),
       models: [...(account.allowed_models ?? [])],
     },
   })
@@ -44,8 +45,8 @@ export function AccountLimits({ account }: { readonly account: Account }): React
         <Switch label={t('accounts.own_rate')} {...form.getInputProps('ownRate', { type: 'checkbox' })} />
         {form.values.ownRate && (
           <div className={css.fields}>
-            <NumberInput label={t('accounts.requests')} min={1} allowDecimal={false} required {...form.getInputProps('requests')} />
-            <NumberInput label={t('accounts.window')} min={1} allowDecimal={false} required {...form.getInputProps('window')} />
+            <NumberField label={t('accounts.requests')} decimals={0} least={1} required {...form.getInputProps('requests')} />
+            <NumberField label={t('accounts.window')} decimals={0} least={1} required {...form.getInputProps('window')} />
           </div>
         )}
         <MultiSelect label={t('keys.models')} description={t('keys.models_hint')} searchable clearable clearButtonProps={clear} limit={60} data={ids} {...form.getInputProps('models')} />

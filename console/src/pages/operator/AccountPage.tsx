@@ -55,7 +55,7 @@ function Record({ account }: { readonly account: Account }): ReactNode {
         </Tabs.List>
         <Tabs.Panel value="money" pt="md">
           <div className={css.page}>
-            <Section title={t('accounts.entry')} lead={t('accounts.entry_lead')}><EntryForm accountId={account.id} /></Section>
+            <Section title={t('accounts.entry')} lead={t('accounts.entry_lead')}><EntryForm account={account} /></Section>
             <div><ButtonLink to="/operator/accounts/$id/statement" params={{ id: account.id }} variant="default">{t('nav.statement')}</ButtonLink></div>
             <AccountLedger accountId={account.id} />
           </div>

@@ -1,4 +1,4 @@
-import { Alert, Button, Modal, NumberInput, Stack, TextInput } from '@mantine/core'
+import { Alert, Button, Modal, Stack, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
@@ -6,10 +6,12 @@ import type { Code } from '../../../../src/admin/top-up-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { DayField } from '../../parts/DayField.tsx'
 import { lastSecondOf } from '../../parts/zoned-day.ts'
+import { confirm } from '../../parts/confirm.tsx'
 import { CopyBlock } from '../../parts/Copy.tsx'
 import { PlusIcon } from '../../parts/icons.ts'
 import { List } from '../../parts/List.tsx'
 import { Failed, Loaded } from '../../parts/Loaded.tsx'
+import { NumberField } from '../../parts/NumberField.tsx'
 import { Pager } from '../../parts/Pager.tsx'
 import { StatusBadge } from '../../parts/StatusBadge.tsx'
 import { useFormat } from '../../parts/use-format.ts'
@@ -72,8 +74,9 @@ function CodeState({ code }: { readonly code: Code }): ReactNode {
 
 function AddForm(): ReactNode {
   const { t } = useTranslation()
-  const { zone } = useFormat()
-  const form = useForm<{ amount: number | string; count: number | string; uses: number | string; expires: string; note: string }>({ initialValues: { amount: 1_000, count: 1, uses: 1, expires: '', note: '' } })
+  const format = useFormat()
+  const { zone } = format
+  const form = useForm<{ amount: string; count: string; uses: string; expires: string; note: string }>({ initialValues: { amount: '1000', count: '1', uses: '1', expires: '', note: '' } })
   const create = useAct('POST /admin/v1/codes', { quiet: true, renews: ['GET /admin/v1/codes'] })
   if (create.data !== undefined) {
     return (
@@ -86,15 +89,21 @@ function AddForm(): ReactNode {
   return (
     <form
       onSubmit={form.onSubmit(({ amount, count, uses, expires, note }) =>
-        create.mutate({ body: { amount: Number(amount), count: Number(count), uses_max: Number(uses), expires_at: lastSecondOf(expires, zone), note: note.trim() === '' ? null : note.trim() } }),
+        confirm({
+          title: t('codes.create'),
+          text: t('codes.ask_create', { count: format.number(Number(count)), uses: format.number(Number(uses)), amount: format.exact(Number(amount)), sum: format.exact(Number(amount) * Number(count) * Number(uses)) }),
+          act: t('codes.create'),
+          harmful: false,
+          onConfirm: () => create.mutate({ body: { amount: Number(amount), count: Number(count), uses_max: Number(uses), expires_at: lastSecondOf(expires, zone), note: note.trim() === '' ? null : note.trim() } }),
+        }),
       )}
     >
       <Stack>
         {create.isError && <Failed failure={create.error} />}
-        <NumberInput label={t('money.amount')} suffix=" ₽" min={0} decimalScale={6} thousandSeparator=" " hideControls required {...form.getInputProps('amount')} />
+        <NumberField label={t('money.amount')} unit="₽" decimals={6} least={0} required {...form.getInputProps('amount')} />
         <div className={css.fields}>
-          <NumberInput label={t('codes.count')} min={1} max={CODES_MAX} allowDecimal={false} required {...form.getInputProps('count')} />
-          <NumberInput label={t('codes.uses_max')} min={1} allowDecimal={false} required {...form.getInputProps('uses')} />
+          <NumberField label={t('codes.count')} decimals={0} least={1} most={CODES_MAX} required {...form.getInputProps('count')} />
+          <NumberField label={t('codes.uses_max')} decimals={0} least={1} required {...form.getInputProps('uses')} />
         </div>
         <DayField label={t('keys.expiry')} description={t('keys.expiry_hint')} value={form.values.expires} onChange={(day) => form.setFieldValue('expires', day)} />
         <TextInput label={t('codes.note')} maxLength={200} {...form.getInputProps('note')} />

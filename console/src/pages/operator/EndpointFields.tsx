@@ -2,11 +2,14 @@ import { Button, Card, CloseButton, Group, Select, Stack, Switch, Text, TextInpu
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { PlusIcon } from '../../parts/icons.ts'
+import { NumberField } from '../../parts/NumberField.tsx'
 import { useFormat } from '../../parts/use-format.ts'
 import css from '../../style/layout.module.css'
 import { usePriceName } from '../models/PriceLines.tsx'
 import { isDecimal, METERS, type EndpointDraft, type PriceLine } from './model-draft.ts'
 import price from './prices.module.css'
+
+const PRICE_DECIMALS = 12
 
 export interface Selling {
   /** RUB per unit of each currency, RUB included. */
@@ -75,12 +78,11 @@ function LineFields({ line, endpoint, selling, change, remove }: LineProps): Rea
   const cost = isDecimal(line.cost) && rate !== undefined ? Number(line.cost) * rate : null
   const sells = endpoint.ownPrices ? (isDecimal(line.sell) ? Number(line.sell) : null) : cost === null ? null : cost * selling.markup
   const margin = cost === null || sells === null || sells === 0 ? null : (sells - cost) / sells
-  const field = (text: string): string => text.replace(',', '.').replaceAll(/[^\d.]/g, '')
   return (
     <div className={price.line}>
-      <TextInput label={t('prices.cost_of', { price: label })} inputMode="decimal" rightSection={<Text size="xs" c="dimmed">{endpoint.currency}</Text>} rightSectionWidth={44} error={line.cost !== '' && !isDecimal(line.cost)} value={line.cost} onChange={({ currentTarget }) => change({ ...line, cost: field(currentTarget.value) })} />
+      <NumberField label={t('prices.cost_of', { price: label })} unit={endpoint.currency} decimals={PRICE_DECIMALS} least={0} value={line.cost} onChange={(cost) => change({ ...line, cost })} />
       {endpoint.ownPrices ? (
-        <TextInput label={t('prices.sells_for')} inputMode="decimal" rightSection={<Text size="xs" c="dimmed">₽</Text>} error={line.sell !== '' && !isDecimal(line.sell)} value={line.sell} onChange={({ currentTarget }) => change({ ...line, sell: field(currentTarget.value) })} />
+        <NumberField label={t('prices.sells_for')} unit="₽" decimals={PRICE_DECIMALS} least={0} value={line.sell} onChange={(sell) => change({ ...line, sell })} />
       ) : (
         <div className={price.shown}><Text size="sm" fw={500}>{t('prices.sells_for')}</Text><Text size="sm">{sells === null ? '–' : format.price(sells)}</Text></div>
       )}

@@ -1,24 +1,26 @@
-import { Button, NumberInput, Select, Stack, TextInput } from '@mantine/core'
+import { Button, Select, Stack, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { EntryBody } from '../../../../src/admin/contract.ts'
+import type { Account, EntryBody } from '../../../../src/admin/contract.ts'
 import { useAct } from '../../api/hooks.ts'
 import { confirm } from '../../parts/confirm.tsx'
 import { Failed } from '../../parts/Loaded.tsx'
+import { NumberField } from '../../parts/NumberField.tsx'
 import { useFormat } from '../../parts/use-format.ts'
 import css from '../../style/layout.module.css'
 
+const MICRO_PER_RUB = 1_000_000
 const KINDS: readonly EntryBody['kind'][] = ['topup', 'refund', 'adjustment']
 
 /** Top-up, refund or adjustment. The reference makes a repeat harmless: one is made up, and kept until the entry is through. */
-export function EntryForm({ accountId }: { readonly accountId: string }): ReactNode {
+export function EntryForm({ account }: { readonly account: Account }): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
   const [reference, setReference] = useState(newReference)
-  const form = useForm<{ kind: EntryBody['kind']; amount: number | string; reason: string }>({
+  const form = useForm<{ kind: EntryBody['kind']; amount: string; reason: string }>({
     initialValues: { kind: 'topup', amount: '', reason: '' },
-    validate: { amount: (amount, { kind }) => (Number(amount) === 0 || (kind !== 'adjustment' && Number(amount) < 0) ? t('common.required') : null), reason: (reason) => (reason.trim() === '' ? t('common.required') : null) },
+    validate: { amount: (amount) => (Number(amount) === 0 ? t('common.required') : null), reason: (reason) => (reason.trim() === '' ? t('common.required') : null) },
   })
   const post = useAct('POST /admin/v1/accounts/:id/ledger', {
     quiet: true,
@@ -31,11 +33,11 @@ export function EntryForm({ accountId }: { readonly accountId: string }): ReactN
   })
   const submit = ({ kind, amount, reason }: typeof form.values): void =>
     confirm({
-      title: t('accounts.ask_entry', { kind: t(`ledger.${kind}`), amount: format.money(Number(amount)) }),
-      text: t('accounts.ask_entry_text'),
+      title: t('accounts.ask_entry', { kind: t(`ledger.${kind}`), amount: format.exact(Number(amount)) }),
+      text: t('accounts.ask_entry_text', { name: account.name, id: account.id, before: format.exact(account.balance), after: format.exact(balanceAfter(account.balance, kind, Number(amount))) }),
       act: t('accounts.post'),
       harmful: kind === 'refund',
-      onConfirm: () => post.mutate({ params: { id: accountId }, body: { kind, amount: Number(amount), reason: reason.trim(), reference } }),
+      onConfirm: () => post.mutate({ params: { id: account.id }, body: { kind, amount: Number(amount), reason: reason.trim(), reference } }),
     })
   return (
     <form onSubmit={form.onSubmit(submit)}>
@@ -43,7 +45,7 @@ export function EntryForm({ accountId }: { readonly accountId: string }): ReactN
         {post.isError && <Failed failure={post.error} />}
         <div className={css.fields}>
           <Select label={t('ledger.kind')} allowDeselect={false} data={KINDS.map((value) => ({ value, label: t(`ledger.${value}`) }))} {...form.getInputProps('kind')} />
-          <NumberInput label={t('money.amount')} suffix=" ₽" decimalScale={6} thousandSeparator=" " hideControls required allowNegative={form.values.kind === 'adjustment'} {...form.getInputProps('amount')} />
+          <NumberField label={t('money.amount')} unit="₽" decimals={6} required {...(form.values.kind === 'adjustment' ? {} : { least: 0 })} {...form.getInputProps('amount')} />
           <TextInput label={t('ledger.reason')} required maxLength={500} {...form.getInputProps('reason')} />
           <TextInput label={t('ledger.reference')} required maxLength={200} value={reference} onChange={({ currentTarget }) => setReference(currentTarget.value)} />
         </div>
@@ -51,6 +53,12 @@ export function EntryForm({ accountId }: { readonly accountId: string }): ReactN
       </Stack>
     </form>
   )
+}
+
+/** In whole micro-rubles, so that what is announced is what will stand there. */
+function balanceAfter(balance: number, kind: EntryBody['kind'], amount: number): number {
+  const change = kind === 'refund' ? -amount : amount
+  return (Math.round(balance * MICRO_PER_RUB) + Math.round(change * MICRO_PER_RUB)) / MICRO_PER_RUB
 }
 
 function newReference(): string {

@@ -1,6 +1,7 @@
 import { Button, Group, Select, Stack, Switch, TextInput } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
+import { NumberField } from '../../parts/NumberField.tsx'
 import { PlusIcon } from '../../parts/icons.ts'
 import css from '../../style/layout.module.css'
 import { EndpointFields, type Selling } from './EndpointFields.tsx'
@@ -18,7 +19,7 @@ export interface ModelFieldsProps {
 export function ModelFields({ draft, isNew, providers, selling, change }: ModelFieldsProps): ReactNode {
   const { t } = useTranslation()
   const text = (field: 'id' | 'name' | 'context' | 'output') => ({ value: draft[field], onChange: ({ currentTarget }: { readonly currentTarget: HTMLInputElement }) => change({ ...draft, [field]: currentTarget.value }) })
-  const whole = (field: 'context' | 'output') => ({ value: draft[field], inputMode: 'numeric' as const, onChange: ({ currentTarget }: { readonly currentTarget: HTMLInputElement }) => change({ ...draft, [field]: currentTarget.value.replaceAll(/\D/g, '') }) })
+  const whole = (field: 'context' | 'output') => ({ value: draft[field], onChange: (value: string) => change({ ...draft, [field]: value }) })
   const setEndpoint = (index: number, endpoint: EndpointDraft): void => change({ ...draft, endpoints: draft.endpoints.with(index, endpoint) })
   const setType = (value: string | null): void => {
     const type = MODEL_TYPES.find((known) => known === value)
@@ -30,8 +31,8 @@ export function ModelFields({ draft, isNew, providers, selling, change }: ModelF
         <TextInput label={t('prices.id')} placeholder="vendor/name" required disabled={!isNew} {...text('id')} />
         <TextInput label={t('keys.name')} {...text('name')} />
         <Select label={t('models.type')} allowDeselect={false} disabled={!isNew} data={MODEL_TYPES.map((value) => ({ value, label: t(`type.${value}`) }))} value={draft.type} onChange={setType} />
-        <TextInput label={t('prices.context')} {...whole('context')} />
-        <TextInput label={t('prices.output')} {...whole('output')} />
+        <NumberField label={t('prices.context')} decimals={0} least={1} {...whole('context')} />
+        <NumberField label={t('prices.output')} decimals={0} least={1} {...whole('output')} />
       </div>
       <Group>
         <Switch label={t('prices.active')} checked={draft.active} onChange={({ currentTarget }) => change({ ...draft, active: currentTarget.checked })} />

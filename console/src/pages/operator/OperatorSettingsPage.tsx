@@ -1,4 +1,4 @@
-import { Alert, Button, NumberInput, SegmentedControl, Select, Stack, Switch, Text, Textarea, TextInput } from '@mantine/core'
+import { Alert, Button, SegmentedControl, Select, Stack, Switch, Text, Textarea, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
@@ -6,6 +6,7 @@ import type { Settings } from '../../../../src/admin/contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { confirm } from '../../parts/confirm.tsx'
 import { Failed, Loaded } from '../../parts/Loaded.tsx'
+import { NumberField } from '../../parts/NumberField.tsx'
 import { Section } from '../../parts/Section.tsx'
 import css from '../../style/layout.module.css'
 import { OperatorPage } from './OperatorPage.tsx'
@@ -36,7 +37,7 @@ function Maintenance({ maintenance }: { readonly maintenance: Settings['maintena
   const { t } = useTranslation()
   const isOn = maintenance !== null
   const save = useAct('PATCH /admin/v1/settings', { renews: RENEWS, said: t('common.saved') })
-  const form = useForm<{ message: string; retry: number | string }>({ initialValues: { message: maintenance?.message ?? '', retry: maintenance?.retry_after ?? '' } })
+  const form = useForm<{ message: string; retry: string }>({ initialValues: { message: maintenance?.message ?? '', retry: String(maintenance?.retry_after ?? '') } })
   const turnOn = ({ message, retry }: typeof form.values): void =>
     confirm({
       title: t('service.ask_maintenance'),
@@ -50,7 +51,7 @@ function Maintenance({ maintenance }: { readonly maintenance: Settings['maintena
       <form onSubmit={form.onSubmit(turnOn)}>
         <div className={css.fields}>
           <TextInput label={t('service.message')} maxLength={300} {...form.getInputProps('message')} />
-          <NumberInput label={t('service.retry_after')} min={1} allowDecimal={false} {...form.getInputProps('retry')} />
+          <NumberField label={t('service.retry_after')} decimals={0} least={1} {...form.getInputProps('retry')} />
           {isOn ? <Button onClick={() => save.mutate({ body: { maintenance: null } })} loading={save.isPending}>{t('service.maintenance_off')}</Button> : <Button type="submit" color="red.8" loading={save.isPending}>{t('service.maintenance_on')}</Button>}
         </div>
       </form>
@@ -62,21 +63,21 @@ function SettingsForm({ settings }: { readonly settings: Settings }): ReactNode 
   const { t } = useTranslation()
   const save = useAct('PATCH /admin/v1/settings', { quiet: true, renews: RENEWS, said: t('common.saved') })
   const form = useForm({
-    initialValues: { ...settings, markup: settings.markup as number | string, rates: ratesText(settings.rates) },
+    initialValues: { ...settings, ...texts(settings), rates: ratesText(settings.rates) },
     validate: { rates: (rates) => (ratesOf(rates) === null ? t('service.bad_rates') : null) },
   })
-  const submit = ({ maintenance: _maintenance, rates, markup, ...rest }: typeof form.values): void => {
+  const submit = ({ maintenance: _maintenance, rates, markup, rate_limit, ip_block, stream_resume, ...rest }: typeof form.values): void => {
     const parsedRates = ratesOf(rates)
-    if (parsedRates !== null) save.mutate({ body: { ...rest, markup: Number(markup), rates: parsedRates } })
+    if (parsedRates !== null) save.mutate({ body: { ...rest, markup: Number(markup), rate_limit: numbers(rate_limit), ip_block: numbers(ip_block), stream_resume: numbers(stream_resume), rates: parsedRates } })
   }
-  const number = (path: string, label: string): ReactNode => <NumberInput label={label} min={0} allowDecimal={false} required {...form.getInputProps(path)} />
+  const number = (path: string, label: string): ReactNode => <NumberField label={label} decimals={0} least={0} required {...form.getInputProps(path)} />
   return (
     <form onSubmit={form.onSubmit(submit)}>
       <Section title={t('service.rules')}>
         <Stack>
           {save.isError && <Failed failure={save.error} />}
           <div className={css.fields}>
-            <NumberInput label={t('service.markup')} description={t('service.markup_hint')} min={0} decimalScale={6} step={0.05} required {...form.getInputProps('markup')} />
+            <NumberField label={t('service.markup')} description={t('service.markup_hint')} decimals={6} least={0} required {...form.getInputProps('markup')} />
             <Select label={t('service.timezone')} description={t('service.timezone_hint')} searchable allowDeselect={false} limit={80} data={[...new Set([settings.timezone, 'UTC', ...Intl.supportedValuesOf('timeZone')])]} {...form.getInputProps('timezone')} />
           </div>
           <Textarea label={t('service.rates')} description={t('service.rates_hint')} autosize minRows={2} {...form.getInputProps('rates')} />
@@ -120,4 +121,21 @@ function Kek(): ReactNode {
       {rotate.data !== undefined && <Text role="status">{t('service.rotated', { count: rotate.data.rewrapped })}</Text>}
     </Section>
   )
+}
+
+type Texts<T> = { readonly [Name in keyof T]: string }
+
+/** The numbers of the settings as fields have them. */
+function texts({ markup, rate_limit: rateLimit, ip_block: ipBlock, stream_resume: streamResume }: Settings): { markup: string; rate_limit: Texts<Settings['rate_limit']>; ip_block: Texts<Settings['ip_block']>; stream_resume: Texts<Settings['stream_resume']> } {
+  return { markup: String(markup), rate_limit: asTexts(rateLimit), ip_block: asTexts(ipBlock), stream_resume: asTexts(streamResume) }
+}
+
+function asTexts<T extends object>(fields: T): Texts<T> {
+  // The same names, each with its number as text.
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, String(value)])) as Texts<T>
+}
+
+function numbers<T extends Readonly<Record<string, string>>>(fields: T): { [Name in keyof T]: number } {
+  // The same names, each with its text as the number that it is.
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, Number(value)])) as { [Name in keyof T]: number }
 }

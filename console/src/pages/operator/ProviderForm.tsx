@@ -1,9 +1,10 @@
-import { Button, Group, NumberInput, Stack, Switch, Text, TextInput } from '@mantine/core'
+import { Button, Group, Stack, Switch, Text, TextInput } from '@mantine/core'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { CatalogDocument } from '../../../../src/admin/contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { Failed, Loaded } from '../../parts/Loaded.tsx'
+import { NumberField } from '../../parts/NumberField.tsx'
 import css from '../../style/layout.module.css'
 import { Difference } from './Difference.tsx'
 import { providerDraft, providerEntry, TIMEOUT_DEFAULTS, TIMEOUT_NAMES, type ProviderDraft } from './provider-draft.ts'
@@ -72,14 +73,14 @@ function Timeouts({ draft, change }: { readonly draft: ProviderDraft; readonly c
   return (
     <div className={css.short} role="group" aria-label={t('providers.timeouts')}>
       {TIMEOUT_NAMES.map((name) => (
-        <NumberInput
+        <NumberField
           key={name}
           label={t(`providers.timeout_${name}`)}
           placeholder={String(TIMEOUT_DEFAULTS[name])}
-          min={1}
-          allowDecimal={false}
+          decimals={0}
+          least={1}
           value={draft.timeouts[name]}
-          onChange={(seconds) => change({ timeouts: { ...draft.timeouts, [name]: typeof seconds === 'number' ? seconds : '' } })}
+          onChange={(seconds) => change({ timeouts: { ...draft.timeouts, [name]: seconds } })}
         />
       ))}
     </div>

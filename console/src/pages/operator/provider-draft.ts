@@ -17,11 +17,11 @@ export interface ProviderDraft {
   readonly keys: readonly string[]
   readonly stops: boolean
   /** Seconds; empty = the default. */
-  readonly timeouts: Readonly<Record<TimeoutName, number | ''>>
+  readonly timeouts: Readonly<Record<TimeoutName, string>>
 }
 
 export function providerDraft(slug: string, entry: ProviderEntry | null): ProviderDraft {
-  const timeouts = Object.fromEntries(TIMEOUT_NAMES.map((name) => [name, entry?.timeouts?.[name] ?? ''])) as ProviderDraft['timeouts']
+  const timeouts = Object.fromEntries(TIMEOUT_NAMES.map((name) => [name, String(entry?.timeouts?.[name] ?? '')])) as ProviderDraft['timeouts']
   return { slug, name: entry?.name ?? '', adapter: entry?.adapter ?? 'openai', address: entry?.base_url ?? '', keys: [''], stops: entry?.cancel_stops_billing ?? false, timeouts }
 }
 
@@ -29,7 +29,7 @@ export function providerDraft(slug: string, entry: ProviderEntry | null): Provid
 export function providerEntry(draft: ProviderDraft, before: ProviderEntry | null): ProviderEntry {
   const { name: _name, base_url: _address, timeouts: _timeouts, ...kept } = before ?? { adapter: '' }
   const keys = draft.keys.filter((key) => key !== '')
-  const timeouts: Timeouts = Object.fromEntries(Object.entries(draft.timeouts).filter(([, seconds]) => seconds !== ''))
+  const timeouts: Timeouts = Object.fromEntries(Object.entries(draft.timeouts).filter(([, seconds]) => seconds !== '').map(([name, seconds]) => [name, Number(seconds)]))
   return {
     ...kept,
     adapter: draft.adapter.trim(),

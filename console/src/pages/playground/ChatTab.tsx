@@ -6,7 +6,7 @@ import { SendIcon, StopIcon } from '../../parts/icons.ts'
 import { Failed } from '../../parts/Loaded.tsx'
 import { useFormat } from '../../parts/use-format.ts'
 import css from './chat.module.css'
-import { ChatParameters, NO_PARAMETERS, parametersBody } from './ChatParameters.tsx'
+import { areReadable, ChatParameters, NO_PARAMETERS, parametersBody } from './ChatParameters.tsx'
 import { chatPieces } from './chat-stream.ts'
 import { liveCost } from './live-cost.ts'
 import { isStop, playgroundCall } from './playground-call.ts'
@@ -60,6 +60,7 @@ export function ChatTab({ keyId, models, modelId }: TabProps): ReactNode {
     await client.invalidateQueries({ queryKey: ['GET /cabinet/v1/summary'] })
   }
   const known = turns.reduce((sum, { cost }) => sum + (cost ?? 0), 0)
+  const ready = !busy && text.trim() !== '' && areReadable(parameters)
   const live = busy ? liveCost(turns, prices) : 0
   return (
     <Stack>
@@ -76,7 +77,7 @@ export function ChatTab({ keyId, models, modelId }: TabProps): ReactNode {
       <form
         onSubmit={(event) => {
           event.preventDefault()
-          void ask()
+          if (ready) void ask()
         }}
       >
         <Textarea
@@ -90,11 +91,11 @@ export function ChatTab({ keyId, models, modelId }: TabProps): ReactNode {
           onKeyDown={(event) => {
             if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return
             event.preventDefault()
-            if (!busy && text.trim() !== '') void ask()
+            if (ready) void ask()
           }}
         />
         <Group mt="sm" gap="xs">
-          <Button type="submit" disabled={busy || text.trim() === ''} loading={busy} leftSection={<SendIcon size={17} />}>{t('play.send')}</Button>
+          <Button type="submit" disabled={!ready} loading={busy} leftSection={<SendIcon size={17} />}>{t('play.send')}</Button>
           {busy && <Button variant="default" leftSection={<StopIcon size={17} />} onClick={() => running.current?.abort()}>{t('play.stop')}</Button>}
           {!busy && turns.length > 0 && <Button variant="subtle" onClick={() => setTurns([])}>{t('play.anew')}</Button>}
         </Group>

@@ -1,6 +1,8 @@
-import { NumberInput, Select, Stack, Textarea } from '@mantine/core'
+import { Select, Stack, Textarea } from '@mantine/core'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
+import { NumberField } from '../../parts/NumberField.tsx'
+import { isPlainNumber } from '../../parts/number-text.ts'
 import layout from '../../style/layout.module.css'
 import css from './chat.module.css'
 import { costOf, fieldOf, listOf, playgroundCall } from './playground-call.ts'
@@ -14,7 +16,7 @@ const IMAGES_MAX = 10
 export function ImageTab({ keyId, models, modelId }: TabProps): ReactNode {
   const { t } = useTranslation()
   const [prompt, setPrompt] = useState('')
-  const [count, setCount] = useState<number | string>(1)
+  const [count, setCount] = useState('1')
   const [size, setSize] = useState<string | null>(null)
   const sizes = models.find(({ id }) => id === modelId)?.sizes ?? []
   const run = useRun(async (signal) => {
@@ -26,10 +28,10 @@ export function ImageTab({ keyId, models, modelId }: TabProps): ReactNode {
     <Stack>
       <Textarea label={t('play.prompt')} autosize minRows={3} value={prompt} onChange={({ currentTarget }) => setPrompt(currentTarget.value)} />
       <div className={layout.fields}>
-        <NumberInput label={t('play.count')} min={1} max={IMAGES_MAX} allowDecimal={false} value={count} onChange={setCount} />
+        <NumberField label={t('play.count')} decimals={0} least={1} most={IMAGES_MAX} value={count} onChange={setCount} />
         {sizes.length > 0 && <Select label={t('play.size')} placeholder={t('play.default')} clearable clearButtonProps={{ 'aria-label': t('common.clear') }} data={[...sizes]} value={size} onChange={setSize} />}
       </div>
-      <RunBar run={run} ready={prompt.trim() !== ''} cost={run.answer?.cost ?? null} />
+      <RunBar run={run} ready={prompt.trim() !== '' && isPlainNumber(count)} cost={run.answer?.cost ?? null} />
       <div className={layout.cards}>{run.answer?.images.map((source, index) => <img key={index} src={source} alt={t('play.image_alt', { number: index + 1, prompt })} className={css.picture} />)}</div>
     </Stack>
   )

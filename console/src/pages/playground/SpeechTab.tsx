@@ -1,7 +1,9 @@
-import { NumberInput, Select, Stack, Textarea } from '@mantine/core'
+import { Select, Stack, Textarea } from '@mantine/core'
 import { useEffect, useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { call } from '../../api/call.ts'
+import { NumberField } from '../../parts/NumberField.tsx'
+import { isPlainNumber } from '../../parts/number-text.ts'
 import layout from '../../style/layout.module.css'
 import { playgroundCall } from './playground-call.ts'
 import type { TabProps } from './PlaygroundPage.tsx'
@@ -17,7 +19,7 @@ export function SpeechTab({ keyId, models, modelId }: TabProps): ReactNode {
   const [text, setText] = useState('')
   const [voice, setVoice] = useState<string | null>(null)
   const [format, setFormat] = useState<string>('mp3')
-  const [speed, setSpeed] = useState<number | string>(1)
+  const [speed, setSpeed] = useState('1')
   const model = models.find(({ id }) => id === modelId)
   const formats = model === undefined || model.formats.length === 0 ? FORMATS : FORMATS.filter((known) => model.formats.includes(known))
   const run = useRun(async (signal) => {
@@ -34,9 +36,9 @@ export function SpeechTab({ keyId, models, modelId }: TabProps): ReactNode {
       <div className={layout.fields}>
         {model !== undefined && model.voices.length > 0 && <Select label={t('play.voice')} placeholder={t('play.default')} clearable clearButtonProps={{ 'aria-label': t('common.clear') }} data={[...model.voices]} value={voice} onChange={setVoice} />}
         <Select label={t('play.format')} allowDeselect={false} data={[...formats]} value={format} onChange={(value) => value !== null && setFormat(value)} />
-        <NumberInput label={t('play.speed')} min={0.25} max={4} step={0.25} value={speed} onChange={setSpeed} />
+        <NumberField label={t('play.speed')} decimals={2} least={0.25} most={4} value={speed} onChange={setSpeed} />
       </div>
-      <RunBar run={run} ready={text.trim() !== ''} cost={run.answer?.cost ?? null} />
+      <RunBar run={run} ready={text.trim() !== '' && isPlainNumber(speed)} cost={run.answer?.cost ?? null} />
       {address !== undefined && <audio controls src={address} aria-label={t('play.audio')} />}
     </Stack>
   )

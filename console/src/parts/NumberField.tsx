@@ -1,0 +1,61 @@
+import { Text, TextInput, type TextInputProps } from '@mantine/core'
+import { useEffect, useRef, useState, type ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import { readNumber, writtenNumber, type NumberBounds } from './number-text.ts'
+import { useFormat } from './use-format.ts'
+
+const TEXT_CHARS_MAX = 60
+
+interface NumberFieldProps extends NumberBounds, Omit<TextInputProps, 'value' | 'onChange' | 'defaultValue'> {
+  /** A plain decimal such as `1234.5`, or what could not be read; empty = nothing. */
+  readonly value?: string
+  readonly onChange: (value: string) => void
+  /** Behind the number, such as ₽. */
+  readonly unit?: string
+}
+
+/**
+ * Every number that a person types: an amount, a price, a count. It takes what is pasted whole, in either way of writing, shows on leaving
+ * how it was read, and changes nothing in silence: what is ambiguous or out of bounds is said, and keeps its form from being sent.
+ */
+export function NumberField({ value = '', onChange, decimals, least, most, unit, error, onBlur, ...props }: NumberFieldProps): ReactNode {
+  const { t } = useTranslation()
+  const { decimalMark } = useFormat()
+  const [told, setTold] = useState(value)
+  const [text, setText] = useState(() => writtenNumber(value, decimalMark))
+  const input = useRef<HTMLInputElement>(null)
+  const bounds: NumberBounds = { decimals, ...(least === undefined ? {} : { least }), ...(most === undefined ? {} : { most }) }
+  if (value !== told) {
+    // Somebody else set it: a form that was reset, a button with a ready amount.
+    setTold(value)
+    setText(writtenNumber(value, decimalMark))
+  }
+  const reading = text.trim() === '' ? null : readNumber(text, bounds)
+  const problem = reading !== null && 'problem' in reading ? t(`number.${reading.problem}`, { ...reading.shown }) : null
+  // The browser refuses to send a form with a field that has a problem.
+  useEffect(() => input.current?.setCustomValidity(problem ?? ''), [problem])
+  const type = (typed: string): void => {
+    const read = typed.trim() === '' ? null : readNumber(typed, bounds)
+    const next = read === null ? '' : 'value' in read ? read.value : typed
+    setText(typed)
+    setTold(next)
+    onChange(next)
+  }
+  return (
+    <TextInput
+      {...props}
+      ref={input}
+      maxLength={TEXT_CHARS_MAX}
+      inputMode={decimals === 0 && (least ?? 0) >= 0 ? 'numeric' : 'decimal'}
+      autoComplete="off"
+      value={text}
+      error={problem ?? error}
+      onChange={({ currentTarget }) => type(currentTarget.value)}
+      onBlur={(event) => {
+        if (reading !== null && 'value' in reading) setText(writtenNumber(reading.value, decimalMark))
+        onBlur?.(event)
+      }}
+      {...(unit === undefined ? {} : { rightSection: <Text size="sm" c="dimmed">{unit}</Text>, rightSectionWidth: unit.length > 1 ? 48 : 32, rightSectionPointerEvents: 'none' as const })}
+    />
+  )
+}
