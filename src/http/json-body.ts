@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { ApiError } from '../errors.ts'
 
 const BACKSLASH = 0x5c
@@ -16,14 +17,41 @@ const LOWER_CASE = 0x20
 const ESCAPE_CHARS = 6
 /** Looked at one by one before the native search takes over, which costs ~50 ns a call. */
 const STEP_CHARS = 32
+/** Looked at before others have their turn: ~10 ms of nothing but escapes. */
+const PART_CHARS = 1_048_576
+
+/** A body that takes longer than a moment is read in turns, between which others have theirs. */
+const MOMENT_BYTES = 524_288
 
 /** The object a scanned body says, or `invalid_json` with one sentence why not. */
 export function parseJsonObject(body: Buffer): Record<string, unknown> {
+  const text = jsonText(body)
+  for (const _part of surrogateCheck(text)) continue
+  return objectIn(text)
+}
+
+export function isLong(body: Buffer): boolean {
+  return body.length > MOMENT_BYTES
+}
+
+/** The same, for a long body. */
+export async function parseInTurns(body: Buffer): Promise<Record<string, unknown>> {
+  const text = jsonText(body)
+  for (const _part of surrogateCheck(text)) await nextTurn()
+  await nextTurn()
+  const value = objectIn(text)
+  await nextTurn()
+  return value
+}
+
+function jsonText(body: Buffer): string {
   if (body.length === 0) throw invalidJson('the body is empty')
   if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf) throw invalidJson('it starts with a byte order mark; send UTF-8 without one')
   if (!isUtf8(body)) throw invalidJson('it is not valid UTF-8')
-  const text = body.toString('utf8')
-  if ((text.includes('\\ud') || text.includes('\\uD')) && hasLoneSurrogate(text)) throw invalidJson('it has an unpaired surrogate escape')
+  return body.toString('utf8')
+}
+
+function objectIn(text: string): Record<string, unknown> {
   const value = parsed(text)
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw invalidJson('the top level must be an object')
   // A non-null, non-array object from JSON.parse has string keys and unknown values.
@@ -51,26 +79,41 @@ function syntaxDetail(message: string): string {
   return position === undefined ? what : `${what} at position ${position}`
 }
 
-/** JSON escapes are the only way a lone surrogate gets past the UTF-8 check. One pass over the text, whatever it holds, without a text made for each escape. */
-function hasLoneSurrogate(text: string): boolean {
-  let index = text.indexOf('\\')
-  while (index !== -1) {
-    const half = surrogateAt(text, index)
-    if (half === 'low') return true
-    if (half === 'high') {
-      if (surrogateAt(text, index + ESCAPE_CHARS) !== 'low') return true
-      index += ESCAPE_CHARS
-    }
-    index = nextBackslash(text, index + (half === null ? 2 : ESCAPE_CHARS))
+/**
+ * JSON escapes are the only way a lone surrogate gets past the UTF-8 check. One pass over the text, whatever it holds: near backslashes
+ * are found without a native call, so that a text of nothing else stays cheap, and no text is made for an escape. Stops after each part.
+ */
+function* surrogateCheck(text: string): Generator<void> {
+  const first = text.indexOf('\\')
+  for (let at = first; at !== -1 && at < text.length; ) {
+    at = checkedUpTo(text, at)
+    yield
   }
-  return false
 }
 
-/** Near backslashes are found without a native call, so that a text of nothing else stays cheap. */
-function nextBackslash(text: string, from: number): number {
-  const stepEnd = from + STEP_CHARS
-  for (let index = from; index < stepEnd; index += 1) if (text.charCodeAt(index) === BACKSLASH) return index
-  return text.indexOf('\\', stepEnd)
+/** Answers where to go on, or -1 when no more escapes come. */
+function checkedUpTo(text: string, from: number): number {
+  const end = Math.min(text.length, from + PART_CHARS)
+  let at = from
+  let plain = 0
+  while (at < end) {
+    if (text.charCodeAt(at) !== BACKSLASH) {
+      at += 1
+      plain += 1
+      if (plain < STEP_CHARS) continue
+      at = text.indexOf('\\', at)
+      if (at === -1) return -1
+    }
+    plain = 0
+    if (text.charCodeAt(at + 1) !== LETTER_U) {
+      at += 2
+      continue
+    }
+    const half = surrogateAt(text, at)
+    if (half === 'low' || (half === 'high' && surrogateAt(text, at + ESCAPE_CHARS) !== 'low')) throw invalidJson('it has an unpaired surrogate escape')
+    at += half === 'high' ? 2 * ESCAPE_CHARS : ESCAPE_CHARS
+  }
+  return at
 }
 
 /** Which half of a pair is written as `\uDxxx` at `index`: D8 to DB begin one, DC to DF end it. A broken escape is none, and no JSON. */

@@ -9,7 +9,7 @@ import { type AccessResult, HIJACKED, type MaintenanceNotice, type Reply, type R
 import type { Edge, EdgeOptions, EdgeTimeouts } from './edge-options.ts'
 import { Exchange, type ExchangePorts } from './exchange.ts'
 import { headRefusal } from './head-check.ts'
-import { parseJsonObject } from './json-body.ts'
+import { isLong, parseInTurns, parseJsonObject } from './json-body.ts'
 import { listenFailure } from './listen-failure.ts'
 import { answerBrokenRequest } from './broken-request.ts'
 import { Lingering } from './lingering.ts'
@@ -190,9 +190,17 @@ class HttpEdge<P> implements Edge {
       .catch((thrown: unknown) => this.#fail(exchange, thrown))
   }
 
-  #received(exchange: Exchange<P>, route: Route<P>, head: BodyHead, bytes: Buffer): void {
+  #received(exchange: Exchange<P>, route: Route<P>, head: BodyHead, bytes: Buffer): Promise<void> | undefined {
     exchange.rawBody = bytes
+    if (head.type === 'json' && isLong(bytes)) return this.#receivedLong(exchange, route, bytes)
     if (head.type === 'json') exchange.json = parseJsonObject(bytes)
+    this.#handle(exchange, route)
+    return undefined
+  }
+
+  async #receivedLong(exchange: Exchange<P>, route: Route<P>, bytes: Buffer): Promise<void> {
+    exchange.json = await parseInTurns(bytes)
+    if (exchange.request.socket.destroyed) throw new ClientGone('The client closed the connection after its body.')
     this.#handle(exchange, route)
   }
 

@@ -5,20 +5,44 @@ export interface Picture {
   readonly mediaType: string
 }
 
-const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/
+const BASE64 = /^[A-Za-z0-9+/_\s-]+$/
+const BLANK = /\s/
+const PADDING_MAX = 2
 const DATA_URL = /^data:([a-z0-9.+-]+\/[a-z0-9.+-]+)?((?:;[^;,]*)*),/i
 const HEAD_BYTES = 256
 /** Types a browser shows. What else a provider names is served as what its bytes are, or as PNG. */
 const SHOWN: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/webp', 'image/gif', 'image/avif', 'image/svg+xml', 'image/bmp', 'image/tiff', 'image/heic'])
 
+/** What base64 holds, and how its text ends. */
+export interface Base64Text {
+  readonly bytes: Buffer
+  /** Characters of the last group, 0 to 3; with one alone the text is broken. */
+  readonly rest: number
+  /** Signs that fill the last group. */
+  readonly padding: number
+}
+
+/** null for what is no base64 of either alphabet; blanks are passed over. */
+export function readBase64(text: string): Base64Text | null {
+  const mark = text.indexOf('=')
+  const said = mark === -1 ? text : text.slice(0, mark)
+  const marks = mark === -1 ? [''] : text.slice(mark).split('=', PADDING_MAX + 2)
+  if (!BASE64.test(said) || marks.length > PADDING_MAX + 1 || marks.some((between) => between.trim() !== '')) return null
+  const bytes = Buffer.from(said, 'base64')
+  return { bytes, rest: BLANK.test(said) ? restOf(said, bytes) : said.length % 4, padding: marks.length - 1 }
+}
+
+/** Among blanks the characters are not counted one by one, which takes 0.1 s of 10 MB: one more of them makes a byte only where one was left over. */
+function restOf(said: string, bytes: Buffer): number {
+  const left = bytes.length % 3
+  if (left > 0) return left + 1
+  return Buffer.from(`${said}A`, 'base64').length > bytes.length ? 1 : 0
+}
+
 /** The bytes of base64 in either alphabet, blanks ignored; null for what is none, and for nothing. */
 export function decodeBase64(text: string): Buffer | null {
-  const bare = /\s/.test(text) ? text.replaceAll(/\s+/g, '') : text
-  if (!BASE64.test(bare)) return null
-  const padding = bare.indexOf('=')
-  if ((padding === -1 ? bare.length : padding) % 4 === 1) return null
-  const bytes = Buffer.from(bare, 'base64')
-  return bytes.length === 0 ? null : bytes
+  const read = readBase64(text)
+  return read === null || read.rest === 1 || read.bytes.length === 0 ? null : read.bytes
 }
 
 /** A data URL in base64, taken apart; null for any other text. `mediaType` is what it names, in lower case. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import fc from 'fast-check'
 import { ApiError } from '../errors.ts'
 import { decodeBase64, imageTypeOf, pictureOf, readDataUrl } from './image-bytes.ts'
 import { parseImages } from './image-parse.ts'
@@ -108,4 +109,16 @@ test('base64 and the formats of pictures, by their bytes', () => {
   assert.equal(pictureOf(Buffer.from('?'), 'image/jpg').mediaType, 'image/jpeg')
   // A browser would run what is served as one of these.
   assert.equal(pictureOf(Buffer.from('<html>'), 'text/html').mediaType, 'image/png')
+})
+
+test('base64 with blanks in any place is what it is without them', () => {
+  const text = fc.string({ unit: fc.constantFrom('A', 'b', '9', '+', '/', '_', '-', ' ', '\n', '\u00a0', '=', 'я'), maxLength: 14 })
+  fc.assert(
+    fc.property(text, (given) => {
+      const bare = given.replaceAll(/\s+/g, '')
+      const isSound = /^[\w+/-]+={0,2}$/.test(bare) && bare.replaceAll('=', '').length % 4 !== 1
+      assert.deepEqual(decodeBase64(given), isSound ? Buffer.from(bare, 'base64') : null)
+    }),
+    { numRuns: 2_000 },
+  )
 })

@@ -1,4 +1,5 @@
 import { ApiError } from '../errors.ts'
+import { charactersOf } from '../lib/characters.ts'
 import { bodyObject, requiredModel, sessionIdOf } from './body-fields.ts'
 import { field, invalidInput, isObject, numberField, quoted, stringField, type RawObject } from './json-fields.ts'
 import { parseProviderPreferences } from './provider-preferences.ts'
@@ -15,11 +16,11 @@ export function parseSpeech(json: unknown): SpeechRequest {
   const body = bodyObject(json)
   const model = requiredModel(body)
   const input = inputOf(body)
-  const characters = codePoints(input)
+  const characters = charactersOf(input)
   if (characters > INPUT_CHARACTERS_MAX) throw new ApiError('input_too_long', `input is ${characters} characters long, the maximum is ${INPUT_CHARACTERS_MAX}`)
   refuseStreaming(body)
   const instructions = stringField(body, 'instructions') ?? null
-  if (instructions !== null && codePoints(instructions) > INSTRUCTIONS_CHARACTERS_MAX) throw invalidInput('instructions', `must be at most ${INSTRUCTIONS_CHARACTERS_MAX} characters long`)
+  if (instructions !== null && charactersOf(instructions) > INSTRUCTIONS_CHARACTERS_MAX) throw invalidInput('instructions', `must be at most ${INSTRUCTIONS_CHARACTERS_MAX} characters long`)
   return {
     model,
     fallbackModels: [],
@@ -39,13 +40,6 @@ function inputOf(body: RawObject): string {
   const input = stringField(body, 'input')
   if (input === undefined || input === '') throw new ApiError('missing_input', "Parameter 'input' is required")
   return input
-}
-
-/** A pair of surrogates is one character. */
-function codePoints(text: string): number {
-  let count = 0
-  for (let at = 0; at < text.length; at += (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1) count += 1
-  return count
 }
 
 function refuseStreaming(body: RawObject): void {

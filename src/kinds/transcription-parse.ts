@@ -2,6 +2,7 @@ import { ApiError } from '../errors.ts'
 import { audioSecondsMax } from './audio-duration/audio-bound.ts'
 import { audioContainer, audioSeconds } from './audio-duration/audio-duration.ts'
 import { bodyObject, requiredModel, sessionIdOf } from './body-fields.ts'
+import { readBase64 } from './image-bytes.ts'
 import { field, invalidInput, numberField, objectField, quoted, stringField, type RawObject } from './json-fields.ts'
 import { parseProviderPreferences } from './provider-preferences.ts'
 import { GRANULARITIES, TRANSCRIPT_FORMATS, type AudioFile, type Granularity, type TranscriptFormat, type TranscriptionRequest } from './transcription-request.ts'
@@ -13,9 +14,9 @@ export interface UploadedForm {
 }
 
 const LIST_FIELD = 'timestamp_granularities'
-const NOT_BASE64 = /[^A-Za-z0-9+/]/
+/** Of base64's other alphabet, which sounds do not come in. */
+const FOR_ADDRESSES = /[_-]/
 const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i
-const PADDING = /={1,2}$/
 const DATA_URL = /^data:[^,]{0,200},/
 /** Media types of the endings that clients send; another ending is sent as bytes that only say their name. */
 const TYPES: ReadonlyMap<string, string> = new Map([
@@ -130,11 +131,12 @@ function inputAudio(body: RawObject): AudioFile {
 
 /** Buffer.from reads whatever it is given, so that a bad text would become a shorter, wrong sound. */
 function decoded(data: string): Buffer {
-  const text = data.replace(DATA_URL, '').replace(/\s+/g, '')
-  const bare = text.replace(PADDING, '')
-  const isPadded = bare.length < text.length
-  if (bare === '' || bare.length % 4 === 1 || (isPadded && text.length % 4 !== 0) || NOT_BASE64.test(bare)) throw new ApiError('invalid_base64', 'input_audio.data is not valid base64')
-  return Buffer.from(bare, 'base64')
+  const text = data.replace(DATA_URL, '')
+  const read = readBase64(text)
+  if (read === null || read.bytes.length === 0 || read.rest === 1 || (read.padding > 0 && (read.rest + read.padding) % 4 !== 0) || FOR_ADDRESSES.test(text)) {
+    throw new ApiError('invalid_base64', 'input_audio.data is not valid base64')
+  }
+  return read.bytes
 }
 
 /** File name ending first, then the part's media type, then the bytes themselves (wire.md D-5.2). */

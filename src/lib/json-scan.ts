@@ -59,7 +59,7 @@ export class JsonScan {
       index += 1
       if (byte === QUOTE) {
         this.#inString = true
-        this.#hash = this.#words.seed()
+        this.#hash = this.#words.open()
       } else if (byte === COMMA) this.#commas += 1
       else if (byte === COLON) this.#keys += 1
       else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
@@ -96,6 +96,7 @@ export class JsonScan {
     const length = chunk.length
     let index = this.#escaped ? from + 1 : from
     this.#escaped = false
+    if (!this.#words.isCounting) return this.#skipLong(chunk, index)
     const stepEnd = Math.min(length, index + STEP_BYTES)
     let hash = this.#hash
     while (index < stepEnd) {
@@ -140,21 +141,28 @@ class WordCount {
   #set = 0
 
   get count(): number {
-    return this.#bits === null ? 0 : this.#set
+    return this.#set
   }
 
-  /** What the hash of a text begins with. */
-  seed(): number {
+  /** Whether the texts are so many that they are told apart. */
+  get isCounting(): boolean {
+    return this.#bits !== null
+  }
+
+  /** A text begins; answers what its hash begins with. */
+  open(): number {
+    if (this.#bits === null) {
+      this.#seen += 1
+      if (this.#seen > WORDS_FREE) {
+        this.#seed = randomInt(2 ** 32)
+        this.#bits = new Uint32Array(2 ** (WORD_BITS - 5))
+      }
+    }
     return this.#seed
   }
 
   add(hash: number): void {
-    this.#seen += 1
-    if (this.#seen <= WORDS_FREE) return
-    if (this.#bits === null) {
-      this.#seed = randomInt(2 ** 32)
-      this.#bits = new Uint32Array(2 ** (WORD_BITS - 5))
-    }
+    if (this.#bits === null) return
     const bit = hash >>> (32 - WORD_BITS)
     const mask = 1 << (bit & 31)
     const word = this.#bits[bit >>> 5] ?? 0

@@ -4,6 +4,7 @@ import { imagesBody, type DeliveredImage, type ImageResult } from '../kinds/imag
 import type { Picture } from '../kinds/image-bytes.ts'
 import { PROMPT_CHARACTERS_MAX, type ImageRequest } from '../kinds/image-request.ts'
 import { invalidInput } from '../kinds/json-fields.ts'
+import { charactersOf } from '../lib/characters.ts'
 import { pricedForImage, pricedImage } from '../plan/image-price.ts'
 import { measuredImageUsage, worstImageUsage } from '../plan/image-usage.ts'
 import type { Adapter, AdapterTable, ImageCall, ResultSink, RunningCall } from '../providers/adapter.ts'
@@ -66,7 +67,7 @@ function sentParameters({ count, size, aspectRatio, imageSize, sources, paramete
 function checkModel({ prompt, size, sources }: ImageRequest, model: Model): void {
   const most = model.maxPromptLength ?? PROMPT_CHARACTERS_MAX
   // A character outside the basic plane is two units of the string and one to people.
-  const characters = prompt.length <= most ? prompt.length : [...prompt].length
+  const characters = prompt.length <= most ? prompt.length : charactersOf(prompt)
   if (characters > most) throw new ApiError('prompt_too_long', `prompt is ${characters} characters long, the maximum is ${most}`)
   if (size !== null && model.supportedSizes !== null && !model.supportedSizes.includes(size)) throw invalidInput('size', `must be one of ${model.supportedSizes.join(', ')}`)
   if (sources.length > 0 && model.type === 'chat' && !model.inputModalities.includes('image')) {

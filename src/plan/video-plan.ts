@@ -1,8 +1,10 @@
 import type { Endpoint, Model } from '../catalog/catalog.ts'
 import { resolutionOf, variantOf } from '../catalog/resolution.ts'
 import { ApiError } from '../errors.ts'
+import { PROMPT_CHARACTERS_MAX } from '../kinds/image-request.ts'
 import { invalidInput, quoted } from '../kinds/json-fields.ts'
 import type { VideoOrder, VideoRequest, VideoWish } from '../kinds/video-request.ts'
+import { charactersOf } from '../lib/characters.ts'
 import type { Usage } from '../meters.ts'
 import { chooseModels } from './model-choice.ts'
 import type { Plan, PlanInput } from './plan.ts'
@@ -47,9 +49,10 @@ function pricedFor(endpoint: Endpoint, order: VideoWish): Endpoint {
 
 /** Settles what the request leaves open by what the model allows; throws what it does not (wire.md D-4.4). */
 export function orderOf(wish: VideoWish, model: Model): VideoOrder {
-  const { maxPromptLength, inputModalities } = model
-  const length = [...wish.prompt].length
-  if (maxPromptLength !== null && length > maxPromptLength) throw new ApiError('prompt_too_long', `prompt is ${length} characters long, the maximum is ${maxPromptLength}`)
+  const { inputModalities } = model
+  const most = model.maxPromptLength ?? PROMPT_CHARACTERS_MAX
+  const length = charactersOf(wish.prompt)
+  if (length > most) throw new ApiError('prompt_too_long', `prompt is ${length} characters long, the maximum is ${most}`)
   if (wish.frameImages.length + wish.inputReferences.length > 0 && !inputModalities.includes('image')) {
     throw new ApiError('model_not_supported', `Model '${model.id}' does not support image input. Supported: ${inputModalities.join(', ')}`)
   }

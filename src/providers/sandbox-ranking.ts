@@ -6,6 +6,8 @@ import { HUGE_TOKENS, textTokens } from './sandbox-answer.ts'
 import { plainText, type SandboxScript } from './sandbox-script.ts'
 
 const DOCUMENTS_PER_UNIT = 100
+/** A document is ranked by its beginning. */
+const RANKED_CHARS_MAX = 2_000
 
 /** Ranks by the share of the query's words that a document has. Of the texts alone, so that a test can know it beforehand. */
 export function sandboxRanking({ query, documents }: RerankRequest, script: SandboxScript): RerankAnswer {
@@ -18,7 +20,7 @@ export function sandboxRanking({ query, documents }: RerankRequest, script: Sand
 }
 
 function wordsOf(text: string): Set<string> {
-  return new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu))
+  return new Set(text.slice(0, RANKED_CHARS_MAX).toLowerCase().match(/[\p{L}\p{N}]+/gu))
 }
 
 function usageOf(query: string, documents: readonly string[], { usage }: SandboxScript): UsageReport | null {
