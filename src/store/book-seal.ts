@@ -24,7 +24,9 @@ export class BookSeal {
   of(table: SealedTable, values: readonly unknown[]): string {
     let length = values.length
     while (length > 0 && (values[length - 1] ?? null) === null) length -= 1
-    const text = JSON.stringify([table, ...values.slice(0, length).map(plain)])
+    let text: string = table
+    // Each with its length, so that no text runs into the next: JSON would escape every quotation mark of a log row's details.
+    for (let place = 0; place < length; place += 1) text += plain(values[place])
     return hash('sha256', this.#outer + hash('sha256', this.#inner + text, 'hex'), 'base64url').slice(0, SEAL_CHARS)
   }
 
@@ -44,9 +46,10 @@ export class BookSeal {
   }
 }
 
-function plain(value: unknown): string | null {
-  if (value === null || value === undefined) return null
-  return value instanceof Uint8Array ? Buffer.from(value).toString('hex') : String(value)
+function plain(value: unknown): string {
+  if (value === null || value === undefined) return ' -'
+  const text = value instanceof Uint8Array ? Buffer.from(value).toString('hex') : String(value)
+  return ` ${text.length}:${text}`
 }
 
 /** A table's sealed columns and the seal, to read. */
