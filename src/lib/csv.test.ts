@@ -34,7 +34,8 @@ test('a long text of separators is read in linear time', () => {
   const began = process.threadCpuUsage()
   for (const text of ['; '.repeat(500_000), ' '.repeat(1_000_000), '"'.repeat(1_000_000), ';"'.repeat(500_000)]) csvLine([text])
   const { user } = process.threadCpuUsage(began)
-  assert.ok(user < 1_000_000, `${user} µs`)
+  // A quadratic reading takes minutes.
+  assert.ok(user < 5_000_000, `${user} µs`)
 })
 
 test('there is one writer of CSV', () => {
