@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import type { UsageReport } from '../kinds/chat-answer.ts'
 import { sdkUsage } from './ai-sdk/sdk-usage.ts'
@@ -59,4 +61,16 @@ test('a share of the input that is no count leaves the input as it is', () => {
 
 test('seconds are read by the same rule, in fractions', () => {
   assert.deepEqual([secondsIn('2.5'), secondsIn(2.5), secondsIn(-1), secondsIn(1e9), secondsIn('x')], [2.5, 2.5, null, null, null])
+})
+
+test('no other file of the providers reads a count by a rule of its own', () => {
+  const folder = import.meta.dirname
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts') && !/(^|\/)sandbox/.test(name))
+  const own = files.filter((name) => {
+    const text = readFileSync(join(folder, name), 'utf8')
+    const makesReport = /\binputTokens: (?!\{)|\binputUsage\(/.test(text)
+    return makesReport && !text.includes("/token-reader.ts'")
+  })
+  // The reader itself, and a report of nothing but what is missing.
+  assert.deepEqual(own.toSorted(), ['openai-responses/reader.ts', 'token-reader.ts'])
 })
