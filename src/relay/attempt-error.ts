@@ -112,3 +112,8 @@ export function midStreamError(attempt: FailedAttempt): ApiError {
   const cut = attempt.failure !== 'empty' && attempt.failure.reason === 'cut'
   return new ApiError('provider_error', cut ? 'Provider disconnected mid-stream' : 'Provider returned an error')
 }
+
+/** It took longer than we wait: nobody can tell what the provider bills for it. */
+export function isGivenUp(failure: AttemptFailure | 'empty'): boolean {
+  return failure !== 'empty' && (failure.reason === 'timeout' || failure.reason === 'stall')
+}

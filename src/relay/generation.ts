@@ -8,7 +8,7 @@ import type { Micro } from '../money.ts'
 import type { Candidate } from '../plan/plan.ts'
 import { countedReport } from '../plan/usage-bounds.ts'
 import type { AttemptFailure } from '../providers/adapter.ts'
-import { errorOfAttempts, failureNotes, failuresText, midStreamError, type FailedAttempt } from './attempt-error.ts'
+import { errorOfAttempts, failureNotes, failuresText, isGivenUp, midStreamError, type FailedAttempt } from './attempt-error.ts'
 import { AttemptQueue } from './attempt-queue.ts'
 import type { GenerationInput, GenerationPorts, GenerationResult } from './generation-input.ts'
 import type { AnswerBody, Attempt, AttemptSink, ReportedUsage } from './order.ts'
@@ -240,6 +240,7 @@ export class Generation {
     // Where nothing was sent, the attempt at hand is an earlier one.
     const billed = failure === SATURATED ? null : this.#billedFor(this.#attempt)
     if (billed !== null) this.#insuredMicro += providerCostMicro(billed.reported.usage, endpoint.buy)
+    if (this.#draining && billed === null && isGivenUp(failure)) this.#insuredMicro += this.input.plan.holdMicro
     const next = this.#draining ? null : this.#tries.next(attempt)
     if (next === null) {
       void this.#finishFree(errorOfAttempts(this.#tries.failed), failure === 'empty' ? billed : null)

@@ -19,6 +19,8 @@ export interface AttemptFacts {
   outcomeMs: number
   /** Its node was told to stop by then. */
   nodeClosing: boolean
+  /** It took longer than the gateway waits. */
+  gaveUp: boolean
 }
 
 /** How the answer looked from the client's chair. */

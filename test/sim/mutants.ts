@@ -51,6 +51,7 @@ export const MUTANTS: readonly Mutant[] = [
   { name: 'a log row names the wrong price version', file: 'relay/verdict.ts', find: 'priceVersion: input.plan.snapshot.priceVersion', replace: 'priceVersion: input.plan.snapshot.priceVersion - 1' },
   { name: 'an answer that is read on is counted for ever', file: GENERATION, find: 'if (this.#draining) this.#ports.drains.end()', replace: '' },
   { name: 'what a provider may bill for an answer that was cut off is not booked', file: GENERATION, find: 'if (nothing && asked && this.#keepsBilling) this.#insuredMicro += this.input.plan.holdMicro', replace: '' },
+  { name: 'what a provider may bill for an answer that was waited for in vain is not booked', file: GENERATION, find: 'if (this.#draining && billed === null && isGivenUp(failure)) this.#insuredMicro += this.input.plan.holdMicro', replace: '' },
   { name: 'who leaves early is let off', file: GENERATION, find: 'this.#place.waits || !this.#keepsBilling', replace: 'this.#place.waits || !this.#upstreamAnswered'  },
   { name: 'a drain has no end', file: GENERATION, find: '() => this.#cutAndCharge())', replace: '() => undefined)' },
   { name: 'a failed end is given up at once', file: WRITER, find: 'const OUTLAST_MS = 2_000', replace: 'const OUTLAST_MS = 0' },

@@ -110,5 +110,6 @@ function insuredAttempt(facts: RequestFacts, attempt: AttemptFacts, tokens: Toke
   if (attempt.headers) return buy(received(facts, attempt, tokens))
   // Its client left, it was read on, and nothing came: the most that it may have cost.
   const keepsBilling = !facts.request.stream || !attempt.endpoint.provider.cancelStopsBilling
-  return attempt.outcome === 'cancelled' && !attempt.clientPresent && (facts.cancelled || !attempt.nodeClosing) && keepsBilling ? (facts.plan?.holdMicro ?? 0n) : 0n
+  const isCutOff = attempt.gaveUp || (attempt.outcome === 'cancelled' && (facts.cancelled || !attempt.nodeClosing))
+  return isCutOff && !attempt.clientPresent && keepsBilling ? (facts.plan?.holdMicro ?? 0n) : 0n
 }

@@ -51,7 +51,7 @@ class ScriptedCall implements RunningCall {
     this.#sink = sink
     this.#request = request
     const { nowMs } = ports.scheduler
-    this.#facts = { endpoint: call.endpoint, startedMs: nowMs, headers: false, text: '', usage: null, finish: null, outcome: 'running', clientPresent: true, outcomeMs: nowMs, nodeClosing: false }
+    this.#facts = { endpoint: call.endpoint, startedMs: nowMs, headers: false, text: '', usage: null, finish: null, outcome: 'running', clientPresent: true, outcomeMs: nowMs, nodeClosing: false, gaveUp: false }
     request.attempts.push(this.#facts)
     const outcome = ports.longAnswers && ports.random.chance(0.3) ? 'endless' : draw(ports.random)
     ports.trace(`r${request.number}: ${call.endpoint.id} will do: ${outcome}`)
@@ -95,6 +95,7 @@ class ScriptedCall implements RunningCall {
         this.#sink.end()
         return
       case 'fail':
+        this.#facts.gaveUp = step.failure.reason === 'timeout' || step.failure.reason === 'stall'
         this.#close('failed')
         this.#sink.fail(step.failure)
     }
