@@ -90,6 +90,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     refuse: (route, principal) => load.refusal(route, principal),
     maintenance: () => core.catalog.current().settings.maintenance,
     trustedProxies: config.trustedProxies,
+    isSecure: services.isSecure,
     unmatched: (request, path) => web.unmatched(request, path),
     accountOf: ({ accountId }) => accountId,
     notice: (message) => log.notice(message),

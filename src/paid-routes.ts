@@ -49,12 +49,12 @@ export function playgroundRoutes(routes: readonly Route<Principal>[]): readonly 
   return routes.filter(({ plane }) => plane === 'key').map((route) => ({ ...route, path: route.path.replace(/^\/v1\//, '/cabinet/v1/playground/'), plane: 'playground' }))
 }
 
-function orderOf({ publicUrl }: PaidRoutePorts, kind: PaidKind, { json, rawBody = Buffer.alloc(0), request, clientIp }: Call<Principal>): Order {
+function orderOf({ publicUrl }: PaidRoutePorts, kind: PaidKind, { json, rawBody = Buffer.alloc(0), request, isSecure }: Call<Principal>): Order {
   const session = request.headers['x-session-id']
   const sessionId = typeof session === 'string' && /^[\x21-\x7e]{1,256}$/.test(session) ? session : null
   const contentType = request.headers['content-type'] ?? ''
   const form = json === undefined ? parseMultipart(contentType, rawBody) : null
-  return kind.read({ json, rawBody, contentType, form, sessionId, publicUrl: publicAddress(publicUrl, { request, clientIp }) })
+  return kind.read({ json, rawBody, contentType, form, sessionId, publicUrl: publicAddress(publicUrl, { request, isSecure }) })
 }
 
 /** Resumes a stream for a second connection (wire.md D-7.8); answers false when it is not there. */

@@ -25,7 +25,7 @@ export interface ConsoleSession {
 export interface ConsoleSessionPorts extends KnownDevicePorts {
   readonly store: SessionStore
   /** The console is reached over https. */
-  readonly secure: boolean
+  readonly isSecure: (request: IncomingMessage) => boolean
 }
 
 /** Sessions of the console, kept by the hash of their cookie alone. Nothing is cached: a session that ended opens nothing any more, on any node. */
@@ -49,7 +49,7 @@ export class ConsoleSessions {
       hash: hashOf(token), id: `ses_${this.#ports.ids.letters(16)}`, userId: user.id, ip, userAgent: userAgentOf(request), createdAtMs: nowMs, lastSeenAtMs: nowMs, idleMs, endsAtMs: nowMs + absoluteMs,
     }
     await this.#ports.store.create(session)
-    return { session, cookies: [this.#cookie(token, Math.floor(absoluteMs / 1_000)), this.#deviceCookie(user, request)] }
+    return { session, cookies: [this.#cookie(request, token, Math.floor(absoluteMs / 1_000)), this.#deviceCookie(user, request)] }
   }
 
   async find(request: IncomingMessage): Promise<ConsoleSession | null> {
@@ -69,26 +69,26 @@ export class ConsoleSessions {
   }
 
   /** The `Set-Cookie` that makes the browser forget. */
-  forget(): string {
-    return this.#cookie('', 0)
+  forget(request: IncomingMessage): string {
+    return this.#cookie(request, '', 0)
   }
 
   /** `__Host-` needs https, and a browser refuses a Secure cookie on plain http. Only the name in force is read: the other one could be planted. */
-  get #name(): string {
-    return this.#ports.secure ? '__Host-tg_sid' : 'tg_sid'
+  #name(request: IncomingMessage): string {
+    return this.#ports.isSecure(request) ? '__Host-tg_sid' : 'tg_sid'
   }
 
-  #cookie(value: string, maxAgeSeconds: number): string {
-    return `${this.#name}=${value}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${maxAgeSeconds}${this.#ports.secure ? '; Secure' : ''}`
+  #cookie(request: IncomingMessage, value: string, maxAgeSeconds: number): string {
+    return `${this.#name(request)}=${value}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${maxAgeSeconds}${this.#ports.isSecure(request) ? '; Secure' : ''}`
   }
 
   #deviceCookie(user: UserRecord, request: IncomingMessage): string {
     const { value, maxAgeSeconds } = this.#devices.remember(request, DEVICE_COOKIE, user.id)
-    return `${DEVICE_COOKIE}=${value}; Path=${DEVICE_PATH}; HttpOnly; SameSite=Lax; Max-Age=${maxAgeSeconds}${this.#ports.secure ? '; Secure' : ''}`
+    return `${DEVICE_COOKIE}=${value}; Path=${DEVICE_PATH}; HttpOnly; SameSite=Lax; Max-Age=${maxAgeSeconds}${this.#ports.isSecure(request) ? '; Secure' : ''}`
   }
 
   #token(request: IncomingMessage): string | null {
-    const token = cookieOf(request, this.#name)
+    const token = cookieOf(request, this.#name(request))
     return token !== null && TOKEN_SHAPE.test(token) ? token : null
   }
 }

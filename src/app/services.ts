@@ -6,6 +6,7 @@ import { SetupLinks } from '../admin/setup-links.ts'
 import { RateFeed } from '../catalog/rate-feed.ts'
 import type { Config } from '../config.ts'
 import { StoredPictures } from '../endpoints/stored-pictures.ts'
+import { createIsSecure } from '../http/public-address.ts'
 import { SseStreams } from '../http/sse.ts'
 import { IdempotentCalls } from '../idempotency/idempotent-calls.ts'
 import { EndJournal } from '../ledger/end-journal.ts'
@@ -55,6 +56,8 @@ export interface Services {
   readonly idempotency: IdempotentCalls
   readonly rateFeed: RateFeed
   readonly sessions: ConsoleSessions
+  /** Whether a client reached us over TLS. */
+  readonly isSecure: (request: IncomingMessage) => boolean
   readonly links: SetupLinks
   readonly access: Access
   readonly sse: SseStreams
@@ -96,7 +99,8 @@ export async function createServices(core: Core, config: Config, clock: SyncedCl
   const rateFeed = new RateFeed({ catalog, events: store.events, clock, url: config.cbrUrl, log: notice, leads: () => nodes.leads })
   const sweep = new ExpirySweep({ 'Stored files': store.files, 'Idempotency keys': store.idempotency }, clock, notice)
   const logKeeper = new LogKeeper({ upkeep: store.logUpkeep, books: store.books, clock, retentionDays: config.logRetentionDays, log: notice })
-  const sessions = new ConsoleSessions({ store: store.sessions, clock, ids, seal: keyWrap, secure: config.publicUrl?.startsWith('https:') === true })
+  const isSecure = createIsSecure(config.publicUrl, config.trustedProxies)
+  const sessions = new ConsoleSessions({ store: store.sessions, clock, ids, seal: keyWrap, isSecure })
   const access = createAccess({
     keys: store.keys,
     clock,
@@ -108,7 +112,7 @@ export async function createServices(core: Core, config: Config, clock: SyncedCl
   })
   const pictures = new StoredPictures({ files: store.files, clock, ids })
   return {
-    core, clock, ids, adapters, nodes, ledger, health, relay, drains, slots, watch, videos, pictures, rateFeed, sessions, access, recovered,
+    core, clock, ids, adapters, nodes, ledger, health, relay, drains, slots, watch, videos, pictures, rateFeed, sessions, isSecure, access, recovered,
     idempotency: new IdempotentCalls({ store: store.idempotency, keyWrap, clock, ids }),
     links: new SetupLinks({ users: store.users, clock, ids }),
     sse: new SseStreams(clock),

@@ -17,7 +17,7 @@ export function identityRoutes(ports: CabinetPorts, oidc: OidcSignIn | null): re
       if (oidc === null) throw new ApiError('not_found', 'There is no single sign-on here')
       if (visit.user.oidc !== null) throw new ApiError('conflict', 'A single sign-on is connected already: disconnect it first')
       const { url, flow } = await oidc.begin(redirectUri(ports, visit.call), { userId: visit.user.id, sessionId: visit.session.id })
-      return { status: 200, body: { url }, headers: { 'set-cookie': flowCookie(ports, flow, FLOW_SECONDS) } }
+      return { status: 200, body: { url }, headers: { 'set-cookie': flowCookie(visit.call, flow, FLOW_SECONDS) } }
     }),
     visitRoute(ports, 'POST /cabinet/v1/identities/:id/unlink', (visit) => unlink(ports, visit)),
   ]

@@ -10,6 +10,6 @@ export function redirectUri({ publicUrl }: Pick<CabinetPorts, 'publicUrl'>, call
 }
 
 /** Sent to the callback alone. Lax, since the issuer's site sends the browser there. */
-export function flowCookie({ publicUrl }: Pick<CabinetPorts, 'publicUrl'>, value: string, maxAgeSeconds: number): string {
-  return `${FLOW_COOKIE}=${value}; Path=${CALLBACK}; HttpOnly; SameSite=Lax; Max-Age=${maxAgeSeconds}${publicUrl?.startsWith('https:') === true ? '; Secure' : ''}`
+export function flowCookie({ isSecure }: CabinetCall, value: string, maxAgeSeconds: number): string {
+  return `${FLOW_COOKIE}=${value}; Path=${CALLBACK}; HttpOnly; SameSite=Lax; Max-Age=${maxAgeSeconds}${isSecure ? '; Secure' : ''}`
 }

@@ -21,7 +21,7 @@ export function oidcRoutes(ports: CabinetPorts, oidc: OidcSignIn): readonly Rout
 
 async function begin(ports: CabinetPorts, oidc: OidcSignIn, call: CabinetCall): Promise<Reply> {
   const { url, flow } = await oidc.begin(redirectUri(ports, call), null)
-  return { status: 302, body: '', contentType: 'text/plain', headers: { location: url, 'set-cookie': flowCookie(ports, flow, FLOW_SECONDS) } }
+  return { status: 302, body: '', contentType: 'text/plain', headers: { location: url, 'set-cookie': flowCookie(call, flow, FLOW_SECONDS) } }
 }
 
 async function end(ports: CabinetPorts, oidc: OidcSignIn, call: CabinetCall): Promise<Reply> {
@@ -31,14 +31,14 @@ async function end(ports: CabinetPorts, oidc: OidcSignIn, call: CabinetCall): Pr
     const identity = await oidc.end(new URL(`${publicAddress(ports.publicUrl, call)}${call.request.url ?? ''}`), cookie)
     if (adds !== null) return await link(ports, call, identity, adds)
     const result = await signInProven(ports, call, await userOf(ports, call, identity), 'oidc')
-    if (result.status === 'code_required') return leave(ports, `/sign-in#ticket=${result.ticket}`, [])
+    if (result.status === 'code_required') return leave(call, `/sign-in#ticket=${result.ticket}`, [])
     const user = (await ports.store.users.update(result.user.id, { lastSignInAtMs: ports.clock.now() })) ?? result.user
     const { cookies } = await ports.sessions.open(user, call.request, call.clientIp)
-    return leave(ports, '/', cookies)
+    return leave(call, '/', cookies)
   } catch (thrown) {
     const error = asApiError(thrown)
     if (error.errorName === 'internal_error') throw error
-    return leave(ports, `${adds === null ? '/sign-in' : '/security'}#error=${error.errorType}`, [])
+    return leave(call, `${adds === null ? '/sign-in' : '/security'}#error=${error.errorType}`, [])
   }
 }
 
@@ -49,7 +49,7 @@ async function link(ports: CabinetPorts, call: CabinetCall, { issuer, subject, e
   const outcome = await ports.store.users.linkIdentity(userId, { issuer, subject, email, linkedAtMs: ports.clock.now() })
   if (outcome !== 'linked') throw new ApiError('conflict', outcome === 'taken' ? 'Another user has this single sign-on' : 'A single sign-on is connected already')
   await recordEvent(ports, visitor.user.email, call.clientIp, 'user.oidc_link', userId, { issuer, subject, email })
-  return leave(ports, '/security#linked', [])
+  return leave(call, '/security#linked', [])
 }
 
 /** Known by issuer and subject alone. An e-mail that has a user already is no proof of being them: they add single sign-on themselves. */
@@ -63,6 +63,6 @@ async function userOf(ports: CabinetPorts, call: CabinetCall, { issuer, subject,
 }
 
 /** The flow ends with it, whatever became of it. */
-function leave(ports: CabinetPorts, location: string, cookies: readonly string[]): Reply {
-  return { status: 302, body: '', contentType: 'text/plain', headers: { location, 'set-cookie': [...cookies, flowCookie(ports, '', 0)] } }
+function leave(call: CabinetCall, location: string, cookies: readonly string[]): Reply {
+  return { status: 302, body: '', contentType: 'text/plain', headers: { location, 'set-cookie': [...cookies, flowCookie(call, '', 0)] } }
 }

@@ -47,7 +47,7 @@ export function sessionRoutes(ports: CabinetPorts, oidcName: string | null): rea
     visitReply(ports, 'POST /cabinet/v1/sign-out', async ({ call, session, user }) => {
       await ports.store.sessions.delete(session.hash)
       await recordEvent(ports, user.email, call.clientIp, 'sign_out', user.id)
-      return { status: 200, body: { signed_out: true }, headers: { 'set-cookie': ports.sessions.forget() } }
+      return { status: 200, body: { signed_out: true }, headers: { 'set-cookie': ports.sessions.forget(call.request) } }
     }),
   ]
 }

@@ -42,11 +42,11 @@ export class TrustedProxies {
     return walk(this.#list, peer, Array.isArray(forwarded) ? forwarded.join(',') : forwarded)
   }
 
-  /** A trusted proxy was asked over TLS. Of several schemes the first is the client's. */
-  isSecure(request: IncomingMessage): boolean {
-    if (this.#list === null) return false
-    const scheme = request.headers['x-forwarded-proto']
-    return typeof scheme === 'string' && scheme.split(',', 1)[0]?.trim().toLowerCase() === 'https' && this.has(this.peerOf(request.socket))
+  /** A trusted proxy, which names its client, was asked over TLS. Of several schemes the first is the client's. */
+  isSecure({ headers, socket }: IncomingMessage): boolean {
+    const scheme = headers['x-forwarded-proto']
+    if (this.#list === null || typeof scheme !== 'string' || headers['x-forwarded-for'] === undefined) return false
+    return scheme.split(',', 1)[0]?.trim().toLowerCase() === 'https' && this.has(this.peerOf(socket))
   }
 }
 
@@ -91,11 +91,6 @@ function hopAddress(text: string): string | null {
 
 function contains(list: BlockList, ip: string): boolean {
   return list.check(ip, ip.includes(':') ? 'ipv6' : 'ipv4')
-}
-
-/** The address of the socket's other end. */
-export function peerIp(request: IncomingMessage): string {
-  return normalised(request.socket.remoteAddress)
 }
 
 /** IPv4-mapped IPv6 becomes IPv4, so that one client is one key whichever socket it came by. */

@@ -24,6 +24,8 @@ export interface EdgeOptions<P> {
   readonly log: RequestLogSink
   /** null = not under maintenance. Stops `key`, `playground` and `token` routes; health, the console and the admin plane go on. */
   readonly maintenance: () => MaintenanceNotice | null
+  /** Whether a client reached us over TLS. */
+  readonly isSecure: (request: IncomingMessage) => boolean
   /** CIDR ranges; throws at construction when one is malformed. */
   readonly trustedProxies: readonly string[]
   /** Why an admitted request may not go on now, before its body is read; absent = all may. */

@@ -33,6 +33,8 @@ export interface Call<P> {
   readonly rawBody?: Buffer
   readonly requestId: string
   readonly clientIp: string
+  /** The client reached us over TLS. */
+  readonly isSecure: boolean
   /** clock.monotonic() at arrival, ms; wall-clock Unix ms. */
   readonly startedMs: number
   readonly arrivedAtMs: number

@@ -8,6 +8,8 @@ import { RequestLine, type RequestLogSink } from './request-log.ts'
 const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/
 const EXPOSED =
   'X-Request-Id, X-Generation-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Max-Tokens, Retry-After'
+/** A year, of this name alone: what else lies below it is not ours. */
+const TRANSPORT_SECURITY = 'max-age=31536000'
 const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({})
 
 export interface ExchangePorts<P> {
@@ -16,6 +18,7 @@ export interface ExchangePorts<P> {
   readonly ids: IdSource
   readonly log: RequestLogSink
   readonly clientIp: (request: IncomingMessage) => string
+  readonly isSecure: (request: IncomingMessage) => boolean
   /** The server is closing: each response says so. */
   draining(): boolean
 }
@@ -26,6 +29,7 @@ export class Exchange<P> implements Call<P> {
   readonly response: ServerResponse
   readonly requestId: string
   readonly clientIp: string
+  readonly isSecure: boolean
   readonly startedMs: number
   readonly arrivedAtMs: number
   readonly log: RequestLine
@@ -53,6 +57,7 @@ export class Exchange<P> implements Call<P> {
     this.startedMs = ports.clock.monotonic()
     this.arrivedAtMs = ports.clock.now()
     this.clientIp = ports.clientIp(request)
+    this.isSecure = ports.isSecure(request)
     this.requestId = requestId(request.headers['x-request-id'], this.arrivedAtMs, ports.ids)
     this.log = new RequestLine(ports.log, ports.clock, this.startedMs, this.requestId, request.method ?? '', traceParentOf(request))
     const url = request.url ?? ''
@@ -78,6 +83,7 @@ export class Exchange<P> implements Call<P> {
   /** Fixes the headers that every response of this exchange carries. */
   admitted(accessHeaders: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
     const own: Record<string, string> = commonHeaders(this.requestId, this.isPublic)
+    if (this.isSecure) own['strict-transport-security'] = TRANSPORT_SECURITY
     if (this.#ports.draining()) own['connection'] = 'close'
     for (const name in accessHeaders) own[name] = accessHeaders[name] ?? ''
     this.#baseHeaders = own

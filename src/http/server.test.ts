@@ -78,6 +78,7 @@ function newEdge(options: Partial<EdgeOptions<string>> = {}): Edge {
     ids: randomIds(),
     log: { line: (fields) => lines.push({ ...fields }), bug: (thrown) => bugs.push(thrown) },
     maintenance: () => maintenance,
+    isSecure: ({ headers }) => headers['x-forwarded-proto'] === 'https',
     trustedProxies: [],
     describe: (principal) => ({ account_id: principal }),
     timeouts: { headers: 300, request: 400, upload: 800, check: 100 },
@@ -162,6 +163,10 @@ test('every answer of /v1 carries the rate headers, CORS, a request id, nosniff 
     assert.deepEqual([headers.get('x-content-type-options'), headers.get('cache-control')], ['nosniff', 'no-store'])
   }
   assert.equal(answers[0]?.headers.get('access-control-allow-headers'), '*, Authorization')
+  for (const [path, headers] of [['GET /v1/health', {}], ['GET /v1/none', {}], ['POST /v1/echo', KEY]] as const) {
+    assert.equal((await send(path, { ...headers, 'X-Forwarded-Proto': 'https' })).headers.get('strict-transport-security'), 'max-age=31536000', path)
+    assert.equal((await send(path, headers)).headers.has('strict-transport-security'), false, 'plain http promises nothing')
+  }
   const admin = await send('POST /admin/v1/accounts', { ...KEY, ...JSON_TYPE }, '{}')
   assert.deepEqual([admin.headers.has('access-control-allow-origin'), admin.headers.has('x-request-id')], [false, true])
 })

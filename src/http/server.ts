@@ -61,7 +61,7 @@ class HttpEdge<P> implements Edge {
     this.#timeouts = { ...TIMEOUTS, ...options.timeouts }
     this.#router = new Router(options.routes)
     const proxies = new TrustedProxies(options.trustedProxies)
-    this.#ports = { access, clock, ids, log, clientIp: (request) => proxies.clientIp(request), draining: () => this.#draining }
+    this.#ports = { access, clock, ids, log, clientIp: (request) => proxies.clientIp(request), isSecure: options.isSecure, draining: () => this.#draining }
     this.#body = { deadlines: new BodyDeadlines(clock), random: uniform }
     this.#budget = new BodyBudget(options.bodyBudgetBytes)
     this.#lingering = new Lingering(clock)

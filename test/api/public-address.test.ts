@@ -26,3 +26,25 @@ test('behind a trusted proxy that was asked by https, links are https', async ()
 test('without a proxy between, the header is not believed', async () => {
   assert.match(await pictureUrl({ 'x-forwarded-proto': 'https' }), /^http:\/\//)
 })
+
+test('over TLS sessions have the Secure cookie of this host alone, and answers forbid plain http; each request by its own scheme', async () => {
+  const credentials = { email: 'one@example.com', password: 'a long passphrase of mine' }
+  const enter = async (path: string, body: unknown, headers: Record<string, string>): Promise<{ readonly cookies: readonly string[]; readonly transport: unknown }> => {
+    const { status, headers: answered, text } = await tollgate.request('POST', `/cabinet/v1/${path}`, { body, headers: { 'sec-fetch-site': 'same-origin', ...headers } })
+    assert.ok(status === 200 || status === 201, text)
+    return { cookies: String(answered['set-cookie'] ?? '').split('\n'), transport: answered['strict-transport-security'] }
+  }
+  const proxied = { 'x-forwarded-for': '203.0.113.9', 'x-forwarded-proto': 'https' }
+  await enter('sign-up', { ...credentials, name: 'One' }, {})
+  const secure = await enter('sign-in', credentials, proxied)
+  assert.match(secure.cookies[0] ?? '', /^__Host-tg_sid=[\w-]{43}; Path=\/; .*; Secure$/)
+  assert.ok(secure.cookies.every((cookie) => cookie.endsWith('; Secure')))
+  assert.equal(secure.transport, 'max-age=31536000')
+  const plain = await enter('sign-in', credentials, {})
+  assert.match(plain.cookies[0] ?? '', /^tg_sid=/)
+  assert.ok(plain.cookies.every((cookie) => !cookie.includes('Secure')))
+  assert.equal(plain.transport, undefined)
+  const cookie = secure.cookies[0]?.split(';', 1)[0] ?? ''
+  const session = (headers: Record<string, string>): Promise<number> => tollgate.request('GET', '/cabinet/v1/profile', { headers: { cookie, ...headers } }).then(({ status }) => status)
+  assert.deepEqual([await session(proxied), await session({})], [200, 401], 'its cookie opens nothing over plain http')
+})
