@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { checkMoney, type Observed } from '../harness/crash-clients.ts'
+import { answersSeen, checkMoney, type Observed } from '../harness/crash-clients.ts'
 import { form } from '../harness/form.ts'
 import { ask, clients, held, settled, untilExpired, untilServed, withWorld as withOutageWorld, type World } from '../harness/outage-world.ts'
 import { patient } from '../harness/patience.ts'
@@ -86,13 +86,14 @@ test('kill -9 while the database is down, again and again: every end that a clie
       const before = record.whole.length
       const beganMs = Date.now()
       // These end while the database is down.
-      const late = Array.from({ length: 8 }, (_value, index) => ask(world, `delay_ms=${1_000 + index * 150} words=${5 + index}`).catch(() => null))
+      const late = Array.from({ length: 8 }, (_value, index) => ask(world, `delay_ms=${2_000 + index * 150} words=${5 + index}`).catch(() => null))
       await held(world, 8, beganMs)
       await clients(world, record, async () => {
-        await delay(400)
+        await answersSeen(record, 1)
         await world.postgres.halt()
         // Every other round the process dies before the first of them has its answer.
-        await delay(round % 2 === 0 ? 3_000 : 1_500)
+        if (round % 2 === 0) await Promise.any(late.map(async (answer) => assert.equal((await answer)?.status, 200)))
+        else await delay(1_500)
         await world.tollgate.kill('SIGKILL')
         for (const answer of await Promise.all(late)) {
           if (answer?.status !== 200) continue

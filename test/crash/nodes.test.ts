@@ -7,6 +7,7 @@ import { auditClean } from '../harness/audit.ts'
 import { spread } from '../harness/figures.ts'
 import { form } from '../harness/form.ts'
 import { ask, NodeBench, until } from '../harness/node-bench.ts'
+import { admitted } from '../harness/patience.ts'
 import type { Tollgate } from '../harness/server.ts'
 
 /** Or as often as a busy machine gets to in these minutes. */
@@ -82,7 +83,7 @@ function crashTests(shared: NodeBench): void {
       const statuses: number[] = []
       let running = true
       const clients = Array.from({ length: 6 }, async (_, number) => {
-        while (running) statuses.push((await ask(balancer.pick(), key, 'words=8 gap_ms=20', { stream: number % 2 === 0 })).status)
+        while (running) statuses.push((await admitted(() => ask(balancer.pick(), key, 'words=8 gap_ms=20', { stream: number % 2 === 0 }))).status)
       })
       try {
         for (const index of form({ short: [0], long: [0, 1] })) {
