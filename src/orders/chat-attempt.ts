@@ -88,7 +88,7 @@ export class ChatAttempt implements Attempt, AnswerSink {
     }
     if (!request.stream) {
       this.#firstTokenMs ??= start.clock.monotonic()
-      this.#events.push(...events)
+      for (const event of events) this.#events.push(event)
       return true
     }
     let text = ''

@@ -40,7 +40,7 @@ function ask(chat: Chat, { endpoint, apiKey, generationId, request }: ImageCall,
     const running = chat({ endpoint, apiKey, request: chatRequest(request, sources), sendMaxTokens: null, generationId, splice: null }, {
       headers,
       push: (batch) => {
-        events.push(...batch)
+        for (const event of batch) events.push(event)
         return true
       },
       end: () => resolve(events),

@@ -159,7 +159,7 @@ class NativeStream {
     const read = this.#reader.message(data)
     if (isFailure(read)) this.#failure = read
     else if (read.length > 0 || this.#reader.done) {
-      this.#events.push(...read)
+      for (const event of read) this.#events.push(event)
       this.#progressed = true
     }
   }

@@ -111,7 +111,7 @@ export class OpenaiStream {
     const content = contentEvents(delta, index, raw['logprobs'] ?? null)
     const calls = state.toolCalls.read(delta)
     if (calls === null) return this.#fail(failure('garbage', null, 'the stream holds more tool calls than any answer has'))
-    this.#events.push(...content, ...calls)
+    for (const event of [...content, ...calls]) this.#events.push(event)
     if (content.some(isContent) || calls.length > 0) this.#progressed = true
     const native = textOf(raw['finish_reason'])
     if (native === null || native === '') return

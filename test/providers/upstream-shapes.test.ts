@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CollectedBody } from '../../src/providers/collected-body.ts'
 import { ERROR_BYTES_MAX, parseErrorBody } from '../../src/providers/error-body.ts'
+import { GeminiReader } from '../../src/providers/gemini/reader.ts'
 import { parseLifted } from '../../src/providers/lifted-json.ts'
 import { NdjsonDecoder } from '../../src/providers/ndjson-decoder.ts'
 import { parseJson } from '../../src/providers/raw-json.ts'
@@ -116,6 +117,12 @@ test('a long line in reads of a few bytes, and a read of nothing but line ends, 
     const ends = cpuMs(() => assert.ok(sse().decoder.push(bytes)))
     assert.ok(ends <= STALL_MS_MAX, `${ends.toFixed(0)} ms`)
   }
+})
+
+test('an answer of more parts than a call has room for arguments is read', () => {
+  const parts = Array.from({ length: 300_000 }, () => ({ text: 'x' }))
+  const reader = new GeminiReader({ generationId: 'gen-1', hidesReasoning: false }, () => 0)
+  assert.ok('length' in reader.whole({ candidates: [{ content: { parts }, finishReason: 'STOP' }] }))
 })
 
 test('a body in chunks of one byte costs little more than its bytes', () => {

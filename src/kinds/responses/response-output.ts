@@ -51,7 +51,7 @@ export class ResponseOutput {
         return this.#calls.get(event.index)?.add(event.text)
       case 'extra':
         if (event.field === 'annotations' && Array.isArray(event.value)) this.#annotate(event.value.map(flatAnnotation))
-        if (event.field === 'reasoning_details' && this.#keepsDetails && Array.isArray(event.value)) this.#details.push(...event.value)
+        if (event.field === 'reasoning_details' && this.#keepsDetails && Array.isArray(event.value)) for (const detail of event.value) this.#details.push(detail)
         if (event.field === 'images') for (const image of generatedImages(event.value)) this.#image(image)
         return
       case 'item':
@@ -100,7 +100,7 @@ export class ResponseOutput {
   }
 
   #annotate(annotations: readonly unknown[]): void {
-    if (this.#message === null) this.#annotations.push(...annotations)
+    if (this.#message === null) for (const annotation of annotations) this.#annotations.push(annotation)
     else this.#message.annotate(annotations)
   }
 

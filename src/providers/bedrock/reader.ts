@@ -70,7 +70,7 @@ export class BedrockReader implements NativeReader {
     for (const [index, raw] of content.entries()) {
       const read = this.#blocks.whole(index, objectOf(raw) ?? {})
       if (read === null) return tooMuch()
-      events.push(...read)
+      for (const event of read) events.push(event)
     }
     return [...events, ...this.#stop(answer), ...this.#usage(answer)]
   }

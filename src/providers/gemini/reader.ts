@@ -70,7 +70,7 @@ export class GeminiReader implements NativeReader {
     for (const [position, raw] of listOf(chunk['candidates']).entries()) {
       const read = this.#candidate(objectOf(raw) ?? {}, position)
       if (read === null) return failure('garbage', null, 'the answer holds more candidates or calls than any answer has, or calls in pieces that do not fit')
-      events.push(...read)
+      for (const event of read) events.push(event)
     }
     events.push(...this.#feedback(objectOf(chunk['promptFeedback'])))
     const usage = geminiUsage(chunk['usageMetadata'])
