@@ -1,91 +1,11 @@
 import { useMemo } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useSession } from '../session.tsx'
-
-const MICRO_DIGITS = 6
-
-/** Numbers, money and times as the reader's language and time zone write them. */
-export interface Format {
-  readonly locale: string
-  readonly zone: string
-  /** What stands before a fraction. */
-  readonly decimalMark: string
-  /** RUB; as many decimals as a small amount needs, at most six. */
-  money(rub: number): string
-  /** RUB to the last micro-ruble: what one request cost. */
-  exact(rub: number): string
-  /** An exact decimal of RUB, with its own decimals. */
-  price(rub: string | number): string
-  number(value: number, digits?: number): string
-  /** 12.3 thousand and the like, for tiles and axes. */
-  compact(value: number): string
-  compactMoney(rub: number): string
-  percent(share: number, digits?: number): string
-  dateTime(iso: string): string
-  date(iso: string): string
-  /** A `YYYY-MM-DD`, which has no zone. */
-  day(day: string): string
-  time(iso: string): string
-  ago(iso: string): string
-  duration(ms: number): string
-}
+import { createFormat, type Format } from './format.ts'
 
 export function useFormat(): Format {
   const { i18n } = useTranslation()
   const { profile } = useSession()
   const zone = profile?.timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone
   return useMemo(() => createFormat(i18n.language, zone), [i18n.language, zone])
-}
-
-export function createFormat(language: string, zone: string): Format {
-  const locale = language === 'ru' ? 'ru-RU' : 'en-GB'
-  // Making a formatter takes longer than a row of a list may: each is made once.
-  const numbers = remembered((options: Intl.NumberFormatOptions) => new Intl.NumberFormat(locale, options))
-  const times = remembered((options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat(locale, options))
-  const rub = (value: number, options: Intl.NumberFormatOptions): string => numbers({ style: 'currency', currency: 'RUB', currencyDisplay: 'narrowSymbol', ...options }).format(value)
-  const time = (iso: string, options: Intl.DateTimeFormatOptions): string => times({ timeZone: zone, ...options }).format(new Date(iso))
-  const number = (value: number, digits = 0): string => numbers({ maximumFractionDigits: digits }).format(value)
-  return {
-    locale,
-    zone,
-    decimalMark: numbers({}).formatToParts(0.5).find(({ type }) => type === 'decimal')?.value ?? '.',
-    number,
-    money: (value) => rub(value, { minimumFractionDigits: 2, maximumFractionDigits: moneyDigits(value) }),
-    exact: (value) => rub(value, { minimumFractionDigits: 2, maximumFractionDigits: MICRO_DIGITS }),
-    price: (value) => rub(Number(value), { minimumFractionDigits: 0, maximumFractionDigits: Math.abs(Number(value)) < 1 ? MICRO_DIGITS : 2 }),
-    compact: (value) => numbers({ notation: 'compact', maximumFractionDigits: 1 }).format(value),
-    compactMoney: (value) => rub(value, { notation: 'compact', minimumFractionDigits: 0, maximumFractionDigits: Math.abs(value) < 1 ? 4 : 1 }),
-    percent: (share, digits = 1) => numbers({ style: 'percent', maximumFractionDigits: digits }).format(share),
-    dateTime: (iso) => time(iso, { dateStyle: 'medium', timeStyle: 'medium' }),
-    date: (iso) => time(iso, { dateStyle: 'medium' }),
-    day: (day) => times({ timeZone: 'UTC', day: 'numeric', month: 'short' }).format(new Date(`${day}T00:00:00Z`)),
-    time: (iso) => time(iso, { timeStyle: 'medium' }),
-    ago: (iso) => ago(locale, iso),
-    duration: (ms) => (ms < 1_000 ? `${number(ms)} ${language === 'ru' ? 'мс' : 'ms'}` : `${number(ms / 1_000, ms < 10_000 ? 2 : 1)} ${language === 'ru' ? 'с' : 's'}`),
-  }
-}
-
-function remembered<O, F>(make: (options: O) => F): (options: O) => F {
-  const made = new Map<string, F>()
-  return (options) => {
-    const key = JSON.stringify(options)
-    const known = made.get(key) ?? make(options)
-    made.set(key, known)
-    return known
-  }
-}
-
-function moneyDigits(value: number): number {
-  const size = Math.abs(value)
-  if (size === 0 || size >= 1) return 2
-  return size >= 0.1 ? 4 : MICRO_DIGITS
-}
-
-const STEPS: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [['day', 86_400], ['hour', 3_600], ['minute', 60]]
-
-function ago(locale: string, iso: string): string {
-  const seconds = (Date.parse(iso) - Date.now()) / 1_000
-  const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' })
-  for (const [unit, size] of STEPS) if (Math.abs(seconds) >= size) return relative.format(Math.round(seconds / size), unit)
-  return relative.format(Math.round(seconds), 'second')
 }

@@ -91,7 +91,7 @@ function AddForm(): ReactNode {
       onSubmit={form.onSubmit(({ amount, count, uses, expires, note }) =>
         confirm({
           title: t('codes.create'),
-          text: t('codes.ask_create', { count: format.number(Number(count)), uses: format.number(Number(uses)), amount: format.exact(Number(amount)), sum: format.exact(Number(amount) * Number(count) * Number(uses)) }),
+          text: t('codes.ask_create', { count: format.number(Number(count)), uses: format.number(Number(uses)), amount: format.money(Number(amount)), sum: format.money(Number(amount) * Number(count) * Number(uses)) }),
           act: t('codes.create'),
           harmful: false,
           onConfirm: () => create.mutate({ body: { amount: Number(amount), count: Number(count), uses_max: Number(uses), expires_at: lastSecondOf(expires, zone), note: note.trim() === '' ? null : note.trim() } }),

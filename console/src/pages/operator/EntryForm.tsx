@@ -33,8 +33,8 @@ export function EntryForm({ account }: { readonly account: Account }): ReactNode
   })
   const submit = ({ kind, amount, reason }: typeof form.values): void =>
     confirm({
-      title: t('accounts.ask_entry', { kind: t(`ledger.${kind}`), amount: format.exact(Number(amount)) }),
-      text: t('accounts.ask_entry_text', { name: account.name, id: account.id, before: format.exact(account.balance), after: format.exact(balanceAfter(account.balance, kind, Number(amount))) }),
+      title: t('accounts.ask_entry', { kind: t(`ledger.${kind}`), amount: format.money(Number(amount)) }),
+      text: t('accounts.ask_entry_text', { name: account.name, id: account.id, before: format.money(account.balance), after: format.money(balanceAfter(account.balance, kind, Number(amount))) }),
       act: t('accounts.post'),
       harmful: kind === 'refund',
       onConfirm: () => post.mutate({ params: { id: account.id }, body: { kind, amount: Number(amount), reason: reason.trim(), reference } }),

@@ -66,7 +66,7 @@ export function ChatTab({ keyId, models, modelId }: TabProps): ReactNode {
     <Stack>
       <Group justify="space-between">
         <Button size="xs" variant="default" onClick={() => setShown(!shown)} aria-expanded={shown}>{t('play.parameters')}</Button>
-        <Text fw={600} role="status" aria-live="off">{busy ? t('play.cost_live', { amount: format.money(known + live) }) : t('play.cost_all', { amount: format.exact(known) })}</Text>
+        <Text fw={600} role="status" aria-live="off">{busy ? t('play.cost_live', { amount: format.money(known + live) }) : t('play.cost_all', { amount: format.money(known) })}</Text>
       </Group>
       <Collapse expanded={shown}><ChatParameters value={parameters} change={setParameters} /></Collapse>
       <Card padding="md" className={css.talk ?? ''} role="log" aria-label={t('play.talk')} tabIndex={0}>
@@ -112,7 +112,7 @@ function TurnView({ turn, busy }: { readonly turn: Turn; readonly busy: boolean 
       <Text size="xs" c="dimmed" mb={2}>{turn.role === 'user' ? t('play.you') : t('play.model')}</Text>
       {turn.reasoning !== '' && <details><summary>{t('play.reasoning')}</summary><div className={css.reasoning}>{turn.reasoning}</div></details>}
       <div className={css.text}>{turn.text}{busy && <span className={css.cursor} aria-hidden="true" />}</div>
-      {turn.cost !== null && turn.tokens !== null && <Text size="xs" c="dimmed" mt={6}>{t('play.turn', { amount: format.exact(turn.cost), input: format.number(turn.tokens.input), output: format.number(turn.tokens.output) })}</Text>}
+      {turn.cost !== null && turn.tokens !== null && <Text size="xs" c="dimmed" mt={6}>{t('play.turn', { amount: format.money(turn.cost), input: format.number(turn.tokens.input), output: format.number(turn.tokens.output) })}</Text>}
     </div>
   )
 }

@@ -8,7 +8,8 @@ import type { LogQuery, LogRow } from '../../../../src/cabinet/contract.ts'
 import { call } from '../../api/call.ts'
 import { Empty, Failed, Outline } from '../../parts/Loaded.tsx'
 import { StatusBadge, type Tone } from '../../parts/StatusBadge.tsx'
-import { useFormat, type Format } from '../../parts/use-format.ts'
+import type { Format } from '../../parts/format.ts'
+import { useFormat } from '../../parts/use-format.ts'
 import { useVisibleRows } from '../../parts/use-visible-rows.ts'
 import css from './log.module.css'
 
@@ -112,7 +113,7 @@ const Row = memo(function Row({ row, index, t, format }: RowProps): ReactNode {
       <span role="cell" className={css.status}><StatusBadge tone={TONES[row.status]}>{row.status === 'error' ? (row.error_type ?? t('status.error')) : t(`status.${row.status}`)}</StatusBadge></span>
       <span role="cell" className={css.tokens}>{format.number(row.input_tokens)} → {format.number(row.output_tokens)}</span>
       <span role="cell" className={css.duration}>{format.duration(row.duration_ms)}</span>
-      <span role="cell" className={css.cost}>{format.exact(row.cost)}</span>
+      <span role="cell" className={css.cost}>{format.money(row.cost)}</span>
     </div>
   )
 })

@@ -35,7 +35,7 @@ function Story({ story }: { readonly story: RequestStory }): ReactNode {
   return (
     <>
       <div className={css.tiles}>
-        <Tile label={t('usage.cost')} value={format.exact(story.cost)} note={t(`request.basis_${story.billing_basis}`)} />
+        <Tile label={t('usage.cost')} value={format.money(story.cost)} note={t(`request.basis_${story.billing_basis}`)} />
         <Tile label={t('log.tokens')} value={`${format.compact(story.input_tokens)} → ${format.compact(story.output_tokens)}`} note={t('request.cached', { cached: format.number(story.cached_tokens), reasoning: format.number(story.reasoning_tokens) })} />
         <Tile label={t('request.first_token')} value={story.latency_ms === null ? '–' : format.duration(story.latency_ms)} note={t('request.total_time', { time: format.duration(story.duration_ms) })} />
         <Tile label={t('request.speed')} value={story.tokens_per_second === null ? '–' : t('request.per_second', { tokens: format.number(story.tokens_per_second, 1) })} note={story.streamed ? t('request.streamed') : t('request.whole')} />
@@ -101,11 +101,11 @@ function Hold({ story: { hold } }: { readonly story: RequestStory }): ReactNode 
   return (
     <Facts
       items={[
-        [t('request.held'), `${format.exact(hold.amount)} · ${format.time(hold.placed_at)}`],
+        [t('request.held'), `${format.money(hold.amount)} · ${format.time(hold.placed_at)}`],
         [t('request.hold_state'), t(`request.hold_${hold.state}`)],
-        [t('request.charged'), format.exact(hold.charged)],
-        [t('request.returned'), format.exact(hold.returned)],
-        [t('request.shortfall'), hold.shortfall === 0 ? null : format.exact(hold.shortfall)],
+        [t('request.charged'), format.money(hold.charged)],
+        [t('request.returned'), format.money(hold.returned)],
+        [t('request.shortfall'), hold.shortfall === 0 ? null : format.money(hold.shortfall)],
         [t('request.ended'), hold.ended_at === null ? null : format.dateTime(hold.ended_at)],
       ]}
     />
