@@ -2,7 +2,8 @@ import { mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { OperatorError } from '../errors.ts'
 import { takeLock, type DirectoryLock } from './directory-lock.ts'
-import { isUsedSegment, JournalSegment, recordBytes, SEGMENT_BYTES } from './journal-segment.ts'
+import { recordBytes } from './journal-records.ts'
+import { isUsedSegment, JournalSegment, SEGMENT_BYTES } from './journal-segment.ts'
 
 /** 64 MB (reliability.md 5). */
 const SEGMENTS = 8

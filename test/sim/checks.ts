@@ -45,6 +45,14 @@ export async function checkEnd(world: World): Promise<number> {
   return [...holds.values()].filter(({ chargedMicro }) => (chargedMicro ?? 0n) > 0n).length
 }
 
+function isJournaled(intent: Intent | undefined): boolean {
+  return intent !== undefined && intent.outcome !== null && intent.outcome !== 'failed' && intent.outcome.status === 'journaled'
+}
+
+function isToldFree({ end, outcome }: Intent): boolean {
+  return outcome !== null && outcome !== 'failed' && (outcome.status === 'voided' || (end.op === 'void' && outcome.status === 'journaled'))
+}
+
 function checkRequest(world: World, facts: RequestFacts, hold: HoldRow | null): void {
   const say = (text: string): void => world.violation(`r${facts.number}: ${text}`)
   const { sight } = facts
@@ -54,27 +62,31 @@ function checkRequest(world: World, facts: RequestFacts, hold: HoldRow | null): 
     if (sight.kind === 'error' && !FAIR_REFUSALS.has(sight.name)) checkExcuse(world, facts, sight.name)
     return
   }
+  const intents = world.intents.filter(({ generationId, node }) => generationId === facts.generationId && node === facts.node)
+  const [asked] = intents
+  const journaled = isJournaled(asked)
+  if (journaled && world.lost.has(facts.node)) return
   const due = dueOf(facts, world.tokens, world.guarded.has(facts.accountId))
   const chargedMicro = hold?.chargedMicro ?? 0n
   const settled = hold?.state === 'settled' || hold?.state === 'settled_late'
   if (sight.kind === 'end') {
     if (!settled) say(`I11 the client saw the end of its answer, and its hold is ${hold?.state ?? 'missing'}`)
-    if (sight.cost !== null && sight.cost !== Number(chargedMicro) / 1e6) say(`the client was told ${sight.cost} and charged ${chargedMicro} micro`)
+    // From the journal it is told the cost: what is charged later may be less.
+    const toldMicro = journaled && (due.kind === 'exact' || due.kind === 'free-or') ? due.micro : chargedMicro
+    if (sight.cost !== null && sight.cost !== Number(toldMicro) / 1e6) say(`the client was told ${sight.cost} and charged ${chargedMicro} of ${toldMicro} micro`)
     if (due.kind === 'free') say('an answer that is free looks complete')
   }
   if (settled) checkCharge(say, hold, due)
   if (hold !== null && hold.priceVersion !== facts.plan?.snapshot.priceVersion) say(`its hold names price version ${hold.priceVersion}`)
   checkRetries(say, facts)
   checkCancel(world, say, facts)
-  const intents = world.intents.filter(({ generationId, node }) => generationId === facts.generationId && node === facts.node)
-  const [asked] = intents
   for (const intent of intents) checkPatience(world, say, intent)
   const died = world.deaths.has(facts.node) && (asked === undefined || asked.answeredMs === null)
   if (died || facts.doneMs === null) return
   if (asked === undefined) say('it is done, and nobody ended its hold')
   else if (asked.outcome === 'failed') checkFailedEnd(world, say, facts, hold, due)
   else checkEnded(world, say, facts, hold, due)
-  if (settled && asked?.outcome !== null && asked?.outcome !== 'failed' && asked?.outcome.status === 'voided') say(`it was told to be free and is charged ${chargedMicro}`)
+  if (settled && asked !== undefined && isToldFree(asked)) say(`it was told to be free and is charged ${chargedMicro}`)
 }
 
 /** The store took the end when it was asked for. */
@@ -166,7 +178,7 @@ function checkHold(world: World, hold: HoldRow): void {
   const facts = world.requests.find(({ generationId }) => generationId === hold.id)
   const diedMs = world.deaths.get(hold.node)
   const faulty = (world.nodes.find(({ name }) => name === hold.node)?.link.faultsMs ?? []).length > 0
-  if (world.intents.some(({ generationId, outcome }) => generationId === hold.id && outcome === 'failed')) return
+  if (world.intents.some(({ generationId, outcome }) => generationId === hold.id && outcome === 'failed') || world.intents.some((intent) => intent.generationId === hold.id && isJournaled(intent))) return
   if (faulty && (facts === undefined || world.skewMs > 0)) return
   // A late settle came at any time after its lease had ended.
   const withinMs = hold.state === 'settled_late' ? hold.leaseUntilMs : LEASE_MS + 20_000

@@ -7,6 +7,7 @@ export interface Mutant {
   readonly replace: string
 }
 
+const JOURNAL = 'ledger/end-journal.ts'
 const CORE = 'ledger/ledger-core.ts'
 const LEDGER = 'ledger/ledger.ts'
 const WRITER = 'ledger/batch-writer.ts'
@@ -84,6 +85,11 @@ export const MUTANTS: readonly Mutant[] = [
   { name: 'kept rows outlive the writes of others', file: EMBEDDED, find: 'if (!full && !this.#stale && this.#coldWrites === coldWrites) return', replace: 'if (!full && !this.#stale) return' },
   { name: 'a free answer is charged before its account has used up what is free', file: CORE, find: "hold.state === 'open' && isFreeHourUsedUp(account, atMs) && ", replace: "hold.state === 'open' && account.freeInsuredMicro > 0n && " },
   { name: 'a guarded charge is insured besides', file: CORE, find: 'insuredMicro: request.insuredMicro - guarded.providerCostMicro', replace: 'insuredMicro: request.insuredMicro' },
+  { name: 'journal replay drops what is insured', file: JOURNAL, find: 'insuredMicro: BigInt(insuredMicro), atMs', replace: 'insuredMicro: 0n, atMs' },
+  { name: 'journal replay drops what the provider bills', file: JOURNAL, find: 'providerCostMicro: BigInt(providerCostMicro), record', replace: 'providerCostMicro: 0n, record' },
+  { name: 'journal replay settles in floats', file: JOURNAL, find: 'costMicro: String(operation.costMicro)', replace: 'costMicro: String(BigInt(Math.round(Number(operation.costMicro) / 10)) * 10n)' },
+  { name: 'the journal forgets what an earlier process left', file: LEDGER, find: '    for (const end of left) this.#ends.resume(end)\n', replace: '' },
+  { name: 'who was told by the journal that it is free is charged', file: WRITER, find: 'queued.operation = unguarded(operation)', replace: 'queued.operation = operation' },
   { name: 'sums outlive a failed write', file: EMBEDDED, find: '      this.#stale = true\n      this.#rollup.reset()\n', replace: '      this.#stale = true\n' },
   { name: 'sums begin anew after a restart', file: 'store/sqlite-rollup.ts', find: "this.#rolledUp = typeof id === 'bigint' ? id : 0n", replace: "this.#rolledUp = typeof id === 'bigint' ? 0n : 0n" },
 ]

@@ -1,4 +1,5 @@
 import type { Principal } from '../../src/access/principal.ts'
+import { EndJournal } from '../../src/ledger/end-journal.ts'
 import { Ledger, type LedgerPorts } from '../../src/ledger/ledger.ts'
 import { periodEndMs } from '../../src/ledger/period.ts'
 import type { Clock } from '../../src/lib/clock.ts'
@@ -15,6 +16,7 @@ import type { AdapterTable } from '../../src/providers/adapter.ts'
 import type { LedgerStore } from '../../src/ledger/ledger-store.ts'
 import type { Database } from '../../src/store/database.ts'
 import type { SimCatalog } from './catalog.ts'
+import type { SimJournal } from './journal.ts'
 import type { Link } from './link.ts'
 import type { Random } from './random.ts'
 import type { Owner, Scheduler } from './scheduler.ts'
@@ -81,6 +83,8 @@ export interface NodePorts {
   /** Its way to everything of the store that is not the ledger's. */
   readonly database: Database
   readonly singleProcess: boolean
+  /** null = an end that the store does not take in time is refused. */
+  readonly journal: SimJournal | null
   readonly catalog: SimCatalog
   readonly tokens: TokenCounter
   /** Unix ms of the universe's beginning. */
@@ -99,6 +103,7 @@ export class SimNode {
   readonly link: Link
   readonly database: Database
   readonly ledger: Ledger
+  readonly journal: SimJournal | null
   readonly relay: Relay
   readonly adapters: AdapterTable
   readonly drains = new DrainCount()
@@ -108,7 +113,8 @@ export class SimNode {
   closed = true
 
   constructor(ports: NodePorts) {
-    const { scheduler, catalog, owner, random } = ports
+    const { scheduler, catalog, owner, random, journal } = ports
+    this.journal = journal
     this.name = ports.name
     this.owner = owner
     this.link = ports.link
@@ -120,7 +126,7 @@ export class SimNode {
     }
     const timezone = (): string => catalog.current().settings.timezone
     this.ledger = new WitnessedLedger(
-      { store: ports.store, clock, node: ports.name, timezone, singleProcess: ports.singleProcess, gather: () => scheduler.wait(TURN_MS, owner), commitSpacingMs: COMMIT_SPACING_MS },
+      { store: ports.store, clock, node: ports.name, timezone, singleProcess: ports.singleProcess, gather: () => scheduler.wait(TURN_MS, owner), commitSpacingMs: COMMIT_SPACING_MS, notice: ports.trace, ...(journal === null ? {} : { journal: new EndJournal(journal) }) },
       (end) => ports.note(end, ports.name),
       () => scheduler.nowMs,
     )

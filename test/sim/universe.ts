@@ -55,6 +55,7 @@ async function live(world: World): Promise<void> {
   for (const payment of world.payments) await world.send(payment)
   planRequests(world, activeMs)
   if (world.aboutLeases) planLeases(world)
+  if (world.journaled) planJournal(world, activeMs)
   planFaults(world, activeMs)
   planBusiness(world, activeMs)
   // The first moments are calm, so that the nodes come up.
@@ -98,6 +99,22 @@ function planLeases(world: World): void {
   // Duties are done twice where two nodes lead: leases are looked at by many just when they end.
   for (let atMs = cutMs + 40_000; atMs < cutMs + 64_000; atMs += 900) scheduler.after(atMs, owner, () => void world.liveNode()?.ledger.sweep().catch(() => undefined))
   for (let left = 2 + random.below(4); left > 0; left -= 1) scheduler.after(cutMs + random.between(60_000, 130_000), owner, () => world.ask())
+}
+
+/** Answers that end while the store is away, on a node that dies before it is back. */
+function planJournal(world: World, activeMs: number): void {
+  const { random, scheduler, owner } = world
+  if (!random.chance(0.6)) return
+  const cutMs = random.between(600, Math.max(1_000, activeMs))
+  for (let left = 2 + random.below(8); left > 0; left -= 1) scheduler.after(cutMs - random.between(0, 600), owner, () => world.ask())
+  scheduler.after(cutMs, owner, () => {
+    const node = world.liveNode()
+    if (node === null) return
+    const lastsMs = random.chance(0.2) ? random.between(60_000, 90_000) : random.between(2_500, 20_000)
+    world.trace(`${node.name}: no store for ${Math.round(lastsMs)} ms, and a journal`)
+    node.link.cut(world.nowMs + lastsMs)
+    if (random.chance(0.7)) scheduler.after(random.between(2_000, 9_000), owner, () => world.kill(node, random.between(50, 12_000)))
+  })
 }
 
 function planFaults(world: World, activeMs: number): void {
@@ -169,7 +186,7 @@ function planBusiness(world: World, activeMs: number): void {
 /** An end that was already asked for is asked for again, or its opposite: nothing may move. */
 async function replay(world: World): Promise<void> {
   const node = world.liveNode()
-  const ended = world.intents.filter(({ outcome, generationId }) => outcome !== null && outcome !== 'failed' && generationId !== '')
+  const ended = world.intents.filter(({ outcome, generationId }) => outcome !== null && outcome !== 'failed' && outcome.status !== 'journaled' && generationId !== '')
   if (node === null || node.closed || ended.length === 0) return
   const { end, generationId, outcome: first } = world.random.pick(ended)
   const opposite = world.random.chance(0.4)
@@ -183,7 +200,7 @@ async function replay(world: World): Promise<void> {
       : await node.ledger.void(end.op === 'void' ? end.request : { generationId, insuredMicro: 3n, record })
     // A guarded void that was charged says so again.
     const same = outcome.status === 'charged' && isDeepStrictEqual(outcome, first)
-    if (!same && outcome.status !== 'replayed' && outcome.status !== 'not_open') world.violation(`I8 the ${end.op} of ${generationId} was ${outcome.status} once more`)
+    if (!same && outcome.status !== 'replayed' && outcome.status !== 'journaled' && outcome.status !== 'not_open') world.violation(`I8 the ${end.op} of ${generationId} was ${outcome.status} once more`)
   } catch {
     // The store was out: the repeat is lost, and nothing depends on it.
   }
@@ -212,8 +229,9 @@ async function stillOpen(world: World): Promise<string> {
   const running = world.nodes.filter(({ owner, relay }) => !owner.dead && relay.running > 0).map(({ name, relay }) => `${relay.running} answers on ${name}`)
   const unanswered = world.requests.filter(({ doneMs, node }) => doneMs === null && world.nodes.some(({ name, owner }) => name === node && !owner.dead)).map(({ number }) => `r${number}`)
   const holds = (await world.database().all("SELECT id FROM hold WHERE state = 'open'")).map(({ id }) => `hold ${String(id)}`)
+  const journals = world.nodes.flatMap(({ owner, name, journal }) => (!owner.dead && (journal?.open ?? 0) > 0 ? [`${journal?.open} ends in the journal of ${name}`] : []))
   const payments = world.payments.filter(({ known }) => !known).map(({ entry }) => entry.reference)
-  return [...running, ...unanswered, ...holds, ...payments].join(', ')
+  return [...running, ...unanswered, ...holds, ...journals, ...payments].join(', ')
 }
 
 /** What a journal does: an end that the store did not take is brought to it until it does. */

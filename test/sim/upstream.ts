@@ -171,7 +171,7 @@ function script(outcome: Outcome, call: ChatCall, random: Random): Step[] {
     case 'endless':
       return [headers, ...Array.from({ length: 25 }, (): Step => ({ waitMs: random.between(4_000, 9_000), does: 'push', events: [{ type: 'text', choice: 0, text: `${random.pick(WORDS)} ` }] })), pushed(finish('stop'), usage(report(input, 25))), end]
     case 'stall':
-      return [...(random.chance(0.6) ? [headers] : []), ...(random.chance(0.5) ? content.slice(0, 1) : []), { waitMs: STALL_MS, does: 'fail', failure: failure('stall', null) }]
+      return [...(random.chance(0.6) ? [headers, ...(random.chance(0.5) ? content.slice(0, 1) : [])] : []), { waitMs: STALL_MS, does: 'fail', failure: failure('stall', null) }]
   }
 }
 

@@ -10,6 +10,7 @@ import { Client, drawHabits } from './client.ts'
 import { createCustomers, type Customer } from './customers.ts'
 import type { Disk } from './disk.ts'
 import type { RequestFacts } from './facts.ts'
+import { JournalSlot, SimJournal } from './journal.ts'
 import { Link, type FaultRates } from './link.ts'
 import { SimNode, type Intent } from './node.ts'
 import { seededIds, type Random } from './random.ts'
@@ -37,6 +38,8 @@ export class World {
   readonly aboutLeases: boolean
   /** It is about keys whose limits are nearly reached, and requests that meet in one commit. */
   readonly aboutLimits: boolean
+  /** Its nodes have a journal for outages of the store. */
+  readonly journaled: boolean
   /** Some of its accounts have used up what is free in an hour. */
   readonly guards: boolean
   readonly guarded = new Set<string>()
@@ -52,6 +55,8 @@ export class World {
   readonly schedule: string[] = []
   /** Nodes that died or were stopped, by name → virtual ms. */
   readonly deaths = new Map<string, number>()
+  /** Nodes whose journal was on a machine that is gone for good. */
+  readonly lost = new Set<string>()
   /** Keys that were switched off, since virtual ms. */
   readonly closedKeys = new Map<string, number>()
   /** The wall clock of the embedded store's machine stands ahead of the true time by this, ms. */
@@ -61,6 +66,7 @@ export class World {
   readonly #clients: { readonly client: Client; readonly facts: RequestFacts }[] = []
   readonly #byGeneration = new Map<string, RequestFacts>()
   readonly #traced: boolean
+  readonly #slots: JournalSlot[] = []
   #nodeCount = 0
 
   constructor(parts: { readonly random: Random; readonly guards: boolean; readonly disk: Disk; readonly tokens: TokenCounter; readonly traced: boolean }) {
@@ -74,6 +80,7 @@ export class World {
     this.embedded = parts.random.chance(0.4)
     this.aboutLeases = !this.embedded && parts.random.chance(0.3)
     this.aboutLimits = !this.aboutLeases && parts.random.chance(0.25)
+    this.journaled = !this.embedded && parts.random.chance(0.5)
     this.catalog = new SimCatalog(parts.random.fork())
     // Shortly before a midnight, a Sunday's or a month's end, or at any time.
     this.beginMs = parts.random.pick([Date.UTC(2026, 10, 29, 20, 59, 40), Date.UTC(2026, 10, 30, 23, 59, 30), Date.UTC(2026, 2, 8, 4, 59, 0), Date.UTC(2026, 5, 3, 11)])
@@ -124,6 +131,7 @@ export class World {
       this.scheduler.after(1_000, this.owner, () => this.start())
     }
     try {
+      const journal = this.journaled ? new SimJournal(this.#takeSlots(), { scheduler: this.scheduler, random: this.random.fork(), node: owner, world: this.owner }) : null
       const embedded = this.embedded ? new EmbeddedDatabase(this.disk, link) : null
       const node = new SimNode({
         name, owner, link, random,
@@ -132,6 +140,7 @@ export class World {
         store: embedded?.ledger() ?? new SharedLedger(this.disk, link, { nowMs: () => this.beginMs + this.nowMs, violation: this.violation }),
         database: embedded ?? sharedDatabase(this.disk),
         singleProcess: this.embedded,
+        journal,
         catalog: this.catalog,
         tokens: this.tokens,
         beginMs: this.beginMs,
@@ -161,7 +170,8 @@ export class World {
     node.owner.dead = true
     this.deaths.set(node.name, this.nowMs)
     for (const { client, facts } of this.#clients) if (facts.node === node.name) client.cutOff()
-    if (restartMs !== null) this.scheduler.after(restartMs, this.owner, () => this.start())
+    if (restartMs === null) this.#lose(node)
+    else this.scheduler.after(restartMs, this.owner, () => this.start())
   }
 
   /** SIGTERM: running answers may end within `limitMs`, then a new process takes over. */
@@ -176,6 +186,24 @@ export class World {
       this.kill(node, 50)
     }
     void node.relay.close(limitMs).then(() => node.ledger.stop()).then(() => node.database.close()).then(gone, gone)
+  }
+
+  /** Those of processes that are gone, or a new one. */
+  #takeSlots(): readonly JournalSlot[] {
+    const alive = (name: string): boolean => this.nodes.some((node) => node.name === name && !node.owner.dead)
+    const left = this.#slots.filter(({ lost, holder }) => !lost && !alive(holder))
+    if (left.length > 0) return left
+    const made = new JournalSlot()
+    this.#slots.push(made)
+    return [made]
+  }
+
+  #lose({ name }: SimNode): void {
+    for (const slot of this.#slots) {
+      if (slot.holder !== name) continue
+      slot.lost = true
+      for (const writer of slot.writers) this.lost.add(writer)
+    }
   }
 
   ask(): void {
