@@ -62,6 +62,9 @@ export const ERRORS = {
 
 export type ErrorName = keyof typeof ERRORS
 
+/** `metadata.error_type`, as clients, the log and the console know it. */
+export type ErrorType = { readonly [N in ErrorName]: (typeof ERRORS)[N] extends { errorType: infer T } ? T : N }[ErrorName]
+
 export interface ApiErrorDetails {
   /** Extra keys of `error.metadata`, amounts in RUB numbers. */
   readonly metadata?: Readonly<Record<string, unknown>>
@@ -101,9 +104,10 @@ export class ApiError extends Error {
     return ERRORS[this.errorName].status
   }
 
-  get errorType(): string {
-    const row: { status: number; errorType?: string } = ERRORS[this.errorName]
-    return row.errorType ?? this.errorName
+  get errorType(): ErrorType {
+    const row = ERRORS[this.errorName]
+    // A row without a type of its own has the type of its name: that is what ErrorType says.
+    return 'errorType' in row ? row.errorType : (this.errorName as ErrorType)
   }
 
   /** The JSON body of every error (wire.md D-7.5). */

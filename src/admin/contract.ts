@@ -1,3 +1,5 @@
+import type { ErrorType } from '../errors.ts'
+import type { BillingBasis, EndReason } from '../ledger/generation-record.ts'
 import type { Statement } from '../ledger/statement.ts'
 
 /**
@@ -277,11 +279,11 @@ export interface Generation {
   readonly endpoint: string | null
   readonly upstream_id: string | null
   readonly attempts: number
-  readonly error_type: string | null
-  readonly finish_reason: string | null
+  readonly error_type: ErrorType | null
+  readonly finish_reason: EndReason | null
   readonly flagged: boolean
   readonly streamed: boolean
-  readonly billing_basis: string
+  readonly billing_basis: BillingBasis
   readonly price_version: number
   readonly meters: Readonly<Record<string, number>>
   /** What the provider reported and bills us; null where it is what is charged. */

@@ -8,7 +8,10 @@
  * - Lists that may be long are read with cursors: pass `next_cursor` back as `cursor`; null = the end. Cursors are opaque.
  * - Texts that users typed or clients sent (names, titles, referers) come back as they were: render them as text only.
  */
+import type { ErrorType } from '../errors.ts'
+import type { AttemptReason, BillingBasis, EndReason } from '../ledger/generation-record.ts'
 import type { Statement } from '../ledger/statement.ts'
+import type { Meter } from '../meters.ts'
 import type { Identity, ProofBody } from './identity-contract.ts'
 import type { Payment, PaymentMethod } from './payment-contract.ts'
 
@@ -239,8 +242,8 @@ export interface LogRow {
   readonly provider: string | null
   readonly provider_name: string | null
   readonly status: RequestStatus
-  readonly error_type: string | null
-  readonly finish_reason: string | null
+  readonly error_type: ErrorType | null
+  readonly finish_reason: EndReason | null
   readonly key_id: string
   readonly key_name: string
   readonly app_title: string | null
@@ -276,7 +279,7 @@ export interface LogFilters {
 /** One line of the bill: units × price = cost, before the one rounding up to a micro-ruble. */
 export interface BillLine {
   /** For example `input`, `output`, `cache_read`, `image_output`. */
-  readonly meter: string
+  readonly meter: Meter
   readonly units: number
   /** RUB per unit, an exact decimal. */
   readonly price: string
@@ -287,13 +290,13 @@ export interface BillLine {
 export interface RequestStory extends LogRow {
   readonly upstream_id: string | null
   readonly native_finish_reason: string | null
-  readonly billing_basis: 'provider_usage' | 'counted' | 'drained' | 'free' | 'provider_cost'
+  readonly billing_basis: BillingBasis
   /** The provider reported more than there can be, which is not charged, or no number that can be read. */
   readonly flagged: boolean
   readonly session_id: string | null
   readonly price_version: number
   /** Every try in order; the last one answered when the status is `completed`. */
-  readonly attempts: readonly { readonly provider: string | null; readonly outcome: 'answered' | 'failed'; readonly reason: string | null; readonly status: number | null }[]
+  readonly attempts: readonly { readonly provider: string | null; readonly outcome: 'answered' | 'failed'; readonly reason: AttemptReason | ErrorType | null; readonly status: number | null }[]
   readonly attempt_count: number
   readonly bill: readonly BillLine[]
   /** The exact sum of the bill before rounding; null when its price version is gone. */

@@ -1,13 +1,19 @@
+import type { ErrorType } from '../errors.ts'
 import type { Usage } from '../meters.ts'
 
 export type GenerationStatus = 'completed' | 'error' | 'cancelled'
 /** `provider_cost`: it would have been free, had the account not used up what is free in an hour (reliability.md 3.5 row 20). */
 export type BillingBasis = 'provider_usage' | 'counted' | 'drained' | 'free' | 'provider_cost'
 
+/** How an attempt fails: what the adapters and the relay know of it. */
+export type AttemptReason = 'connect' | 'saturated' | 'unsendable' | 'timeout' | 'stall' | 'status' | 'cut' | 'garbage' | 'error_event' | 'too_large' | 'cancelled' | 'empty'
+/** Why an answer ended, whatever its provider calls it. */
+export type EndReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'error'
+
 /** An attempt that failed: who, how and with which status; never what a provider said. */
 export interface FailedAttemptNote {
   readonly provider: string
-  readonly reason: string
+  readonly reason: AttemptReason
   readonly status: number | null
 }
 
@@ -24,8 +30,8 @@ export interface GenerationRecord {
   readonly endpointId: string | null
   readonly upstreamId: string | null
   readonly status: GenerationStatus
-  readonly errorType: string | null
-  readonly finishReason: string | null
+  readonly errorType: ErrorType | null
+  readonly finishReason: EndReason | null
   readonly nativeFinishReason: string | null
   /** What is charged by. */
   readonly usage: Usage

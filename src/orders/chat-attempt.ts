@@ -3,7 +3,7 @@ import { AnswerEnd } from '../kinds/answer-end.ts'
 import { eventText, isContent, withoutReasoning, type AnswerEvent } from '../kinds/answer-event.ts'
 import { foldAnswer } from '../kinds/answer-fold.ts'
 import type { AnswerWriter, ChargedUsage } from '../kinds/answer-format.ts'
-import type { StreamEnd, UsageReport } from '../kinds/chat-answer.ts'
+import type { FinishReason, StreamEnd, UsageReport } from '../kinds/chat-answer.ts'
 import type { ChatRequest } from '../kinds/chat-request.ts'
 import { contextOf } from '../plan/context-check.ts'
 import { predictedTokens, searches } from '../plan/parameter-costs.ts'
@@ -60,7 +60,7 @@ export class ChatAttempt implements Attempt, AnswerSink {
     return this.#firstTokenMs
   }
 
-  get finish(): string | null {
+  get finish(): FinishReason | null {
     return this.#ended().finishes[0]?.finish ?? null
   }
 

@@ -1,7 +1,7 @@
 import type { ApiError } from '../errors.ts'
 import type { ChargedUsage } from '../kinds/answer-format.ts'
 import type { ChunkIdentity, UsageReport } from '../kinds/chat-answer.ts'
-import type { GenerationRecord } from '../ledger/generation-record.ts'
+import type { EndReason, GenerationRecord } from '../ledger/generation-record.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Candidate, Plan, PlanInput } from '../plan/plan.ts'
 import type { TokenCounter } from '../plan/token-count.ts'
@@ -87,7 +87,7 @@ export interface Attempt {
   readonly upstreamId: string | null
   /** clock.monotonic() of the first token of the answer; null before it. */
   readonly firstTokenMs: number | null
-  readonly finish: string | null
+  readonly finish: EndReason | null
   /** The provider's own word for it. */
   readonly native: string | null
   cancel(): void

@@ -1,5 +1,5 @@
 import type { ApiError } from '../errors.ts'
-import type { BillingBasis, FailedAttemptNote, GenerationRecord, GenerationStatus } from '../ledger/generation-record.ts'
+import type { BillingBasis, EndReason, FailedAttemptNote, GenerationRecord, GenerationStatus } from '../ledger/generation-record.ts'
 import type { Candidate } from '../plan/plan.ts'
 import type { UsageReport } from '../kinds/chat-answer.ts'
 import { isSameUsage } from '../meters.ts'
@@ -15,7 +15,7 @@ export interface Verdict {
   readonly reported: UsageReport
   readonly flagged: boolean
   readonly error: ApiError | null
-  readonly finish: string | null
+  readonly finish: EndReason | null
   readonly native: string | null
 }
 

@@ -1,3 +1,4 @@
+import type { ErrorType } from '../errors.ts'
 import type { Micro } from '../money.ts'
 import { big, bytes, integer, integerOrNull, json, text, type Database, type Row, type SqlValue } from './database.ts'
 import type { Page } from './store.ts'
@@ -45,7 +46,7 @@ export interface JobDetails {
   readonly costMicro: string
   /** What the client is told of an end that is no success. */
   readonly error: string | null
-  readonly errorType: string | null
+  readonly errorType: ErrorType | null
   readonly appUrl: string | null
   readonly appTitle: string | null
   readonly sessionId: string | null

@@ -1,4 +1,4 @@
-import type { ApiError } from '../errors.ts'
+import type { ApiError, ErrorType } from '../errors.ts'
 import type { Usage } from '../meters.ts'
 import { videoUsage } from '../plan/video-plan.ts'
 import type { JobMove, JobRow, JobState } from '../store/job-store.ts'
@@ -19,7 +19,7 @@ export async function complete(ports: EndPorts, row: JobRow, files: number): Pro
 }
 
 /** Ends the job without a charge, in one commit; false = another was faster. `delivered`: the provider had made the video. */
-export async function endFree(ports: EndPorts, row: JobRow, status: 'failed' | 'expired' | 'cancelled', why: { readonly error: string; readonly errorType: string | null }, delivered = false): Promise<boolean> {
+export async function endFree(ports: EndPorts, row: JobRow, status: 'failed' | 'expired' | 'cancelled', why: { readonly error: string; readonly errorType: ErrorType | null }, delivered = false): Promise<boolean> {
   const nowMs = ports.clock.now()
   const end = ended(row, status, why, nowMs)
   const record = recordOf(row, end, {}, nowMs)
@@ -27,7 +27,7 @@ export async function endFree(ports: EndPorts, row: JobRow, status: 'failed' | '
   return outcome.status !== 'not_open'
 }
 
-export function reasonOf(error: ApiError): { readonly error: string; readonly errorType: string } {
+export function reasonOf(error: ApiError): { readonly error: string; readonly errorType: ErrorType } {
   return { error: error.message, errorType: error.errorType }
 }
 

@@ -1,3 +1,4 @@
+import type { ErrorType } from '../errors.ts'
 import type { GenerationRecord } from '../ledger/generation-record.ts'
 import { assert } from '../lib/assert.ts'
 import type { Usage } from '../meters.ts'
@@ -77,7 +78,7 @@ export function completed(row: JobRow, files: number, nowMs: number): JobState {
 }
 
 /** Ends without success, and free of charge. */
-export function ended(row: JobRow, status: 'failed' | 'expired' | 'cancelled', why: { readonly error: string; readonly errorType: string | null }, nowMs: number): JobState {
+export function ended(row: JobRow, status: 'failed' | 'expired' | 'cancelled', why: { readonly error: string; readonly errorType: ErrorType | null }, nowMs: number): JobState {
   return movedState(row, { status, completedAtMs: nowMs, details: { error: why.error, errorType: why.errorType } })
 }
 

@@ -1,19 +1,31 @@
+import i18n from 'i18next'
 import type { ErrorBody } from '../../../src/cabinet/contract.ts'
+import type { ErrorType } from '../../../src/errors.ts'
 import { address, type Answer, type AnyInput, type Endpoint, type Input } from './endpoint.ts'
+
+/** `unreachable`: nothing answered; `unknown`: what answered is not this server, or another release of it. */
+export type FailureType = ErrorType | 'unreachable' | 'unknown'
 
 /** An answer that was no 2xx, or none at all (`status` 0). */
 export class ApiFailure extends Error {
   override readonly name = 'ApiFailure'
   readonly status: number
-  readonly errorType: string
+  readonly errorType: FailureType
   readonly retryAfterSeconds: number | null
+  readonly metadata: Readonly<Record<string, unknown>>
 
-  constructor(status: number, errorType: string, message: string, retryAfterSeconds: number | null) {
+  constructor(status: number, errorType: string, message: string, retryAfterSeconds: number | null, metadata: Readonly<Record<string, unknown>> = {}) {
     super(message)
     this.status = status
-    this.errorType = errorType
+    this.errorType = isKnown(errorType) ? errorType : 'unknown'
+    this.metadata = metadata
     this.retryAfterSeconds = retryAfterSeconds
   }
+}
+
+/** The texts have exactly the types that there are. */
+function isKnown(type: string): type is FailureType {
+  return i18n.exists(`failure.types.${type}`)
 }
 
 /** Calls one endpoint of the contract. */
@@ -47,8 +59,9 @@ export async function send(url: string, init: RequestInit): Promise<Response> {
 async function failureOf(response: Response): Promise<ApiFailure> {
   const body: unknown = await response.json().catch(() => null)
   if (!isErrorBody(body)) return new ApiFailure(response.status, 'unknown', `HTTP ${response.status}`, null)
-  const { message, metadata, retry_after: retryAfter } = body.error
-  return new ApiFailure(response.status, metadata.error_type, message, retryAfter ?? null)
+  const { message, metadata } = body.error
+  const retryAfter = response.headers.get('retry-after')
+  return new ApiFailure(response.status, metadata.error_type, message, retryAfter === null ? null : Number(retryAfter), metadata)
 }
 
 function isErrorBody(body: unknown): body is ErrorBody {

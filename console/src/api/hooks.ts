@@ -1,8 +1,9 @@
 import { notifications } from '@mantine/notifications'
 import { keepPreviousData, QueryClient, useMutation, useQuery, useQueryClient, type UseMutationResult, type UseQueryResult } from '@tanstack/react-query'
 import i18n from 'i18next'
+import { createElement } from 'react'
 import type { SessionState } from '../../../src/cabinet/contract.ts'
-import { failureText } from '../parts/failure-text.ts'
+import { FailureWords } from '../parts/FailureWords.tsx'
 import { ApiFailure, call } from './call.ts'
 import type { ActEndpoint, Answer, Endpoint, Input, ReadEndpoint } from './endpoint.ts'
 
@@ -78,7 +79,7 @@ export function useAct<E extends ActEndpoint>(endpoint: E, options: ActOptions<A
       options.done?.(answer)
     },
     onError: (failure) => {
-      if (options.quiet !== true) notifications.show({ title: i18n.t('failure.title'), message: failureText(failure), color: 'red' })
+      if (options.quiet !== true) notifications.show({ title: i18n.t('failure.title'), message: createElement(FailureWords, { failure }), color: 'red' })
     },
   })
 }

@@ -2,7 +2,7 @@ import { Alert, Button, Skeleton, Stack, Text } from '@mantine/core'
 import type { UseQueryResult } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import { failureText } from './failure-text.ts'
+import { FailureWords } from './FailureWords.tsx'
 import { RetryIcon, WarningIcon } from './icons.ts'
 
 export interface LoadedProps<A> {
@@ -23,7 +23,7 @@ export function Failed({ failure, retry }: { readonly failure: unknown; readonly
   const { t } = useTranslation()
   return (
     <Alert color="red" variant="light" icon={<WarningIcon />} title={t('failure.title')} role="alert">
-      <Text size="sm">{failureText(failure)}</Text>
+      <FailureWords failure={failure} />
       {retry !== undefined && <Button mt="sm" size="xs" variant="default" leftSection={<RetryIcon size={16} />} onClick={retry}>{t('common.retry')}</Button>}
     </Alert>
   )

@@ -8,6 +8,7 @@ import { useRead } from '../../api/hooks.ts'
 import { DayField } from '../../parts/DayField.tsx'
 import { timesOf } from '../../parts/day-range.ts'
 import { FilterPanel } from '../../parts/FilterPanel.tsx'
+import { errorName } from '../../parts/failure-text.ts'
 import { List } from '../../parts/List.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { Pager } from '../../parts/Pager.tsx'
@@ -83,7 +84,7 @@ function Rows({ rows }: { readonly rows: readonly Generation[] }): ReactNode {
         { id: 'time', title: t('log.time'), cell: (row) => <div>{format.dateTime(row.timestamp)}<div className={css.mono}>{row.generation_id}</div></div> },
         { id: 'model', title: t('usage.model'), cell: (row) => <div>{row.model_name}<div className={css.small}>{[row.provider_name, row.app_title ?? row.app_url].filter((part) => part !== null).join(' · ')}</div></div> },
         { id: 'account', title: t('requests.account'), cell: (row) => <div><Link to="/operator/accounts/$id" params={{ id: row.account }}>{row.account}</Link><div className={css.small}>{row.key_name}</div></div> },
-        { id: 'status', title: t('log.status'), cell: (row) => <StatusBadge tone={row.status === 'completed' ? 'good' : row.status === 'error' ? 'bad' : 'quiet'}>{row.status === 'error' ? (row.error_type ?? t('status.error')) : t(`status.${row.status}`)}</StatusBadge> },
+        { id: 'status', title: t('log.status'), cell: (row) => <StatusBadge tone={row.status === 'completed' ? 'good' : row.status === 'error' ? 'bad' : 'quiet'}>{row.status === 'error' && row.error_type !== null ? errorName(row.error_type) : t(`status.${row.status}`)}</StatusBadge> },
         { id: 'tokens', title: t('log.tokens'), end: true, cell: (row) => <div>{`${format.number(row.input_tokens)} → ${format.number(row.output_tokens)}`}{row.flagged && <div className={css.small}>{t('requests.flagged')}</div>}</div> },
         { id: 'cost', title: t('margin.provider_cost'), end: true, cell: (row) => format.money(row.provider_cost) },
         { id: 'revenue', title: t('margin.revenue'), end: true, cell: (row) => <div>{format.money(row.total_cost)}{row.shortfall > 0 && <div className={css.small}>{t('requests.shortfall', { amount: format.money(row.shortfall) })}</div>}</div> },

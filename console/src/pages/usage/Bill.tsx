@@ -7,7 +7,7 @@ import { useFormat } from '../../parts/use-format.ts'
 
 /** Units × price = cost, line by line, and the one rounding at the end. Exact decimals are shown as they are. */
 export function Bill({ story }: { readonly story: RequestStory }): ReactNode {
-  const { t, i18n } = useTranslation()
+  const { t } = useTranslation()
   const format = useFormat()
   return (
     <>
@@ -17,7 +17,7 @@ export function Bill({ story }: { readonly story: RequestStory }): ReactNode {
         rowId={({ meter }) => meter}
         empty={{ title: t('request.no_bill') }}
         columns={[
-          { id: 'meter', title: t('request.meter'), cell: ({ meter }) => (i18n.exists(`meter.${meter}`) ? t(`meter.${meter}` as 'meter.input') : meter) },
+          { id: 'meter', title: t('request.meter'), cell: ({ meter }) => t(`meter.${meter}`) },
           { id: 'units', title: t('request.units'), end: true, cell: ({ units }) => format.number(units, 3) },
           { id: 'price', title: t('request.price'), end: true, cell: ({ price }) => exact(price, format.locale) },
           { id: 'cost', title: t('usage.cost'), end: true, cell: ({ cost }) => exact(cost, format.locale) },

@@ -6,6 +6,7 @@ import { memo, useEffect, type CSSProperties, type MouseEvent, type ReactNode } 
 import { useTranslation } from 'react-i18next'
 import type { LogQuery, LogRow } from '../../../../src/cabinet/contract.ts'
 import { call } from '../../api/call.ts'
+import { errorName } from '../../parts/failure-text.ts'
 import { Empty, Failed, Outline } from '../../parts/Loaded.tsx'
 import { StatusBadge, type Tone } from '../../parts/StatusBadge.tsx'
 import type { Format } from '../../parts/format.ts'
@@ -110,7 +111,7 @@ const Row = memo(function Row({ row, index, t, format }: RowProps): ReactNode {
         <span className={css.line}>{row.model}</span>
         <span className={css.small}>{[row.key_name, row.app_title ?? row.app_url, row.provider_name].filter((part) => part !== null && part !== '').join(' · ')}</span>
       </span>
-      <span role="cell" className={css.status}><StatusBadge tone={TONES[row.status]}>{row.status === 'error' ? (row.error_type ?? t('status.error')) : t(`status.${row.status}`)}</StatusBadge></span>
+      <span role="cell" className={css.status}><StatusBadge tone={TONES[row.status]}>{row.status === 'error' && row.error_type !== null ? errorName(row.error_type) : t(`status.${row.status}`)}</StatusBadge></span>
       <span role="cell" className={css.tokens}>{format.number(row.input_tokens)} → {format.number(row.output_tokens)}</span>
       <span role="cell" className={css.duration}>{format.duration(row.duration_ms)}</span>
       <span role="cell" className={css.cost}>{format.money(row.cost)}</span>

@@ -1,10 +1,13 @@
 import { Text } from '@mantine/core'
 import { Link, useParams } from '@tanstack/react-router'
+import i18n from 'i18next'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { RequestStory } from '../../../../src/cabinet/contract.ts'
+import type { AttemptReason } from '../../../../src/ledger/generation-record.ts'
 import { useRead } from '../../api/hooks.ts'
 import { CopyIconButton } from '../../parts/Copy.tsx'
+import { errorName } from '../../parts/failure-text.ts'
 import { Facts } from '../../parts/Facts.tsx'
 import { List } from '../../parts/List.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
@@ -59,13 +62,13 @@ function WhatItWas({ story }: { readonly story: RequestStory }): ReactNode {
     <Facts
       items={[
         [t('log.status'), <StatusBadge key="status" tone={story.status === 'completed' ? 'good' : story.status === 'error' ? 'bad' : 'quiet'}>{t(`status.${story.status}`)}</StatusBadge>],
-        [t('request.error'), story.error_type],
+        [t('request.error'), story.error_type === null ? null : <>{errorName(story.error_type)} <code key="type" className={css.mono}>{story.error_type}</code></>],
         [t('usage.model'), <Link key="model" to="/model/$" params={{ _splat: story.model }}>{story.model}</Link>],
         [t('log.filter_provider'), story.provider_name],
         [t('log.filter_type'), t(`type.${story.type}`)],
         [t('usage.key'), story.key_name],
         [t('usage.app'), [story.app_title, story.app_url].filter((part) => part !== null).join(' · ')],
-        [t('request.finish'), story.native_finish_reason === null || story.native_finish_reason === story.finish_reason ? story.finish_reason : `${story.finish_reason ?? '–'} (${story.native_finish_reason})`],
+        [t('request.finish'), <Finish key="finish" story={story} />],
         [t('request.request_id'), <span key="id" className={css.mono}>{story.request_id}</span>],
         [t('request.upstream_id'), story.upstream_id === null ? null : <span key="upstream" className={css.mono}>{story.upstream_id}</span>],
         [t('request.session'), story.session_id],
@@ -73,6 +76,19 @@ function WhatItWas({ story }: { readonly story: RequestStory }): ReactNode {
       ]}
     />
   )
+}
+
+function Finish({ story: { finish_reason: reason, native_finish_reason: native } }: { readonly story: RequestStory }): ReactNode {
+  const { t } = useTranslation()
+  return <>{reason === null ? '–' : t(`finish.${reason}`)}{native !== null && native !== reason && <> <code className={css.mono}>{native}</code></>}</>
+}
+
+function reasonName(reason: NonNullable<RequestStory['attempts'][number]['reason']>): string {
+  return isAttemptReason(reason) ? i18n.t(`attempt.${reason}`) : errorName(reason)
+}
+
+function isAttemptReason(reason: string): reason is AttemptReason {
+  return i18n.exists(`attempt.${reason}`)
 }
 
 function Attempts({ story }: { readonly story: RequestStory }): ReactNode {
@@ -88,7 +104,7 @@ function Attempts({ story }: { readonly story: RequestStory }): ReactNode {
         { id: 'index', title: '№', cell: ({ index }) => index },
         { id: 'provider', title: t('log.filter_provider'), cell: ({ provider }) => provider ?? '–' },
         { id: 'outcome', title: t('request.outcome'), cell: ({ outcome }) => <StatusBadge tone={outcome === 'answered' ? 'good' : 'bad'}>{t(`request.${outcome}`)}</StatusBadge> },
-        { id: 'reason', title: t('request.reason'), cell: ({ reason, status }) => [reason, status].filter((part) => part !== null).join(' · ') },
+        { id: 'reason', title: t('request.reason'), cell: ({ reason, status }) => [reason === null ? null : reasonName(reason), status].filter((part) => part !== null).join(' · ') },
       ]}
     />
   )

@@ -1,0 +1,17 @@
+import { Text } from '@mantine/core'
+import type { ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import css from '../style/layout.module.css'
+import { failureText, serverWords } from './failure-text.ts'
+
+/** What went wrong; the server's own words are set off from the page's, in the language they have. */
+export function FailureWords({ failure }: { readonly failure: unknown }): ReactNode {
+  const { t } = useTranslation()
+  const words = serverWords(failure)
+  return (
+    <>
+      <Text size="sm" component="span" display="block">{failureText(failure)}</Text>
+      {words !== null && <Text size="xs" c="dimmed" component="span" display="block">{t('failure.said')}: <code className={css.mono} lang="en">{words}</code></Text>}
+    </>
+  )
+}
