@@ -208,12 +208,14 @@ test('n above 1 goes only where it is taken; where nobody takes it the client is
   assert.deepEqual([error['status'], error['message']], [400, "n: must be 1, no provider of model 'v/abilities' supports more"])
 })
 
-test('an unknown model is a 400, and so is one that is unknown among models[]', async () => {
-  for (const fields of [{ model: 'v/none' }, { model: 'v/none:nitro' }, { model: 'v/three', models: ['v/none'] }]) {
+test('an unknown model is a 400 where it stands alone or among unknown ones, and is passed over where another is known', async () => {
+  for (const fields of [{ model: 'v/none' }, { model: 'v/none:nitro' }, { model: 'v/none', models: ['v/nobody', 'v/none'] }]) {
     const error = await refused({}, fields)
     assert.equal(error['status'], 400)
     assert.match(String(error['message']), /^Model 'v\/none(:nitro)?' not found or inactive$/)
   }
+  assert.deepEqual(await asked({ only: ['cheap'] }, { models: ['v/none'] }), ['cheap'])
+  assert.deepEqual(await asked({ only: ['cheap'] }, { model: 'v/none', models: ['v/three'] }), ['cheap'])
 })
 
 describe('without a preference', () => {
