@@ -9,6 +9,7 @@ import { withoutTrailing } from '../src/lib/trailing.ts'
 import { PartialArguments } from '../src/providers/gemini/partial-arguments.ts'
 import { geminiError } from '../src/providers/gemini/error.ts'
 import { SandboxSound } from '../src/providers/sandbox-sound.ts'
+import { failure } from '../src/providers/transport.ts'
 import { eventFailure, jobFailure, upstreamFailure, withoutSecretsOf } from '../src/providers/upstream-error.ts'
 import { cpuMs, STALL_MS_MAX } from './harness/patience.ts'
 
@@ -45,7 +46,8 @@ function attack<Text>(what: string, text: Text, read: (text: Text) => unknown): 
   return { what, work: () => read(text) }
 }
 
-const failed = (message: string): unknown => upstreamFailure(400, { error: { message } }, {}, 0)
+const OURS = { apiKeys: ['a.b-c@d-secret', 'key-'.repeat(20)], baseUrl: 'https://a.example/v1' }
+const failed = (message: string): unknown => withoutSecretsOf(OURS, upstreamFailure(400, { error: { message } }, {}, 0))
 
 /** Texts from outside that took seconds to years, with what reads each. */
 const ATTACKS: readonly Attack[] = [
@@ -64,9 +66,9 @@ const ATTACKS: readonly Attack[] = [
   attack('an error of 30 MB', Buffer.alloc(30 * MEGABYTE, 'key-').toString(), failed),
   attack('an error of many blanks', `project${' '.repeat(MEGABYTE)}`, failed),
   attack('an error of many addresses', 'a'.repeat(MEGABYTE), failed),
-  attack('an error event with a million values', Array.from({ length: 1_000_000 }, () => ({ a: 'b' })), eventFailure),
-  attack('a job that failed with a long word', { code: 'moderation', message: WORD }, jobFailure),
-  attack("Gemini's count of tokens, again and again", { error: { message: 'input token count '.repeat(60_000) } }, (body) => geminiError(400, body, {}, 0)),
+  attack('an error event with a million values', Array.from({ length: 1_000_000 }, () => ({ a: 'b' })), (raw) => withoutSecretsOf(OURS, eventFailure(raw))),
+  attack('a job that failed with a long word', { code: 'moderation', message: WORD }, (raw) => withoutSecretsOf(OURS, jobFailure(raw))),
+  attack("Gemini's count of tokens, again and again", { error: { message: 'input token count '.repeat(60_000) } }, (body) => withoutSecretsOf(OURS, geminiError(400, body, {}, 0))),
   attack('blanks to be spoken', `a${' '.repeat(100_000)}b`, (text) => new SandboxSound({ text, words: null, voice: 'v', speed: 1, format: 'mp3' })),
   attack('rates of the day that do not close', `<ValCurs>${'<Valute><Value> '.repeat(60_000)}</ValCurs>`, parseDailyRates),
   attack('rates of the day with blanks', `<ValCurs><Valute><Value>${' '.repeat(MEGABYTE)}</Valute></ValCurs>`, parseDailyRates),
@@ -90,4 +92,20 @@ test('what an upstream refused is told without its secrets, however long the mes
   assert.equal(told('слово '.repeat(200)).length, 500)
   assert.equal(told('字'.repeat(5_000)), '字'.repeat(500))
   assert.equal(upstreamFailure(400, { error: { message: 'Z'.repeat(3_000) } }, {}, 0).publicMessage, null)
+})
+
+test("an operator's key is taken out whole, whatever stands in it, of what the client is told and of what the log is", () => {
+  const keys = ['abc-key-xyz123', 'own:AKIAABCDEFGHIJKLMNOP:eu-west-1', 'mail.user@host.example-secret', 'a-key-longer-than-the-next', 'a-key-longer-than-the-next-one', 'tail/https://x.example/y', 'with+plus/and=sign', '192.168.17.254-own', 'nine-123456789012-more', 'слово-ключ-sk-0123456789']
+  for (const key of keys) {
+    for (const spelled of new Set([key, encodeURIComponent(key)])) {
+      const found = upstreamFailure(400, { error: { message: `Not for <${spelled}>, try another` } }, {}, 0)
+      const { publicMessage, said } = withoutSecretsOf({ apiKeys: keys, baseUrl: 'https://upstream.example/v1' }, found)
+      assert.deepEqual([publicMessage, said], Array.from({ length: 2 }, () => 'Not for <[redacted]>, try another'), spelled)
+      assert.equal(withoutSecretsOf({ apiKeys: keys, baseUrl: '' }, eventFailure({ message: `<${spelled}>` })).said, '<[redacted]>', spelled)
+      assert.equal(withoutSecretsOf({ apiKeys: keys, baseUrl: '' }, jobFailure({ code: 'moderation', message: `<${spelled}>` })).publicMessage, '<[redacted]>', spelled)
+    }
+  }
+  // Words of ours, such as the address that a client has sent, are not the upstream's.
+  const ours = 'messages[0]: https://a.example/b is no picture'
+  assert.equal(withoutSecretsOf({ apiKeys: keys, baseUrl: '' }, { ...failure('unsendable', 400, ours), publicMessage: ours }).publicMessage, ours)
 })

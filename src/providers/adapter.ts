@@ -14,21 +14,28 @@ import type { ResponsesRequest } from '../kinds/responses/responses-request.ts'
 import type { SpeechProtocol, TranscriptionProtocol } from './audio-protocol.ts'
 import type { VideoUpstream } from './videos.ts'
 
-/** Why an attempt failed, already stripped of anything of the operator's; the relay decides on fallback and status. */
+/** Why an attempt failed; the relay decides on fallback and status. */
 export interface AttemptFailure {
   /** `unsendable` = this provider's protocol has no words for a part of the request, `saturated` = as much runs there as may; nothing was sent. */
   readonly reason: 'connect' | 'saturated' | 'unsendable' | 'timeout' | 'stall' | 'status' | 'cut' | 'garbage' | 'error_event' | 'too_large' | 'cancelled'
   /** Upstream HTTP status; an error inside a 200 carries the code it names, else 502. null when there was none. */
   readonly status: number | null
-  /** For 4xx classes only: the upstream's own message, redacted; the relay tells at most 500 characters of it. Else null. */
+  /** For 4xx classes only: what the client is told, which may be the upstream's own message. Else null. */
   readonly publicMessage: string | null
   /** What the upstream refused, beyond its status. */
   readonly refusal: 'context_length' | 'moderation' | 'credentials' | null
   readonly retryAfterSeconds: number | null
-  /** What the provider said, redacted, whatever the status; null = nothing. It may repeat the prompt: see relay/provider-words.ts. */
+  /** What the provider said, whatever the status; null = nothing. It may repeat the prompt: see relay/provider-words.ts. */
   readonly said: string | null
+  /** Both are the upstream's own words, in which secrets may be. */
+  readonly quotes?: true
   /** For tests and debuggers; it may hold what the provider said, and so is never logged. */
   readonly detail: string
+}
+
+/** A failure of which may be told, to the client and in the log; only `withoutSecretsOf` makes one. */
+export interface RedactedFailure extends AttemptFailure {
+  readonly redacted: true
 }
 
 /** Where an adapter puts an answer, streamed or not. Calls come in order and never before the call has returned; after `end` or `fail` nothing follows. */

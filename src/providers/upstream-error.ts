@@ -1,5 +1,5 @@
 import type { Provider } from '../catalog/catalog.ts'
-import type { AttemptFailure } from './adapter.ts'
+import type { AttemptFailure, RedactedFailure } from './adapter.ts'
 import { excerptOf } from './excerpt.ts'
 import { objectOf, textOf } from './raw-json.ts'
 import { headerOf, type UpstreamHeaders } from './transport.ts'
@@ -10,6 +10,7 @@ const REDACTED_LENGTH_MAX = 2_000
 /** Of a message this much is searched for what was refused: a prompt that it repeats may stand before. */
 const SAID_LENGTH_MAX = 65_536
 const RETRY_AFTER_MAX_SECONDS = 60
+const REDACTED = '[redacted]'
 const DETAIL_LENGTH_MAX = 2_000
 /** A shorter one may be a part of any word. */
 const SECRET_LENGTH_MIN = 8
@@ -28,7 +29,7 @@ const SECRETS = [
   /(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{32,}(?![\w-])/g,
 ]
 
-/** An error answer of any OpenAI dialect, stripped for the client (wire.md 7.4). `body` is parsed JSON, or undefined. */
+/** An error answer of any OpenAI dialect (wire.md 7.4). `body` is parsed JSON, or undefined. */
 export function upstreamFailure(status: number, body: unknown, headers: UpstreamHeaders, nowMs: number): AttemptFailure {
   const error = errorObject(body)
   const message = error.message
@@ -37,8 +38,9 @@ export function upstreamFailure(status: number, body: unknown, headers: Upstream
   return {
     reason: 'status',
     status: refusal === 'context_length' && status < 500 ? 400 : status,
-    publicMessage: isRequestFault && refusal !== 'credentials' ? redact(message) : null,
-    said: redact(message),
+    publicMessage: isRequestFault && refusal !== 'credentials' ? quoted(message) : null,
+    said: quoted(message),
+    quotes: true,
     refusal,
     retryAfterSeconds: retryAfter(headerOf(headers, 'retry-after'), nowMs),
     detail: `${status} ${excerptOf(body, DETAIL_LENGTH_MAX)}`.slice(0, DETAIL_LENGTH_MAX),
@@ -53,7 +55,8 @@ export function eventFailure(raw: unknown): AttemptFailure {
     reason: 'error_event',
     status: Number.isSafeInteger(code) && code >= 400 && code <= 599 ? code : 502,
     publicMessage: null,
-    said: redact(error.message),
+    said: quoted(error.message),
+    quotes: true,
     refusal: refusalOf(502, `${error.code} ${error.type} ${error.message}`),
     retryAfterSeconds: null,
     detail: raw === undefined ? 'error event' : excerptOf(raw, DETAIL_LENGTH_MAX),
@@ -65,7 +68,7 @@ export function jobFailure(raw: unknown): AttemptFailure {
   const found = eventFailure(raw)
   const { message, code } = errorObject({ error: raw })
   if (found.refusal !== 'moderation' && !FLAGGED.test(`${code} ${message}`)) return found
-  return { ...found, status: 400, refusal: 'moderation', publicMessage: redact(message) ?? 'The prompt was rejected by the provider' }
+  return { ...found, status: 400, refusal: 'moderation', publicMessage: quoted(message) ?? 'The prompt was rejected by the provider' }
 }
 
 function errorObject(body: unknown): { readonly message: string; readonly code: string; readonly type: string } {
@@ -87,11 +90,10 @@ function cut(text: string): string {
   return text.slice(0, SAID_LENGTH_MAX)
 }
 
-/** The message without secrets, or null where nothing of it is left. `withoutSecretsOf` makes it as short as clients are told. */
-function redact(message: string): string | null {
-  let clean = wholeWords(message)
-  for (const secret of SECRETS) clean = clean.replaceAll(secret, '[redacted]')
-  return clean === '' ? null : clean
+/** As much of the message as `withoutSecretsOf` looks at; null where nothing of it is left. */
+function quoted(message: string): string | null {
+  const words = wholeWords(message)
+  return words === '' ? null : words
 }
 
 /** The beginning of a text, without the word that the cut goes through: a part of a secret is not recognised. */
@@ -107,13 +109,28 @@ function isPartOfWord(code: number): boolean {
   return code > 0x20 && code < 0x7f
 }
 
-/** Takes out what only this provider's own settings tell: its keys, whatever they look like, and where it is; then cuts the message to what a client is told. */
-export function withoutSecretsOf({ apiKeys, baseUrl }: Pick<Provider, 'apiKeys' | 'baseUrl'>, failure: AttemptFailure): AttemptFailure {
+/**
+ * Takes out the provider's own settings, its keys, whatever they look like, and where it is; then, of the upstream's own words, whatever looks
+ * like a secret; and cuts them to what a client is told. In this order: an expression that fits the middle of a key would leave its ends.
+ */
+export function withoutSecretsOf(provider: Pick<Provider, 'apiKeys' | 'baseUrl'>, failure: AttemptFailure): RedactedFailure {
+  const secrets = secretsOf(provider)
+  const clean = (text: string | null): string | null => {
+    if (text === null) return null
+    let rest = text
+    for (const secret of secrets) rest = rest.replaceAll(secret, REDACTED)
+    if (failure.quotes === true) for (const pattern of SECRETS) rest = rest.replaceAll(pattern, REDACTED)
+    return rest.slice(0, MESSAGE_LENGTH_MAX)
+  }
+  return { ...failure, publicMessage: clean(failure.publicMessage), said: clean(failure.said), redacted: true }
+}
+
+/** The longest first: one may be a part of another. */
+function secretsOf({ apiKeys, baseUrl }: Pick<Provider, 'apiKeys' | 'baseUrl'>): readonly string[] {
   // Some keys are a list, such as a pair and a region.
-  const known = [...apiKeys, ...apiKeys.flatMap((key) => key.split(':')), ...(URL.canParse(baseUrl) ? [new URL(baseUrl).host, new URL(baseUrl).hostname] : [])]
-  const secrets = known.filter(({ length }) => length >= SECRET_LENGTH_MIN)
-  const clean = (text: string | null): string | null => (text === null ? null : secrets.reduce((rest, secret) => rest.replaceAll(secret, '[redacted]'), text).slice(0, MESSAGE_LENGTH_MAX))
-  return { ...failure, publicMessage: clean(failure.publicMessage), said: clean(failure.said) }
+  const keys = [...apiKeys, ...apiKeys.flatMap((key) => key.split(':'))]
+  const known = [...keys, ...keys.map(encodeURIComponent), ...(URL.canParse(baseUrl) ? [new URL(baseUrl).host, new URL(baseUrl).hostname] : [])]
+  return [...new Set(known)].filter(({ length }) => length >= SECRET_LENGTH_MIN).toSorted((left, right) => right.length - left.length)
 }
 
 /** Seconds or a date, at most a minute. */

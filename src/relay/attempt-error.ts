@@ -1,6 +1,6 @@
 import { ApiError } from '../errors.ts'
 import type { FailedAttemptNote } from '../ledger/generation-record.ts'
-import type { AttemptFailure } from '../providers/adapter.ts'
+import type { AttemptFailure, RedactedFailure } from '../providers/adapter.ts'
 
 /** Statuses that mean "the request itself is wrong": another provider of the same model would say the same (wire.md 7.4). */
 const REQUEST_FAULTS: ReadonlySet<number> = new Set([400, 413, 422])
@@ -12,7 +12,7 @@ const RETRY_AFTER_DEFAULT_SECONDS = 5
 
 /** One failed attempt, with the display name of the provider that failed. `empty` is the relay's own verdict on a 200. */
 export interface FailedAttempt {
-  readonly failure: AttemptFailure | 'empty'
+  readonly failure: RedactedFailure | 'empty'
   readonly providerName: string
   readonly modelId: string
 }

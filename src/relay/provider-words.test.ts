@@ -6,7 +6,7 @@ import { providerWords } from './provider-words.ts'
 const PROMPT = 'Tell me about the harbour of Trieste in winter'
 
 function refused(said: string | null, status: number | null = 400): FailedAttempt {
-  return { failure: { reason: 'status', status, publicMessage: null, said, refusal: null, retryAfterSeconds: null, detail: '' }, providerName: 'Acme', modelId: 'acme/small' }
+  return { failure: { reason: 'status', status, publicMessage: null, said, refusal: null, retryAfterSeconds: null, redacted: true, detail: '' }, providerName: 'Acme', modelId: 'acme/small' }
 }
 
 const request = (content: unknown): unknown => ({ model: 'claude-sonnet-large', messages: [{ role: 'user', content }] })

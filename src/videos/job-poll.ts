@@ -52,7 +52,7 @@ async function moveOn({ jobs, clock }: JobPorts, row: JobRow, failure: AttemptFa
 
 async function fail(ports: JobPorts, row: JobRow, found: AttemptFailure, delivered: boolean): Promise<void> {
   const provider = ports.catalog.current().providers.get(candidateOf(row).providerSlug)
-  const failure = provider === undefined ? found : withoutSecretsOf(provider, found)
+  const failure = withoutSecretsOf(provider ?? { apiKeys: [], baseUrl: '' }, found)
   const error = errorOf({ failure, providerName: candidateOf(row).providerName, modelId: row.model })
   await endFree(ports, row, 'failed', reasonOf(error), delivered)
 }

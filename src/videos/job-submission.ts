@@ -4,7 +4,7 @@ import type { VideoOrder } from '../kinds/video-request.ts'
 import { pricedVideo } from '../plan/parameter-costs.ts'
 import type { Candidate } from '../plan/plan.ts'
 import type { SubmissionOutcome } from '../providers/videos.ts'
-import { errorOfAttempts } from '../relay/attempt-error.ts'
+import { errorOfAttempts, failuresText } from '../relay/attempt-error.ts'
 import { AttemptQueue } from '../relay/attempt-queue.ts'
 import type { JobRow, JobState } from '../store/job-store.ts'
 import { endFree, reasonOf } from './job-end.ts'
@@ -58,7 +58,7 @@ export class JobSubmission {
         return this.#accept(outcome)
       }
       const attempt = this.#queue.fail(outcome.failure)
-      if (outcome.status === 'unknown') return this.#park(outcome.failure.detail)
+      if (outcome.status === 'unknown') return this.#park(failuresText([attempt]))
       const { endpoint } = this.#queue.candidate
       const next = this.#queue.next(attempt)
       if (next === null) {
@@ -80,9 +80,9 @@ export class JobSubmission {
     return videos.submit({ endpoint, apiKey, order: pricedVideo(this.#order, endpoint), jobId: this.#row.id, signal: this.#signal })
   }
 
-  async #park(detail: string): Promise<void> {
+  async #park(how: string): Promise<void> {
     await this.#move(parked(this.#row), false)
-    this.#ports.notice(parkedSentence(this.#row, detail))
+    this.#ports.notice(parkedSentence(this.#row, how))
   }
 
   /** The job is the provider's now. A lease that ran out meanwhile may have let another park it: what is known now is better. */
@@ -116,8 +116,8 @@ export class JobSubmission {
   }
 }
 
-export function parkedSentence(row: JobRow, detail: string): string {
-  return `Video job ${row.id} is parked: its submission to '${candidateOf(row).providerSlug}' may have arrived (${detail}). It is not sent again and expires at ${new Date(row.deadlineMs).toISOString()} unless it is resolved`
+export function parkedSentence(row: JobRow, how: string): string {
+  return `Video job ${row.id} is parked: its submission to '${candidateOf(row).providerSlug}' may have arrived (${how}). It is not sent again and expires at ${new Date(row.deadlineMs).toISOString()} unless it is resolved`
 }
 
 /** Which of a provider's keys a job went with, without the key. */
