@@ -5,6 +5,7 @@ import { ApiError } from '../errors.ts'
 import type { ChatRequest } from '../kinds/chat-request.ts'
 import { planChat, type PlanRequest } from './chat-plan.ts'
 import { chat, endpoint, model, NO_ADAPTERS, prices, QUIET, snapshot } from './plan-fixture.ts'
+import { pictureTokensMax } from './media-bound.ts'
 import { createTokenCounter, inputBound } from './token-count.ts'
 
 const ENDLESS = { availableMicro: 9_000_000_000_000_000n, keyRoomMicro: null }
@@ -38,8 +39,31 @@ function held(request: ChatRequest, fields: Partial<Endpoint>): number {
 test('a picture is held for at what its model documents, by detail; where nothing is documented at the context', () => {
   const text = inputBound(chat({ messages: [{ role: 'user', content: [{ type: 'text', text: '' }] }] }))
   const low = { ...PICTURE, image_url: { ...PICTURE.image_url, detail: 'low' } }
-  assert.deepEqual(['openai/gpt-4o-mini', 'gpt-4o', 'claude-opus-4-8', 'gemini-2.5-flash', 'somebodys-own'].map((upstreamModel) => held(part(PICTURE), { upstreamModel })), [48_169 + text, 1_445 + text, 4_800 + text, 4_400 + text, 128_000])
+  assert.deepEqual(['openai/gpt-4o-mini', 'gpt-4o', 'claude-opus-4-8', 'gemini-2.5-flash', 'somebodys-own'].map((upstreamModel) => held(part(PICTURE), { upstreamModel })), [48_169 + text, 1_445 + text, 4_784 + text, 6_450 + text, 128_000])
   assert.deepEqual(['gpt-4o-mini', 'gpt-4o'].map((upstreamModel) => held(part(low), { upstreamModel })), [2_833 + text, 85 + text])
+})
+
+/** Most of any `detail`, of `low`, and of `high`, as the pages of the providers say; null = they say none. */
+const DOCUMENTED: Readonly<Record<string, readonly [most: number, low: number, high: number] | null>> = {
+  'gpt-4.1': [1_445, 85, 1_445], 'gpt-4.1-mini': [6_636, 6_636, 6_636], 'gpt-4.1-nano-2025-04-14': [10_077, 10_077, 10_077],
+  'gpt-5': [1_190, 70, 1_190], 'gpt-5-2025-08-07': [1_190, 70, 1_190], 'gpt-5-mini': [6_636, 6_636, 6_636], 'gpt-5-codex': null, 'gpt-5-pro': null,
+  'gpt-5.1': [1_190, 70, 1_190], 'gpt-5.2': [4_916, 4_916, 4_916], 'gpt-5.2-codex': null, 'gpt-5.3': null,
+  'gpt-5.4': [12_000, 4_916, 3_000], 'gpt-5.4-nano': [12_000, 4_916, 3_000], 'gpt-5.5': [12_000, 308, 3_000], 'gpt-5.5-pro': null,
+  'gpt-5.6-sol': [36_000, 308, 3_000], 'gpt-6-astra': [36_000, 308, 3_000], 'gpt-6-codex': null,
+  'o3': [1_275, 75, 1_275], 'o4-mini': [7_046, 7_046, 7_046],
+  'claude-3-5-haiku-latest': [1_568, 1_568, 1_568], 'claude-opus-4-20250514': [1_568, 1_568, 1_568], 'anthropic/claude-sonnet-4.6': [1_568, 1_568, 1_568], 'us.anthropic.claude-haiku-4-5-20251001-v1:0': [1_568, 1_568, 1_568],
+  'claude-opus-4-7': [4_784, 4_784, 4_784], 'claude-opus-4-10': [4_784, 4_784, 4_784], 'claude-sonnet-5': [4_784, 4_784, 4_784],
+  'gemini-3.5-flash': [2_240, 2_240, 2_240], 'gemini-2.0-flash': [6_450, 6_450, 6_450], 'gemini-flash-latest': null,
+  'grok-4.3': [1_792, 1_792, 1_792], 'pixtral-12b-2409': [4_160, 4_160, 4_160],
+}
+
+test('what is documented of a picture is known by the model\'s whole name: its other forms have figures of their own', () => {
+  const { provider } = endpoint('alpha')
+  for (const [upstreamModel, expected] of Object.entries(DOCUMENTED)) {
+    const most = [undefined, 'low', 'high', 'original'].map((detail) => pictureTokensMax({ provider, upstreamModel }, detail))
+    const [any, low, high] = expected ?? [null, null, null]
+    assert.deepEqual(most, [any, low, high, any], upstreamModel)
+  }
 })
 
 test('documents, sound and video are held for at the context, unless the catalogue row says what one comes to', () => {

@@ -3,32 +3,62 @@ import type { ChatMessage, ChatPart } from '../kinds/chat-request.ts'
 
 interface PictureRule {
   readonly model: RegExp
-  /** Most tokens of one picture, and of one in low detail where that is less. */
+  /** Most tokens of one picture; `low` and `high` where one of that `detail` comes to less. */
   readonly most: number
   readonly low?: number
+  readonly high?: number
 }
 
+/** OpenAI, "Images and vision": a base and eight tiles, of a picture that is cut to 2,048 by 768 pixels. */
+function tiles(model: RegExp, base: number, tile: number): PictureRule {
+  return { model, most: base + 8 * tile, low: base }
+}
+
+/** The same page: patches of 32 pixels, weighed by the model's factor and rounded up. */
+function patches(model: RegExp, factor: number, counts: { readonly most: number; readonly low?: number; readonly high?: number }): PictureRule {
+  const { most, low = most, high = most } = counts
+  return { model, most: Math.ceil(most * factor), low: Math.ceil(low * factor), high: Math.ceil(high * factor) }
+}
+
+/** A side of at most 2,048 pixels. */
+const PATCHES_OF_2048 = 4_096
+/** Of a detail `high`. */
+const PATCHES_HIGH = 2_500
+/** Fits 512 by 512 pixels. */
+const PATCHES_OF_512 = 256
+
 /**
- * What providers document as the most that one picture comes to, by the model's own name. The first row that fits counts; a
- * model that no row fits reads a picture for all that its context holds.
+ * The most that one picture comes to, as its provider documents it, by the model's own name. The first row that fits counts; a model
+ * that no row fits reads a picture for all that its context holds, as do those that no page of their provider's tells a maximum of
+ * (OpenAI's codex and pro models of the fifth generation, open weights at any host). Of `gpt-5-mini` and `gpt-5-nano` the page has told two
+ * factors, of which the larger is here.
  */
 const PICTURES: readonly PictureRule[] = [
-  // Tiles: the longer side is cut to 2,048 pixels and the shorter to 768, which is at most eight.
-  { model: /^gpt-4o-mini/, most: 2_833 + 8 * 5_667, low: 2_833 },
-  { model: /^(gpt-4o|chatgpt-4o|gpt-4\.1(?!-mini|-nano)|gpt-4\.5|gpt-4-turbo|gpt-4-vision)/, most: 85 + 8 * 170, low: 85 },
-  { model: /^gpt-5(-chat|-pro|-20\d\d|$)/, most: 70 + 8 * 140, low: 70 },
-  { model: /^(o1|o3)(?!-mini)/, most: 75 + 8 * 150, low: 75 },
-  // Patches of 32 pixels, weighed by the model's factor: 1,536 of them, from gpt-5.4 on 10,000.
-  { model: /^(gpt-4\.1|gpt-5)-mini/, most: 2_489 },
-  { model: /^(gpt-4\.1|gpt-5)-nano/, most: 3_779 },
-  { model: /^o4-mini/, most: 2_642 },
-  { model: /^gpt-(5\.\d|6).*-(mini|nano)/, most: 24_600 },
-  { model: /^gpt-(5\.\d|6)/, most: 10_000 },
-  { model: /^claude-/, most: 4_800 },
-  // Sixteen tiles of 258 at the largest size that is kept.
-  { model: /^gemini-/, most: 4_400 },
-  { model: /^grok-/, most: 2_048 },
-  { model: /^(pixtral|mistral-(small|medium|large)|ministral)/, most: 4_224 },
+  // OpenAI, "Images and vision" (model sizing behavior, calculating costs) and "Image input token and cost calculator".
+  tiles(/^gpt-4o-mini/, 2_833, 5_667),
+  tiles(/^(gpt-4o|chatgpt-4o|gpt-4\.1(?!-mini|-nano)|gpt-4\.5|gpt-4-turbo|gpt-4-vision)/, 85, 170),
+  tiles(/^gpt-5(\.1)?(-chat(-latest)?)?(-20\d\d-\d\d-\d\d)?$/, 70, 140),
+  tiles(/^(o1|o3)(?!-mini)/, 75, 150),
+  patches(/^(gpt-4\.1|gpt-5)-mini/, 1.62, { most: PATCHES_OF_2048 }),
+  patches(/^(gpt-4\.1|gpt-5)-nano/, 2.46, { most: PATCHES_OF_2048 }),
+  patches(/^o4-mini/, 1.72, { most: PATCHES_OF_2048 }),
+  patches(/^gpt-5\.2(-20\d\d-\d\d-\d\d)?$/, 1.2, { most: PATCHES_OF_2048 }),
+  // Here `low` is not the least: it fits 2,048 pixels without the bound of `high`.
+  patches(/^gpt-5\.4(-mini|-nano)?(-20\d\d-\d\d-\d\d)?$/, 1.2, { most: 10_000, low: PATCHES_OF_2048, high: PATCHES_HIGH }),
+  patches(/^gpt-5\.5(-20\d\d-\d\d-\d\d)?$/, 1.2, { most: 10_000, low: PATCHES_OF_512, high: PATCHES_HIGH }),
+  // Nothing is made smaller without a `detail`; above 30,000 patches a picture is refused.
+  patches(/^gpt-(5\.6|6(\.\d)?)(-(sol|terra|luna|astra))?(-20\d\d-\d\d-\d\d)?$/, 1.2, { most: 30_000, low: PATCHES_OF_512, high: PATCHES_HIGH }),
+  // Anthropic, "Images and vision": a token for 28 by 28 pixels, at most 1,568 of them, and 4,784 from Opus 4.7 and the fifth generation on.
+  { model: /^(.*\.)?claude-(3\b|(opus|sonnet|haiku)-4([-.][0-6])?(?![-.]?\d{1,2}\b))/, most: 1_568 },
+  { model: /^(.*\.)?claude-/, most: 4_784 },
+  // Google, "Media resolution": 1,120 tokens, 2,240 at the highest, which is never asked for.
+  { model: /^gemini-3/, most: 2_240 },
+  // Google, "Image understanding": 258 tokens for each tile of 256 to 768 pixels of a picture that fits 3,072; at most 24 of a narrow one, and the whole.
+  { model: /^gemini-[12]/, most: 25 * 258 },
+  // xAI, "Consumption and rate limits": from 256 to 1,792.
+  { model: /^grok-/, most: 1_792 },
+  // Mistral, model cards: patches of 16 pixels of 1,024 by 1,024, or of 28 of 1,540 by 1,540, and one more for each row.
+  { model: /^(pixtral|mistral-(small|medium|large)|ministral)/, most: 4_096 + 64 },
 ]
 /** The sandbox reads every picture alike. */
 const SANDBOX_PICTURE_TOKENS = 1_500
@@ -95,5 +125,6 @@ export function pictureTokensMax({ upstreamModel, provider }: Pick<Endpoint, 'up
   const name = upstreamModel.toLowerCase().split('/').at(-1) ?? ''
   const rule = PICTURES.find(({ model }) => model.test(name))
   if (rule === undefined) return null
-  return detail === 'low' ? (rule.low ?? rule.most) : rule.most
+  if (detail === 'low') return rule.low ?? rule.most
+  return detail === 'high' ? (rule.high ?? rule.most) : rule.most
 }
