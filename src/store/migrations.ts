@@ -200,8 +200,11 @@ export const SEALING_SCHEMA = 10
 /** The newest schema that this program knows. */
 export const NEWEST_SCHEMA = MIGRATIONS.at(-1)?.version ?? 0
 
-/** The name of the last migration: what a program that is one release older does not know. */
-export const NEWEST_MIGRATION = MIGRATIONS.at(-1)?.name ?? ''
+/** The schema of the last release. What came after it has run nowhere but in development, and may still change. */
+const RELEASED = 8
+
+/** The name of the first migration that the last release does not know. */
+export const FIRST_UNRELEASED_MIGRATION = MIGRATIONS.find(({ version }) => version > RELEASED)?.name ?? ''
 
 /** Only nodes that share a database keep bytes in it. Pictures and videos are compressed already: trying it again would cost CPU for nothing. */
 const CHUNKS: readonly string[] = [

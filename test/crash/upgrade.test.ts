@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
-import { NEWEST_MIGRATION } from '../../src/store/migrations.ts'
+import { FIRST_UNRELEASED_MIGRATION } from '../../src/store/migrations.ts'
 import { answersSeen, checkMoney, crashAccount, crashClient, type Observed } from '../harness/crash-clients.ts'
 import { form } from '../harness/form.ts'
 import { NodeBench, until } from '../harness/node-bench.ts'
@@ -20,7 +20,7 @@ const CLIENTS = 8
 const CATALOG = 'rate_limit: { requests: 100000, window: 60 }'
 const COMMAND = join(import.meta.dirname, '../../bin/tollgate.js')
 
-const older = programBefore(NEWEST_MIGRATION)
+const older = programBefore(FIRST_UNRELEASED_MIGRATION)
 const bench = older === null ? null : await NodeBench.start({ valkey: false })
 if (older === null || bench === null) test.skip('upgrades: no history or no PostgreSQL on this machine')
 else upgradeTests(bench, older)
