@@ -50,13 +50,11 @@ class FanOut implements RunningCall {
         this.#left -= 1
         if (this.#over || this.#left > 0) return
         this.#over = true
-        if (this.#usage.every((usage) => usage !== null)) this.#pushUsage()
         this.#sink.end()
       },
       fail: (failure) => {
         if (this.#over) return
         this.cancel()
-        this.#pushUsage()
         this.#sink.fail(failure)
       },
     }
@@ -66,7 +64,7 @@ class FanOut implements RunningCall {
     switch (event.type) {
       case 'usage':
         this.#usage[position] = event.usage
-        return []
+        return [{ type: 'usage', usage: this.#told() }]
       case 'origin':
         return position === 0 ? [event] : []
       case 'spliced':
@@ -83,10 +81,10 @@ class FanOut implements RunningCall {
     }
   }
 
-  #pushUsage(): void {
+  /** What they have reported so far: it is billed, however the others end. */
+  #told(): UsageReport {
     const known = this.#usage.filter((usage) => usage !== null)
-    if (known.length === 0) return
     const whole = sumUsage(known)
-    this.#sink.push([{ type: 'usage', usage: known.length < this.#usage.length ? { ...whole, missing: ['input', 'output'] } : whole }])
+    return known.length < this.#usage.length ? { ...whole, missing: ['input', 'output'] } : whole
   }
 }

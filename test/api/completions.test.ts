@@ -74,6 +74,18 @@ test('a chat-only model gets each prompt as one user message; the answers are th
   assert.deepEqual([row['type'], row['input_tokens'], row['output_tokens'], row['total_cost'], row['billing_basis']], ['completions', 30, 15, 0.01503, 'provider_usage'])
 })
 
+test('what one of several prompts reports is billed, also where another reports nothing', async () => {
+  upstream.answer((response) => {
+    const { messages } = upstream.requests.at(-1) as { messages: { content: string }[] }
+    const usage = messages[0]?.content === 'silent' ? {} : { usage: { prompt_tokens: 10, completion_tokens: 40, total_tokens: 50 } }
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify({ id: 'c', choices: [{ index: 0, message: { role: 'assistant', content: 'x' }, finish_reason: 'stop' }], ...usage }))
+  })
+  await complete({ model: 'test/wrapped', prompt: ['told', 'silent'], max_tokens: 50 })
+  const row = await lastRow()
+  assert.deepEqual([row['output_tokens'], row['billing_basis']], [40, 'counted'])
+})
+
 test('the body is a text completion with exactly its keys', async () => {
   echoChats()
   const { body, headers } = await tollgate.request('POST', '/v1/completions', { key: account.key, body: { model: 'test/wrapped', prompt: 'hi', max_tokens: 5 } })
