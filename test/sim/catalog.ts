@@ -1,22 +1,17 @@
 import type { Endpoint, Snapshot } from '../../src/catalog/catalog.ts'
-import { chat, endpoint, model, prices, snapshot } from '../../src/plan/plan-fixture.ts'
-import type { ChatRequest } from '../../src/kinds/chat-request.ts'
+import { decimal, endpoint, model, prices, snapshot } from '../../src/plan/plan-fixture.ts'
 import type { Random } from './random.ts'
+import { MODELS, type SimType } from './requests.ts'
 
-const MODEL = 'sim/model'
-
-/** Requests of every shape that the money path tells apart, parsed once. */
-export const REQUESTS: readonly ChatRequest[] = [false, true].flatMap((stream) =>
-  [12, 40, null].map((max_tokens) =>
-    chat({ model: MODEL, messages: [{ role: 'user', content: 'Say something about the weather' }], stream, ...(max_tokens === null ? {} : { max_tokens }), ...(stream ? { stream_options: { include_usage: true } } : {}) }),
-  ),
-)
+const OUTPUT_MAX = 400
 
 /** Versions of the prices, of which the newest is sold; a request keeps the one it was admitted under. */
 export class SimCatalog {
   readonly #random: Random
   readonly #midstreamError: 'free' | 'delivered'
   readonly #timezone: string
+  /** Providers with completions of their own take all prompts in one call. */
+  readonly takesList: boolean
   #current: Snapshot
   /** By price version. */
   readonly versions = new Map<number, Snapshot>()
@@ -25,6 +20,7 @@ export class SimCatalog {
     this.#random = random
     this.#midstreamError = random.chance(0.25) ? 'delivered' : 'free'
     this.#timezone = random.pick(['UTC', 'UTC', 'Europe/Moscow', 'America/New_York'])
+    this.takesList = random.chance(0.5)
     this.#current = this.#make(1)
   }
 
@@ -37,16 +33,31 @@ export class SimCatalog {
   }
 
   #make(priceVersion: number): Snapshot {
-    const base = snapshot([model(MODEL, { tokenizer: 'o200k_base', maxCompletionTokens: 400, endpoints: [this.#endpoint('alpha', true), this.#endpoint('beta', false), this.#endpoint('gamma', this.#random.chance(0.5))] })])
+    const ofType = (type: SimType): readonly Endpoint[] => [this.#endpoint(type, 'alpha', true), this.#endpoint(type, 'beta', false), this.#endpoint(type, 'gamma', this.#random.chance(0.5))]
+    const base = snapshot([
+      model(MODELS.chat, { tokenizer: 'o200k_base', maxCompletionTokens: OUTPUT_MAX, endpoints: ofType('chat') }),
+      model(MODELS.embeddings, { type: 'embeddings', tokenizer: 'o200k_base', maxCompletionTokens: null, endpoints: ofType('embeddings') }),
+      model(MODELS.rerank, { type: 'rerank', tokenizer: 'o200k_base', maxCompletionTokens: null, endpoints: ofType('rerank') }),
+    ])
     const made: Snapshot = { ...base, priceVersion, settings: { ...base.settings, timezone: this.#timezone, midstreamError: this.#midstreamError } }
     this.versions.set(priceVersion, made)
     return made
   }
 
-  /** Prices with more digits than a micro-ruble has, so that rounding matters. */
-  #endpoint(slug: string, cancelStopsBilling: boolean): Endpoint {
+  /** Prices with more digits than a micro-ruble has, so that rounding matters; some ask a fee for each prompt, and a ranking is sold by searches, by tokens or by both. */
+  #endpoint(type: SimType, slug: string, cancelStopsBilling: boolean): Endpoint {
     const plain = endpoint(slug)
-    const price = (most: number): string => `${this.#random.below(most)}.${1 + this.#random.below(99)}${this.#random.below(10)}7`
-    return { ...plain, provider: { ...plain.provider, cancelStopsBilling }, sell: prices(price(5), price(30)), buy: prices(price(3), price(20)) }
+    const fee = this.#random.chance(0.5)
+    const bySearch = type === 'rerank' && slug !== 'beta'
+    const sheet = (input: number, output: number): Endpoint['sell'] => {
+      const made = prices(this.#price(input), this.#price(output))
+      const read = bySearch && slug === 'alpha' ? prices('0', '0') : made
+      return { ...read, request: type === 'chat' && fee ? decimal(this.#price(output * 3)) : read.request, search: bySearch ? decimal(this.#price(output * 5)) : read.search }
+    }
+    return { ...plain, id: `${slug}/${type}`, provider: { ...plain.provider, cancelStopsBilling }, nativeCompletions: slug !== 'beta', sell: sheet(5, 30), buy: sheet(3, 20) }
+  }
+
+  #price(most: number): string {
+    return `${this.#random.below(most)}.${1 + this.#random.below(99)}${this.#random.below(10)}7`
   }
 }

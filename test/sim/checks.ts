@@ -2,7 +2,8 @@ import type { HoldRow } from '../../src/ledger/ledger-store.ts'
 import type { Replay } from '../../src/store/audit-replay.ts'
 import { SqlAudit } from '../../src/store/audit-store.ts'
 import { HOLD_SELECT, readHoldRow } from '../../src/store/ledger-rows.ts'
-import { big, text } from '../../src/store/database.ts'
+import { big } from '../../src/store/database.ts'
+import { checkHours, checkMoney, checkNodes } from './books.ts'
 import type { RequestFacts } from './facts.ts'
 import type { Intent } from './node.ts'
 import { dueOf, insuredOf, priceOf, type Due } from './oracle.ts'
@@ -41,6 +42,7 @@ export async function checkEnd(world: World): Promise<number> {
   for (const facts of world.requests) checkRequest(world, facts, facts.generationId === null ? null : (holds.get(facts.generationId) ?? null))
   for (const hold of holds.values()) checkHold(world, hold)
   checkMoney(world, [...holds.values()])
+  checkHours(world)
   checkNodes(world)
   return [...holds.values()].filter(({ chargedMicro }) => (chargedMicro ?? 0n) > 0n).length
 }
@@ -134,6 +136,7 @@ function checkCharge(say: (text: string) => void, hold: HoldRow, due: Due): void
     case 'exact':
     case 'free-or':
       if (costMicro !== due.micro) say(`I12 the answer costs ${due.micro}, charged ${chargedMicro} with a shortfall of ${hold.shortfallMicro}`)
+      if (due.isOrdinary && due.micro > hold.amountMicro) say(`its hold of ${hold.amountMicro} is not the worst case: the answer costs ${due.micro}`)
       if (hold.state === 'settled' && due.micro <= hold.amountMicro && chargedMicro !== due.micro) say(`its hold covers ${due.micro}, and it is charged ${chargedMicro}`)
   }
 }
@@ -189,25 +192,4 @@ function checkHold(world: World, hold: HoldRow): void {
 function faultNear(world: World, nodeName: string, atMs: number, withinMs = FAULT_NEAR_MS): boolean {
   const faults = world.nodes.find(({ name }) => name === nodeName)?.link.faultsMs ?? []
   return faults.some((faultMs) => faultMs <= atMs + FAULT_SOON_MS && faultMs >= atMs - withinMs)
-}
-
-/** Money in, less money charged, is money left: told by payments and holds alone. */
-function checkMoney(world: World, holds: readonly HoldRow[]): void {
-  for (const row of world.disk.all('SELECT id, available, held FROM account')) {
-    const id = text(row, 'id')
-    let expected = 0n
-    for (const { entry, counted } of world.payments) if (counted && entry.accountId === id) expected += entry.kind === 'refund' ? -entry.amountMicro : entry.amountMicro
-    for (const { accountId, chargedMicro } of holds) if (accountId === id) expected -= chargedMicro ?? 0n
-    if (big(row, 'available') + big(row, 'held') !== expected) world.violation(`account ${id} has ${big(row, 'available') + big(row, 'held')}, paid in less charged is ${expected}`)
-    if (big(row, 'held') !== 0n) world.violation(`account ${id} still holds ${big(row, 'held')} when all is at rest`)
-  }
-}
-
-/** A node at rest has given back whatever it took. */
-function checkNodes(world: World): void {
-  for (const { name, owner, drains, relay } of world.nodes) {
-    if (owner.dead) continue
-    if (relay.running !== 0) world.violation(`${name} has ${relay.running} answers that never end`)
-    if (drains.running !== 0) world.violation(`${name} counts ${drains.running} answers that are read on, and none is`)
-  }
 }

@@ -1,7 +1,5 @@
 import { ApiError } from '../../src/errors.ts'
 import type { Generation } from '../../src/relay/generation.ts'
-import { chatFormat } from '../../src/kinds/chat-writer.ts'
-import { chatOrder } from '../../src/orders/chat-order.ts'
 import type { Reader } from '../../src/relay/reader.ts'
 import type { Order } from '../../src/relay/order.ts'
 import type { RequestFacts } from './facts.ts'
@@ -94,8 +92,15 @@ export class Client {
   }
 
   #order(): Order {
-    const { request } = this.#facts
-    return chatOrder(request, { type: 'chat', endpointName: 'chat/completions', format: chatFormat(request.includeUsage) }, this.#node.adapters)
+    const { adapters, upstream } = this.#node
+    const order = this.#facts.request.order(adapters)
+    return {
+      ...order,
+      begin: (start, sink) => {
+        upstream.begins(this.#facts, start.candidate.endpoint)
+        return order.begin(start, sink)
+      },
+    }
   }
 
   async #serve(generation: Generation): Promise<void> {
@@ -112,7 +117,7 @@ export class Client {
     if (this.#reader !== null || this.#gone) return
     if (result.error !== null) this.#see({ kind: 'error', name: result.error.errorName })
     else if (result.body === null) this.#see({ kind: 'broken' })
-    else this.#see({ kind: 'end', cost: costOf(JSON.stringify(result.body.body)) })
+    else this.#see({ kind: 'end', cost: costOf(textOf(result.body.body)) })
   }
 
   #refused(thrown: unknown): void {
@@ -226,8 +231,13 @@ class ClientReader implements Reader {
   }
 }
 
+/** A body as it is sent: JSON, or parts of it that are written already. */
+function textOf(body: unknown): string {
+  return Array.isArray(body) && body.every((part) => Buffer.isBuffer(part)) ? Buffer.concat(body).toString('utf8') : JSON.stringify(body)
+}
+
 /** What the answer says that it cost, RUB. */
 function costOf(text: string): number | null {
-  const match = /"total_cost":([\d.e-]+)/.exec(text)
+  const match = /"(?:total_)?cost":([\d.e-]+)/.exec(text)
   return match === null ? null : Number(match[1])
 }

@@ -36,10 +36,17 @@ export async function createCustomers(world: World): Promise<void> {
   }
 }
 
+/** What a guarded account had lost us before the universe began. */
+export const USED_UP_MICRO = FREE_HOUR_MICRO + 1n
+
+export function usedUpHourMs(beginMs: number): number {
+  return Math.floor((beginMs + 60_000) / 3_600_000) * 3_600_000
+}
+
 /** More was insured for it than is free in an hour, in the one that most of the universe lies in. */
 function useUpFreeHour({ disk, beginMs, guarded }: World, accountId: string): void {
-  const hourMs = Math.floor((beginMs + 60_000) / 3_600_000) * 3_600_000
-  const insuredMicro = FREE_HOUR_MICRO + 1n
+  const hourMs = usedUpHourMs(beginMs)
+  const insuredMicro = USED_UP_MICRO
   disk.run('UPDATE account SET free_hour = ?, free_insured = ?, seal = ? WHERE id = ?', [BigInt(hourMs), insuredMicro, SIM_SEAL.of('account', [accountId, '', 0n, 0n, hourMs, insuredMicro, 0n, '']), accountId])
   guarded.add(accountId)
 }

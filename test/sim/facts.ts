@@ -1,18 +1,26 @@
 import type { Endpoint } from '../../src/catalog/catalog.ts'
 import type { UsageReport } from '../../src/kinds/chat-answer.ts'
-import type { ChatRequest } from '../../src/kinds/chat-request.ts'
 import type { Plan } from '../../src/plan/plan.ts'
+import type { SimRequest } from './requests.ts'
+
+/** One call of an attempt. */
+export interface PartFacts {
+  /** The last usage that the gateway has read. */
+  usage: UsageReport | null
+  ended: boolean
+}
 
 /** What one provider has really done for a request, noted on its side of the wire. */
 export interface AttemptFacts {
   readonly endpoint: Endpoint
   readonly startedMs: number
+  /** One for each prompt, where the provider takes one at a time. */
+  readonly parts: PartFacts[]
   headers: boolean
   /** Output text that the gateway has read. */
   text: string
-  /** The last usage that the gateway has read. */
-  usage: UsageReport | null
-  finish: string | null
+  /** The provider's word for the end of each choice. */
+  readonly finishes: Map<number, string | null>
   outcome: 'running' | 'ended' | 'failed' | 'cancelled'
   /** The client was listening, or might still come back, when the attempt came to its outcome. */
   clientPresent: boolean
@@ -38,7 +46,7 @@ export interface RequestFacts {
   readonly node: string
   readonly accountId: string
   readonly keyId: string
-  readonly request: ChatRequest
+  readonly request: SimRequest
   generationId: string | null
   plan: Plan | null
   readonly attempts: AttemptFacts[]

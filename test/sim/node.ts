@@ -20,7 +20,7 @@ import type { SimJournal } from './journal.ts'
 import type { Link } from './link.ts'
 import type { Random } from './random.ts'
 import type { Owner, Scheduler } from './scheduler.ts'
-import { simAdapter, type UpstreamPorts } from './upstream.ts'
+import { Upstream } from './upstream.ts'
 
 const COMMIT_SPACING_MS = 5
 const TURN_MS = 0.05
@@ -89,7 +89,6 @@ export interface NodePorts {
   readonly tokens: TokenCounter
   /** Unix ms of the universe's beginning. */
   readonly beginMs: number
-  readonly factsOf: UpstreamPorts['factsOf']
   readonly closing: () => boolean
   readonly longAnswers: boolean
   readonly note: (end: Intent['end'], node: string) => Intent
@@ -105,8 +104,10 @@ export class SimNode {
   readonly ledger: Ledger
   readonly journal: SimJournal | null
   readonly relay: Relay
+  readonly upstream: Upstream
   readonly adapters: AdapterTable
   readonly drains = new DrainCount()
+  readonly slots: ProviderSlots
   /** Its wall clock stands ahead of the true time by this, ms. */
   skewMs = 0
   /** It takes no requests: it starts, or it is told to stop. */
@@ -124,14 +125,15 @@ export class SimNode {
       monotonic: () => scheduler.nowMs,
       after: (delayMs, task) => scheduler.after(delayMs, owner, task),
     }
+    this.slots = new ProviderSlots(clock)
     const timezone = (): string => catalog.current().settings.timezone
     this.ledger = new WitnessedLedger(
       { store: ports.store, clock, node: ports.name, timezone, singleProcess: ports.singleProcess, gather: () => scheduler.wait(TURN_MS, owner), commitSpacingMs: COMMIT_SPACING_MS, notice: ports.trace, ...(journal === null ? {} : { journal: new EndJournal(journal) }) },
       (end) => ports.note(end, ports.name),
       () => scheduler.nowMs,
     )
-    const adapter = simAdapter({ scheduler, random, node: owner, factsOf: ports.factsOf, closing: ports.closing, longAnswers: ports.longAnswers, trace: ports.trace })
-    this.adapters = new Map([[adapter.name, adapter]])
+    this.upstream = new Upstream({ scheduler, random, node: owner, takesList: catalog.takesList, closing: ports.closing, longAnswers: ports.longAnswers, trace: ports.trace })
+    this.adapters = new Map([[this.upstream.adapter.name, this.upstream.adapter]])
     this.relay = new Relay({
       ledger: this.ledger, clock, catalog, adapters: this.adapters,
       ids: ports.ids,
@@ -141,7 +143,7 @@ export class SimNode {
       retries: new RetryBudget(clock, () => this.relay.running),
       drains: this.drains,
       watch: new UsageWatch({ clock, event: () => undefined }),
-      slots: new ProviderSlots(clock),
+      slots: this.slots,
       sharedStreams: null,
       random: () => random.next(),
       limitResetsAtMs: (reset) => (reset === null ? null : periodEndMs(clock.now(), reset, timezone())),

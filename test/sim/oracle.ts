@@ -3,6 +3,7 @@ import type { Usage } from '../../src/meters.ts'
 import type { PriceSheet } from '../../src/meters.ts'
 import type { TokenCounter } from '../../src/plan/token-count.ts'
 import type { AttemptFacts, RequestFacts } from './facts.ts'
+import { isUnits } from './requests.ts'
 
 /**
  * Who pays (reliability.md 3.5), told a second time and only from what was seen outside the gateway. `exact` = the price
@@ -13,6 +14,8 @@ export type Due = { readonly kind: 'free' } | ({ readonly kind: 'exact' | 'free-
 interface Price {
   readonly micro: bigint
   readonly billedMicro: bigint
+  /** No more was reported than such a request can use: its hold covers it. */
+  readonly isOrdinary: boolean
 }
 
 export function dueOf(facts: RequestFacts, tokens: TokenCounter, guarded: boolean): Due {
@@ -22,13 +25,13 @@ export function dueOf(facts: RequestFacts, tokens: TokenCounter, guarded: boolea
     case 'running':
       return { kind: 'open' }
     case 'ended':
-      return isEmpty(last) ? free(facts, last, reported(facts, last, tokens), guarded) : exact(facts, last, reported(facts, last, tokens))
+      return isEmpty(facts, last) ? free(facts, last, reported(facts, last, tokens), guarded) : exact(facts, last, reported(facts, last, tokens), tokens)
     case 'failed':
       return failed(facts, last, tokens, guarded)
     case 'cancelled': {
       // Whoever still listens was cut off by us.
       if (last.clientPresent || !last.headers) return { kind: 'free' }
-      const due = exact(facts, last, received(facts, last, tokens))
+      const due = exact(facts, last, received(facts, last, tokens), tokens)
       return last.nodeClosing ? { ...due, kind: 'free-or' } : due
     }
   }
@@ -37,52 +40,70 @@ export function dueOf(facts: RequestFacts, tokens: TokenCounter, guarded: boolea
 /** Where the account has used up what is free in an hour, the provider's price of it may be charged (row 20). */
 function free(facts: RequestFacts, attempt: AttemptFacts, usage: Usage, guarded: boolean): Due {
   const { buy } = attempt.endpoint
-  return guarded ? { kind: 'free-or', micro: priceOf(bounded(facts, usage), buy), billedMicro: priceOf(usage, buy) } : { kind: 'free' }
+  return guarded ? { kind: 'free-or', micro: priceOf(bounded(facts, usage), buy), billedMicro: priceOf(usage, buy), isOrdinary: false } : { kind: 'free' }
 }
 
 function failed(facts: RequestFacts, last: AttemptFacts, tokens: TokenCounter, guarded: boolean): Due {
   if (!facts.request.stream || last.text === '') return { kind: 'free' }
   const delivered = facts.plan?.snapshot.settings.midstreamError === 'delivered'
-  return last.clientPresent && !delivered ? free(facts, last, received(facts, last, tokens), guarded) : exact(facts, last, received(facts, last, tokens))
+  return last.clientPresent && !delivered ? free(facts, last, received(facts, last, tokens), guarded) : exact(facts, last, received(facts, last, tokens), tokens)
 }
 
 /** No tokens, no words, and no finish that makes it an answer. */
-function isEmpty({ text, usage, finish }: AttemptFacts): boolean {
-  return text === '' && (usage === null || usage.outputTokens === 0) && finish === null
+function isEmpty({ request }: RequestFacts, { text, parts, finishes }: AttemptFacts): boolean {
+  if (isUnits(request)) return text === ''
+  const [first] = [...finishes].toSorted(([left], [right]) => left - right)
+  return text === '' && parts.every(({ usage }) => (usage?.usage.output ?? 0) === 0) && (first?.[1] ?? null) === null
 }
 
-function counted(facts: RequestFacts, last: AttemptFacts, tokens: TokenCounter): Usage {
-  return { input: tokens.countChat(facts.request, 'o200k_base'), output: last.text === '' ? 0 : tokens.countText(last.text, 'o200k_base') }
+/** All that the providers say, and our count of what they do not: of several calls no less than some of them have told. */
+function reported({ request }: RequestFacts, { endpoint, parts, text }: AttemptFacts, tokens: TokenCounter): Usage {
+  const told = (meter: 'input' | 'output' | 'search', count: () => number): number => {
+    const said = parts.flatMap(({ usage }) => (usage?.usage[meter] === undefined ? [] : [usage.usage[meter]]))
+    const sum = said.reduce((total, units) => total + units, 0)
+    return said.length === parts.length ? sum : Math.max(sum, count())
+  }
+  const input = told('input', () => request.count(tokens))
+  if (request.type === 'embeddings') return { input }
+  // A ranking of so few documents is one search.
+  if (request.type === 'rerank') return { ...(isSoldBy(endpoint, 'input') ? { input } : {}), ...(isSoldBy(endpoint, 'search') ? { search: told('search', () => 1) } : {}) }
+  return { input, output: told('output', () => countText(text, tokens)), request: request.inputs }
 }
 
-/** All that the provider says, and our count of what it does not. */
-function reported(facts: RequestFacts, attempt: AttemptFacts, tokens: TokenCounter): { readonly input: number; readonly output: number } {
-  const ours = counted(facts, attempt, tokens)
-  const { input = ours.input ?? 0, output = ours.output ?? 0 } = attempt.usage?.usage ?? {}
-  return { input, output }
+function countText(text: string, tokens: TokenCounter): number {
+  return text === '' ? 0 : tokens.countText(text, 'o200k_base')
 }
 
-/** Of an answer that was cut off: as far as the provider has told, and at least the words that came. */
+function isSoldBy({ sell, buy }: Endpoint, meter: 'input' | 'search'): boolean {
+  return sell[meter].digits > 0n || buy[meter].digits > 0n
+}
+
+/** Of an answer that was cut off: as far as the providers have told, and at least the words that came. What comes at once is nothing until then. */
 function received(facts: RequestFacts, attempt: AttemptFacts, tokens: TokenCounter): Usage {
-  const { input, output } = reported(facts, attempt, tokens)
-  return { input, output: Math.max(output, counted(facts, attempt, tokens).output ?? 0) }
+  if (isUnits(facts.request)) return {}
+  const usage = reported(facts, attempt, tokens)
+  return { ...usage, output: Math.max(usage.output ?? 0, countText(attempt.text, tokens)) }
 }
 
-/** What there can be. */
-function bounded(facts: RequestFacts, { input = 0, output = 0 }: Usage): Usage {
-  const { messages, textBytes } = facts.request
-  return { input: Math.min(input, textBytes + 8 * (messages.length + 1) + 1_000), output: Math.min(output, facts.plan?.maxTokens ?? 0) }
+/** What there can be: of each prompt as many answers as are written, each as long as it may be. */
+function bounded({ request, plan }: RequestFacts, usage: Usage): Usage {
+  const { inputMax, inputs, answers } = request
+  const { input = 0, output = 0, search = 0 } = usage
+  return { ...usage, input: Math.min(input, inputMax + 1_000), output: Math.min(output, (plan?.maxTokens ?? 0) * answers * inputs), search: Math.min(search, 1) }
 }
 
-function exact(facts: RequestFacts, { endpoint }: AttemptFacts, usage: Usage): Extract<Due, { kind: 'exact' | 'free-or' }> {
-  return { kind: 'exact', micro: priceOf(bounded(facts, usage), endpoint.sell), billedMicro: priceOf(usage, endpoint.buy) }
+function exact(facts: RequestFacts, { endpoint }: AttemptFacts, usage: Usage, tokens: TokenCounter): Extract<Due, { kind: 'exact' | 'free-or' }> {
+  const most = bounded(facts, usage)
+  const { input = 0, output = 0, search = 0 } = usage
+  const isOrdinary = input <= facts.request.count(tokens) && output <= (most.output ?? 0) && search <= (most.search ?? 0)
+  return { kind: 'exact', micro: priceOf(most, endpoint.sell), billedMicro: priceOf(usage, endpoint.buy), isOrdinary }
 }
 
 /** Σ units × price, rounded up once, in arithmetic of its own. */
 export function priceOf(usage: Usage, sheet: PriceSheet): bigint {
   const SCALE = 12
   let total = 0n
-  for (const meter of ['input', 'output'] as const) {
+  for (const meter of ['input', 'output', 'request', 'search'] as const) {
     const { digits, scale } = sheet[meter]
     total += BigInt(usage[meter] ?? 0) * digits * 10n ** BigInt(SCALE - scale)
   }
@@ -95,7 +116,11 @@ export function insuredOf(facts: RequestFacts, due: Due, tokens: TokenCounter): 
   let sum = 0n
   for (const [index, attempt] of facts.attempts.entries()) {
     const isLast = index === facts.attempts.length - 1
-    if (isLast && due.kind === 'exact') continue
+    if (isLast && due.kind === 'exact') {
+      // It comes at once or not at all: cut off, it costs the client nothing and us whatever it may.
+      if (isUnits(facts.request) && attempt.outcome === 'cancelled') sum += facts.plan?.holdMicro ?? 0n
+      continue
+    }
     sum += insuredAttempt(facts, attempt, tokens)
   }
   return sum
@@ -106,7 +131,7 @@ function insuredAttempt(facts: RequestFacts, attempt: AttemptFacts, tokens: Toke
   const said = facts.request.stream && attempt.text !== ''
   // Once its words have gone out, what a broken stream cost is what came.
   if (said) return buy(received(facts, attempt, tokens))
-  if (attempt.usage !== null) return buy(reported(facts, attempt, tokens))
+  if (attempt.outcome === 'ended' || attempt.parts.some(({ usage }) => usage !== null)) return buy(reported(facts, attempt, tokens))
   if (attempt.headers) return buy(received(facts, attempt, tokens))
   // Its client left, it was read on, and nothing came: the most that it may have cost.
   const keepsBilling = !facts.request.stream || !attempt.endpoint.provider.cancelStopsBilling

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { TokenCounter } from '../../src/plan/token-count.ts'
 import type { LimitReset } from '../../src/ledger/ledger-store.ts'
+import { checkPlaces } from './books.ts'
 import { auditWorld, checkEnd } from './checks.ts'
 import type { Disk } from './disk.ts'
 import { Random } from './random.ts'
@@ -178,6 +179,7 @@ function planBusiness(world: World, activeMs: number): void {
   })
   if (random.chance(0.1)) sometime(world, activeMs, () => void world.changeKey((keys, _node, keyId) => keys.delete(keyId), 'is revoked', false))
   several(4, () => void replay(world))
+  several(20, () => checkPlaces(world))
   several(1, () => {
     if (world.liveNode() !== null) void auditWorld(world, ['I10', 'I13'])
   })

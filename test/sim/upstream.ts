@@ -1,28 +1,20 @@
+import type { Endpoint } from '../../src/catalog/catalog.ts'
 import type { AnswerEvent } from '../../src/kinds/answer-event.ts'
 import type { UsageReport } from '../../src/kinds/chat-answer.ts'
-import type { Adapter, AnswerSink, AttemptFailure, ChatCall, RunningCall } from '../../src/providers/adapter.ts'
-import type { AttemptFacts, RequestFacts } from './facts.ts'
+import { inputUsage } from '../../src/kinds/input-usage.ts'
+import type { Adapter, AnswerSink, ResultSink, RunningCall } from '../../src/providers/adapter.ts'
+import type { AttemptFacts, PartFacts, RequestFacts } from './facts.ts'
 import type { Random } from './random.ts'
+import { isUnits } from './requests.ts'
 import type { Owner, Scheduler } from './scheduler.ts'
-
-/** What a provider may do (reliability.md 3.5), and how often. */
-const OUTCOMES = [
-  ['complete', 34], ['usage_missing', 6], ['usage_zero', 5], ['usage_huge', 5], ['usage_negative', 3], ['usage_beyond_hold', 4], ['no_tokens_stop', 4], ['empty', 6],
-  ['refused', 6], ['unreachable', 5], ['bad_request', 2], ['cut', 10], ['cut_after_headers', 3], ['usage_then_error', 4], ['stall', 5], ['endless', 2],
-] as const
-type Outcome = (typeof OUTCOMES)[number][0]
-const WEIGHTS = OUTCOMES.reduce((sum, [, weight]) => sum + weight, 0)
-const WORDS = ['north', 'river', 'winter', 'garden', 'stone', 'quiet', 'copper', 'morning'] as const
-const STALL_MS = 60_000
-
-type Step = { readonly waitMs: number } & ({ readonly does: 'headers' } | { readonly does: 'push'; readonly events: readonly AnswerEvent[] } | { readonly does: 'end' } | { readonly does: 'fail'; readonly failure: AttemptFailure })
+import { draw, script, type Step, type Wish } from './script.ts'
 
 export interface UpstreamPorts {
   readonly scheduler: Scheduler
   readonly random: Random
   readonly node: Owner
-  /** The request that a generation belongs to. */
-  readonly factsOf: (generationId: string) => RequestFacts | null
+  /** A provider with completions of its own takes all prompts in one call. */
+  readonly takesList: boolean
   /** Many answers last for minutes. */
   readonly longAnswers: boolean
   /** The node was told to stop. */
@@ -31,42 +23,103 @@ export interface UpstreamPorts {
 }
 
 /** All providers of the universe behind one adapter: each call follows a script that was drawn for it. */
-export function simAdapter(ports: UpstreamPorts): Adapter {
-  return { name: 'openai', supportedParameters: ['max_tokens', 'temperature'], chat: (call, sink) => new ScriptedCall(ports, call, sink) }
+export class Upstream {
+  readonly adapter: Adapter
+  readonly #ports: UpstreamPorts
+  #begun: { readonly request: RequestFacts; readonly attempt: AttemptFacts } | null = null
+
+  constructor(ports: UpstreamPorts) {
+    this.#ports = ports
+    const ask = (endpoint: Endpoint, wish: Wish, sink: AnswerSink): RunningCall => this.#ask(endpoint, wish, sink)
+    const once: Wish = { stream: false, choices: 1, written: 1, maxTokens: null }
+    this.adapter = {
+      name: 'openai',
+      supportedParameters: ['max_tokens', 'temperature', 'n', 'best_of'],
+      chat: ({ endpoint, request, sendMaxTokens }, sink) => ask(endpoint, { stream: request.stream, choices: request.n, written: request.n, maxTokens: sendMaxTokens }, sink),
+      completions: {
+        takesList: ports.takesList,
+        ask: ({ endpoint, request: { chat, bestOf }, prompts, sendMaxTokens }, sink) =>
+          ask(endpoint, { stream: chat.stream, choices: chat.n * prompts.length, written: (bestOf ?? chat.n) * prompts.length, maxTokens: sendMaxTokens }, sink),
+      },
+      embeddings: ({ endpoint }, sink) => ask(endpoint, once, wholeSink(sink, (said, usage) => ({ vectors: said ? [Buffer.from('[0.5]')] : [], usage, upstreamId: null }))),
+      rerank: ({ endpoint }, sink) => ask(endpoint, once, wholeSink(sink, (said, usage) => ({ results: said ? [{ index: 0, score: 0.5 }] : [], usage, upstreamId: null }))),
+    }
+  }
+
+  /** The gateway is about to ask one endpoint for a whole request, in as many calls as it likes. */
+  begins(request: RequestFacts, endpoint: Endpoint): void {
+    const { nowMs } = this.#ports.scheduler
+    const attempt: AttemptFacts = { endpoint, startedMs: nowMs, parts: [], headers: false, text: '', finishes: new Map(), outcome: 'running', clientPresent: true, outcomeMs: nowMs, nodeClosing: false, gaveUp: false }
+    request.attempts.push(attempt)
+    this.#begun = { request, attempt }
+  }
+
+  #ask(endpoint: Endpoint, wish: Wish, sink: AnswerSink): RunningCall {
+    if (this.#begun?.attempt.endpoint !== endpoint) throw new Error(`${endpoint.id} was reached, and nobody had asked for it.`)
+    return new ScriptedCall(this.#ports, this.#begun, wish, sink)
+  }
+}
+
+/** An answer that comes at once: nothing of it is known before it is whole, but what a failure says that it bills. */
+function wholeSink<Result>(sink: ResultSink<Result>, make: (said: boolean, usage: UsageReport | null) => Result): AnswerSink {
+  let usage: UsageReport | null = null
+  let said = false
+  return {
+    headers: () => sink.headers(),
+    push: (events) => {
+      for (const event of events) {
+        if (event.type === 'usage') usage = event.usage
+        if (event.type === 'text') said = true
+      }
+      return true
+    },
+    end: () => sink.result(make(said, usage)),
+    fail: (failure) => sink.fail(failure, usage),
+  }
+}
+
+/** The same numbers as a provider tells them that only reads: tokens, and search units. */
+function readUsage({ usage, missing, implausible }: UsageReport): UsageReport {
+  if (missing !== undefined) return inputUsage({ tokens: null, implausible })
+  const output = usage.output ?? 0
+  return inputUsage({ tokens: usage.input ?? 0, searches: output > 100 ? 900 : output > 6 ? 2 : Math.min(1, output) })
 }
 
 class ScriptedCall implements RunningCall {
   readonly #ports: UpstreamPorts
   readonly #sink: AnswerSink
-  readonly #facts: AttemptFacts
   readonly #request: RequestFacts
+  readonly #attempt: AttemptFacts
+  readonly #part: PartFacts = { usage: null, ended: false }
+  readonly #firstChoice: number
   readonly #steps: Step[]
   #stop: (() => void) | null = null
   #paused = false
+  /** Of an answer that comes at once. */
+  #unread: AnswerEvent[] = []
 
-  constructor(ports: UpstreamPorts, call: ChatCall, sink: AnswerSink) {
-    const request = ports.factsOf(call.generationId)
-    if (request === null) throw new Error(`Generation ${call.generationId} reached a provider, and nobody had asked for it.`)
+  constructor(ports: UpstreamPorts, { request, attempt }: { readonly request: RequestFacts; readonly attempt: AttemptFacts }, wish: Wish, sink: AnswerSink) {
     this.#ports = ports
     this.#sink = sink
     this.#request = request
-    const { nowMs } = ports.scheduler
-    this.#facts = { endpoint: call.endpoint, startedMs: nowMs, headers: false, text: '', usage: null, finish: null, outcome: 'running', clientPresent: true, outcomeMs: nowMs, nodeClosing: false, gaveUp: false }
-    request.attempts.push(this.#facts)
+    this.#attempt = attempt
+    this.#firstChoice = attempt.parts.length * request.request.choices
+    attempt.parts.push(this.#part)
     const outcome = ports.longAnswers && ports.random.chance(0.3) ? 'endless' : draw(ports.random)
-    ports.trace(`r${request.number}: ${call.endpoint.id} will do: ${outcome}`)
-    this.#steps = script(outcome, call, ports.random)
+    ports.trace(`r${request.number}: ${attempt.endpoint.id} will do: ${outcome}`)
+    const steps = script(outcome, wish, ports.random)
+    this.#steps = isUnits(request.request) ? steps.map(asRead) : steps
     this.#next()
   }
 
   cancel(): void {
-    if (this.#facts.outcome !== 'running') return
     this.#stop?.()
-    this.#close('cancelled')
+    // Another call of the attempt may have ended it.
+    if (this.#attempt.outcome === 'running') this.#close('cancelled')
   }
 
   resume(): void {
-    if (!this.#paused || this.#facts.outcome !== 'running') return
+    if (!this.#paused || this.#attempt.outcome !== 'running') return
     this.#paused = false
     this.#next()
   }
@@ -79,126 +132,49 @@ class ScriptedCall implements RunningCall {
   }
 
   #do(step: Step): void {
+    const attempt = this.#attempt
     switch (step.does) {
       case 'headers':
-        this.#facts.headers = true
+        attempt.headers = true
         this.#sink.headers()
         return this.#next()
       case 'push':
-        for (const event of step.events) this.#note(event)
+        if (isUnits(this.#request.request)) this.#unread.push(...step.events)
+        else for (const event of step.events) this.#note(event)
         this.#paused = !this.#sink.push(step.events)
         // A reader that asks for a pause resumes it; a cancel may have come meanwhile.
-        if (!this.#paused && this.#facts.outcome === 'running') this.#next()
+        if (!this.#paused && attempt.outcome === 'running') this.#next()
         return
       case 'end':
-        this.#close('ended')
+        for (const event of this.#unread) this.#note(event)
+        this.#part.ended = true
+        if (attempt.parts.every(({ ended }) => ended)) this.#close('ended')
         this.#sink.end()
         return
       case 'fail':
-        this.#facts.gaveUp = step.failure.reason === 'timeout' || step.failure.reason === 'stall'
+        for (const event of this.#unread) if (event.type === 'usage') this.#note(event)
+        attempt.gaveUp = step.failure.reason === 'timeout' || step.failure.reason === 'stall'
         this.#close('failed')
         this.#sink.fail(step.failure)
     }
   }
 
   #note(event: AnswerEvent): void {
-    if (event.type === 'text') this.#facts.text += event.text
-    if (event.type === 'usage') this.#facts.usage = event.usage
-    if (event.type === 'finish') this.#facts.finish = event.native
+    if (event.type === 'text') this.#attempt.text += event.text
+    if (event.type === 'usage') this.#part.usage = event.usage
+    if (event.type === 'finish') this.#attempt.finishes.set(this.#firstChoice + event.choice, event.native)
   }
 
   #close(outcome: AttemptFacts['outcome']): void {
-    this.#facts.outcome = outcome
-    this.#facts.nodeClosing = this.#ports.closing()
-    this.#facts.outcomeMs = this.#ports.scheduler.nowMs
-    this.#facts.clientPresent = this.#request.present || this.#ports.scheduler.nowMs < this.#request.graceUntilMs
-    this.#ports.trace(`r${this.#request.number}: attempt ${this.#request.attempts.length} ${outcome}`)
+    const { scheduler, closing, trace } = this.#ports
+    this.#attempt.outcome = outcome
+    this.#attempt.nodeClosing = closing()
+    this.#attempt.outcomeMs = scheduler.nowMs
+    this.#attempt.clientPresent = this.#request.present || scheduler.nowMs < this.#request.graceUntilMs
+    trace(`r${this.#request.number}: attempt ${this.#request.attempts.length} ${outcome}`)
   }
 }
 
-function draw(random: Random): Outcome {
-  let left = random.below(WEIGHTS)
-  for (const [outcome, weight] of OUTCOMES) {
-    left -= weight
-    if (left < 0) return outcome
-  }
-  return 'complete'
-}
-
-function script(outcome: Outcome, call: ChatCall, random: Random): Step[] {
-  const gapMs = random.chance(0.05) ? 15_000 : random.chance(0.2) ? 2_000 : random.chance(0.5) ? 120 : 8
-  const wait = (): number => random.between(0, gapMs)
-  const failed = (reason: AttemptFailure['reason'], status: number | null = null): Step => ({ waitMs: wait(), does: 'fail', failure: failure(reason, status) })
-  const headers: Step = { waitMs: wait(), does: 'headers' }
-  const end: Step = { waitMs: wait(), does: 'end' }
-  const pushed = (...events: AnswerEvent[]): Step => ({ waitMs: wait(), does: 'push', events })
-  const finish = (native: string | null): AnswerEvent => ({ type: 'finish', choice: 0, native })
-  const usage = (report: UsageReport): AnswerEvent => ({ type: 'usage', usage: report })
-  const input = 8 + random.below(8)
-  const words = 1 + random.below(12)
-  const content = contentSteps(words, call.request.stream, wait, random)
-  const rest = (last: readonly AnswerEvent[], before = content): Step[] => [headers, ...spread(before, last, call.request.stream, wait), end]
-  switch (outcome) {
-    case 'complete':
-      return rest([finish('stop'), usage(report(input, words))])
-    case 'usage_missing':
-      return rest([finish('stop')])
-    case 'usage_zero':
-      return rest([finish('stop'), usage(report(0, 0))])
-    case 'usage_huge':
-      return rest([finish('stop'), usage(report(input + (random.chance(0.5) ? 5_000_000 : 0), 900_000))])
-    case 'usage_negative':
-      return rest([finish('stop'), usage({ ...report(input, 0), usage: { input }, implausible: true, missing: ['output'] })])
-    case 'usage_beyond_hold':
-      // As much as there can be, and more than a hold by the count of a short input.
-      return rest([finish('length'), usage(report(900, call.sendMaxTokens ?? 10))])
-    case 'no_tokens_stop':
-      return rest([finish('stop'), usage(report(input, 0))], [])
-    case 'empty':
-      return rest(random.chance(0.5) ? [] : [finish(null), usage(report(input, 0))], [])
-    case 'refused':
-      return [failed('status', random.pick([500, 429, 503, 401]))]
-    case 'unreachable':
-      return [failed(random.pick(['connect', 'timeout']))]
-    case 'bad_request':
-      return [failed('status', 400)]
-    case 'cut':
-      return [headers, ...content.slice(0, 1 + random.below(content.length)), failed('cut')]
-    case 'cut_after_headers':
-      return [headers, failed('cut')]
-    case 'usage_then_error':
-      return [headers, pushed(usage(report(input, 3))), failed('error_event', 502)]
-    case 'endless':
-      return [headers, ...Array.from({ length: 25 }, (): Step => ({ waitMs: random.between(4_000, 9_000), does: 'push', events: [{ type: 'text', choice: 0, text: `${random.pick(WORDS)} ` }] })), pushed(finish('stop'), usage(report(input, 25))), end]
-    case 'stall':
-      return [...(random.chance(0.6) ? [headers, ...(random.chance(0.5) ? content.slice(0, 1) : [])] : []), { waitMs: STALL_MS, does: 'fail', failure: failure('stall', null) }]
-  }
-}
-
-function contentSteps(words: number, streamed: boolean, wait: () => number, random: Random): Step[] {
-  const events = Array.from({ length: words }, (): AnswerEvent => ({ type: 'text', choice: 0, text: `${random.pick(WORDS)} ` }))
-  if (!streamed) return [{ waitMs: wait(), does: 'push', events }]
-  const steps: Step[] = []
-  for (let from = 0; from < events.length; ) {
-    const size = 1 + random.below(4)
-    steps.push({ waitMs: wait(), does: 'push', events: events.slice(from, from + size) })
-    from += size
-  }
-  return steps
-}
-
-/** A plain answer comes in one piece. */
-function spread(before: readonly Step[], last: readonly AnswerEvent[], streamed: boolean, wait: () => number): Step[] {
-  if (last.length === 0) return [...before]
-  const [only] = before
-  if (!streamed && only?.does === 'push') return [{ ...only, events: [...only.events, ...last] }]
-  return [...before, { waitMs: wait(), does: 'push', events: last }]
-}
-
-function report(inputTokens: number, outputTokens: number): UsageReport {
-  return { usage: { input: inputTokens, output: outputTokens }, inputTokens, outputTokens, cachedTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0, implausible: false }
-}
-
-function failure(reason: AttemptFailure['reason'], status: number | null): AttemptFailure {
-  return { reason, status, publicMessage: null, said: null, refusal: status === 401 ? 'credentials' : null, retryAfterSeconds: null, detail: reason }
+function asRead(step: Step): Step {
+  return step.does === 'push' ? { ...step, events: step.events.map((event) => (event.type === 'usage' ? { ...event, usage: readUsage(event.usage) } : event)) } : step
 }

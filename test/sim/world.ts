@@ -5,7 +5,7 @@ import type { Database } from '../../src/store/database.ts'
 import { SqlEntries } from '../../src/store/entry-store.ts'
 import { SqlKeys } from '../../src/store/key-store.ts'
 import type { NewEntry } from '../../src/store/store.ts'
-import { REQUESTS, SimCatalog } from './catalog.ts'
+import { SimCatalog } from './catalog.ts'
 import { Client, drawHabits } from './client.ts'
 import { createCustomers, type Customer } from './customers.ts'
 import type { Disk } from './disk.ts'
@@ -14,6 +14,7 @@ import { JournalSlot, SimJournal } from './journal.ts'
 import { Link, type FaultRates } from './link.ts'
 import { SimNode, type Intent } from './node.ts'
 import { seededIds, type Random } from './random.ts'
+import { REQUESTS } from './requests.ts'
 import { Scheduler, type Owner } from './scheduler.ts'
 import { EmbeddedDatabase, sharedDatabase, SharedLedger, SIM_SEAL } from './sim-stores.ts'
 
@@ -64,7 +65,6 @@ export class World {
   rates: FaultRates = QUIET
   readonly #ids: IdSource
   readonly #clients: { readonly client: Client; readonly facts: RequestFacts }[] = []
-  readonly #byGeneration = new Map<string, RequestFacts>()
   readonly #traced: boolean
   readonly #slots: JournalSlot[] = []
   #nodeCount = 0
@@ -146,7 +146,6 @@ export class World {
         beginMs: this.beginMs,
         longAnswers: this.aboutLeases,
         closing: () => this.nodes.some((node) => node.name === name && node.closed),
-        factsOf: (generationId) => this.#byGeneration.get(generationId) ?? null,
         note: (end, node) => this.#note(end, node),
         trace: this.trace,
       })
@@ -217,9 +216,8 @@ export class World {
       sight: { kind: 'nothing' }, excused: false, received: '',
     }
     this.requests.push(facts)
-    this.trace(`r${facts.number}: ${accountId} ${keyId} asks ${node.name}${request.stream ? ' for a stream' : ''}, max_tokens ${request.maxTokens ?? '-'}`)
+    this.trace(`r${facts.number}: ${accountId} ${keyId} asks ${node.name} for ${request.type}${request.stream ? ' in a stream' : ''}, ${request.inputs} × ${request.answers}, max_tokens ${request.maxTokens ?? '-'}`)
     const admitted = (admittedFacts: RequestFacts): void => {
-      if (admittedFacts.generationId !== null) this.#byGeneration.set(admittedFacts.generationId, admittedFacts)
       const closedMs = this.closedKeys.get(admittedFacts.keyId)
       if (closedMs !== undefined && closedMs < admittedFacts.askedMs) this.violation(`r${admittedFacts.number}: admitted with a key that was closed at ${closedMs}`)
       this.trace(`r${admittedFacts.number}: admitted as ${admittedFacts.generationId}, holds ${admittedFacts.plan?.holdMicro}`)
