@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Settings } from '../catalog/catalog.ts'
-import { ApiError } from '../errors.ts'
+import { ApiError, fieldError, reasonError } from '../errors.ts'
 import type { AccessPlane, AccessResult, EdgeAccess } from '../http/edge.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { KeyStore } from '../store/store.ts'
@@ -263,8 +263,8 @@ class AccessStage implements Access {
     if (found === null) return refusal(unauthorized())
     if (!isSafeMethod(request.method) && !isSameOrigin(request)) return refusal(foreignOrigin())
     const { user } = found
-    if (user.role !== 'admin') return refusal(new ApiError('access_denied', 'This is for administrators'))
-    if (this.#options.adminTotpRequired && !user.totpEnabled) return refusal(new ApiError('access_denied', 'Turn two-step sign-in on first: administrators need it'))
+    if (user.role !== 'admin') return refusal(reasonError('access_denied', 'only_administrators', {}, 'This is for administrators'))
+    if (this.#options.adminTotpRequired && !user.totpEnabled) return refusal(reasonError('access_denied', 'totp_needed', {}, 'Turn two-step sign-in on first: administrators need it'))
     this.#sessions.set(request, found)
     this.#actors.set(request, user.email)
     return ADMITTED
@@ -272,9 +272,9 @@ class AccessStage implements Access {
 
   /** Two planes here as well: keys and tokens open nothing of the cabinet. */
   async #admitSession(request: IncomingMessage): Promise<AccessResult<Principal>> {
-    if (request.headers.authorization !== undefined) return refusal(new ApiError('access_denied', 'The cabinet is opened by signing in, not by a key'))
+    if (request.headers.authorization !== undefined) return refusal(reasonError('access_denied', 'sign_in_first', {}, 'The cabinet is opened by signing in, not by a key'))
     const found = await this.#options.session(request)
-    if (found === null) return refusal(new ApiError('unauthorized', 'Sign in first'))
+    if (found === null) return refusal(reasonError('unauthorized', 'sign_in_first', {}, 'Sign in first'))
     if (!isSafeMethod(request.method) && !isSameOrigin(request)) return refusal(foreignOrigin())
     this.#sessions.set(request, found)
     this.#actors.set(request, found.user.email)
@@ -287,7 +287,7 @@ class AccessStage implements Access {
     if ('error' in result) return result
     const keyId = playgroundKey(request)
     const owner = keyId === null ? null : await this.#options.keys.findOwner(keyId)
-    if (owner === null || owner.account.id !== this.sessionOf(request).user.accountId) return refusal(new ApiError('invalid_input', 'X-Tollgate-Key-Id: must name one of your keys'))
+    if (owner === null || owner.account.id !== this.sessionOf(request).user.accountId) return refusal(fieldError('X-Tollgate-Key-Id', 'own_key', {}, 'must name one of your keys'))
     const known = knownKey('', owner, this.#clock.monotonic())
     const refused = refusalOf(known, this.#clock.now())
     if (refused !== null) return refusal(refused)

@@ -1,4 +1,4 @@
-import { ApiError } from '../errors.ts'
+import { reasonError } from '../errors.ts'
 import type { UserRecord, UserStore } from '../store/console-records.ts'
 import { identityId } from '../store/identity.ts'
 
@@ -19,12 +19,12 @@ export function identitiesOf({ oidc }: UserRecord): readonly ShownIdentity[] {
 
 export function identityNamed(user: UserRecord, id: string): ShownIdentity {
   const found = identitiesOf(user).find((identity) => identity.id === id)
-  if (found === undefined) throw new ApiError('not_found', `Identity '${id.slice(0, 80)}' not found`)
+  if (found === undefined) throw reasonError('not_found', 'unknown_id', { id: id.slice(0, 80) }, `Identity '${id.slice(0, 80)}' not found`)
   return found
 }
 
 /** Takes an identity away, unless it is the only way in: that would lock the user out. */
 export async function takeIdentity(users: Pick<UserStore, 'unlinkIdentity'>, user: UserRecord, identity: ShownIdentity): Promise<void> {
   if (await users.unlinkIdentity(user.id, identity)) return
-  throw new ApiError('conflict', 'This is the only way in: set a password first')
+  throw reasonError('conflict', 'last_way_in', {}, 'This is the only way in: set a password first')
 }

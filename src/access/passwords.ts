@@ -1,6 +1,6 @@
 import { argon2, randomBytes, timingSafeEqual, type Argon2Parameters } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { ApiError, unavailable } from '../errors.ts'
+import { unavailable, fieldError } from '../errors.ts'
 
 export const PASSWORD_LENGTH = Object.freeze({ least: 12, most: 128 })
 const HASHES_MAX = 2
@@ -29,10 +29,10 @@ export class Passwords {
   check(field: string, password: string, owner: readonly string[]): void {
     const { least, most } = PASSWORD_LENGTH
     const length = [...password].length
-    if (length < least || length > most) throw new ApiError('invalid_input', `${field}: must have ${least} to ${most} characters, got ${length}`)
+    if (length < least || length > most) throw fieldError(field, 'length', { least, most, given: length }, `must have ${least} to ${most} characters, got ${length}`)
     const plain = password.toLowerCase()
     const ownWord = owner.some((word) => word.length > 0 && (plain === word.toLowerCase() || plain === word.toLowerCase().repeat(Math.ceil(plain.length / word.length)).slice(0, plain.length)))
-    if (this.#common.has(plain) || /^(.)\1*$/.test(plain) || ownWord) throw new ApiError('invalid_input', `${field}: is among the first that an attacker would try, choose another`)
+    if (this.#common.has(plain) || /^(.)\1*$/.test(plain) || ownWord) throw fieldError(field, 'guessable', {}, `is among the first that an attacker would try, choose another`)
   }
 
   async hash(password: string): Promise<string> {

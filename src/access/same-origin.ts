@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { ApiError } from '../errors.ts'
+import { reasonError, type ApiError } from '../errors.ts'
 
 /** OWASP's fetch-metadata check, with Origin for browsers that do not send it (reliability.md 4 row 9). */
 export function isSameOrigin(request: IncomingMessage): boolean {
@@ -14,7 +14,7 @@ export function isSafeMethod(method: string | undefined): boolean {
 }
 
 export function foreignOrigin(): ApiError {
-  return new ApiError('access_denied', 'A console session may only be used from the console itself')
+  return reasonError('access_denied', 'foreign_page', {}, 'A console session may only be used from the console itself')
 }
 
 /** For routes that are open to anybody but only from our own pages. */

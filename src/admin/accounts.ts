@@ -2,7 +2,7 @@ import { generateKey, digestOf, labelOf } from '../access/api-key.ts'
 import type { RateLimit } from '../catalog/catalog.ts'
 import { limitRemaining } from '../ledger/limit-remaining.ts'
 import { statementOf } from '../ledger/statement.ts'
-import { ApiError } from '../errors.ts'
+import { fieldError, reasonError } from '../errors.ts'
 import { dayRange } from '../http/day-range.ts'
 import type { Reply, Route } from '../http/edge.ts'
 import type { Principal } from '../access/principal.ts'
@@ -83,7 +83,7 @@ async function listAccounts(ports: AdminPorts, call: AdminCall): Promise<Reply> 
   const query = call.query.get('query')
   const status = call.query.get('status')
   const known = STATUSES.find((name) => name === status) ?? null
-  if (status !== null && known === null) throw new ApiError('invalid_input', `status: must be one of ${STATUSES.join(', ')}`)
+  if (status !== null && known === null) throw fieldError('status', 'one_of', { allowed: STATUSES.join(', ') }, `must be one of ${STATUSES.join(', ')}`)
   const { data, total } = await ports.store.accounts.list({ query: query === '' ? null : query, status: known, ...page(call) })
   return { status: 200, body: { data: data.map(accountBody), total } }
 }
@@ -117,18 +117,18 @@ async function postEntry(ports: AdminPorts, call: AdminCall): Promise<Reply> {
   const reason = fields.requiredText('reason')
   const reference = fields.requiredText('reference', 200)
   fields.done()
-  if (kind === undefined || kind === null) throw new ApiError('invalid_input', 'kind: is required, one of topup, refund, adjustment')
-  if (amountMicro === undefined || amountMicro === null) throw new ApiError('invalid_input', 'amount: is required')
-  if (amountMicro === 0n || (kind !== 'adjustment' && amountMicro < 0n)) throw new ApiError('invalid_input', kind === 'adjustment' ? 'amount: must not be 0' : 'amount: must be above 0')
+  if (kind === undefined || kind === null) throw fieldError('kind', 'required', {}, 'is required, one of topup, refund, adjustment')
+  if (amountMicro === undefined || amountMicro === null) throw fieldError('amount', 'required', {}, 'is required')
+  if (amountMicro === 0n || (kind !== 'adjustment' && amountMicro < 0n)) throw kind === 'adjustment' ? fieldError('amount', 'not_zero', {}, 'must not be 0') : fieldError('amount', 'above_zero', {}, 'must be above 0')
   const accountId = param(call, 'id')
   const outcome = await ports.store.entries.post({ accountId, kind, amountMicro, reason, reference, actor: actor(ports, call), atMs: ports.clock.now() })
   switch (outcome.status) {
     case 'no_account':
       throw notFound('Account', accountId)
     case 'conflict':
-      throw new ApiError('conflict', `The ${kind} reference '${reference}' stands with another amount or account`)
+      throw reasonError('conflict', 'reference_taken', { reference }, `The ${kind} reference '${reference}' stands with another amount or account`)
     case 'uncovered':
-      throw new ApiError('conflict', `The account's available balance does not cover this ${kind}`)
+      throw reasonError('conflict', 'uncovered', {}, `The account's available balance does not cover this ${kind}`)
     case 'existing':
     case 'created': {
       const body = { id: outcome.entry.id, kind, amount: rubles(amountMicro), balance: rubles(outcome.balanceMicro) }
@@ -206,7 +206,7 @@ async function createKey(ports: AdminPorts, call: AdminCall): Promise<Reply> {
     createdAtMs: ports.clock.now(),
   }
   fields.done()
-  if (record.limitReset !== null && limitMicro === null) throw new ApiError('invalid_input', 'limit_reset: needs a limit')
+  if (record.limitReset !== null && limitMicro === null) throw fieldError('limit_reset', 'needs_limit', {}, 'needs a limit')
   const body = keyBody(ports, await ports.store.keys.create(record), NOTHING_SPENT)
   await recordEvent(ports, call, 'key.create', record.id, null, body)
   return { status: 201, body: { ...body, key } }
@@ -214,7 +214,7 @@ async function createKey(ports: AdminPorts, call: AdminCall): Promise<Reply> {
 
 function limitAmount(fields: BodyFields): bigint | null | undefined {
   const limit = fields.amount('limit')
-  if (typeof limit === 'bigint' && limit < 0n) throw new ApiError('invalid_input', 'limit: must be 0 or more, or null for none')
+  if (typeof limit === 'bigint' && limit < 0n) throw fieldError('limit', 'not_negative', {}, 'must be 0 or more, or null for none')
   return limit
 }
 
@@ -245,7 +245,7 @@ async function patchKey(ports: AdminPorts, call: AdminCall): Promise<Reply> {
   if (models !== undefined) patch.allowedModels = models
   fields.done()
   const limitAfter = limitMicro === undefined ? before.key.limitMicro : limitMicro
-  if (limitAfter === null && typeof limitReset === 'string') throw new ApiError('invalid_input', 'limit_reset: needs a limit')
+  if (limitAfter === null && typeof limitReset === 'string') throw fieldError('limit_reset', 'needs_limit', {}, 'needs a limit')
   // A key without a limit has no period that could begin anew.
   if (limitAfter === null) patch.limitReset = null
   await ports.store.keys.update(id, patch, ports.periods())

@@ -1,4 +1,4 @@
-import { ApiError } from '../errors.ts'
+import { fieldError } from '../errors.ts'
 import { parseDecimal, type Decimal } from '../money.ts'
 
 /** What a provider says it is owed for one model and some days. */
@@ -41,11 +41,11 @@ const RANGE = /^(\d{4}-\d{2}-\d{2})(?:\/| - | – |\.\.)(\d{4}-\d{2}-\d{2})$/
 export function parseBill(csv: string, currency: string | null): readonly BillLine[] {
   const rows = cellsOf(csv.replace(/^\uFEFF/, ''))
   const [header, ...body] = rows
-  if (header === undefined) throw new ApiError('invalid_input', 'csv: is empty')
+  if (header === undefined) throw fieldError('csv', 'csv_empty', {}, 'is empty')
   const columns = columnsOf(header)
-  if (body.length > LINES_MAX) throw new ApiError('invalid_input', `csv: at most ${LINES_MAX} lines are read at once`)
+  if (body.length > LINES_MAX) throw fieldError('csv', 'lines_most', { most: LINES_MAX }, `at most ${LINES_MAX} lines are read at once`)
   const lines = body.filter((row) => !isTotal(row)).map((row) => lineOf(row, columns, currency))
-  if (lines.length === 0) throw new ApiError('invalid_input', 'csv: has no lines below its header')
+  if (lines.length === 0) throw fieldError('csv', 'csv_empty', {}, 'has no lines below its header')
   return lines
 }
 
@@ -91,7 +91,7 @@ function cellsOf(csv: string): (readonly Cell[] & { separator?: string })[] {
       cellLine = line
     } else if (sign !== '\r') text += sign
   }
-  if (quoted) throw new ApiError('invalid_input', `csv: line ${cellLine}: a quotation mark is never closed`)
+  if (quoted) throw fieldError('csv', 'csv_open_quote', { line: cellLine }, `line ${cellLine}: a quotation mark is never closed`)
   endRow()
   return rows.map((cells) => Object.assign(cells, { separator }))
 }
@@ -101,7 +101,7 @@ function columnsOf(header: readonly Cell[] & { separator?: string }): Columns {
   const find = (column: Column): number | null => NAMES[column].map((name) => names.indexOf(name)).find((at) => at !== -1) ?? null
   const needed = (column: Column, found: number | null): number => {
     if (found !== null) return found
-    throw new ApiError('invalid_input', `csv: line 1: no column of the ${column}: expected one of ${NAMES[column].join(', ')}, got ${header.map(({ text }) => `'${text.slice(0, 40)}'`).join(', ')}`)
+    throw fieldError('csv', 'csv_no_column', { column, names: NAMES[column].join(', ') }, `line 1: no column of the ${column}: expected one of ${NAMES[column].join(', ')}, got ${header.map(({ text }) => `'${text.slice(0, 40)}'`).join(', ')}`)
   }
   const inName = names.findIndex((name) => AMOUNT_IN.test(name))
   const amount = find('amount') ?? (inName === -1 ? null : inName)
@@ -124,7 +124,7 @@ function isTotal([first]: readonly Cell[]): boolean {
 function lineOf(row: readonly Cell[], columns: Columns, given: string | null): BillLine {
   const line = row[0]?.line ?? 0
   const fail = (at: number, what: string, expected: string): never => {
-    throw new ApiError('invalid_input', `csv: line ${line}, column ${at + 1}: ${what} must be ${expected}, got '${(row[at]?.text ?? '').slice(0, 60)}'`)
+    throw fieldError('csv', 'csv_cell', { line, column: at + 1 }, `line ${line}, column ${at + 1}: ${what} must be ${expected}, got '${(row[at]?.text ?? '').slice(0, 60)}'`)
   }
   const { at, currencyAt } = columns
   const model = row[at.model]?.text ?? ''
@@ -133,7 +133,7 @@ function lineOf(row: readonly Cell[], columns: Columns, given: string | null): B
   const amount = amountOf(row[at.amount]?.text ?? '', columns.separator) ?? fail(at.amount, 'the amount', 'a number such as 1234.56')
   const named = currencyAt === null ? '' : (row[currencyAt]?.text ?? '').toUpperCase()
   const currency = named === '' ? (columns.currency ?? given) : named
-  if (currency === null) throw new ApiError('invalid_input', `csv: line ${line}: no currency: the file has no column of it, so name it beside the file`)
+  if (currency === null) throw fieldError('csv', 'csv_no_currency', { line }, `line ${line}: no currency: the file has no column of it, so name it beside the file`)
   if (!CURRENCY.test(currency)) fail(currencyAt ?? at.amount, 'the currency', 'a code such as USD')
   return { line, ...period, model, amount, currency }
 }

@@ -3,12 +3,16 @@ import { CatalogError, problemText } from '../catalog/catalog-check.ts'
 import { EMPTY_DOCUMENT, parseDocumentJson, parseModelJson, parseProviderJson, parseSettingsJson, slugProblem, type ProviderEntry } from '../catalog/document.ts'
 import type { Problem } from '../catalog/source-tree.ts'
 import { wireDocument, wireModel, wireProvider } from '../catalog/wire-document.ts'
-import { ApiError } from '../errors.ts'
+import { ApiError, fieldError } from '../errors.ts'
 import type { Reply, Route } from '../http/edge.ts'
 import { isPrivateAddress } from '../lib/private-address.ts'
 import { withoutTrailing } from '../lib/trailing.ts'
 import { decimalText } from '../money.ts'
+import type { CatalogProblem } from './contract.ts'
 import { adminRoute, notFound, param, recordEvent, type AdminCall, type AdminPorts } from './ports.ts'
+
+/** More are not read at once, and a document that is none has thousands. */
+const PROBLEMS_MAX = 50
 
 /** The catalogue, its parts and the live settings (operator.md 4). */
 export function catalogAdminRoutes(ports: AdminPorts, adapters: ReadonlySet<string>): readonly Route<Principal>[] {
@@ -48,14 +52,20 @@ function showCatalog({ catalog }: AdminPorts, call: AdminCall): Reply {
 /** Endpoints that only cannot be routed to stand; everything else is refused in one sentence each. */
 function refuse(problems: readonly Problem[]): void {
   const fatal = problems.filter((problem) => problem.unroutable !== true)
-  if (fatal.length > 0) throw new ApiError('invalid_input', fatal.map((problem) => problemText(problem, 'body').replace(/^body: /, '')).join('; '))
+  if (fatal.length > 0) throw problemsError(fatal)
+}
+
+function problemsError(problems: readonly Problem[]): ApiError {
+  const message = problems.map((problem) => problemText(problem, 'body').replace(/^body: /, '')).join('; ')
+  const lines: readonly CatalogProblem[] = problems.slice(0, PROBLEMS_MAX).map(({ path, message: text, known }) => ({ path, message: text, check: known?.check ?? null, params: known?.params ?? {} }))
+  return new ApiError('invalid_input', message, { metadata: { problems: lines, problem_count: problems.length } })
 }
 
 async function applied<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (thrown) {
-    if (thrown instanceof CatalogError) throw new ApiError('invalid_input', thrown.problems.map((problem) => problemText(problem, 'body').replace(/^body: /, '')).join('; '))
+    if (thrown instanceof CatalogError) throw problemsError(thrown.problems)
     throw thrown
   }
 }
@@ -64,14 +74,14 @@ async function applied<T>(work: () => Promise<T>): Promise<T> {
 async function refusePrivate(ports: AdminPorts, slug: string, { base_url: baseUrl }: ProviderEntry): Promise<void> {
   if (ports.allowPrivateUpstreams || baseUrl === undefined || ports.catalog.current().providers.get(slug)?.baseUrl === withoutTrailing(baseUrl, '/')) return
   if (isPrivateAddress(new URL(baseUrl).hostname)) {
-    throw new ApiError('invalid_input', `base_url: '${new URL(baseUrl).host}' is a private address; a catalogue file may use it, the admin API only with ALLOW_PRIVATE_UPSTREAMS=true`)
+    throw fieldError('base_url', 'private_address', { host: new URL(baseUrl).host }, `'${new URL(baseUrl).host}' is a private address; a catalogue file may use it, the admin API only with ALLOW_PRIVATE_UPSTREAMS=true`)
   }
 }
 
 async function putProvider(ports: AdminPorts, call: AdminCall, context: Parameters<typeof parseProviderJson>[1]): Promise<Reply> {
   const slug = param(call, 'slug')
   const wrong = slugProblem(slug)
-  if (wrong !== null) throw new ApiError('invalid_input', `slug: ${wrong}`)
+  if (wrong !== null) throw fieldError('slug', 'slug', {}, `${wrong}`)
   const { entry, problems } = parseProviderJson(call.json, context)
   refuse(problems)
   await refusePrivate(ports, slug, entry)
@@ -88,7 +98,7 @@ async function putModel(ports: AdminPorts, call: AdminCall): Promise<Reply> {
   // The id stands in the path; a body without it means that one.
   const { entry, problems } = parseModelJson(given !== null && typeof given === 'object' && !('id' in given) ? { ...given, id } : given)
   refuse(problems)
-  if (entry.id !== id) throw new ApiError('invalid_input', `id: '${entry.id}' is not the model of the path, '${id}'`)
+  if (entry.id !== id) throw fieldError('id', 'other_id', { path: id }, `'${entry.id}' is not the model of the path, '${id}'`)
   const before = shownModel(ports, id)
   const outcome = await applied(() => ports.catalog.putModel(entry))
   const after = shownModel(ports, id)

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { Principal } from '../access/principal.ts'
-import { ApiError } from '../errors.ts'
+import { fieldError } from '../errors.ts'
 import type { Reply, Route } from '../http/edge.ts'
 import { BodyFields } from '../kinds/strict-body.ts'
 import { rubles } from '../money.ts'
@@ -52,7 +52,7 @@ async function createCodes(ports: AdminPorts, call: AdminCall): Promise<Reply> {
   const expiresAtMs = fields.time('expires_at') ?? null
   const note = fields.text('note') ?? null
   fields.done()
-  if (amountMicro === undefined || amountMicro === null || amountMicro <= 0n) throw new ApiError('invalid_input', 'amount: is required, above 0')
+  if (amountMicro === undefined || amountMicro === null || amountMicro <= 0n) throw fieldError('amount', 'above_zero', {}, 'is required, above 0')
   const createdBy = actor(ports, call)
   const made = Array.from({ length: count }, () => {
     const code = newCode()

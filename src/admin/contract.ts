@@ -1,4 +1,4 @@
-import type { ErrorType } from '../errors.ts'
+import type { ErrorType, FieldCheck } from '../errors.ts'
 import type { BillingBasis, EndReason } from '../ledger/generation-record.ts'
 import type { Statement } from '../ledger/statement.ts'
 
@@ -375,6 +375,15 @@ export interface Reconciliation {
   readonly ok: boolean
   readonly totals: { readonly ours: number; readonly theirs: number; readonly difference: number }
   readonly data: readonly ReconciliationRow[]
+}
+
+/** Of `error.metadata.problems`, where a document, provider, model or setting was refused: the first 50 of `problem_count`. */
+export interface CatalogProblem {
+  readonly path: string
+  readonly message: string
+  /** null where only the message says it. */
+  readonly check: FieldCheck | null
+  readonly params: Readonly<Record<string, string | number>>
 }
 
 export interface AuditEvent {

@@ -1,7 +1,7 @@
 import type { Access } from '../access/access.ts'
 import type { Principal } from '../access/principal.ts'
 import type { CatalogService } from '../catalog/catalog-service.ts'
-import { ApiError } from '../errors.ts'
+import { reasonError, type ApiError } from '../errors.ts'
 import type { Call, Reply, Route } from '../http/edge.ts'
 import type { PeriodStarts } from '../ledger/ledger-store.ts'
 import type { KeyWrap } from '../ledger/seal.ts'
@@ -61,7 +61,7 @@ export function page(call: AdminCall): { readonly limit: number; readonly offset
 }
 
 export function notFound(what: string, id: string): ApiError {
-  return new ApiError('not_found', `${what} '${id.slice(0, 200)}' not found`)
+  return reasonError('not_found', 'unknown_id', { id: id.slice(0, 200) }, `${what} '${id.slice(0, 200)}' not found`)
 }
 
 /** Writes a change into the append-only audit log: who, what, when, before and after. */

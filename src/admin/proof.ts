@@ -1,6 +1,6 @@
 import type { Principal } from '../access/principal.ts'
 import type { CatalogService } from '../catalog/catalog-service.ts'
-import { ApiError } from '../errors.ts'
+import { fieldError } from '../errors.ts'
 import type { Reply, Route } from '../http/edge.ts'
 import { timeParameter } from '../http/query.ts'
 import { BodyFields } from '../kinds/strict-body.ts'
@@ -44,7 +44,7 @@ async function replay(ports: AdminPorts, call: AdminCall): Promise<Reply> {
 /** The report of `tollgate audit --replay`. */
 export async function replayBody(range: ReplayRange, run: AdminPorts['replay'], catalog: Pick<CatalogService, 'ratesOf'>): Promise<ReplayReport> {
   const { fromMs, toMs } = range
-  if (fromMs !== null && toMs !== null && fromMs > toMs) throw new ApiError('invalid_input', 'from: must not be after to')
+  if (fromMs !== null && toMs !== null && fromMs > toMs) throw fieldError('from', 'not_after', {}, 'must not be after to')
   const report = await run(fromMs ?? 0, toMs ?? Number.MAX_SAFE_INTEGER)
   const types = [...report.types].toSorted(([left], [right]) => (left < right ? -1 : 1))
   const total = types.reduce(
@@ -102,5 +102,5 @@ async function reconciliation(ports: AdminPorts, call: AdminCall): Promise<Reply
 /** Of a percentage in millionths, such as 1.25 % = 1 250 000. */
 export function basisPoints(percent: bigint): number {
   if (percent >= 0n && percent <= 100n * PERCENT && percent % (PERCENT / 100n) === 0n) return Number(percent / (PERCENT / 100n))
-  throw new ApiError('invalid_input', 'tolerance: must be a percentage from 0 to 100 with at most two decimals')
+  throw fieldError('tolerance', 'percentage', {}, 'must be a percentage from 0 to 100 with at most two decimals')
 }

@@ -1,6 +1,6 @@
 import type { CatalogService } from '../catalog/catalog-service.ts'
 import type { Snapshot } from '../catalog/catalog.ts'
-import { ApiError } from '../errors.ts'
+import { fieldError, reasonError } from '../errors.ts'
 import { dayAfter, daysBetween } from '../http/day-range.ts'
 import { rubles, type Decimal, type Micro } from '../money.ts'
 import type { GenerationStore, ProviderDay } from '../store/store.ts'
@@ -28,10 +28,10 @@ export interface ReconciliationOptions {
 /** Σ provider cost of the usage log against a provider's bill, by day (or period of the bill) and model (reliability.md 3.2). */
 export async function reconcile(ports: ReconciliationPorts, bill: readonly BillLine[], options: ReconciliationOptions): Promise<Reconciliation> {
   const snapshot = ports.catalog.current()
-  if (!snapshot.providers.has(options.provider)) throw new ApiError('not_found', `Provider '${options.provider.slice(0, 200)}' not found`)
+  if (!snapshot.providers.has(options.provider)) throw reasonError('not_found', 'unknown_id', { id: options.provider.slice(0, 200) }, `Provider '${options.provider.slice(0, 200)}' not found`)
   const from = bill.reduce((least, line) => (line.from < least ? line.from : least), bill[0]?.from ?? '')
   const to = bill.reduce((most, line) => (line.to > most ? line.to : most), from)
-  if (dayAfter(from, DAYS_MAX) <= to) throw new ApiError('invalid_input', `csv: at most ${DAYS_MAX} days are compared at once, got ${from} to ${to}`)
+  if (dayAfter(from, DAYS_MAX) <= to) throw fieldError('csv', 'days_most', { most: DAYS_MAX }, `at most ${DAYS_MAX} days are compared at once, got ${from} to ${to}`)
   const names = new BillNames(snapshot, options.provider)
   const ours = await ports.generations.providerDays(options.provider, from, dayAfter(to, 1))
   const rates = await ratesOf(ports.catalog, from, to)
@@ -139,7 +139,7 @@ async function ratesOf(catalog: ReconciliationPorts['catalog'], from: string, to
 function inMicro(line: BillLine, ours: ReadonlyMap<string, Micro>, rates: DayRates): Micro {
   const rateOf = (day: string): Decimal => {
     const rate = rates.get(day)?.[line.currency]
-    if (rate === undefined || rate.digits === 0n) throw new ApiError('invalid_input', `csv: line ${line.line}: no rate of ${line.currency} was in force on ${day}`)
+    if (rate === undefined || rate.digits === 0n) throw fieldError('csv', 'csv_no_rate', { line: line.line, currency: line.currency, day }, `line ${line.line}: no rate of ${line.currency} was in force on ${day}`)
     return rate
   }
   const used = [...ours].filter(([day, cost]) => cost > 0n && line.from <= day && day <= line.to)

@@ -3,7 +3,7 @@ import type { Principal } from '../access/principal.ts'
 import { currentRateTrouble } from '../catalog/rate-trouble.ts'
 import { generationFilter, logRecord, searchNotes } from '../endpoints/generation.ts'
 import { timeParameter } from '../http/query.ts'
-import { ApiError } from '../errors.ts'
+import { fieldError } from '../errors.ts'
 import type { Reply, Route } from '../http/edge.ts'
 import { publicAddress } from '../http/public-address.ts'
 import { periodStarts } from '../ledger/period.ts'
@@ -41,7 +41,7 @@ async function rotateKek(ports: AdminPorts, call: AdminCall): Promise<Reply> {
 
 async function usage(ports: AdminPorts, call: AdminCall): Promise<Reply> {
   const groupBy = GROUPS.find((name) => name === (call.query.get('group_by') ?? 'model'))
-  if (groupBy === undefined) throw new ApiError('invalid_input', `group_by: must be one of ${GROUPS.join(', ')}`)
+  if (groupBy === undefined) throw fieldError('group_by', 'one_of', { allowed: GROUPS.join(', ') }, `must be one of ${GROUPS.join(', ')}`)
   const { timezone } = ports.catalog.current().settings
   const toMs = timeParameter(call.query, 'to') ?? ports.clock.now() + DAY_MS
   const fromMs = timeParameter(call.query, 'from') ?? toMs - USAGE_DAYS * DAY_MS
@@ -63,11 +63,11 @@ async function generations(ports: AdminPorts, call: AdminCall): Promise<Reply> {
   if (key !== null) filter.keyId = key
   if (provider !== null) filter.provider = provider
   const flagged = call.query.get('flagged')
-  if (flagged !== null && flagged !== 'true') throw new ApiError('invalid_input', 'flagged: must be true, or left out')
+  if (flagged !== null && flagged !== 'true') throw fieldError('flagged', 'one_of', { allowed: 'true' }, 'must be true, or left out')
   if (flagged !== null) filter.flagged = true
   if (status !== null) {
     const known = STATUSES.find((name) => name === status)
-    if (known === undefined) throw new ApiError('invalid_input', `status: must be one of ${STATUSES.join(', ')}`)
+    if (known === undefined) throw fieldError('status', 'one_of', { allowed: STATUSES.join(', ') }, `must be one of ${STATUSES.join(', ')}`)
     filter.status = known
   }
   const found = await ports.store.generations.list(filter)

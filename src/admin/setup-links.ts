@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { readEmail } from '../access/email.ts'
-import { ApiError } from '../errors.ts'
+import { reasonError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { IdSource } from '../lib/ids.ts'
 import type { UserRecord, UserStore } from '../store/console-records.ts'
@@ -33,7 +33,7 @@ export class SetupLinks {
     const { users, ids, clock } = this.#ports
     const created = await users.create({ id: `usr_${ids.letters(16)}`, email, name: email, role: 'admin', accountId: null, passwordHash: null, language: null, oidc: null, createdAtMs: clock.now() })
     const user = created ?? (await users.findByEmail(email))
-    if (user === null || user.role !== 'admin' || user.passwordHash !== null) throw new ApiError('conflict', `A user with the e-mail '${email}' exists`)
+    if (user === null || user.role !== 'admin' || user.passwordHash !== null) throw reasonError('conflict', 'email_taken', { email }, `A user with the e-mail '${email}' exists`)
     return { id: user.id, email, token: await this.#token(user.id, false) }
   }
 

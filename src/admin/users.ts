@@ -1,6 +1,6 @@
 import { identitiesOf, identityNamed, takeIdentity } from '../access/identities.ts'
 import type { Principal } from '../access/principal.ts'
-import { ApiError } from '../errors.ts'
+import { fieldError, reasonError } from '../errors.ts'
 import type { Reply, Route } from '../http/edge.ts'
 import { publicAddress } from '../http/public-address.ts'
 import { BodyFields } from '../kinds/strict-body.ts'
@@ -49,7 +49,7 @@ function wireUser(user: UserRecord): ConsoleUser {
 async function listUsers(ports: AdminPorts, call: AdminCall): Promise<Reply> {
   const role = call.query.get('role')
   const known = ROLES.find((name) => name === role) ?? null
-  if (role !== null && known === null) throw new ApiError('invalid_input', `role: must be one of ${ROLES.join(', ')}`)
+  if (role !== null && known === null) throw fieldError('role', 'one_of', { allowed: ROLES.join(', ') }, `must be one of ${ROLES.join(', ')}`)
   const { data, total } = await ports.store.users.list({ accountId: call.query.get('account'), role: known, query: call.query.get('query'), ...page(call) })
   return { status: 200, body: { data: data.map(wireUser), total } }
 }
@@ -71,8 +71,8 @@ async function patchUser(ports: AdminPorts, call: AdminCall): Promise<Reply> {
   if (typeof role === 'string') patch.role = role
   if (disabled !== undefined) patch.disabled = disabled
   const loses = before.role === 'admin' && !before.disabled && (patch.role === 'user' || patch.disabled === true)
-  if (loses && before.email === actor(ports, call)) throw new ApiError('conflict', 'Another administrator must take this from you')
-  if (loses && (await ports.store.users.administrators()) <= 1) throw new ApiError('conflict', 'This is the last administrator')
+  if (loses && before.email === actor(ports, call)) throw reasonError('conflict', 'another_needed', {}, 'Another administrator must take this from you')
+  if (loses && (await ports.store.users.administrators()) <= 1) throw reasonError('conflict', 'last_administrator', {}, 'This is the last administrator')
   const after = await ports.store.users.update(before.id, patch)
   if (after === null) throw notFound('User', before.id)
   // A session has the limits and rights of the role it was opened with.
@@ -104,5 +104,5 @@ async function passwordLink(ports: AdminPorts, call: AdminCall): Promise<Reply> 
 
 /** With a link for themselves a session that somebody left open would be worth as much as the password. */
 export function refuseOwnLink(ports: AdminPorts, call: AdminCall, email: string): void {
-  if (actor(ports, call) === email) throw new ApiError('conflict', 'Another administrator must make this link for you; change your own password in the security settings')
+  if (actor(ports, call) === email) throw reasonError('conflict', 'another_needed', {}, 'Another administrator must make this link for you; change your own password in the security settings')
 }

@@ -1,5 +1,5 @@
 import type { Principal } from '../access/principal.ts'
-import { ApiError } from '../errors.ts'
+import { fieldError, reasonError } from '../errors.ts'
 import type { Reply, Route } from '../http/edge.ts'
 import { rubles } from '../money.ts'
 import type { JobRow } from '../store/job-store.ts'
@@ -36,10 +36,10 @@ async function resolve(ports: AdminPorts, call: AdminCall): Promise<Reply> {
   const fields = new BodyFields(call.json)
   const upstreamId = fields.text('upstream_id', 400)
   fields.done()
-  if (upstreamId === undefined) throw new ApiError('invalid_input', "upstream_id: is required: the provider's own id of the job, or null where it never arrived")
+  if (upstreamId === undefined) throw fieldError('upstream_id', 'required', {}, "is required: the provider's own id of the job, or null where it never arrived")
   const outcome = await ports.videos.resolve(id, upstreamId)
   if (outcome === 'unknown') throw notFound('Video job', id)
-  if (outcome === 'not_parked') throw new ApiError('conflict', `Video job '${id}' is not parked`)
+  if (outcome === 'not_parked') throw reasonError('conflict', 'not_parked', { id }, `Video job '${id}' is not parked`)
   await recordEvent(ports, call, 'video.resolve', id, null, { upstream_id: upstreamId })
   return { status: 200, body: { id, status: upstreamId === null ? 'failed' : 'in_progress' } }
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { ApiError } from '../errors.ts'
+import { reasonError } from '../errors.ts'
 import { BodyFields } from '../kinds/strict-body.ts'
 import { rubles } from '../money.ts'
 import { recordEvent, type CabinetPorts, type Visit } from './ports.ts'
@@ -15,9 +15,9 @@ export async function redeemCode(ports: CabinetPorts, { call, user, accountId }:
   const outcome = await ports.store.codes.redeem({ digest, accountId, actor: user.email, atMs: ports.clock.now() })
   switch (outcome.status) {
     case 'unknown':
-      throw new ApiError('not_found', 'code: is unknown, used up or expired')
+      throw reasonError('not_found', 'code_unknown', {}, 'code: is unknown, used up or expired')
     case 'used_by_account':
-      throw new ApiError('conflict', 'code: this account has used it already')
+      throw reasonError('conflict', 'code_used', {}, 'code: this account has used it already')
     case 'redeemed': {
       const body = { amount: rubles(outcome.amountMicro), balance: rubles(outcome.balanceMicro) }
       await recordEvent(ports, user.email, call.clientIp, 'code.redeem', outcome.codeId, { account: accountId, amount: body.amount })

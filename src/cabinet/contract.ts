@@ -4,7 +4,8 @@
  * - A session cookie opens it; API keys and the admin token are refused. Without a session: 401 `unauthorized`.
  * - A changing request must come from our own page: `Sec-Fetch-Site: same-origin` (or Origin equal to Host), JSON body. Else 403 `access_denied`.
  * - Amounts are RUB numbers with at most 6 decimals; times are ISO 8601 in UTC; days are `YYYY-MM-DD` in the service's time zone.
- * - Errors have one shape, `ErrorBody`; 400 `invalid_input` names the field at the start of its message (`password: must …`).
+ * - Errors have one shape, `ErrorBody`; 400 `invalid_input` names the field at the start of its message (`password: must …`), and in
+ *   `metadata.field` with `check` (one of `FieldChecks`) and its `params`; other refusals have `metadata.reason` (one of `RefusalReasons`).
  * - Lists that may be long are read with cursors: pass `next_cursor` back as `cursor`; null = the end. Cursors are opaque.
  * - Texts that users typed or clients sent (names, titles, referers) come back as they were: render them as text only.
  */

@@ -1,6 +1,6 @@
 import { identitiesOf, identityNamed, takeIdentity } from '../access/identities.ts'
 import type { Principal } from '../access/principal.ts'
-import { ApiError } from '../errors.ts'
+import { reasonError } from '../errors.ts'
 import type { Route } from '../http/edge.ts'
 import { BodyFields } from '../kinds/strict-body.ts'
 import type { OidcSignIn } from './oidc.ts'
@@ -14,8 +14,8 @@ export function identityRoutes(ports: CabinetPorts, oidc: OidcSignIn | null): re
     visitRoute(ports, 'GET /cabinet/v1/identities', ({ user }) => ({ data: identitiesOf(user) })),
     visitReply(ports, 'POST /cabinet/v1/identities/link', async (visit) => {
       await proveOwner(ports, visit, proofOf(visit))
-      if (oidc === null) throw new ApiError('not_found', 'There is no single sign-on here')
-      if (visit.user.oidc !== null) throw new ApiError('conflict', 'A single sign-on is connected already: disconnect it first')
+      if (oidc === null) throw reasonError('not_found', 'oidc_unset', {}, 'There is no single sign-on here')
+      if (visit.user.oidc !== null) throw reasonError('conflict', 'connected', {}, 'A single sign-on is connected already: disconnect it first')
       const { url, flow } = await oidc.begin(redirectUri(ports, visit.call), { userId: visit.user.id, sessionId: visit.session.id })
       return { status: 200, body: { url }, headers: { 'set-cookie': flowCookie(visit.call, flow, FLOW_SECONDS) } }
     }),

@@ -1,6 +1,6 @@
 import { digestOf, generateKey, labelOf } from '../access/api-key.ts'
 import type { Principal } from '../access/principal.ts'
-import { ApiError } from '../errors.ts'
+import { fieldError, reasonError } from '../errors.ts'
 import type { Route } from '../http/edge.ts'
 import { BodyFields } from '../kinds/strict-body.ts'
 import { limitRemaining } from '../ledger/limit-remaining.ts'
@@ -66,7 +66,7 @@ export function wireKey(ports: Pick<CabinetPorts, 'periods' | 'clock' | 'catalog
 async function ownKey(ports: CabinetPorts, { call, accountId }: Visit): Promise<KeyWithSpend> {
   const id = call.params['id'] ?? ''
   const found = await ports.store.keys.get(id, ports.periods())
-  if (found === null || found.key.accountId !== accountId) throw new ApiError('not_found', `Key '${id.slice(0, 80)}' not found`)
+  if (found === null || found.key.accountId !== accountId) throw reasonError('not_found', 'unknown_id', { id: id.slice(0, 80) }, `Key '${id.slice(0, 80)}' not found`)
   return found
 }
 
@@ -86,8 +86,8 @@ async function createKey(ports: CabinetPorts, { call, accountId, user }: Visit):
     createdAtMs: ports.clock.now(),
   }
   fields.done()
-  if (record.limitReset !== null && record.limitMicro === null) throw new ApiError('invalid_input', 'limit_reset: needs a limit')
-  if ((await ports.store.keys.list(accountId, ports.periods())).length >= KEYS_MAX) throw new ApiError('conflict', `An account has at most ${KEYS_MAX} keys: delete some first`)
+  if (record.limitReset !== null && record.limitMicro === null) throw fieldError('limit_reset', 'needs_limit', {}, 'needs a limit')
+  if ((await ports.store.keys.list(accountId, ports.periods())).length >= KEYS_MAX) throw reasonError('conflict', 'keys_most', { most: KEYS_MAX }, `An account has at most ${KEYS_MAX} keys: delete some first`)
   const made = wireKey(ports, { key: await ports.store.keys.create(record), spend: NOTHING_SPENT })
   await recordEvent(ports, user.email, call.clientIp, 'key.create', made.id, made)
   return { ...made, key }
@@ -95,7 +95,7 @@ async function createKey(ports: CabinetPorts, { call, accountId, user }: Visit):
 
 function limitAmount(fields: BodyFields): bigint | null | undefined {
   const limit = fields.amount('limit')
-  if (typeof limit === 'bigint' && limit < 0n) throw new ApiError('invalid_input', 'limit: must be 0 or more, or null for none')
+  if (typeof limit === 'bigint' && limit < 0n) throw fieldError('limit', 'not_negative', {}, 'must be 0 or more, or null for none')
   return limit
 }
 
@@ -118,7 +118,7 @@ async function patchKey(ports: CabinetPorts, visit: Visit): Promise<Key> {
   if (expiresAtMs !== undefined) patch.expiresAtMs = expiresAtMs
   if (models !== undefined) patch.allowedModels = models
   const limitAfter = limitMicro === undefined ? before.key.limitMicro : limitMicro
-  if (limitAfter === null && typeof limitReset === 'string') throw new ApiError('invalid_input', 'limit_reset: needs a limit')
+  if (limitAfter === null && typeof limitReset === 'string') throw fieldError('limit_reset', 'needs_limit', {}, 'needs a limit')
   // A key without a limit has no period that could begin anew.
   if (limitAfter === null) patch.limitReset = null
   await ports.store.keys.update(before.key.id, patch, ports.periods())

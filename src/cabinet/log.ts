@@ -1,4 +1,4 @@
-import { ApiError } from '../errors.ts'
+import { fieldError } from '../errors.ts'
 import { timeParameter, wholeParameter } from '../http/query.ts'
 import { rubles } from '../money.ts'
 import type { LogFilter } from '../store/console-records.ts'
@@ -22,7 +22,7 @@ export function logFilter(query: URLSearchParams, accountId: string): LogFilter 
   const status = query.get('status')
   if (status !== null) {
     const known = STATUSES.find((name) => name === status)
-    if (known === undefined) throw new ApiError('invalid_input', `status: must be one of ${STATUSES.join(', ')}`)
+    if (known === undefined) throw fieldError('status', 'one_of', { allowed: STATUSES.join(', ') }, `must be one of ${STATUSES.join(', ')}`)
     filter.status = known
   }
   const fromMs = timeParameter(query, 'from')

@@ -1,7 +1,7 @@
 import { cookieOf } from '../access/cookies.ts'
 import { readEmail } from '../access/email.ts'
 import type { Principal } from '../access/principal.ts'
-import { asApiError, ApiError } from '../errors.ts'
+import { asApiError, reasonError } from '../errors.ts'
 import type { Reply, Route } from '../http/edge.ts'
 import { publicAddress } from '../http/public-address.ts'
 import type { UserRecord } from '../store/console-records.ts'
@@ -45,9 +45,9 @@ async function end(ports: CabinetPorts, oidc: OidcSignIn, call: CabinetCall): Pr
 /** The signed-in user of the flow, in the session that gave the proof, must still be the one whose browser this is. */
 async function link(ports: CabinetPorts, call: CabinetCall, { issuer, subject, email }: OidcIdentity, { userId, sessionId }: FlowLink): Promise<Reply> {
   const visitor = await ports.sessions.find(call.request)
-  if (visitor === null || visitor.user.id !== userId || visitor.session.id !== sessionId) throw new ApiError('unauthorized', 'Sign in first')
+  if (visitor === null || visitor.user.id !== userId || visitor.session.id !== sessionId) throw reasonError('unauthorized', 'sign_in_first', {}, 'Sign in first')
   const outcome = await ports.store.users.linkIdentity(userId, { issuer, subject, email, linkedAtMs: ports.clock.now() })
-  if (outcome !== 'linked') throw new ApiError('conflict', outcome === 'taken' ? 'Another user has this single sign-on' : 'A single sign-on is connected already')
+  if (outcome !== 'linked') throw outcome === 'taken' ? reasonError('conflict', 'identity_taken', {}, 'Another user has this single sign-on') : reasonError('conflict', 'connected', {}, 'A single sign-on is connected already')
   await recordEvent(ports, visitor.user.email, call.clientIp, 'user.oidc_link', userId, { issuer, subject, email })
   return leave(call, '/security#linked', [])
 }
@@ -56,8 +56,8 @@ async function link(ports: CabinetPorts, call: CabinetCall, { issuer, subject, e
 async function userOf(ports: CabinetPorts, call: CabinetCall, { issuer, subject, email, emailVerified, name }: OidcIdentity): Promise<UserRecord> {
   const known = await ports.store.users.findByOidc(issuer, subject)
   if (known !== null) return known
-  if ((ports.catalog.current().settings.signup ?? ports.signupDefault) === 'closed') throw new ApiError('access_denied', 'Signing up is closed here: ask the operator for an account')
-  if (email === null || !emailVerified) throw new ApiError('access_denied', 'The single sign-on does not vouch for your e-mail')
+  if ((ports.catalog.current().settings.signup ?? ports.signupDefault) === 'closed') throw reasonError('access_denied', 'sign_up_closed', {}, 'Signing up is closed here: ask the operator for an account')
+  if (email === null || !emailVerified) throw reasonError('access_denied', 'email_unproven', {}, 'The single sign-on does not vouch for your e-mail')
   const address = readEmail(email)
   return signUp(ports, { email: address, name: (name ?? address).slice(0, 100), passwordHash: null, language: null, oidc: { issuer, subject, email } }, call.clientIp)
 }

@@ -2,7 +2,7 @@ import {
   allowInsecureRequests, authorizationCodeGrant, buildAuthorizationUrl, calculatePKCECodeChallenge, discovery, randomNonce, randomPKCECodeVerifier, randomState, type Configuration,
 } from 'openid-client'
 import type { Seal } from '../catalog/credentials.ts'
-import { ApiError, unavailable } from '../errors.ts'
+import { reasonError, unavailable } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 
 const FLOW_MS = 10 * 60_000
@@ -73,13 +73,13 @@ export class OidcSignIn {
   /** Who came back. `url` is the whole address that the browser was sent to. */
   async end(url: URL, cookie: string | null): Promise<OidcIdentity> {
     const flow = cookie === null ? null : this.#openFlow(cookie)
-    if (flow === null || flow.untilMs <= this.#clock.now()) throw new ApiError('access_denied', 'This sign-in took too long: begin again')
+    if (flow === null || flow.untilMs <= this.#clock.now()) throw reasonError('access_denied', 'sign_in_late', {}, 'This sign-in took too long: begin again')
     const configuration = await this.#ready()
     const tokens = await authorizationCodeGrant(configuration, url, { pkceCodeVerifier: flow.verifier, expectedState: flow.state, expectedNonce: flow.nonce, idTokenExpected: true }).catch((cause: unknown) => {
-      throw new ApiError('access_denied', 'The single sign-on was refused', { cause })
+      throw reasonError('access_denied', 'oidc_refused', {}, 'The single sign-on was refused', cause)
     })
     const claims = tokens.claims()
-    if (claims === undefined) throw new ApiError('access_denied', 'The single sign-on says nobody')
+    if (claims === undefined) throw reasonError('access_denied', 'oidc_refused', {}, 'The single sign-on says nobody')
     const { email, email_verified: verified, name } = claims
     return { issuer: claims.iss, subject: claims.sub, email: typeof email === 'string' ? email : null, emailVerified: verified === true, name: typeof name === 'string' ? name : null }
   }

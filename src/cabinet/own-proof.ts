@@ -1,4 +1,4 @@
-import { ApiError } from '../errors.ts'
+import { fieldError, reasonError } from '../errors.ts'
 import type { BodyFields } from '../kinds/strict-body.ts'
 import { recordEvent, type CabinetPorts, type Visit } from './ports.ts'
 import { useCode } from './totp.ts'
@@ -29,13 +29,13 @@ export async function proveOwner(ports: CabinetPorts, visit: Visit, { password, 
   const { passwordHash, totpEnabled } = user
   if (passwordHash === null && !totpEnabled) {
     if (ports.clock.now() - session.createdAtMs <= FRESH_SIGN_IN_MS) return
-    throw new ApiError('access_denied', `Sign in again first: this needs a sign-in of the last ${FRESH_SIGN_IN_MS / 60_000} minutes`)
+    throw reasonError('access_denied', 'session_stale', { minutes: FRESH_SIGN_IN_MS / 60_000 }, `Sign in again first: this needs a sign-in of the last ${FRESH_SIGN_IN_MS / 60_000} minutes`)
   }
   takeTurn(ports.proofs, user.id, 'tries')
   const byCode = code !== null && totpEnabled
   if (byCode && (await useCode({ users: ports.store.users, seal: ports.seal }, user, code, ports.clock.now())) !== null) return
   if (!byCode && password !== null && (await ports.passwords.verify(password, passwordHash))) return
   await recordEvent(ports, user.email, call.clientIp, 'sign_in.failed', user.id)
-  if (byCode) throw new ApiError('invalid_input', 'code: is wrong, or was used before')
-  throw new ApiError('invalid_input', passwordHash === null ? 'code: is required' : `${passwordField}: is wrong`)
+  if (byCode) throw fieldError('code', 'used_code', {}, 'is wrong, or was used before')
+  throw passwordHash === null ? fieldError('code', 'required', {}, 'is required') : fieldError(passwordField, 'wrong', {}, 'is wrong')
 }

@@ -1,5 +1,5 @@
 import type { Principal } from '../access/principal.ts'
-import { ApiError } from '../errors.ts'
+import { fieldError, reasonError } from '../errors.ts'
 import type { Reply, Route } from '../http/edge.ts'
 import { publicAddress } from '../http/public-address.ts'
 import { wholeParameter } from '../http/query.ts'
@@ -73,7 +73,7 @@ export function wirePayment(payment: PaymentRecord): Payment {
 async function ownOrder({ store }: CabinetPorts, { call, accountId }: Visit): Promise<PaymentRecord> {
   const id = call.params['id'] ?? ''
   const found = await store.payments.get(id)
-  if (found === null || found.accountId !== accountId) throw new ApiError('not_found', `Payment '${id.slice(0, 80)}' not found`)
+  if (found === null || found.accountId !== accountId) throw reasonError('not_found', 'unknown_id', { id: id.slice(0, 80) }, `Payment '${id.slice(0, 80)}' not found`)
   return found
 }
 
@@ -82,9 +82,9 @@ async function order(ports: CabinetPorts, provider: PaymentProvider | null, { ca
   const method = fields.requiredText('method', 40)
   const amountMicro = fields.amount('amount') ?? 0n
   fields.done()
-  if (provider === null || method !== provider.id) throw new ApiError('invalid_input', `method: '${method}' is not set up here`)
+  if (provider === null || method !== provider.id) throw fieldError('method', 'not_set_up', { given: method }, `'${method}' is not set up here`)
   if (amountMicro < provider.leastMicro || amountMicro > provider.mostMicro || amountMicro % KOPECK_MICRO !== 0n) {
-    throw new ApiError('invalid_input', `amount: must be whole kopecks, from ${rubles(provider.leastMicro)} to ${rubles(provider.mostMicro)} RUB`)
+    throw fieldError('amount', 'kopecks', { least: rubles(provider.leastMicro), most: rubles(provider.mostMicro) }, `must be whole kopecks, from ${rubles(provider.leastMicro)} to ${rubles(provider.mostMicro)} RUB`)
   }
   const id = `pay_${ports.ids.letters(ID_LETTERS)}`
   const made = { id, accountId, method, amountMicro, currency: 'RUB', createdAtMs: ports.clock.now() }

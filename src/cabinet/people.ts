@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readEmail } from '../access/email.ts'
-import { ApiError } from '../errors.ts'
+import { fieldError, reasonError, type ApiError } from '../errors.ts'
 import type { NewUser, SetupTokenClaim, UserRecord } from '../store/console-records.ts'
 import { recordEvent, type CabinetCall, type CabinetPorts } from './ports.ts'
 import { proveSecondFactor } from './sign-in.ts'
@@ -67,7 +67,7 @@ export async function setUp(ports: CabinetPorts, { token, email, password, code 
   ports.passwords.check('password', password, [address, address.split('@')[0] ?? ''])
   // Before the link is used up and anything changes: without the second factor it is worth nothing, and stays what it was.
   if (needsCode(found, user)) {
-    if (code === null) throw new ApiError('invalid_input', 'code: is required, since two-step sign-in is on')
+    if (code === null) throw fieldError('code', 'code_required', {}, 'is required, since two-step sign-in is on')
     await proveSecondFactor(ports, call, user, code)
   }
   const claim = await ports.store.users.claimSetupToken(hashOf(token), ports.clock.now())
@@ -82,7 +82,7 @@ export async function setUp(ports: CabinetPorts, { token, email, password, code 
 }
 
 async function first(ports: PeoplePorts, email: string, passwordHash: string): Promise<UserRecord> {
-  if ((await ports.store.users.administrators()) > 0) throw new ApiError('access_denied', 'There is an administrator already')
+  if ((await ports.store.users.administrators()) > 0) throw reasonError('access_denied', 'has_administrator', {}, 'There is an administrator already')
   const created = await ports.store.users.create({ id: newUserId(ports), email, name: email, role: 'admin', accountId: null, passwordHash, language: null, oidc: null, createdAtMs: ports.clock.now() })
   if (created === null) throw taken(email)
   return created
@@ -93,11 +93,11 @@ function newUserId({ ids }: PeoplePorts): string {
 }
 
 function taken(email: string): ApiError {
-  return new ApiError('conflict', `email: a user with '${email}' exists already`)
+  return reasonError('conflict', 'email_taken', { email }, `email: a user with '${email}' exists already`)
 }
 
 function badLink(): ApiError {
-  return new ApiError('access_denied', 'This set-up link is used, expired or unknown. Start the server again, or ask an administrator for a new one')
+  return reasonError('access_denied', 'link_dead', {}, 'This set-up link is used, expired or unknown. Start the server again, or ask an administrator for a new one')
 }
 
 function hashOf(token: string): string {

@@ -6,7 +6,7 @@ import { originRefusal } from '../access/same-origin.ts'
 import type { ModelType } from '../catalog/catalog.ts'
 import type { CatalogService } from '../catalog/catalog-service.ts'
 import type { Seal } from '../catalog/credentials.ts'
-import { ApiError } from '../errors.ts'
+import { fieldError, reasonError } from '../errors.ts'
 import type { Call, Reply, Route } from '../http/edge.ts'
 import type { PeriodStarts } from '../ledger/ledger-store.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -94,7 +94,7 @@ export function openRoute(key: keyof CabinetApi, handle: (call: CabinetCall) => 
 
 export function visitOf(ports: CabinetPorts, call: CabinetCall): Visit {
   const { user, session } = ports.access.sessionOf(call.request)
-  if (user.accountId === null) throw new ApiError('access_denied', 'This user has no account')
+  if (user.accountId === null) throw reasonError('access_denied', 'account_missing', {}, 'This user has no account')
   return { call, user, session, accountId: user.accountId }
 }
 
@@ -116,5 +116,5 @@ export function cursorOf(query: URLSearchParams): number | null {
   const text = query.get('cursor')
   if (text === null) return null
   if (/^\d{1,15}$/.test(text)) return Number(text)
-  throw new ApiError('invalid_input', 'cursor: must be one that an answer gave')
+  throw fieldError('cursor', 'cursor', {}, 'must be one that an answer gave')
 }

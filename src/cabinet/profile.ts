@@ -1,5 +1,5 @@
 import type { Principal } from '../access/principal.ts'
-import { ApiError } from '../errors.ts'
+import { fieldError, reasonError } from '../errors.ts'
 import type { Route } from '../http/edge.ts'
 import { wholeParameter } from '../http/query.ts'
 import { BodyFields } from '../kinds/strict-body.ts'
@@ -27,7 +27,7 @@ export function profileRoutes(ports: CabinetPorts): readonly Route<Principal>[] 
     })),
     visitRoute(ports, 'DELETE /cabinet/v1/sessions/:id', async ({ call, user }) => {
       const id = call.params['id'] ?? ''
-      if (!(await ports.store.sessions.deleteById(user.id, id))) throw new ApiError('not_found', `Session '${id.slice(0, 80)}' not found`)
+      if (!(await ports.store.sessions.deleteById(user.id, id))) throw reasonError('not_found', 'unknown_id', { id: id.slice(0, 80) }, `Session '${id.slice(0, 80)}' not found`)
       await recordEvent(ports, user.email, call.clientIp, 'session.revoke', id)
       return { id, deleted: true }
     }),
@@ -60,7 +60,7 @@ async function patchProfile(ports: CabinetPorts, { call, user, accountId }: Visi
   if (timezone !== undefined) patch.timezone = timezone
   if (language !== undefined) patch.language = language
   if (typeof theme === 'string') patch.theme = theme
-  if (typeof timezone === 'string' && !isTimezone(timezone)) throw new ApiError('invalid_input', `timezone: must be an IANA time zone such as Europe/Moscow, got '${timezone}'`)
+  if (typeof timezone === 'string' && !isTimezone(timezone)) throw fieldError('timezone', 'bad_timezone', { given: timezone }, `must be an IANA time zone such as Europe/Moscow, got '${timezone}'`)
   if (typeof defaultModel === 'string') checkModel(ports, defaultModel)
   if (defaultModel !== undefined) {
     await ports.store.accounts.update(accountId, { defaultModel })
@@ -71,7 +71,7 @@ async function patchProfile(ports: CabinetPorts, { call, user, accountId }: Visi
 
 function checkModel({ catalog }: CabinetPorts, id: string): void {
   const { models, aliases } = catalog.current()
-  if (!models.has(id) && !aliases.has(id)) throw new ApiError('invalid_input', `default_model: there is no model '${id.slice(0, 200)}'`)
+  if (!models.has(id) && !aliases.has(id)) throw fieldError('default_model', 'unknown_model', { given: id.slice(0, 200) }, `there is no model '${id.slice(0, 200)}'`)
 }
 
 async function changePassword(ports: CabinetPorts, visit: Visit): Promise<Profile> {

@@ -1,5 +1,5 @@
 import type { Principal } from '../access/principal.ts'
-import { ApiError } from '../errors.ts'
+import { reasonError } from '../errors.ts'
 import { ipKey } from '../http/client-ip.ts'
 import type { Reply, Route } from '../http/edge.ts'
 import { readEmail } from '../access/email.ts'
@@ -64,7 +64,7 @@ async function openSession(ports: CabinetPorts, call: CabinetCall, given: UserRe
 
 async function signUpHere(ports: CabinetPorts, call: CabinetCall): Promise<UserRecord> {
   const { signup } = ports.catalog.current().settings
-  if ((signup ?? ports.signupDefault) === 'closed') throw new ApiError('access_denied', 'Signing up is closed here: ask the operator for an account')
+  if ((signup ?? ports.signupDefault) === 'closed') throw reasonError('access_denied', 'sign_up_closed', {}, 'Signing up is closed here: ask the operator for an account')
   const fields = new BodyFields(call.json)
   const email = readEmail(fields.requiredText('email', TEXT_MAX))
   const password = fields.requiredText('password', TEXT_MAX)

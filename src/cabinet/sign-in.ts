@@ -1,6 +1,6 @@
 import { readEmail } from '../access/email.ts'
 import { userAgentOf } from '../access/console-sessions.ts'
-import { ApiError } from '../errors.ts'
+import { ApiError, reasonError } from '../errors.ts'
 import { ipKey } from '../http/client-ip.ts'
 import { BodyFields } from '../kinds/strict-body.ts'
 import type { SignInMethod, SignInRule, UserRecord } from '../store/console-records.ts'
@@ -65,7 +65,7 @@ export async function signInWithCode(ports: CabinetPorts, call: CabinetCall): Pr
   const code = fields.requiredText('code', 100)
   fields.done()
   const user = await ticketHolder(ports, ticket)
-  if (user === null || user.disabled || !user.totpEnabled) throw new ApiError('unauthorized', 'This sign-in took too long: begin again')
+  if (user === null || user.disabled || !user.totpEnabled) throw reasonError('unauthorized', 'sign_in_late', {}, 'This sign-in took too long: begin again')
   return finishWithCode(ports, call, await begin(ports, call, user.email, user, CODE_RULES), user, code)
 }
 
@@ -110,7 +110,7 @@ async function rightCode(ports: CabinetPorts, call: CabinetCall, attempt: number
   if (method !== null) return method
   await ports.store.signIns.failCode(attempt)
   await recordEvent(ports, user.email, call.clientIp, 'sign_in.failed', user.id)
-  throw new ApiError('unauthorized', 'code: is wrong, or was used before')
+  throw reasonError('unauthorized', 'wrong_code', {}, 'code: is wrong, or was used before')
 }
 
 async function done(ports: CabinetPorts, call: CabinetCall, attempt: number, user: UserRecord, method: SignInMethod): Promise<SignInResult> {
@@ -144,5 +144,5 @@ function openTicket(seal: CabinetPorts['seal'], ticket: string): unknown {
 }
 
 function wrong(): ApiError {
-  return new ApiError('unauthorized', 'The e-mail or the password is wrong')
+  return reasonError('unauthorized', 'wrong_password', {}, 'The e-mail or the password is wrong')
 }

@@ -1,5 +1,5 @@
 import type { Snapshot } from '../catalog/catalog.ts'
-import { ApiError } from '../errors.ts'
+import { reasonError } from '../errors.ts'
 import { dayAfter } from '../http/day-range.ts'
 import { rubles, compare } from '../money.ts'
 import type { AccountRecord } from '../store/store.ts'
@@ -38,7 +38,7 @@ export async function summary(ports: CabinetPorts, { accountId }: Visit): Promis
 
 export async function accountOf({ store }: CabinetPorts, accountId: string): Promise<AccountRecord> {
   const account = await store.accounts.get(accountId)
-  if (account === null) throw new ApiError('access_denied', 'This user has no account')
+  if (account === null) throw reasonError('access_denied', 'account_missing', {}, 'This user has no account')
   return account
 }
 

@@ -1,6 +1,6 @@
 import type { Principal } from '../access/principal.ts'
 import { openSeed, sealSeed } from '../access/totp-seeds.ts'
-import { ApiError } from '../errors.ts'
+import { fieldError, reasonError } from '../errors.ts'
 import type { Route } from '../http/edge.ts'
 import { BodyFields } from '../kinds/strict-body.ts'
 import { proveOwner, readProof } from './own-proof.ts'
@@ -39,7 +39,7 @@ function codeOf({ call }: Visit): string {
 
 async function begin(ports: CabinetPorts, visit: Visit): Promise<{ readonly secret: string; readonly uri: string }> {
   const { user, call } = visit
-  if (user.totpEnabled) throw new ApiError('conflict', 'Two-step sign-in is on: turn it off first')
+  if (user.totpEnabled) throw reasonError('conflict', 'totp_on', {}, 'Two-step sign-in is on: turn it off first')
   const fields = new BodyFields(call.json)
   const proof = readProof(fields)
   fields.done()
@@ -52,10 +52,10 @@ async function begin(ports: CabinetPorts, visit: Visit): Promise<{ readonly secr
 async function confirm(ports: CabinetPorts, visit: Visit): Promise<{ readonly recovery_codes: readonly string[] }> {
   const { user } = visit
   const code = codeOf(visit)
-  if (user.totpEnabled || user.totpSeed === null) throw new ApiError('conflict', 'There is no new two-step sign-in to confirm')
+  if (user.totpEnabled || user.totpSeed === null) throw reasonError('conflict', 'totp_none_new', {}, 'There is no new two-step sign-in to confirm')
   takeTurn(ports.proofs, user.id, 'tries')
   const step = stepOf(openSeed(ports.seal, user.id, user.totpSeed), code, ports.clock.now())
-  if (step === null) throw new ApiError('invalid_input', 'code: is wrong')
+  if (step === null) throw fieldError('code', 'wrong', {}, 'is wrong')
   const { codes, hashes } = newRecoveryCodes()
   // The confirming code is used up by it.
   await ports.store.users.setTotp(user.id, { seed: user.totpSeed, enabled: true, step, recoveryHashes: hashes })
@@ -64,9 +64,9 @@ async function confirm(ports: CabinetPorts, visit: Visit): Promise<{ readonly re
 }
 
 async function proveCode(ports: CabinetPorts, { user }: Visit, code: string): Promise<void> {
-  if (!user.totpEnabled) throw new ApiError('conflict', 'Two-step sign-in is off')
+  if (!user.totpEnabled) throw reasonError('conflict', 'totp_off', {}, 'Two-step sign-in is off')
   takeTurn(ports.proofs, user.id, 'tries')
-  if ((await useCode({ users: ports.store.users, seal: ports.seal }, user, code, ports.clock.now())) === null) throw new ApiError('invalid_input', 'code: is wrong, or was used before')
+  if ((await useCode({ users: ports.store.users, seal: ports.seal }, user, code, ports.clock.now())) === null) throw fieldError('code', 'used_code', {}, 'is wrong, or was used before')
 }
 
 async function changed(ports: CabinetPorts, { user, session, call }: Visit, action: string): Promise<void> {

@@ -1,4 +1,4 @@
-import { ApiError } from '../errors.ts'
+import { fieldError } from '../errors.ts'
 import { dayAfter, dayRange } from '../http/day-range.ts'
 import { rubles } from '../money.ts'
 import type { SpendGroup } from '../store/console-records.ts'
@@ -16,7 +16,7 @@ const TOP_MODELS = 5
 /** Sums by day and by model, key or app. */
 export async function usage(ports: CabinetPorts, { call, accountId }: Visit): Promise<UsageAnswer> {
   const group = GROUPS.find((name) => name === (call.query.get('group_by') ?? 'model'))
-  if (group === undefined) throw new ApiError('invalid_input', `group_by: must be one of ${GROUPS.join(', ')}`)
+  if (group === undefined) throw fieldError('group_by', 'one_of', { allowed: GROUPS.join(', ') }, `must be one of ${GROUPS.join(', ')}`)
   const { from, to } = dayRange(call.query, ports.periods().day)
   const rows = await ports.store.log.grouped(accountId, group, from, to)
   const names = group === 'key' ? new Map((await ports.store.log.keys(accountId)).map(({ id, name }) => [id, name])) : new Map<string, string>()
@@ -32,7 +32,7 @@ export async function usage(ports: CabinetPorts, { call, accountId }: Visit): Pr
 /** Apps as wire.md 11 has them: the account's own, in a range that ends today. */
 export async function apps(ports: CabinetPorts, { call, accountId }: Visit): Promise<{ readonly data: readonly AppRow[] }> {
   const range = RANGES[call.query.get('range') ?? '30d']
-  if (range === undefined) throw new ApiError('invalid_input', `range: must be one of ${Object.keys(RANGES).join(', ')}`)
+  if (range === undefined) throw fieldError('range', 'one_of', { allowed: Object.keys(RANGES).join(', ') }, `must be one of ${Object.keys(RANGES).join(', ')}`)
   const today = ports.periods().day
   const rows = await ports.store.log.apps(accountId, dayAfter(today, 1 - range), today)
   const all = total(rows).costMicro

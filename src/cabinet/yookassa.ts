@@ -1,7 +1,7 @@
 import type { BlockList } from 'node:net'
 import { isIP } from 'node:net'
 import { request } from 'undici'
-import { ApiError, unavailable } from '../errors.ts'
+import { unavailable, reasonError, type ApiError } from '../errors.ts'
 import { proxyList } from '../http/client-ip.ts'
 import { isObject } from '../kinds/json-fields.ts'
 import { decimalText, MICRO_PER_RUB, parseDecimal, shift, type Micro } from '../money.ts'
@@ -68,7 +68,7 @@ export class Yookassa implements PaymentProvider {
   foreign(clientIp: string): ApiError | null {
     const family = isIP(clientIp)
     const known = family !== 0 && this.#networks.check(clientIp, family === 6 ? 'ipv6' : 'ipv4')
-    return known ? null : new ApiError('access_denied', 'Notifications are taken from YooKassa alone')
+    return known ? null : reasonError('access_denied', 'only_provider', {}, 'Notifications are taken from YooKassa alone')
   }
 
   notified(body: unknown): PaymentNotice | null {

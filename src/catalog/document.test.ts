@@ -133,6 +133,6 @@ test('JSON of the admin API is read by the same rules, without lines', () => {
     { markup: 1.1, surprise: 1, models: [{ id: 'v/m', type: 'chat', context_length: 10, endpoints: [{ provider: 'p', model: 'm', price: { currency: 'RUB', prompt: 1e-7, completion: '0.1' } }] }] },
     { adapters: ADAPTERS, env: {} },
   )
-  assert.deepEqual(problems, [{ line: 0, path: 'surprise', message: 'is not a known field' }])
+  assert.deepEqual(problems.map(({ line, path, message, known }) => [line, path, message, known?.check]), [[0, 'surprise', 'is not a known field', 'unknown_field']])
   assert.deepEqual(document.models[0]?.endpoints[0]?.price, { currency: 'RUB', prompt: '0.0000001', completion: '0.1' })
 })

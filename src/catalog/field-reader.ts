@@ -1,5 +1,5 @@
 import { compare, decimalText, parseDecimal, type Decimal } from '../money.ts'
-import type { Problem, SourceNode } from './source-tree.ts'
+import type { KnownCheck, Problem, SourceNode } from './source-tree.ts'
 
 /** Far above any price or rate, far below what a sum of money may hold. */
 const DECIMAL_MAX: Decimal = { digits: 1_000_000_000n, scale: 0 }
@@ -17,7 +17,7 @@ export class FieldReader {
     this.#problems = problems
     this.#line = node.line
     this.#entries = node.kind === 'map' ? node.entries : new Map()
-    if (node.kind !== 'map') problems.push({ line: node.line, path, message: 'must be a map of fields' })
+    if (node.kind !== 'map') problems.push({ line: node.line, path, message: 'must be a map of fields', known: { check: 'object', params: {} } })
   }
 
   has(key: string): boolean {
@@ -35,8 +35,8 @@ export class FieldReader {
     return node === undefined || node.kind === 'null' ? null : node
   }
 
-  problem(key: string, message: string, unroutable = false): void {
-    this.#problems.push({ line: this.#entries.get(key)?.line ?? this.#line, path: key === '' ? this.path : this.pathOf(key), message, ...(unroutable ? { unroutable } : {}) })
+  problem(key: string, message: string, unroutable = false, known: KnownCheck | null = null): void {
+    this.#problems.push({ line: this.#entries.get(key)?.line ?? this.#line, path: key === '' ? this.path : this.pathOf(key), message, ...(known === null ? {} : { known }), ...(unroutable ? { unroutable } : {}) })
   }
 
   /** Whether the value of `key`, or an item of it, was found wrong already. */
@@ -54,13 +54,13 @@ export class FieldReader {
     if (node === null) return null
     // `model: 4` means the name "4".
     if (node.kind === 'text' || node.kind === 'number') return node.text
-    this.problem(key, 'must be a text')
+    this.problem(key, 'must be a text', false, { check: 'text', params: {} })
     return null
   }
 
   required(key: string): string {
     const value = this.text(key)
-    if (value === null || value === '') this.problem(key, 'is required')
+    if (value === null || value === '') this.problem(key, 'is required', false, { check: 'required', params: {} })
     return value ?? ''
   }
 
@@ -68,14 +68,14 @@ export class FieldReader {
     const value = this.text(key)
     if (value === null) return null
     const found = allowed.find((name) => name === value)
-    if (found === undefined) this.problem(key, `must be one of ${allowed.join(', ')}, got '${value}'`)
+    if (found === undefined) this.problem(key, `must be one of ${allowed.join(', ')}, got '${value}'`, false, { check: 'one_of', params: { allowed: allowed.join(', ') } })
     return found ?? null
   }
 
   flag(key: string, fallback: boolean): boolean {
     const node = this.node(key)
     if (node === null) return fallback
-    if (node.kind !== 'boolean') this.problem(key, 'must be true or false')
+    if (node.kind !== 'boolean') this.problem(key, 'must be true or false', false, { check: 'flag', params: {} })
     return node.kind === 'boolean' ? node.value : fallback
   }
 
@@ -84,7 +84,7 @@ export class FieldReader {
     if (node === null) return null
     const value = node.kind === 'number' ? Number(node.text) : Number.NaN
     if (Number.isSafeInteger(value) && value >= least && value <= most) return value
-    this.problem(key, `must be a whole number from ${least}${most === Number.MAX_SAFE_INTEGER ? '' : ` to ${most}`}`)
+    this.problem(key, `must be a whole number from ${least}${most === Number.MAX_SAFE_INTEGER ? '' : ` to ${most}`}`, false, most === Number.MAX_SAFE_INTEGER ? { check: 'least', params: { least } } : { check: 'whole', params: { least, most } })
     return null
   }
 
@@ -94,7 +94,7 @@ export class FieldReader {
     if (node === null) return null
     const value = node.kind === 'number' || node.kind === 'text' ? parseDecimal(node.text) : null
     if (value === null || value.digits < 0n || compare(value, DECIMAL_MAX) > 0) {
-      this.problem(key, `must be a decimal number from 0 to ${decimalText(DECIMAL_MAX)}`)
+      this.problem(key, `must be a decimal number from 0 to ${decimalText(DECIMAL_MAX)}`, false, { check: 'decimal', params: { most: decimalText(DECIMAL_MAX) } })
       return null
     }
     return decimalText(value)
@@ -106,14 +106,14 @@ export class FieldReader {
     if (node.kind === 'list' && node.items.every((item) => item.kind === 'text' || item.kind === 'number')) {
       return node.items.map((item) => (item.kind === 'text' || item.kind === 'number' ? item.text : ''))
     }
-    this.problem(key, 'must be a list of texts')
+    this.problem(key, 'must be a list of texts', false, { check: 'list', params: {} })
     return null
   }
 
   wholes(key: string): readonly number[] | null {
     const values = this.texts(key)?.map(Number) ?? null
     if (values === null || values.every((value) => Number.isSafeInteger(value) && value > 0)) return values
-    this.problem(key, 'must be a list of whole numbers')
+    this.problem(key, 'must be a list of whole numbers', false, { check: 'list', params: {} })
     return null
   }
 
@@ -126,14 +126,14 @@ export class FieldReader {
     const node = this.node(key)
     if (node === null) return []
     if (node.kind === 'list') return node.items.map((item, index) => new FieldReader(item, `${this.pathOf(key)}[${index}]`, this.#problems))
-    this.problem(key, 'must be a list')
+    this.problem(key, 'must be a list', false, { check: 'list', params: {} })
     return []
   }
 
   /** Every key that nobody asked for is an error. */
   done(): void {
     for (const key of this.#entries.keys()) {
-      if (!this.#seen.has(key)) this.problem(key, 'is not a known field')
+      if (!this.#seen.has(key)) this.problem(key, 'is not a known field', false, { check: 'unknown_field', params: { known: [...this.#seen].join(', ') } })
     }
   }
 }

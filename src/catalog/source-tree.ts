@@ -1,3 +1,4 @@
+import type { FieldCheck, FieldChecks } from '../errors.ts'
 import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, type Document, type Scalar, type YAMLMap } from 'yaml'
 
 /** A value of the catalogue document with the place it stands at. Numbers keep their source text: a price never passes through a float. */
@@ -9,10 +10,15 @@ export type SourceNode =
   | { readonly kind: 'null'; readonly line: number }
 
 /** What is wrong, and where: `line` is 0 for a document that came as JSON through the API. */
+/** A check that the pages know by name, with its figures. */
+export type KnownCheck = { readonly [C in FieldCheck]: { readonly check: C; readonly params: FieldChecks[C] } }[FieldCheck]
+
 export interface Problem {
   readonly line: number
   readonly path: string
   readonly message: string
+  /** Absent where only the message says what is wrong. */
+  readonly known?: KnownCheck
   /** The document stands, but an endpoint of it cannot be routed to. */
   readonly unroutable?: boolean
 }

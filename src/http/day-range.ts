@@ -1,4 +1,4 @@
-import { ApiError } from '../errors.ts'
+import { fieldError } from '../errors.ts'
 
 const DAY_MS = 86_400_000
 const DAYS_MAX = 366
@@ -19,8 +19,8 @@ export function daysBetween(from: string, to: string): readonly string[] {
 export function dayRange(query: URLSearchParams, today: string): { readonly from: string; readonly to: string } {
   const to = dayParameter(query, 'to') ?? today
   const from = dayParameter(query, 'from') ?? dayAfter(to, -29)
-  if (from > to) throw new ApiError('invalid_input', `from: must not be after to, got ${from} and ${to}`)
-  if (Date.parse(to) - Date.parse(from) >= DAYS_MAX * DAY_MS) throw new ApiError('invalid_input', `from: at most ${DAYS_MAX} days are answered at once`)
+  if (from > to) throw fieldError('from', 'not_after', {}, `must not be after to, got ${from} and ${to}`)
+  if (Date.parse(to) - Date.parse(from) >= DAYS_MAX * DAY_MS) throw fieldError('from', 'days_most', { most: DAYS_MAX }, `at most ${DAYS_MAX} days are answered at once`)
   return { from, to }
 }
 
@@ -28,5 +28,5 @@ function dayParameter(query: URLSearchParams, name: string): string | null {
   const text = query.get(name)
   if (text === null) return null
   if (SHAPE.test(text) && !Number.isNaN(Date.parse(text)) && new Date(Date.parse(text)).toISOString().startsWith(text)) return text
-  throw new ApiError('invalid_input', `${name}: must be a day such as 2026-11-20, got '${text.slice(0, 40)}'`)
+  throw fieldError(name, 'day', {}, `must be a day such as 2026-11-20, got '${text.slice(0, 40)}'`)
 }

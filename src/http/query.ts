@@ -1,4 +1,4 @@
-import { ApiError } from '../errors.ts'
+import { fieldError } from '../errors.ts'
 
 /** A whole number of the query; null when absent. Out of range is the client's error, as wire.md D-1.4 says. */
 export function wholeParameter(query: URLSearchParams, name: string, least: number, most: number): number | null {
@@ -6,7 +6,8 @@ export function wholeParameter(query: URLSearchParams, name: string, least: numb
   if (text === null) return null
   const value = /^-?\d{1,15}$/.test(text) ? Number(text) : Number.NaN
   if (value >= least && value <= most) return value
-  throw new ApiError('invalid_input', `${name}: must be a whole number ${most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`}, got '${text.slice(0, 40)}'`)
+  const got = `got '${text.slice(0, 40)}'`
+  throw most === Number.MAX_SAFE_INTEGER ? fieldError(name, 'least', { least }, `must be a whole number of at least ${least}, ${got}`) : fieldError(name, 'whole', { least, most }, `must be a whole number from ${least} to ${most}, ${got}`)
 }
 
 /** An ISO time of the query as Unix ms; null when absent. */
@@ -15,5 +16,5 @@ export function timeParameter(query: URLSearchParams, name: string): number | nu
   if (text === null) return null
   const value = Date.parse(text)
   if (!Number.isNaN(value)) return value
-  throw new ApiError('invalid_input', `${name}: must be an ISO time such as 2026-11-20T15:06:04Z, got '${text.slice(0, 40)}'`)
+  throw fieldError(name, 'time', {}, `must be an ISO time such as 2026-11-20T15:06:04Z, got '${text.slice(0, 40)}'`)
 }

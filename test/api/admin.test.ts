@@ -20,6 +20,10 @@ function refused(answer: Answer, status: number, errorType: string, message?: Re
   assert.equal(answer.body.error.code, status)
   assert.equal(answer.body.error.metadata.error_type, errorType)
   if (message !== undefined) assert.match(answer.body.error.message, message)
+  // A page says it in its reader's language.
+  const { check, problems, reason } = answer.body.error.metadata
+  if (errorType === 'invalid_input') assert.ok(typeof check === 'string' || problems.length > 0, answer.text)
+  if (errorType === 'conflict') assert.equal(typeof reason, 'string', answer.text)
 }
 
 function chat(key: string, body: Record<string, unknown> = {}): Promise<Answer> {

@@ -24,6 +24,10 @@ function refused(answer: Answer, status: number, errorType: string, message?: Re
   assert.equal(answer.status, status, answer.text)
   assert.equal(answer.body.error.metadata.error_type, errorType)
   if (message !== undefined) assert.match(answer.body.error.message, message)
+  // A page says it in its reader's language.
+  const { field, check, reason } = answer.body.error.metadata
+  if (errorType === 'invalid_input') assert.deepEqual([typeof field, typeof check], ['string', 'string'], answer.text)
+  if (errorType === 'conflict') assert.equal(typeof reason, 'string', answer.text)
 }
 
 function chat(options: { readonly key?: string; readonly text?: string; readonly headers?: Record<string, string>; readonly stream?: boolean } = {}): Promise<Answer> {

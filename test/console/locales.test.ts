@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { ERRORS, type ErrorType } from '../../src/errors.ts'
+import { ERRORS, type ErrorType, type FieldCheck, type RefusalReason } from '../../src/errors.ts'
 import type { AttemptReason, BillingBasis, EndReason } from '../../src/ledger/generation-record.ts'
 import { METERS } from '../../src/meters.ts'
 
+const SRC = join(import.meta.dirname, '../../src')
 const LANGUAGES = ['en', 'ru'] as const
 
 type Texts = { readonly [name: string]: string | Texts }
@@ -16,8 +17,30 @@ const LOCALES: readonly (readonly [string, Texts])[] = LANGUAGES.map((name) => [
 const ATTEMPT: Readonly<Record<AttemptReason, true>> = { connect: true, saturated: true, unsendable: true, timeout: true, stall: true, status: true, cut: true, garbage: true, error_event: true, too_large: true, cancelled: true, empty: true }
 const FINISH: Readonly<Record<EndReason, true>> = { stop: true, length: true, tool_calls: true, content_filter: true, error: true }
 const BASIS: Readonly<Record<BillingBasis, true>> = { provider_usage: true, counted: true, drained: true, free: true, provider_cost: true }
+const CHECKS: Readonly<Record<FieldCheck, true>> = {
+  amount: true, above_zero: true, bad_email: true, bad_timezone: true, code_required: true, csv_cell: true, csv_empty: true, csv_no_column: true,
+  csv_no_currency: true, csv_no_rate: true, csv_open_quote: true, cursor: true, day: true, days_most: true, decimal: true, flag: true,
+  guessable: true, kopecks: true, least: true, length: true, lines_most: true, list: true, needs_limit: true, not_after: true, not_negative: true,
+  not_set_up: true, not_zero: true, object: true, one_of: true, other_id: true, own_key: true, percentage: true, private_address: true, required: true, slug: true,
+  text: true, text_length: true, time: true, unknown_field: true, unknown_model: true, used_code: true, whole: true, wrong: true,
+}
+const REFUSALS: Readonly<Record<RefusalReason, true>> = {
+  account_missing: true, another_needed: true, code_unknown: true, code_used: true, connected: true, email_taken: true, email_unproven: true,
+  foreign_page: true, has_administrator: true, identity_taken: true, keys_most: true, last_administrator: true, last_way_in: true, link_dead: true,
+  not_parked: true, oidc_refused: true, oidc_unset: true, only_administrators: true, only_provider: true, reference_taken: true, session_stale: true,
+  sign_in_first: true, sign_in_late: true, sign_up_closed: true, totp_needed: true, totp_none_new: true, totp_off: true, totp_on: true,
+  uncovered: true, unknown_id: true, wrong_code: true, wrong_password: true,
+}
 
 const errorTypes: readonly ErrorType[] = Object.entries(ERRORS).map(([name, row]) => ('errorType' in row ? row.errorType : (name as ErrorType)))
+
+/** The fields that the routes of the console read from a body. */
+function fieldNames(): readonly string[] {
+  const sources = ['admin', 'cabinet'].flatMap((folder) => globSync(`${folder}/*.ts`, { cwd: SRC })).map((file) => readFileSync(join(SRC, file), 'utf8'))
+  const names = sources.flatMap((text) => [...text.matchAll(/(?:fields|given)\.(?:text|requiredText|oneOf|flag|whole|optionalWhole|amount|time|texts|object)\('(\w+)'|(?:fieldError)\('(\w+)'/g)].map(([, read, refused]) => read ?? refused ?? ''))
+  assert.ok(names.length > 40)
+  return [...new Set(names)]
+}
 
 /** Every closed list that a page shows a member of, and where its texts are; `whole`: there are no others. */
 const LISTS: readonly { readonly what: string; readonly of: string; readonly names: readonly string[]; readonly whole?: boolean }[] = [
@@ -25,6 +48,9 @@ const LISTS: readonly { readonly what: string; readonly of: string; readonly nam
   { what: 'failures of attempts', of: 'attempt', names: Object.keys(ATTEMPT), whole: true },
   { what: 'reasons of an end', of: 'finish', names: Object.keys(FINISH), whole: true },
   { what: 'bases of a bill', of: 'request', names: Object.keys(BASIS).map((name) => `basis_${name}`) },
+  { what: 'checks of fields', of: 'check', names: Object.keys(CHECKS), whole: true },
+  { what: 'reasons of a refusal', of: 'refusal', names: Object.keys(REFUSALS), whole: true },
+  { what: 'fields of forms', of: 'field', names: fieldNames() },
   { what: 'meters', of: 'meter', names: METERS, whole: true },
 ]
 
@@ -68,4 +94,12 @@ test('what is counted has every plural form of its language', () => {
     assert.ok(counted.length > 5)
     assert.deepEqual(counted.flatMap((key) => forms.map((form) => `${key}_${form}`)).filter((key) => !found.has(key)), [], language)
   }
+})
+
+/** What a console plane refuses goes through `fieldError` and `reasonError`, which name it; a list of the catalogue's problems is named line by line. */
+test('no refusal of the console is made without its name', () => {
+  const bare = ['admin', 'cabinet'].flatMap((folder) => globSync(`${folder}/*.ts`, { cwd: SRC })).flatMap((file) =>
+    [...readFileSync(join(SRC, file), 'utf8').matchAll(/new ApiError\('(?:invalid_input|conflict|access_denied|unauthorized|not_found)'.*/g)].filter(([line]) => !line.includes('problems: lines')).map(([line]) => `${file}: ${line}`),
+  )
+  assert.deepEqual(bare, [])
 })

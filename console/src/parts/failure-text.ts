@@ -1,5 +1,6 @@
 import i18n from 'i18next'
-import type { ErrorType } from '../../../src/errors.ts'
+import type { CatalogProblem } from '../../../src/admin/contract.ts'
+import type { ErrorType, FieldCheck, RefusalReason } from '../../../src/errors.ts'
 import { ApiFailure, type FailureType } from '../api/call.ts'
 
 /** Their messages name what was wrong in words of the API, which no page can know. */
@@ -16,6 +17,10 @@ export function errorName(type: ErrorType): string {
 /** What went wrong, in the reader's language, with the figures of the answer. */
 export function failureText(failure: unknown): string {
   if (!(failure instanceof ApiFailure)) return i18n.t('failure.unknown')
+  const { reason, params } = failure.metadata
+  if (isReason(reason)) return i18n.t(`refusal.${reason}`, { replace: shown(params) })
+  const field = fieldFailure(failure)
+  if (field !== null) return `${fieldName(field.field)}: ${field.message}`
   const name = i18n.t(`failure.types.${failure.errorType}`)
   const rest = [advice(failure), failure.retryAfterSeconds === null ? null : i18n.t('failure.retry_after', { count: failure.retryAfterSeconds })].filter((part) => part !== null && part !== '')
   return rest.length === 0 ? name : `${name}. ${rest.join(' ')}`
@@ -23,7 +28,9 @@ export function failureText(failure: unknown): string {
 
 /** The server's own words, where they say more than the text; they are shown as a quotation. */
 export function serverWords(failure: unknown): string | null {
-  return failure instanceof ApiFailure && TOLD_BY_SERVER.has(failure.errorType) && failure.message !== '' ? failure.message : null
+  if (!(failure instanceof ApiFailure) || !TOLD_BY_SERVER.has(failure.errorType) || failure.message === '') return null
+  const { reason, problems } = failure.metadata
+  return isReason(reason) || fieldFailure(failure) !== null || Array.isArray(problems) ? null : failure.message
 }
 
 function advice({ errorType, metadata }: ApiFailure): string | null {
@@ -52,9 +59,46 @@ function figure(value: unknown, options: Intl.NumberFormatOptions = {}): string 
   return new Intl.NumberFormat(i18n.language, options).format(Number(value))
 }
 
-/** The field that an `invalid_input` message names at its start, and what it says of it. */
+/** The field that was refused, and what is said of it. */
 export function fieldFailure(failure: unknown): { readonly field: string; readonly message: string } | null {
-  if (!(failure instanceof ApiFailure) || failure.errorType !== 'invalid_input') return null
-  const named = /^([a-z_.]{1,40}): (.+)$/s.exec(failure.message)
-  return named?.[1] === undefined || named[2] === undefined ? null : { field: named[1], message: named[2] }
+  if (!(failure instanceof ApiFailure)) return null
+  const { field, check, params } = failure.metadata
+  if (typeof field !== 'string' || !isCheck(check)) return null
+  return { field, message: checkText(check, params) }
+}
+
+/** One line of a catalogue that was refused: where, and what in the reader's language, or in the server's words. */
+export interface ProblemText {
+  readonly path: string
+  readonly text: string | null
+  readonly words: string
+}
+
+export function problemTexts(failure: unknown): { readonly lines: readonly ProblemText[]; readonly more: number } {
+  const { problems, problem_count: count } = failure instanceof ApiFailure ? failure.metadata : {}
+  // What the server sends under this name.
+  const lines = Array.isArray(problems) ? (problems as readonly CatalogProblem[]) : []
+  return { lines: lines.map(({ path, message, check, params }) => ({ path, text: isCheck(check) ? checkText(check, params) : null, words: message })), more: Math.max(0, Number(count ?? 0) - lines.length) }
+}
+
+function isCheck(name: unknown): name is FieldCheck {
+  return typeof name === 'string' && i18n.exists(`check.${name}`)
+}
+
+function isReason(name: unknown): name is RefusalReason {
+  return typeof name === 'string' && i18n.exists(`refusal.${name}`)
+}
+
+function checkText(check: FieldCheck, params: unknown): string {
+  return i18n.t(`check.${check}`, { replace: shown(params) })
+}
+
+/** What the reader calls a field, `rate_limit.window` by its last part; its name in the API where the console has no such field. */
+function fieldName(field: string): string {
+  const key = `field.${field.slice(field.lastIndexOf('.') + 1)}`
+  return i18n.exists(key) ? i18n.t(key as 'field.name') : field
+}
+
+function shown(params: unknown): Record<string, string> {
+  return Object.fromEntries(Object.entries(params ?? {}).map(([name, value]) => [name, typeof value === 'number' ? figure(value, { maximumFractionDigits: 6 }) : String(value)]))
 }
