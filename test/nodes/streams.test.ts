@@ -45,7 +45,7 @@ function streamTests(shared: NodeBench): void {
 
     test('a stream that nobody reads any more, here or there, is abandoned after its grace', async () => {
       const { key } = await one.createAccount()
-      const { id } = await leaveAfter(one, key, 'words=2000 gap_ms=20', 6, 'far-2')
+      const { id } = await leaveAfter(one, key, 'words=250 gap_ms=20', 6, 'far-2')
       await leaveAfter(two, key, '', 3, 'far-2', 'resume')
       const tookMs = await until(15_000, 'it ends', async () => (await row(one, key, id)) !== null)
       assert.ok(tookMs > 1_000, String(tookMs))

@@ -125,7 +125,7 @@ test('an answer of more parts than a call has room for arguments is read', () =>
   assert.ok('length' in reader.whole({ candidates: [{ content: { parts }, finishReason: 'STOP' }] }))
 })
 
-test('a body in chunks of one byte costs little more than its bytes', () => {
+test('F30: a body in chunks of one byte costs little more than its bytes', () => {
   const body = new CollectedBody(null)
   const piece = Buffer.from('x')
   const took = cpuMs(() => {
