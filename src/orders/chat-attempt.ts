@@ -5,6 +5,7 @@ import { foldAnswer } from '../kinds/answer-fold.ts'
 import type { AnswerWriter, ChargedUsage } from '../kinds/answer-format.ts'
 import type { FinishReason, StreamEnd, UsageReport } from '../kinds/chat-answer.ts'
 import type { ChatRequest } from '../kinds/chat-request.ts'
+import { JsonBytes, jsonParts } from '../lib/json-bytes.ts'
 import { contextOf } from '../plan/context-check.ts'
 import { predictedTokens, searches } from '../plan/parameter-costs.ts'
 import { textBound } from '../plan/token-count.ts'
@@ -14,6 +15,7 @@ import type { AnswerSink, AttemptFailure, RunningCall } from '../providers/adapt
 import type { AnswerBody, Attempt, AttemptSink, AttemptStart, MeasuredUsage, ReportedUsage } from '../relay/order.ts'
 import { TextCounter } from './text-counter.ts'
 
+const JSON_TYPE = 'application/json; charset=utf-8'
 /** As long as a whole answer may be in bytes. A writer may keep all of a stream, so that an endless one must end. */
 const TEXT_CHARS_MAX = 32 * 1_048_576
 
@@ -135,7 +137,10 @@ export class ChatAttempt implements Attempt, AnswerSink {
   body(usage: ChargedUsage): AnswerBody {
     const { request, writer } = this.#parts
     const visible = request.hidesReasoning ? withoutReasoning(this.#events) : this.#events
-    return { body: writer.whole(foldAnswer(visible), usage, visible) }
+    const answer = foldAnswer(visible)
+    const lifted = answer.choices.flatMap(({ logprobs }) => (logprobs instanceof JsonBytes ? [logprobs] : []))
+    const body = writer.whole(answer, usage, visible)
+    return lifted.length === 0 ? { body } : { body: jsonParts(body, lifted), contentType: JSON_TYPE }
   }
 
   tail(usage: ChargedUsage): Buffer {

@@ -1,9 +1,11 @@
 import type { Endpoint } from '../catalog/catalog.ts'
 import type { AnswerEvent } from '../kinds/answer-event.ts'
 import type { Adapter, AnswerSink, AttemptFailure, ChatCall, RunningCall } from './adapter.ts'
+import type { JsonBytes } from '../lib/json-bytes.ts'
+import { parseWithLogprobs } from './lifted-logprobs.ts'
 import { parseJson } from './raw-json.ts'
 import { failure, type Transport, type UpstreamHeaders } from './transport.ts'
-import { UpstreamCall, type AnswerReader, type StreamProgress } from './upstream-call.ts'
+import { inTurns, UpstreamCall, type AnswerReader, type StreamProgress } from './upstream-call.ts'
 import { eventFailure } from './upstream-error.ts'
 
 /** What goes upstream. */
@@ -23,8 +25,8 @@ export interface NativeReader {
   readonly done: boolean
   /** The body of a stream is over: null when the answer is complete. */
   ended(): AttemptFailure | null
-  /** The parsed body of a plain answer. */
-  whole(body: unknown): readonly AnswerEvent[] | AttemptFailure
+  /** The parsed body of a plain answer, and what was lifted out of it. */
+  whole(body: unknown, logprobs?: readonly JsonBytes[]): readonly AnswerEvent[] | AttemptFailure
   /** An error status; `body` is parsed JSON, or undefined. */
   error(status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure
 }
@@ -107,15 +109,14 @@ function answerReader(call: NativeCall, sink: AnswerSink): AnswerReader {
   const reader = call.reader()
   return {
     stream: call.streaming ? new NativeStream(call.decoder, reader, sink) : null,
-    whole: (bytes) => {
-      const body = parseJson(bytes)
-      if (body === undefined) return failure('garbage', null, `not JSON: ${bytes.subarray(0, 200).toString('utf8')}`)
-      const read = reader.whole(body)
+    whole: (bytes) => inTurns(parseWithLogprobs(bytes), ({ json, logprobs }) => {
+      if (json === undefined) return failure('garbage', null, `not JSON: ${bytes.subarray(0, 200).toString('utf8')}`)
+      const read = reader.whole(json, logprobs)
       if (isFailure(read)) return read
       if (call.streaming) return failure('garbage', null, `a JSON answer to a stream of ${call.endpoint.id}`)
       if (read.length > 0) sink.push(read)
       return null
-    },
+    }),
     error: (status, body, headers) => reader.error(status, body, headers),
   }
 }

@@ -1,25 +1,26 @@
 import { eventText, isContent, type AnswerEvent } from '../kinds/answer-event.ts'
+import type { JsonBytes } from '../lib/json-bytes.ts'
+import { logprobsOf } from './lifted-logprobs.ts'
 import { contentEvents, legacyCall, readToolCall, type CompleteToolCall } from './openai-delta.ts'
 import { openaiUsage } from './openai-usage.ts'
-import { listOf, objectOf, textOf } from './raw-json.ts'
+import { listOf, objectOf, textOf, type RawJson } from './raw-json.ts'
 import { toolCallId } from './tool-call-id.ts'
 
 /** A complete answer of any OpenAI dialect; null when the body is not one. */
-export function openaiAnswer(body: unknown, generationId: string): readonly AnswerEvent[] | null {
+export function openaiAnswer(body: unknown, logprobs: readonly JsonBytes[], generationId: string): readonly AnswerEvent[] | null {
   const object = objectOf(body)
   if (object === null || !Array.isArray(object['choices'])) return null
   const events: AnswerEvent[] = [{ type: 'origin', upstreamId: textOf(object['id']), systemFingerprint: textOf(object['system_fingerprint']) }]
-  for (const [position, raw] of listOf(object['choices']).entries()) events.push(...readChoice(raw, position, generationId))
+  for (const [position, raw] of listOf(object['choices']).entries()) for (const event of readChoice(objectOf(raw) ?? {}, position, logprobs, generationId)) events.push(event)
   const usage = openaiUsage(object['usage'])
   if (usage !== null) events.push({ type: 'usage', usage })
   return events
 }
 
-function readChoice(raw: unknown, position: number, generationId: string): readonly AnswerEvent[] {
-  const object = objectOf(raw) ?? {}
+function readChoice(object: RawJson, position: number, logprobs: readonly JsonBytes[], generationId: string): readonly AnswerEvent[] {
   const message = objectOf(object['message']) ?? {}
   const choice = typeof object['index'] === 'number' ? object['index'] : position
-  const events = [...contentEvents(message, choice, object['logprobs'] ?? null)]
+  const events = [...contentEvents(message, choice, logprobsOf(object['logprobs'], logprobs))]
   const calls: CompleteToolCall[] = listOf(message['tool_calls']).flatMap((call, place) => {
     const read = readToolCall(call, toolCallId(generationId, choice, place))
     return read === null ? [] : [read]

@@ -1,5 +1,7 @@
 import type { AnswerEvent } from '../kinds/answer-event.ts'
+import type { JsonBytes } from '../lib/json-bytes.ts'
 import type { Adapter, AttemptFailure, CompletionsCall } from './adapter.ts'
+import { logprobsOf } from './lifted-logprobs.ts'
 import { callNative, type NativeReader, type NativeRequest } from './native.ts'
 import { openaiCredentials } from './openai-credentials.ts'
 import { openaiUsage } from './openai-usage.ts'
@@ -65,7 +67,7 @@ class CompletionsReader implements NativeReader {
       return []
     }
     const chunk = objectOf(parseJson(data))
-    return chunk === null ? failure('garbage', null, `not a JSON object: ${data.subarray(0, 200).toString('utf8')}`) : this.#read(chunk)
+    return chunk === null ? failure('garbage', null, `not a JSON object: ${data.subarray(0, 200).toString('utf8')}`) : this.#read(chunk, [])
   }
 
   ended(): AttemptFailure | null {
@@ -73,34 +75,34 @@ class CompletionsReader implements NativeReader {
     return this.#done || finished ? null : failure(this.#finished.size === 0 ? 'garbage' : 'cut', null, 'the stream ended without [DONE] or a finish_reason')
   }
 
-  whole(body: unknown): readonly AnswerEvent[] | AttemptFailure {
+  whole(body: unknown, logprobs: readonly JsonBytes[] = []): readonly AnswerEvent[] | AttemptFailure {
     const answer = objectOf(body)
     if (answer === null || ((answer['error'] ?? null) === null && !Array.isArray(answer['choices']))) return failure('garbage', null, 'the answer is not a completion')
-    return this.#read(answer)
+    return this.#read(answer, logprobs)
   }
 
   error(status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure {
     return upstreamFailure(status, body, headers, this.#now())
   }
 
-  #read(answer: RawJson): readonly AnswerEvent[] | AttemptFailure {
+  #read(answer: RawJson, lifted: readonly JsonBytes[]): readonly AnswerEvent[] | AttemptFailure {
     const error = answer['error'] ?? null
     if (error !== null) return eventFailure(error)
     const events: AnswerEvent[] = []
     const upstreamId = textOf(answer['id'])
     if (!this.#named && upstreamId !== null) events.push({ type: 'origin', upstreamId, systemFingerprint: textOf(answer['system_fingerprint']) })
     this.#named ||= upstreamId !== null
-    for (const [position, raw] of listOf(answer['choices']).entries()) events.push(...this.#choice(objectOf(raw) ?? {}, position))
+    for (const [position, raw] of listOf(answer['choices']).entries()) for (const event of this.#choice(objectOf(raw) ?? {}, position, lifted)) events.push(event)
     if (this.#finished.size > CHOICES_MAX) return failure('garbage', null, 'the answer holds more choices than were asked for')
     const usage = openaiUsage(answer['usage'])
     if (usage !== null) events.push({ type: 'usage', usage })
     return events
   }
 
-  #choice(raw: RawJson, position: number): readonly AnswerEvent[] {
+  #choice(raw: RawJson, position: number, lifted: readonly JsonBytes[]): readonly AnswerEvent[] {
     const index = raw['index']
     const choice = typeof index === 'number' && Number.isSafeInteger(index) && index >= 0 ? index : position
-    const logprobs = raw['logprobs'] ?? null
+    const logprobs = logprobsOf(raw['logprobs'], lifted)
     const native = textOf(raw['finish_reason']) || null
     this.#finished.set(choice, native !== null || this.#finished.get(choice) === true)
     const events: AnswerEvent[] = [{ type: 'text', choice, text: textOf(raw['text']) ?? '', ...(logprobs === null ? {} : { logprobs }) }]

@@ -1,6 +1,7 @@
 import type { Adapter, AnswerSink, ChatCall } from './adapter.ts'
 import { askEmbeddings } from './embeddings-call.ts'
 import type { FileFetch } from './file-fetch.ts'
+import { parseWithLogprobs } from './lifted-logprobs.ts'
 import { openaiAnswer } from './openai-answer.ts'
 import { openaiCompletions } from './openai-completions.ts'
 import { openaiCredentials } from './openai-credentials.ts'
@@ -13,10 +14,10 @@ import { openaiResponses } from './openai-responses/openai-responses.ts'
 import { openaiSpeech } from './openai-speech.ts'
 import { OpenaiStream } from './openai-stream.ts'
 import { openaiTranscription } from './openai-transcription.ts'
-import { objectOf, parseJson } from './raw-json.ts'
+import { objectOf } from './raw-json.ts'
 import { askRerank } from './rerank-call.ts'
 import { failure, type Transport } from './transport.ts'
-import { UpstreamCall, type AnswerReader } from './upstream-call.ts'
+import { inTurns, UpstreamCall, type AnswerReader } from './upstream-call.ts'
 import { eventFailure, upstreamFailure } from './upstream-error.ts'
 
 const CHAT_PATH = '/chat/completions'
@@ -58,16 +59,15 @@ export function createOpenai(transport: Transport, now: () => number, files: Fil
 function openaiReader(call: ChatCall, sink: AnswerSink, now: () => number): AnswerReader {
   return {
     stream: call.request.stream ? new OpenaiStream(call, sink) : null,
-    whole: (bytes) => {
-      const body = parseJson(bytes)
-      const error = objectOf(body)?.['error'] ?? null
+    whole: (bytes) => inTurns(parseWithLogprobs(bytes), ({ json, logprobs }) => {
+      const error = objectOf(json)?.['error'] ?? null
       if (error !== null) return eventFailure(error)
       if (call.request.stream) return failure('garbage', null, `a JSON answer to a stream of ${call.endpoint.id}`)
-      const events = openaiAnswer(body, call.generationId)
+      const events = openaiAnswer(json, logprobs, call.generationId)
       if (events === null) return failure('garbage', null, 'the answer is not a chat completion')
       sink.push(events)
       return null
-    },
+    }),
     error: (status, body, headers) => upstreamFailure(status, body, headers, now()),
   }
 }

@@ -17,6 +17,9 @@ export interface StreamProgress {
   readonly done: boolean
 }
 
+/** null = the answer is complete. */
+type WholeRead = AttemptFailure | null
+
 /** How a protocol reads one answer. What it reads goes to the sink, but for the end. */
 export interface AnswerReader {
   /** Looks at the head of a good answer before any of its body; a failure gives the answer up. */
@@ -27,8 +30,8 @@ export interface AnswerReader {
     /** The body is over: null when the answer is complete. */
     end(): AttemptFailure | null
   } | null
-  /** Reads a whole body of a good status: of a plain answer, or of JSON that came in a stream's place. */
-  whole(body: Buffer, headers: UpstreamHeaders): AttemptFailure | null
+  /** Reads a whole body of a good status: of a plain answer, or of JSON that came in a stream's place. A large one takes turns with others, and is over with what it promises. */
+  whole(body: Buffer, headers: UpstreamHeaders): WholeRead | Promise<() => WholeRead>
   /** Reads an error status; `body` is parsed JSON, or undefined. */
   error(status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure
   /** The largest body of a whole answer, where it is not 32 MiB. */
@@ -129,6 +132,12 @@ export class UpstreamCall implements RunningCall {
   #ended(): void {
     if (this.#over) return
     const found = this.#readEnd()
+    if (!(found instanceof Promise)) this.#read(found)
+    // Its turns are of its own, and end: nobody has to wait.
+    else void found.then((close) => this.#over || this.#read(close()))
+  }
+
+  #read(found: WholeRead): void {
     // Reading the end may have pushed to a sink that cancelled the call.
     if (this.#over) return
     if (found !== null) this.#fail(found)
@@ -138,7 +147,7 @@ export class UpstreamCall implements RunningCall {
     }
   }
 
-  #readEnd(): AttemptFailure | null {
+  #readEnd(): WholeRead | Promise<() => WholeRead> {
     if (this.#streaming && this.#reader.stream !== null) return this.#reader.stream.end()
     const body = this.#body.take()
     return this.#ok ? this.#reader.whole(body, this.#headers) : this.#readError(body)
@@ -164,6 +173,11 @@ export class UpstreamCall implements RunningCall {
     this.#over = true
     this.#inflated?.destroy()
   }
+}
+
+/** Reads what was parsed, at once or in turns. */
+export function inTurns<Parsed extends object>(parsed: Parsed | Promise<Parsed>, read: (parsed: Parsed) => WholeRead): WholeRead | Promise<() => WholeRead> {
+  return parsed instanceof Promise ? parsed.then((late) => () => read(late)) : read(parsed)
 }
 
 /** What the headers tell of the body's length, within what is taken at all. */
