@@ -169,9 +169,14 @@ export class SqliteDatabase implements Database {
   }
 
   async #snapshot<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
-    await this.exclusively(() => this.#beforeColdAccess())
     const snapshot = new SqliteSnapshot(this.#path)
     try {
+      await snapshot.opened()
+      // A charge that came between the two would be there without its sums.
+      await this.exclusively(() => {
+        this.#beforeColdAccess()
+        return snapshot.take()
+      })
       return await work({ all: (text, values = []) => snapshot.all(text, values), run: () => Promise.reject(new TypeError('A snapshot is only read.')) })
     } finally {
       await snapshot.close()

@@ -9,6 +9,9 @@ export interface SnapshotQuestion {
 
 export type SnapshotAnswer = { readonly rows: readonly Row[] } | { readonly error: string }
 
+/** Any read makes a deferred transaction see the state of that moment until its end. */
+const FIRST_READ = 'SELECT COUNT(*) FROM sqlite_schema'
+
 /**
  * One state of the file, read in a thread of its own over a connection of its own: a statement that goes through millions of rows
  * holds up neither the money nor a stream. It costs some tens of milliseconds to open, and is for what may take longer.
@@ -16,6 +19,7 @@ export type SnapshotAnswer = { readonly rows: readonly Row[] } | { readonly erro
 export class SqliteSnapshot {
   readonly #worker: Worker
   readonly #over: Promise<unknown>
+  readonly #opened: Promise<unknown>
   /** Why nothing can be asked any more. */
   #ended: Error | null = null
   #waiting: { readonly resolve: (rows: readonly Row[]) => void; readonly reject: (error: Error) => void } | null = null
@@ -23,6 +27,8 @@ export class SqliteSnapshot {
   constructor(path: string) {
     this.#worker = new Worker(new URL('./sqlite-snapshot-thread.ts', import.meta.url), { workerData: path })
     this.#over = new Promise((resolve) => this.#worker.once('exit', resolve))
+    // The thread answers once before it is asked.
+    this.#opened = new Promise((resolve, reject) => (this.#waiting = { resolve, reject }))
     this.#worker.on('message', (answer: SnapshotAnswer) => {
       const waiting = this.#waiting
       this.#waiting = null
@@ -31,6 +37,16 @@ export class SqliteSnapshot {
     })
     this.#worker.on('error', (error: Error) => this.#fail(error))
     this.#worker.on('exit', () => this.#fail(new Error('The thread that reads the store has ended.')))
+  }
+
+  /** Resolves when the connection is there, which takes far longer than `take`. */
+  async opened(): Promise<void> {
+    await this.#opened
+  }
+
+  /** Every question is about the file as it is now; without it, as it is at the first one. */
+  async take(): Promise<void> {
+    await this.all(FIRST_READ, [])
   }
 
   /** One question at a time. */

@@ -5,6 +5,7 @@ import { Bench, newId, NOON_MS, TestClock, type Customer } from './ledger-fixtur
 import type { OpenedBelow } from './append-only.ts'
 
 const DAY_MS = 86_400_000
+const AUDITS = 3
 
 interface Planted {
   readonly check: string
@@ -117,6 +118,24 @@ export function plantedViolations(open: () => Promise<OpenedBelow>): void {
         assert.deepEqual(await brokenChecks(bench), [check, ...also].toSorted())
       }))
   }
+
+  test('an audit while charges come is of one moment: it tells of nothing', async () => {
+    const { store, isOpen } = await open()
+    const bench = new Bench(store, new TestClock(NOON_MS))
+    const customer = await bench.customer(1_000_000n)
+    const audits = { running: AUDITS }
+    const audited = (async () => {
+      for (; audits.running > 0; audits.running -= 1) assert.deepEqual(await brokenChecks(bench), [])
+    })().finally(() => (audits.running = 0))
+    while (audits.running > 0) {
+      const id = newId('gen-')
+      await bench.hold(customer, 30n, id)
+      await bench.settle(customer, id, 20n)
+    }
+    await audited
+    await bench.ledger.stop()
+    if (isOpen()) await store.close()
+  })
 
   for (const [check, statement] of REFUSED) {
     test(`${check} holds by the schema: ${statement.slice(0, 60)}`, () =>
