@@ -56,7 +56,10 @@ export function vectorList(answer: LiftedJson, values: readonly unknown[]): read
 
 /** A vector where the answer holds one; a short text in base64 was not lifted. */
 export function vectorOf({ vectors }: LiftedJson, value: unknown): VectorBytes | null {
-  if (typeof value === 'number') return vectors[value] ?? null
+  if (Array.isArray(value)) {
+    const [place]: readonly unknown[] = value
+    return typeof place === 'number' ? (vectors[place] ?? null) : null
+  }
   return typeof value === 'string' ? { form: 'base64', bytes: Buffer.from(JSON.stringify(value)) } : null
 }
 

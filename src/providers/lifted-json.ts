@@ -22,7 +22,7 @@ export interface VectorBytes {
 
 /** Parsed JSON without the vectors in it, which are most of the body and need not be parsed to be passed on. */
 export interface LiftedJson {
-  /** A vector is its number in `vectors`. */
+  /** A vector is a list of one number, its place in `vectors`: no other list begins with a number, and nothing that is one is taken for it. */
   readonly json: unknown
   readonly vectors: readonly VectorBytes[]
 }
@@ -43,7 +43,7 @@ export function parseLifted(body: Buffer): LiftedJson | undefined {
   }
   const lift = (form: VectorBytes['form'], start: number, end: number): void => {
     isExcessive ||= isExcess(start)
-    kept.push(body.subarray(from, start), Buffer.from(String(vectors.length)))
+    kept.push(body.subarray(from, start), Buffer.from(`[${vectors.length}]`))
     vectors.push({ form, bytes: body.subarray(start, end) })
     from = end
     looked = end

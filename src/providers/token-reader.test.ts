@@ -31,7 +31,7 @@ const PROTOCOLS: readonly (readonly [name: string, input: (value: unknown) => Us
   ['gemini', (value) => geminiUsage({ promptTokenCount: value, candidatesTokenCount: 20 }), (value) => geminiUsage({ promptTokenCount: 20, candidatesTokenCount: value })],
   ['bedrock', (value) => bedrockUsage({ inputTokens: value, outputTokens: 20 }), (value) => bedrockUsage({ inputTokens: 20, outputTokens: value })],
   ['cohere', (value) => cohereUsage({ tokens: { input_tokens: value, output_tokens: 20 } }), (value) => cohereUsage({ tokens: { input_tokens: 20, output_tokens: value } })],
-  ['ollama', (value) => ollamaUsage({ prompt_eval_count: value, eval_count: 20 }), (value) => ollamaUsage({ prompt_eval_count: 20, eval_count: value })],
+  ['ollama', (value) => ollamaUsage({ prompt_eval_count: value, eval_count: 20 }, true), (value) => ollamaUsage({ prompt_eval_count: 20, eval_count: value }, true)],
   ['ai-sdk', (value) => sdkUsage({ inputTokens: { total: value }, outputTokens: { total: 20 } }), (value) => sdkUsage({ inputTokens: { total: 20 }, outputTokens: { total: value } })],
 ]
 

@@ -3,6 +3,8 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { Base64Floats } from './base64-floats.ts'
 import { parseLifted, type VectorBytes } from './lifted-json.ts'
+import { vectorOf } from './embeddings-protocol.ts'
+import { countOf } from './token-reader.ts'
 import type { VectorFormat } from '../kinds/embeddings-request.ts'
 import { floatBytes, vectorText, vectorTexts } from './vector-text.ts'
 
@@ -30,10 +32,19 @@ test('a body is what JSON.parse makes of it, but for its vectors, which stay as 
     fc.property(fc.array(fc.array(float32, { minLength: 1, maxLength: 60 }), { maxLength: 5 }), fc.string({ unit: 'binary' }), fc.constantFrom(0, 2), fc.boolean(), (vectors, text, space, inBase64) => {
       const body = { text, 'embedding\\"': [], data: vectors.map((numbers, index) => ({ index, embedding: inBase64 ? base64Of(numbers) : numbers })), nested: [[[]], [{ text }]], usage: { a: null, b: true } }
       const lifted = parseLifted(bytesOf(body, space))
-      const restored = JSON.parse(JSON.stringify(lifted?.json), (key, value: unknown) => (key === 'embedding' && typeof value === 'number' ? JSON.parse(lifted?.vectors[value]?.bytes.toString() ?? '') : value))
+      const restored = JSON.parse(JSON.stringify(lifted?.json), (key, value: unknown) => (key === 'embedding' && Array.isArray(value) ? JSON.parse(lifted?.vectors[Number(value[0])]?.bytes.toString() ?? '') : value))
       assert.deepEqual(restored, JSON.parse(JSON.stringify(body)))
     }),
   )
+})
+
+test('the place of a vector is no number that a reader would take for a count', () => {
+  const lifted = parseLifted(bytesOf({ data: [{ embedding: [0.5] }, { embedding: [0.25] }], usage: { prompt_tokens: [20] } }))
+  assert.ok(lifted !== undefined)
+  const usage: unknown = Object(lifted.json).usage
+  assert.equal(countOf(Object(usage).prompt_tokens), null)
+  assert.equal(vectorOf(lifted, 0), null)
+  assert.deepEqual(vectorOf(lifted, Object(lifted.json).data[1].embedding)?.bytes.toString(), '[0.25]')
 })
 
 test('no part of a body is a body', () => {

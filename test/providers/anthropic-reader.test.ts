@@ -287,11 +287,14 @@ describe('usage', () => {
     assert.equal(usageOf(undefined), null)
   })
 
-  test('the usage of the end replaces what it names of the start, and the start alone is no report', () => {
+  test('the usage of the end replaces what it names of the start, whose output is no report', () => {
     const text = blockEvents(0, { type: 'text', text: 'Hi' })
     const end = (usage: unknown): Record<string, unknown>[] => [{ type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage }, { type: 'message_stop' }]
     assert.deepEqual(read(streamOf([START, ...text, ...end({ output_tokens: 7 })])).answer.usage?.usage, { input: 5, output: 7 })
     assert.deepEqual(read(streamOf([START, ...text, ...end({ input_tokens: 9, cache_read_input_tokens: null, output_tokens: 7 })])).answer.usage?.usage, { input: 9, output: 7 })
-    assert.equal(read(streamOf([START, ...text, ...end(undefined)])).answer.usage, null)
+    for (const silent of [undefined, {}, { input_tokens: 5, output_tokens: null }]) {
+      const report = read(streamOf([START, ...text, ...end(silent)])).answer.usage
+      assert.deepEqual([report?.usage, report?.missing], [{ input: 5 }, ['output']], 'the output that the end does not tell is counted')
+    }
   })
 })

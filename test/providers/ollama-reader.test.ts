@@ -117,17 +117,18 @@ test('more calls than any answer has end the attempt', () => {
 })
 
 test('meters: a prompt wholly in the cache counts 0; each is at least 0 and equals its total', () => {
-  assert.deepEqual(ollamaUsage({ eval_count: 7 })?.usage, { input: 0, output: 7 })
-  assert.deepEqual(ollamaUsage({ prompt_eval_count: 7 })?.usage, { input: 7, output: 0 })
-  assert.equal(ollamaUsage({ total_duration: 1 }), null)
+  assert.deepEqual(ollamaUsage({ eval_count: 7 }, true)?.usage, { input: 0, output: 7 })
+  assert.deepEqual(ollamaUsage({ prompt_eval_count: 7 }, false)?.usage, { input: 7, output: 0 })
+  assert.deepEqual(ollamaUsage({ prompt_eval_count: 7 }, true)?.missing, ['output'], 'what was said has a count')
+  assert.equal(ollamaUsage({ total_duration: 1 }, true), null)
   const random = randomOf(7)
   for (let round = 0; round < 500; round += 1) {
     const count = (): unknown => [3, 0, -1, 1.5, '7', 2 ** 53, Number.NaN][Math.floor(random() * 7)]
-    const report = ollamaUsage({ prompt_eval_count: count(), eval_count: count() })
+    const report = ollamaUsage({ prompt_eval_count: count(), eval_count: count() }, round % 2 === 0)
     assert.ok(report)
     const { input = 0, output = 0 } = report.usage
     for (const units of [input, output]) assert.ok(Number.isSafeInteger(units) && units >= 0)
     assert.deepEqual([input, output], [report.inputTokens, report.outputTokens])
   }
-  assert.equal(ollamaUsage({ prompt_eval_count: -1, eval_count: 1 })?.implausible, true)
+  assert.equal(ollamaUsage({ prompt_eval_count: -1, eval_count: 1 }, true)?.implausible, true)
 })

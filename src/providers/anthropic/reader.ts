@@ -30,7 +30,7 @@ export class AnthropicReader implements NativeReader {
     if (event === null) return failure('garbage', null, `not a JSON object: ${data.subarray(0, 200).toString('utf8')}`)
     switch (event['type']) {
       case 'message_start':
-        return this.#start(objectOf(event['message']) ?? {})
+        return this.#start(objectOf(event['message']) ?? {}, true)
       case 'content_block_start':
         return this.#blocks.start(event['index'], objectOf(event['content_block']) ?? {}) ?? tooMuch()
       case 'content_block_delta':
@@ -60,7 +60,7 @@ export class AnthropicReader implements NativeReader {
     if (message !== null && objectOf(message['error']) !== null) return anthropicErrorEvent(message, this.#now())
     const content = message?.['content']
     if (message === null || !Array.isArray(content)) return failure('garbage', null, 'the answer is not a message')
-    const events: AnswerEvent[] = [...this.#start(message)]
+    const events: AnswerEvent[] = [...this.#start(message, false)]
     for (const [index, raw] of content.entries()) {
       const started = this.#blocks.start(index, objectOf(raw) ?? {})
       if (started === null) return tooMuch()
@@ -73,15 +73,16 @@ export class AnthropicReader implements NativeReader {
     return anthropicError(status, body, headers, this.#now())
   }
 
-  /** Some proxies send the start twice; the content comes once. */
-  #start(message: RawJson): readonly AnswerEvent[] {
-    this.#usage = mergedUsage(this.#usage, message['usage'])
+  /** Some proxies send the start twice; the content comes once. The output that the start of a stream tells is none yet. */
+  #start(message: RawJson, streams: boolean): readonly AnswerEvent[] {
+    const usage = objectOf(message['usage'])
+    this.#usage = mergedUsage(this.#usage, streams && usage !== null ? { ...usage, output_tokens: null } : usage)
     if (this.#started) return []
     this.#started = true
     return [{ type: 'origin', upstreamId: textOf(message['id']), systemFingerprint: null }]
   }
 
-  /** The usage of the start alone counts no output, so it is told only together with the end's. */
+  /** The usage of the start counts no output: where the end tells none, that side is counted by us. */
   #end(delta: RawJson, rawUsage: unknown): readonly AnswerEvent[] {
     const events: AnswerEvent[] = []
     const native = textOf(delta['stop_reason'])
@@ -89,7 +90,6 @@ export class AnthropicReader implements NativeReader {
       this.#stopped = true
       events.push({ type: 'finish', choice: 0, native, ...(native === 'tool_use' && this.#blocks.onlyAnswered ? { finish: 'stop' } : {}) })
     }
-    if (objectOf(rawUsage) === null) return events
     this.#usage = mergedUsage(this.#usage, rawUsage)
     const usage = anthropicUsage(this.#usage)
     if (usage !== null) events.push({ type: 'usage', usage })

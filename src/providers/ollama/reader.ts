@@ -94,7 +94,7 @@ export class OllamaReader implements NativeReader {
 
   #end(line: RawJson): readonly AnswerEvent[] {
     this.#done = true
-    const usage = ollamaUsage(line)
+    const usage = ollamaUsage(line, this.#said)
     return [
       // An answer that says nothing is the empty text.
       ...(this.#said ? [] : [{ type: 'text' as const, choice: 0, text: '' }]),
