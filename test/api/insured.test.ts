@@ -73,10 +73,10 @@ test('a refusal without a 200 costs nothing', async () => {
   assert.equal(await insuredBy((response) => response.writeHead(500).end()), 0)
 })
 
-test('the log names who failed and how, and nothing of what was said', async () => {
+test('the log names who failed, how, and with which words, where those cannot be the prompt', async () => {
   await insuredBy((response) => response.writeHead(500, { 'content-type': 'application/json' }).end('{"error":{"message":"canary words of the provider"}}'))
   const line = tollgate.logs().findLast((text) => text.includes('/v1/chat/completions'))
   assert.ok(line !== undefined)
-  assert.equal(JSON.parse(line).failed_attempts, 'First: status 500')
-  assert.doesNotMatch(tollgate.logs().join('\n') + tollgate.errors(), /canary/)
+  const { failed_attempts: failed, provider_said: said } = JSON.parse(line)
+  assert.deepEqual([failed, said], ['First: status 500', 'First 500: canary words of the provider'])
 })
