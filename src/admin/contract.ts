@@ -1,5 +1,6 @@
 import type { ErrorType, FieldCheck } from '../errors.ts'
 import type { BillingBasis, EndReason } from '../ledger/generation-record.ts'
+import type { EventAction } from '../ledger/event-action.ts'
 import type { Statement } from '../ledger/statement.ts'
 
 /**
@@ -9,6 +10,7 @@ import type { Statement } from '../ledger/statement.ts'
  * administrator who must still turn two-step sign-in on. Amounts, times, errors and the origin of changes are as in the
  * cabinet's contract. Unknown body fields are a 400 that names them. Lists take `limit` (1–1000, default 100) and `offset`.
  */
+import type { AuditInvariant } from '../store/store.ts'
 import type { Code, CodeBody, PaymentRow } from './top-up-contract.ts'
 import type { OperatorWarning } from './warning-contract.ts'
 
@@ -332,7 +334,7 @@ export interface EndpointHealth {
 export interface AuditReport {
   readonly ok: boolean
   readonly violations: number
-  readonly checks: readonly { readonly id: string; readonly name: string; readonly ok: boolean; readonly violations: readonly string[] }[]
+  readonly checks: readonly { readonly id: AuditInvariant; readonly name: string; readonly ok: boolean; readonly violations: readonly string[] }[]
 }
 
 /** The charges of a period made again from the log: price version (with its exchange rates) × meters. Amounts are RUB. */
@@ -393,7 +395,7 @@ export interface AuditEvent {
   readonly actor: string
   readonly ip: string | null
   /** For example `account.update`, `code.create`, `sign_in`. */
-  readonly action: string
+  readonly action: EventAction
   readonly object: string
   readonly before: unknown
   readonly after: unknown

@@ -1,3 +1,4 @@
+import type { EventAction } from '../ledger/event-action.ts'
 import type { Access } from '../access/access.ts'
 import type { Principal } from '../access/principal.ts'
 import type { CatalogService } from '../catalog/catalog-service.ts'
@@ -65,7 +66,7 @@ export function notFound(what: string, id: string): ApiError {
 }
 
 /** Writes a change into the append-only audit log: who, what, when, before and after. */
-export async function recordEvent(ports: AdminPorts, call: AdminCall, action: string, object: string, before: unknown, after: unknown): Promise<void> {
+export async function recordEvent(ports: AdminPorts, call: AdminCall, action: EventAction, object: string, before: unknown, after: unknown): Promise<void> {
   await ports.store.events.append({
     atMs: ports.clock.now(),
     actor: actor(ports, call),

@@ -1,3 +1,4 @@
+import type { EventAction } from '../ledger/event-action.ts'
 import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { createAccess, type Access } from '../access/access.ts'
@@ -140,7 +141,7 @@ export async function createServices(core: Core, config: Config, clock: SyncedCl
 }
 
 /** What the server itself has to tell the operator; a store that is down loses it. */
-function systemEvents(events: Store['events'], clock: Clock): (action: string, object: string, detail: Readonly<Record<string, unknown>>) => void {
+function systemEvents(events: Store['events'], clock: Clock): (action: EventAction, object: string, detail: Readonly<Record<string, unknown>>) => void {
   return (action, object, detail) => {
     void events.append({ atMs: clock.now(), actor: 'system', ip: null, action, object, before: null, after: JSON.stringify(detail) }).catch(() => undefined)
   }

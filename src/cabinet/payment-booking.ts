@@ -1,3 +1,4 @@
+import type { EventAction } from '../ledger/event-action.ts'
 import { isObject } from '../kinds/json-fields.ts'
 import { rubles } from '../money.ts'
 import type { PaymentRecord } from '../store/console-records.ts'
@@ -83,7 +84,7 @@ export class PaymentBooking {
     return 'different'
   }
 
-  async #once(action: string, object: string, ip: string | null, after: Readonly<Record<string, unknown>>): Promise<boolean> {
+  async #once(action: EventAction, object: string, ip: string | null, after: Readonly<Record<string, unknown>>): Promise<boolean> {
     const before = await this.#ports.store.events.list(1, 0, { action, object })
     if (before.total > 0) return false
     await recordEvent(this.#ports, this.#provider.id, ip, action, object, after)

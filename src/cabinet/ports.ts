@@ -1,3 +1,4 @@
+import type { EventAction } from '../ledger/event-action.ts'
 import type { Access } from '../access/access.ts'
 import type { ConsoleSession, ConsoleSessions } from '../access/console-sessions.ts'
 import type { Passwords } from '../access/passwords.ts'
@@ -107,7 +108,7 @@ export function isoOrNull(atMs: number | null): string | null {
 }
 
 /** Writes what a user did into the append-only audit log. */
-export async function recordEvent(ports: Pick<CabinetPorts, 'store' | 'clock'>, actor: string, ip: string | null, action: string, object: string, after: unknown = null): Promise<void> {
+export async function recordEvent(ports: Pick<CabinetPorts, 'store' | 'clock'>, actor: string, ip: string | null, action: EventAction, object: string, after: unknown = null): Promise<void> {
   await ports.store.events.append({ atMs: ports.clock.now(), actor, ip, action, object, before: null, after: after === null ? null : JSON.stringify(after) })
 }
 

@@ -1,3 +1,4 @@
+import type { EventAction } from '../ledger/event-action.ts'
 import type { Principal } from '../access/principal.ts'
 import { openSeed, sealSeed } from '../access/totp-seeds.ts'
 import { fieldError, reasonError } from '../errors.ts'
@@ -69,7 +70,7 @@ async function proveCode(ports: CabinetPorts, { user }: Visit, code: string): Pr
   if ((await useCode({ users: ports.store.users, seal: ports.seal }, user, code, ports.clock.now())) === null) throw fieldError('code', 'used_code', {}, 'is wrong, or was used before')
 }
 
-async function changed(ports: CabinetPorts, { user, session, call }: Visit, action: string): Promise<void> {
+async function changed(ports: CabinetPorts, { user, session, call }: Visit, action: EventAction): Promise<void> {
   await ports.store.sessions.deleteOthers(user.id, session.hash)
   await recordEvent(ports, user.email, call.clientIp, action, user.id)
 }

@@ -1,3 +1,4 @@
+import type { EventAction } from '../ledger/event-action.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { EventRecord, EventStore } from '../store/store.ts'
 import type { RefusedRate } from './feed-rates.ts'
@@ -7,7 +8,7 @@ export type RateTrouble = { readonly kind: 'rates_failed'; readonly reason: stri
 
 const ACTIONS = { rates_failed: 'rates.failed', rates_refused: 'rates.refused' } as const
 const MENDED = 'rates.mended'
-const ALL = [...Object.values(ACTIONS), MENDED]
+const ALL: readonly EventAction[] = [...Object.values(ACTIONS), MENDED]
 const ACTOR = 'cbr'
 const OBJECT = 'rates'
 
@@ -34,7 +35,7 @@ export async function currentRateTrouble(events: Pick<EventStore, 'newest'>): Pr
   return newest === null || trouble === null ? null : { ...trouble, sinceMs: newest.atMs }
 }
 
-function append(events: Events, clock: Clock, action: string, trouble: RateTrouble | null): Promise<void> {
+function append(events: Events, clock: Clock, action: EventAction, trouble: RateTrouble | null): Promise<void> {
   return events.append({ atMs: clock.now(), actor: ACTOR, ip: null, action, object: OBJECT, before: null, after: trouble === null ? null : JSON.stringify(trouble) })
 }
 

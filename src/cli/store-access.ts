@@ -1,3 +1,4 @@
+import type { EventAction } from '../ledger/event-action.ts'
 import { StoreBusyError } from '../store/sqlite-database.ts'
 import { adminClient, type AdminClient } from './admin-client.ts'
 import { CommandError, UsageError } from './command.ts'
@@ -53,6 +54,6 @@ export function printApplied(context: CliContext, lines: readonly string[]): num
   return 0
 }
 
-export async function recordEvent(context: CliContext, { store }: OpenStore, action: string, object: string, after: unknown): Promise<void> {
+export async function recordEvent(context: CliContext, { store }: OpenStore, action: EventAction, object: string, after: unknown): Promise<void> {
   await store.events.append({ atMs: context.clock.now(), actor: ACTOR, ip: null, action, object, before: null, after: JSON.stringify(after) })
 }

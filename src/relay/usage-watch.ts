@@ -1,3 +1,4 @@
+import type { EventAction } from '../ledger/event-action.ts'
 import type { GenerationRecord } from '../ledger/generation-record.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Micro } from '../money.ts'
@@ -9,7 +10,7 @@ const FLAGGED_PARTS = 1_000
 export interface UsageWatchPorts {
   readonly clock: Clock
   /** For the audit log; a store that is down loses it. */
-  readonly event: (action: string, object: string, detail: Readonly<Record<string, unknown>>) => void
+  readonly event: (action: EventAction, object: string, detail: Readonly<Record<string, unknown>>) => void
 }
 
 export type Answered = Pick<GenerationRecord, 'providerSlug' | 'model' | 'flagged' | 'generationId'>

@@ -6,7 +6,7 @@ import { chargeableRows, replayPeriod, type Replay, type ReplayReport } from './
 import type { Books } from './book-store.ts'
 import type { Database, Sql, SqlValue } from './database.ts'
 import { NO_LIVE_JOB } from './job-store.ts'
-import type { AuditCheck, AuditStore } from './store.ts'
+import type { AuditCheck, AuditInvariant, AuditStore } from './store.ts'
 
 const VIOLATIONS_MAX = 100
 /** An open hold may outlive its lease for as long as the sweeper needs. */
@@ -14,7 +14,7 @@ const LEASE_SLACK_MS = 60_000
 const DAY_MS = 86_400_000
 
 interface Query {
-  readonly id: string
+  readonly id: AuditInvariant
   readonly name: string
   /** Each row it answers is a violation, told by its column `what`. */
   readonly text: string

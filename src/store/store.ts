@@ -1,3 +1,4 @@
+import type { EventAction } from '../ledger/event-action.ts'
 import type { GenerationRecord, GenerationStatus } from '../ledger/generation-record.ts'
 import type { LedgerStore, LimitReset, PeriodStarts } from '../ledger/ledger-store.ts'
 import type { RateLimit } from '../catalog/catalog.ts'
@@ -221,6 +222,9 @@ export interface EventRecord {
   readonly after: string | null
 }
 
+/** Read ones may be of an older release, written ones are of this. */
+export type NewEvent = Omit<EventRecord, 'id' | 'action'> & { readonly action: EventAction }
+
 /** `action` matches by its beginning. */
 export interface EventFilter {
   readonly actor?: string
@@ -231,14 +235,16 @@ export interface EventFilter {
 }
 
 export interface EventStore {
-  append(event: Omit<EventRecord, 'id'>): Promise<void>
+  append(event: NewEvent): Promise<void>
   list(limit: number, offset: number, filter?: EventFilter): Promise<Page<EventRecord>>
   /** The newest event of any of these actions. */
-  newest(actions: readonly string[]): Promise<EventRecord | null>
+  newest(actions: readonly EventAction[]): Promise<EventRecord | null>
 }
 
+export type AuditInvariant = 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'I8' | 'I9' | 'I10' | 'I11' | 'I12' | 'I13' | 'I14' | 'I15' | 'I16' | 'I17' | 'I18' | 'I19' | 'I20' | 'I21' | 'I22'
+
 export interface AuditCheck {
-  readonly id: string
+  readonly id: AuditInvariant
   readonly name: string
   readonly violations: readonly string[]
 }

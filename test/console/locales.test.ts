@@ -2,8 +2,12 @@ import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import type { EntryKind, RequestStory } from '../../src/cabinet/contract.ts'
+import type { Payment } from '../../src/cabinet/payment-contract.ts'
+import type { AuditInvariant } from '../../src/store/store.ts'
 import { ERRORS, type ErrorType, type FieldCheck, type RefusalReason } from '../../src/errors.ts'
 import type { AttemptReason, BillingBasis, EndReason } from '../../src/ledger/generation-record.ts'
+import { EVENT_ACTIONS, EVENT_ACTORS } from '../../src/ledger/event-action.ts'
 import { METERS } from '../../src/meters.ts'
 
 const SRC = join(import.meta.dirname, '../../src')
@@ -16,6 +20,12 @@ const LOCALES: readonly (readonly [string, Texts])[] = LANGUAGES.map((name) => [
 // Each names every member of its union, else it does not compile.
 const ATTEMPT: Readonly<Record<AttemptReason, true>> = { connect: true, saturated: true, unsendable: true, timeout: true, stall: true, status: true, cut: true, garbage: true, error_event: true, too_large: true, cancelled: true, empty: true }
 const FINISH: Readonly<Record<EndReason, true>> = { stop: true, length: true, tool_calls: true, content_filter: true, error: true }
+const PAYMENT: Readonly<Record<Payment['state'], true>> = { pending: true, paid: true, cancelled: true }
+const HOLD: Readonly<Record<NonNullable<RequestStory['hold']>['state'], true>> = { open: true, settled: true, voided: true, expired: true, settled_late: true }
+const STATUS: Readonly<Record<RequestStory['status'], true>> = { completed: true, error: true, cancelled: true }
+const TYPE: Readonly<Record<RequestStory['type'], true>> = { chat: true, responses: true, completions: true, embeddings: true, image: true, tts: true, transcription: true, translation: true, rerank: true, video: true }
+const ENTRY: Readonly<Record<EntryKind, true>> = { charge: true, topup: true, refund: true, adjustment: true }
+const INVARIANTS = Object.keys({ I1: true, I2: true, I3: true, I4: true, I5: true, I6: true, I7: true, I8: true, I9: true, I10: true, I11: true, I12: true, I13: true, I14: true, I15: true, I16: true, I17: true, I18: true, I19: true, I20: true, I21: true, I22: true } satisfies Readonly<Record<AuditInvariant, true>>)
 const BASIS: Readonly<Record<BillingBasis, true>> = { provider_usage: true, counted: true, drained: true, free: true, provider_cost: true }
 const CHECKS: Readonly<Record<FieldCheck, true>> = {
   amount: true, above_zero: true, bad_email: true, bad_timezone: true, code_required: true, csv_cell: true, csv_empty: true, csv_no_column: true,
@@ -51,6 +61,14 @@ const LISTS: readonly { readonly what: string; readonly of: string; readonly nam
   { what: 'checks of fields', of: 'check', names: Object.keys(CHECKS), whole: true },
   { what: 'reasons of a refusal', of: 'refusal', names: Object.keys(REFUSALS), whole: true },
   { what: 'fields of forms', of: 'field', names: fieldNames() },
+  { what: 'actions of events', of: 'action', names: EVENT_ACTIONS.map((action) => action.replace('.', '_')), whole: true },
+  { what: 'actors of events', of: 'actor', names: EVENT_ACTORS, whole: true },
+  { what: 'invariants of the audit', of: 'invariant', names: INVARIANTS, whole: true },
+  { what: 'states of payments', of: 'money', names: Object.keys(PAYMENT).map((name) => `state_${name}`) },
+  { what: 'states of holds', of: 'request', names: Object.keys(HOLD).map((name) => `hold_${name}`) },
+  { what: 'statuses of requests', of: 'status', names: Object.keys(STATUS), whole: true },
+  { what: 'types of requests', of: 'type', names: Object.keys(TYPE), whole: true },
+  { what: 'kinds of entries', of: 'ledger', names: Object.keys(ENTRY) },
   { what: 'meters', of: 'meter', names: METERS, whole: true },
 ]
 

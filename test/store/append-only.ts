@@ -25,7 +25,7 @@ export function appendOnlyContract(open: () => Promise<OpenedBelow>): void {
     const bench = new Bench(opened.store, new TestClock(NOON_MS))
     const customer = await bench.customer(1_000n)
     await bench.topUp(customer.accountId, 5n)
-    for (const action of ['first', 'second']) await bench.store.events.append({ atMs: NOON_MS, actor: 'admin', ip: null, action, object: 'acc_1', before: null, after: null })
+    for (const action of ['account.create', 'account.update'] as const) await bench.store.events.append({ atMs: NOON_MS, actor: 'admin', ip: null, action, object: 'acc_1', before: null, after: null })
     await body(bench, opened)
     await opened.store.close()
   }

@@ -24,7 +24,7 @@ export function booksContract(open: () => Promise<OpenedBelow>): void {
       await again(bench, opened, KEY_WRAP, async (later) => {
         assert.deepEqual(await brokenChecks(later), [])
         await later.customer(5n)
-        await later.store.events.append({ atMs: NOON_MS, actor: 'admin', ip: null, action: 'third', object: 'acc_1', before: null, after: null })
+        await later.store.events.append({ atMs: NOON_MS, actor: 'admin', ip: null, action: 'account.update', object: 'acc_1', before: null, after: null })
         await later.store.books.sealOlder()
         await later.store.books.sealOlder()
         assert.deepEqual(await brokenChecks(later), [])

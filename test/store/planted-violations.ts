@@ -92,7 +92,7 @@ export async function withBooks(open: () => Promise<OpenedBelow>, body: (bench: 
   const bench = new Bench(opened.store, new TestClock(NOON_MS))
   const customer = await bench.customer(1_000n, { limitMicro: 900n, expiresAtMs: NOON_MS + DAY_MS })
   await mixed(bench, customer)
-  for (const action of ['first', 'second']) await bench.store.events.append({ atMs: NOON_MS, actor: 'admin', ip: null, action, object: 'acc_1', before: null, after: null })
+  for (const action of ['account.create', 'account.update'] as const) await bench.store.events.append({ atMs: NOON_MS, actor: 'admin', ip: null, action, object: 'acc_1', before: null, after: null })
   const [settled, voided] = [newId('gen-'), newId('gen-')]
   for (const id of [settled, voided]) await bench.hold(customer, 100n, id)
   await bench.settle(customer, settled, 20n)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { NewEntry, Store } from '../../src/store/store.ts'
+import { EVENT_ACTIONS, type EventAction } from '../../src/ledger/event-action.ts'
+import type { NewEvent, NewEntry, Store } from '../../src/store/store.ts'
 import { Bench, newId, NOON_MS, TestClock } from './ledger-fixture.ts'
 
 const RUB = 1_000_000n
@@ -293,12 +294,12 @@ function administratorTests(records: Records): void {
 function auditTests(open: () => Promise<Store>): void {
   test('the event log keeps its order and its chain', async () => {
     const store = await open()
-    const event = (action: string) => ({ atMs: NOON_MS, actor: 'admin', ip: '127.0.0.1', action, object: 'acc_1', before: null, after: '{"status":"locked"}' })
-    for (let index = 0; index < 5; index += 1) await store.events.append(event(`action ${index}`))
-    await Promise.all(Array.from({ length: 5 }, () => store.events.append(event('at once'))))
+    const event = (action: EventAction): NewEvent => ({ atMs: NOON_MS, actor: 'admin', ip: '127.0.0.1', action, object: 'acc_1', before: null, after: '{"status":"locked"}' })
+    for (let index = 0; index < 5; index += 1) await store.events.append(event(EVENT_ACTIONS[index] ?? 'sign_in'))
+    await Promise.all(Array.from({ length: 5 }, () => store.events.append(event('sign_out'))))
     const page = await store.events.list(2, 6)
     assert.equal(page.total, 10)
-    assert.deepEqual(page.data.map(({ action }) => action), ['action 3', 'action 2'])
+    assert.deepEqual(page.data.map(({ action }) => action), [EVENT_ACTIONS[3], EVENT_ACTIONS[2]])
     const checks = await store.audit.run({ sinceMs: 0, nowMs: NOON_MS, replay: async () => null })
     assert.deepEqual(checks.find(({ id }) => id === 'I16')?.violations, [])
     await store.close()

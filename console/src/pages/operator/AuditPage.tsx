@@ -5,6 +5,7 @@ import { useRead } from '../../api/hooks.ts'
 import { List } from '../../parts/List.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { StatusBadge } from '../../parts/StatusBadge.tsx'
+import css from '../../style/layout.module.css'
 import { OperatorPage } from './OperatorPage.tsx'
 
 const SHOWN_VIOLATIONS = 20
@@ -26,9 +27,9 @@ export function AuditPage(): ReactNode {
               rowId={({ id }) => id}
               empty={{ title: t('audit.none') }}
               columns={[
-                { id: 'name', title: t('audit.check'), cell: ({ id, name }) => <div>{name}<Text size="xs" c="dimmed">{id}</Text></div> },
+                { id: 'name', title: t('audit.check'), cell: ({ id }) => <div>{t(`invariant.${id}`)}<Text size="xs" c="dimmed">{id}</Text></div> },
                 { id: 'state', title: t('request.outcome'), cell: (check) => <StatusBadge tone={check.ok ? 'good' : 'bad'}>{check.ok ? t('audit.holds') : t('audit.broken')}</StatusBadge> },
-                { id: 'violations', title: t('audit.violations'), cell: (check) => check.violations.slice(0, SHOWN_VIOLATIONS).map((line) => <div key={line}>{line}</div>) },
+                { id: 'violations', title: t('audit.violations'), cell: (check) => check.violations.slice(0, SHOWN_VIOLATIONS).map((line) => <div key={line}><code className={css.mono} lang="en">{line}</code></div>) },
               ]}
             />
           </>

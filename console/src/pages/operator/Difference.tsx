@@ -17,7 +17,7 @@ export function Difference({ change, apply, busy }: DifferenceProps): ReactNode 
   if (change.changes.length === 0) return <Alert color="gray" role="status">{t('catalog.same')}</Alert>
   return (
     <>
-      <div className={clsx(css.code, css.difference)} tabIndex={0} role="region" aria-label={t('catalog.difference')}>
+      <div className={clsx(css.code, css.difference)} tabIndex={0} role="region" lang="en" aria-label={t('catalog.difference')}>
         {change.changes.map((line) => <div key={line} className={clsx(line.startsWith('+') && css.added, line.startsWith('-') && css.removed, line.startsWith('~') && css.changed)}>{line}</div>)}
       </div>
       <Group justify="flex-end" mt="md"><Button loading={busy} onClick={apply}>{t('catalog.apply', { count: change.changes.length })}</Button></Group>

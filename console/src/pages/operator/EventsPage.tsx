@@ -9,6 +9,7 @@ import { Loaded } from '../../parts/Loaded.tsx'
 import { Pager } from '../../parts/Pager.tsx'
 import { useFormat } from '../../parts/use-format.ts'
 import css from '../../style/layout.module.css'
+import { actionText, actorText } from './event-text.ts'
 import { OperatorPage } from './OperatorPage.tsx'
 
 const PAGE_ROWS = 50
@@ -31,7 +32,7 @@ export function EventsPage(): ReactNode {
   }
   return (
     <OperatorPage title={t('nav.events')} lead={t('events.lead')}>
-      <div className={css.fields}>{FIELDS.map((name) => <TextInput key={name} label={t(`events.${name}`)} value={filters[name]} onChange={({ currentTarget }) => change(name, currentTarget.value)} />)}</div>
+      <div className={css.fields}>{FIELDS.map((name) => <TextInput key={name} label={t(`events.${name}`)} description={name === 'action' ? t('events.action_hint') : undefined} value={filters[name]} onChange={({ currentTarget }) => change(name, currentTarget.value)} />)}</div>
       <Loaded of={events} height={480}>
         {({ data, total }) => (
           <>
@@ -40,7 +41,7 @@ export function EventsPage(): ReactNode {
           </>
         )}
       </Loaded>
-      <Modal opened={shown !== null} onClose={() => setShown(null)} size="xl" title={shown === null ? '' : `${shown.action} · ${shown.object}`} closeButtonProps={{ 'aria-label': t('common.close') }}>
+      <Modal opened={shown !== null} onClose={() => setShown(null)} size="xl" title={shown === null ? '' : `${actionText(shown.action)} · ${shown.object}`} closeButtonProps={{ 'aria-label': t('common.close') }}>
         {shown !== null && (
           <div className={css.halves}>
             <Side title={t('events.before')} value={shown.before} />
@@ -63,9 +64,9 @@ function Rows({ events, show }: { readonly events: readonly AuditEvent[]; readon
       empty={{ title: t('events.none') }}
       columns={[
         { id: 'at', title: t('log.time'), cell: ({ at }) => format.dateTime(at) },
-        { id: 'actor', title: t('events.actor'), cell: ({ actor, ip }) => <div>{actor}{ip !== null && <Text size="xs" c="dimmed">{ip}</Text>}</div> },
-        { id: 'action', title: t('events.action'), cell: ({ action }) => <span className={css.mono}>{action}</span> },
-        { id: 'object', title: t('events.object'), cell: ({ object }) => <span className={css.mono}>{object}</span> },
+        { id: 'actor', title: t('events.actor'), cell: ({ actor, ip }) => <div>{actorText(actor)}{ip !== null && <Text size="xs" c="dimmed">{ip}</Text>}</div> },
+        { id: 'action', title: t('events.action'), cell: ({ action }) => <div>{actionText(action)}<Text size="xs" c="dimmed"><code className={css.mono}>{action}</code></Text></div> },
+        { id: 'object', title: t('events.object'), cell: ({ object }) => <code className={css.mono}>{object}</code> },
         { id: t('common.actions'), title: '', end: true, cell: (event) => (event.before === null && event.after === null ? '' : <Button size="compact-sm" variant="subtle" onClick={() => show(event)}>{t('events.change')}</Button>) },
       ]}
     />

@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next'
 import type { OperatorWarning } from '../../../../src/admin/warning-contract.ts'
 import { useRead } from '../../api/hooks.ts'
 import { useFormat } from '../../parts/use-format.ts'
+import css from '../../style/layout.module.css'
 
 const EVERY_MS = 60_000
 
@@ -20,7 +21,7 @@ function Warning({ warning }: { readonly warning: OperatorWarning }): ReactNode 
   const since = format.dateTime(warning.since)
   switch (warning.kind) {
     case 'rates_failed':
-      return <Alert color="yellow" role="status" title={t('warnings.rates_failed')}>{t('warnings.rates_failed_text', { since, reason: warning.reason })}</Alert>
+      return <Alert color="yellow" role="status" title={t('warnings.rates_failed')}>{t('warnings.rates_failed_text', { since })} {t('failure.said')}: <code className={css.mono} lang="en">{warning.reason}</code></Alert>
     case 'rates_refused':
       return (
         <Alert color="yellow" role="status" title={t('warnings.rates_refused')}>
