@@ -126,6 +126,7 @@ const SHAPES: readonly (readonly [what: string, path: string, body: string])[] =
   ['documents', '/v1/rerank', `{"model":"sandbox/rerank","query":"x","documents":${list(`"${'слово дом '.repeat(500)}"`, 1_000)}}`],
   ['short documents', '/v1/rerank', `{"model":"sandbox/rerank","query":"x","documents":${list('"x"', 600_000)}}`],
   ['response items', '/v1/responses', `{"model":"sandbox/chat","input":${list('{"role":"user","content":"x"}', 14_000)}}`],
+  ['a number of 10 MB', '/v1/chat/completions', `${CHAT},"seed":${'9'.repeat(10 * MEGABYTE - 1_000)}}`],
   ['prompts', '/v1/completions', `{"model":"sandbox/chat","prompt":${list('"x"', 600_000)}}`],
 ]
 
@@ -151,6 +152,7 @@ test(`no stall above ${STALL_MS_MAX} ms of CPU by headers, without credentials`,
 const ANSWERS: readonly (readonly [what: string, error: string, answer: (response: ServerResponse) => void])[] = [
   ['31 MB of empty lists', 'provider_error', (response) => void response.writeHead(200, JSON_HEAD).end(`[${'[],'.repeat(10 * MEGABYTE)}[]]`)],
   ['31 MB of keys', 'provider_error', (response) => void response.writeHead(200, JSON_HEAD).end(`{${numbered(2_000_000, (index) => `"k${index}":1`)}}`)],
+  ['a number of 31 MB', 'provider_error', (response) => void response.writeHead(200, JSON_HEAD).end(`{"choices":[{"index":0,"message":{"role":"assistant","content":"x"}}],"usage":{"prompt_tokens":${'9'.repeat(31 * MEGABYTE)}}}`)],
   ['31 MB of one message', 'invalid_input', (response) => void response.writeHead(400, JSON_HEAD).end(JSON.stringify({ error: { message: 'key-'.repeat(7 * MEGABYTE) } }))],
   ['a prompt that is repeated', 'input_tokens_exceeded', (response) => void response.writeHead(400, JSON_HEAD).end(JSON.stringify({ error: { message: `maximum context length: ${'a.b-c@d '.repeat(50_000)}` } }))],
   ['an event of many lines', 'provider_error', (response) => void response.writeHead(200, { 'content-type': 'text/event-stream' }).end('data\n'.repeat(2 * MEGABYTE))],
@@ -170,6 +172,8 @@ test(`no stall above ${STALL_MS_MAX} ms of CPU by vectors that are none`, async 
   upstream.answer((response) => void response.writeHead(200, JSON_HEAD).end(`{"data":[${'[1],'.repeat(7 * MEGABYTE)}[1]]}`))
   const { said } = await checked('vectors', '/v1/embeddings', JSON.stringify({ model: 'test/vectors', input: 'x' }))
   assert.ok(said.includes('"provider_error"'), said)
+  upstream.answer((response) => void response.writeHead(200, JSON_HEAD).end(`{"data":[{"index":0,"embedding":[${'9'.repeat(31 * MEGABYTE)}]}]}`))
+  await checked('a vector of one number', '/v1/embeddings', JSON.stringify({ model: 'test/vectors', input: 'x' }))
 })
 
 test(`no stall above ${STALL_MS_MAX} ms of CPU by the probabilities of 16,000 tokens and 20 others of each, which are passed on`, async () => {

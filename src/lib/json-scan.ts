@@ -23,6 +23,9 @@ const CLOSE_ARRAY = 0x5d
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 const SLICE_BYTES = 65_536
+/** Of a number, or of what stands in the place of one: no honest text has more, and a number of 20 MB takes 200 ms to read. */
+const BARE_BYTES_MAX = 4_096
+const SPACE = 0x20
 const HASH_PRIME = 0x01000193
 
 /** Counts the structure of a JSON text chunk by chunk as it arrives, so that a bomb is refused before it is whole. */
@@ -34,6 +37,9 @@ export class JsonScan {
   #keys = 0
   #commas = 0
   #inString = false
+  /** Bytes outside of strings that are neither structure nor blank, since the last that is structure. */
+  #bare = 0
+  #mostBare = 0
   /** Of the string that is open, up to where its first step has ended. */
   #hash = 0
   /** The chunk before ended between a backslash and what it escapes. */
@@ -49,25 +55,34 @@ export class JsonScan {
     let index = 0
     let depth = this.#depth
     let deepest = depth
+    let bare = this.#bare
     const length = chunk.length
     while (index < length) {
       if (this.#inString) {
         index = this.#skipString(chunk, index)
         continue
       }
-      const byte = chunk[index]
+      const byte = chunk[index] ?? 0
       index += 1
       if (byte === QUOTE) {
         this.#inString = true
         this.#hash = this.#words.open()
-      } else if (byte === COMMA) this.#commas += 1
-      else if (byte === COLON) this.#keys += 1
-      else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
+      } else if (byte === COMMA) {
+        this.#commas += 1
+        if (bare > this.#mostBare) this.#mostBare = bare
+        bare = 0
+      } else if (byte === COLON) {
+        this.#keys += 1
+        bare = 0
+      } else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
         this.#containers += 1
         depth += 1
         if (depth > deepest) deepest = depth
       } else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) depth -= 1
+      else if (byte > SPACE) bare += 1
     }
+    if (bare > this.#mostBare) this.#mostBare = bare
+    this.#bare = bare
     this.#depth = depth
     return this.#excess(deepest)
   }
@@ -87,6 +102,7 @@ export class JsonScan {
     if (this.#containers > containers) return `it has more than ${containers} objects and arrays`
     if (this.#keys > keys) return `it has more than ${keys} keys`
     if (this.#commas > commas) return `it has more than ${commas} commas`
+    if (this.#mostBare > BARE_BYTES_MAX) return `it has a number of more than ${BARE_BYTES_MAX} digits`
     if (this.#words.count > words) return `it has more than ${words} different short texts`
     return null
   }
