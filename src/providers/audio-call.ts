@@ -11,6 +11,11 @@ import { eventFailure } from './upstream-error.ts'
 /** The largest sound taken of a provider (reliability.md F30): 22 minutes of `wav`, several times what 5,000 characters are. */
 const SOUND_BYTES_MAX = 64 * 1_048_576
 
+/** So much of a sound tells whether it is one. */
+const HEAD_BYTES = 16
+const BLANK_OR_PRINTABLE = /^[\t\n\r\x20-\x7e]*$/
+const TEXT_START = /^\s*[[{<]/
+
 /** What goes upstream: a text for speech, a form or a file for a transcript. */
 export interface AudioRequest {
   /** After the provider's base address. */
@@ -55,6 +60,8 @@ class SoundReader implements AnswerReader {
   readonly #sink: SpeechSink
   #decoder: SseDecoder | null = null
   #bytes = 0
+  /** Bytes that may be the beginning of a text; null once they are known for a sound. */
+  #head: Buffer | null = Buffer.alloc(0)
   #failure: AttemptFailure | null = null
   #flowing = true
   #done = false
@@ -95,6 +102,7 @@ class SoundReader implements AnswerReader {
 
   #end(): AttemptFailure | null {
     this.#decoder?.end()
+    if (this.#head !== null && this.#head.length > 0) this.#failure ??= noSound(this.#head)
     if (this.#failure !== null || this.#done) return this.#failure
     return this.#decoder === null ? null : (this.#reading.ended?.() ?? null)
   }
@@ -119,8 +127,27 @@ class SoundReader implements AnswerReader {
     if (bytes.length === 0) return
     this.#bytes += bytes.length
     if (this.#bytes > SOUND_BYTES_MAX) this.#failure = failure('too_large', null, `the sound is larger than ${SOUND_BYTES_MAX} bytes`)
-    else if (!this.#sink.push(bytes)) this.#flowing = false
+    else this.#pass(this.#known(bytes))
   }
+
+  #pass(bytes: Buffer | null): void {
+    if (bytes !== null && !this.#sink.push(bytes)) this.#flowing = false
+  }
+
+  /** What can be passed on. Some gateways say that any answer of theirs is a sound: JSON or a page is none, whatever its type. */
+  #known(bytes: Buffer): Buffer | null {
+    if (this.#head === null) return bytes
+    const all = Buffer.concat([this.#head, bytes])
+    const start = all.toString('latin1', 0, HEAD_BYTES)
+    const isText = TEXT_START.test(start) && BLANK_OR_PRINTABLE.test(start)
+    if (isText && all.length >= HEAD_BYTES) this.#failure = noSound(all)
+    this.#head = isText ? all.subarray(0, HEAD_BYTES) : null
+    return isText ? null : all
+  }
+}
+
+function noSound(head: Buffer): AttemptFailure {
+  return failure('garbage', null, `text in the place of a sound: ${head.toString('latin1', 0, 200)}`)
 }
 
 /** How an answer that comes at once is read. */

@@ -221,6 +221,14 @@ test('what is no sound is none: JSON, a page, an error inside a 200, a body whos
     (response) => void response.writeHead(200, { 'content-type': 'application/json' }).end('{"error":{"message":"no","code":"x"}}'),
     (response) => void response.writeHead(200, { 'content-type': 'application/json' }).end('{"audio":""}'),
     (response) => void response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end('<html>busy</html>'),
+    // A gateway that calls whatever it passes on a sound.
+    (response) => void response.writeHead(200, { 'content-type': 'audio/mpeg' }).end('{"error":{"message":"no","code":"x"}}'),
+    (response) => void response.writeHead(200, { 'content-type': 'audio/mpeg' }).end('{}'),
+    (response) => void response.writeHead(200, { 'content-type': 'audio/mpeg' }).end(' \n<html>busy</html>'),
+    (response) => {
+      response.writeHead(200, { 'content-type': 'audio/mpeg' }).write('[')
+      response.end('"an answer in two pieces"]')
+    },
     (response) => void response.writeHead(500, { 'content-type': 'application/json' }).end('{"error":{"message":"https://secret.internal"}}'),
     (response) => {
       response.socket?.end('HTTP/1.1 200 OK\r\ncontent-type: audio/mpeg\r\nconnection: close\r\n\r\nbytes')
@@ -230,6 +238,12 @@ test('what is no sound is none: JSON, a page, an error inside a 200, a body whos
     first.answer(script)
     assert.equal((await speak({ model: 'test/two' })).bytes.toString(), 'good')
   }
+})
+
+test('a sound that begins like a text is one: what follows is not printable', async () => {
+  const bytes = Buffer.from('7b5b3c00ff01', 'hex')
+  first.answer((response) => void response.writeHead(200, { 'content-type': 'audio/mpeg' }).end(bytes))
+  assert.deepEqual((await speak({ model: 'test/one' })).bytes, bytes)
 })
 
 test('a failure after the first byte breaks the connection and costs nothing', async () => {
