@@ -181,6 +181,7 @@ export class LedgerBatch {
     }
     this.#insure(account, hold, request)
     if (request.record !== null) {
+      hold.bookedDay = bookedDay(hold, account, request.day)
       this.#addLog(account, hold, request.record, { costMicro: 0n, providerCostMicro: 0n, shortfallMicro: 0n, insuredMicro: request.insuredMicro }, request.atMs)
     }
     return { status: 'voided' }
