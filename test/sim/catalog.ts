@@ -4,12 +4,14 @@ import type { Random } from './random.ts'
 import { MODELS, type SimType } from './requests.ts'
 
 const OUTPUT_MAX = 400
+/** Where November 2026 ends, by zone, Unix ms. */
+const MONTH_ENDS = { UTC: Date.UTC(2026, 11, 1), 'Europe/Moscow': Date.UTC(2026, 10, 30, 21), 'America/New_York': Date.UTC(2026, 11, 1, 5) } as const
 
 /** Versions of the prices, of which the newest is sold; a request keeps the one it was admitted under. */
 export class SimCatalog {
   readonly #random: Random
   readonly #midstreamError: 'free' | 'delivered'
-  readonly #timezone: string
+  #timezone: keyof typeof MONTH_ENDS
   /** Providers with completions of their own take all prompts in one call. */
   readonly takesList: boolean
   #current: Snapshot
@@ -19,13 +21,22 @@ export class SimCatalog {
   constructor(random: Random) {
     this.#random = random
     this.#midstreamError = random.chance(0.25) ? 'delivered' : 'free'
-    this.#timezone = random.pick(['UTC', 'UTC', 'Europe/Moscow', 'America/New_York'])
+    this.#timezone = random.pick(['UTC', 'UTC', 'Europe/Moscow', 'America/New_York'] as const)
     this.takesList = random.chance(0.5)
     this.#current = this.#make(1)
   }
 
   current(): Snapshot {
     return this.#current
+  }
+
+  get monthEndMs(): number {
+    return MONTH_ENDS[this.#timezone]
+  }
+
+  moveZone(): void {
+    this.#timezone = this.#random.pick(['UTC', 'Europe/Moscow', 'America/New_York'] as const)
+    this.changePrices()
   }
 
   changePrices(): void {

@@ -37,6 +37,7 @@ export async function auditWorld(world: World, except: readonly string[] = []): 
 
 /** Compares the books with what clients and providers have seen; answers how many answers were charged. */
 export async function checkEnd(world: World): Promise<number> {
+  await world.statements.checkEnd()
   await auditWorld(world)
   const holds = new Map(world.disk.all(HOLD_SELECT).map((row) => readHoldRow(row, SIM_SEAL)).map((hold) => [hold.id, hold]))
   for (const facts of world.requests) checkRequest(world, facts, facts.generationId === null ? null : (holds.get(facts.generationId) ?? null))

@@ -7,6 +7,8 @@ export interface Mutant {
   readonly replace: string
 }
 
+const VALUES = 'store/ledger-values.ts'
+const STATEMENTS = 'store/statement-store.ts'
 const JOURNAL = 'ledger/end-journal.ts'
 const CORE = 'ledger/ledger-core.ts'
 const LEDGER = 'ledger/ledger.ts'
@@ -103,6 +105,15 @@ export const MUTANTS: readonly Mutant[] = [
   { name: 'what is spent is not counted in the guard', file: CORE, find: ', spentMicro: chargedMicro })', replace: ' })' },
   { name: 'an answer that is read on gives up its place at the provider', file: GENERATION, find: '    this.#draining = true\n', replace: '    this.#draining = true\n    this.#place.release()\n' },
   { name: 'an answer gives up its place among the running as soon as it begins', file: 'relay/relay.ts', find: '      this.#running.delete(generation)\n      this.inFlight.leave(accountId, keyId)\n    })', replace: '      this.#running.delete(generation)\n    })\n    this.inFlight.leave(accountId, keyId)' },
+  { name: 'a closed month moves: a late charge stands on the day it was placed', file: CORE, find: "return booked === placed ? '' : booked", replace: "return booked === '' ? placed : ''" },
+  { name: 'a closed month moves: a late free answer counts in it', file: CORE, find: '      hold.bookedDay = bookedDay(hold, account, request.day)\n      this.#addLog', replace: '      this.#addLog' },
+  { name: 'a closed month moves: a late payment stands on its own day', file: STATEMENTS, find: 'return natural < open ? { day: open, ofDay: natural }', replace: "return natural === '' ? { day: open, ofDay: natural }" },
+  { name: 'a month opens at nothing', file: STATEMENTS, find: '      opening = closing\n', replace: '' },
+  { name: 'a month is closed before it is over', file: STATEMENTS, find: 'const firstOpen = periodStarts(query.nowMs, query.timezone).month', replace: 'const firstOpen = periodStarts(query.nowMs + 20_000, query.timezone).month' },
+  { name: 'usage_day loses late charges', file: VALUES, find: '    sum.revenueMicro += log.costMicro\n', replace: "    if (log.bookedDay === '') sum.revenueMicro += log.costMicro\n" },
+  { name: 'usage_day of the embedded store loses late charges', file: 'store/sqlite-rollup.ts', find: "SUM(g.cost), SUM(g.provider_cost), SUM(g.insured), SUM(g.shortfall)", replace: "SUM(CASE WHEN h.booked = '' THEN g.cost ELSE 0 END), SUM(g.provider_cost), SUM(g.insured), SUM(g.shortfall)" },
+  { name: 'usage_day loses what was settled after its lease', file: VALUES, find: '  for (const log of logs) {\n    const { accountId, keyId, model, providerSlug', replace: '  for (const log of logs) {\n    if (log.atMs - log.record.createdAtMs > 60_000) continue\n    const { accountId, keyId, model, providerSlug' },
+  { name: 'what is insured is missing in the daily sums', file: VALUES, find: '    sum.insuredMicro += log.insuredMicro\n', replace: '' },
   { name: 'sums outlive a failed write', file: EMBEDDED, find: '      this.#stale = true\n      this.#rollup.reset()\n', replace: '      this.#stale = true\n' },
   { name: 'sums begin anew after a restart', file: 'store/sqlite-rollup.ts', find: "this.#rolledUp = typeof id === 'bigint' ? id : 0n", replace: "this.#rolledUp = typeof id === 'bigint' ? 0n : 0n" },
 ]

@@ -179,9 +179,27 @@ function planBusiness(world: World, activeMs: number): void {
   })
   if (random.chance(0.1)) sometime(world, activeMs, () => void world.changeKey((keys, _node, keyId) => keys.delete(keyId), 'is revoked', false))
   several(4, () => void replay(world))
+  several(4, () => void lookAtStatement(world))
+  if (random.chance(0.1)) {
+    sometime(world, activeMs, () => {
+      world.catalog.moveZone()
+      world.trace(`the service moves to ${world.catalog.current().settings.timezone}`)
+    })
+  }
   several(20, () => checkPlaces(world))
   several(1, () => {
     if (world.liveNode() !== null) void auditWorld(world, ['I10', 'I13'])
+  })
+}
+
+/** A store that fails shows nothing, and closes nothing. */
+async function lookAtStatement(world: World): Promise<void> {
+  if (world.liveNode() === null) return
+  const { accountId } = world.random.pick(world.customers)
+  world.trace(`${accountId} looks at its statements`)
+  const { embedded } = world
+  await world.statements.look(accountId).catch((thrown: unknown) => {
+    if (!embedded) world.violation(`the statements of ${accountId} cannot be read: ${String(thrown)}`)
   })
 }
 
@@ -222,6 +240,7 @@ async function rest(world: World): Promise<void> {
     for (const payment of world.payments) if (!payment.known) await world.send(payment)
     if (world.nodes.every(({ owner }) => owner.dead)) continue
     if (journal) await settleLate(world)
+    if (random.chance(0.1)) await lookAtStatement(world)
     if ((await stillOpen(world)) === '') return
   }
   world.violation(`after ${REST_MS / 1_000} s of calm something is still open: ${await stillOpen(world)}`)
@@ -233,7 +252,7 @@ async function stillOpen(world: World): Promise<string> {
   const holds = (await world.database().all("SELECT id FROM hold WHERE state = 'open'")).map(({ id }) => `hold ${String(id)}`)
   const journals = world.nodes.flatMap(({ owner, name, journal }) => (!owner.dead && (journal?.open ?? 0) > 0 ? [`${journal?.open} ends in the journal of ${name}`] : []))
   const payments = world.payments.filter(({ known }) => !known).map(({ entry }) => entry.reference)
-  return [...running, ...unanswered, ...holds, ...journals, ...payments].join(', ')
+  return [...running, ...unanswered, ...holds, ...journals, ...world.orphans(), ...payments].join(', ')
 }
 
 /** What a journal does: an end that the store did not take is brought to it until it does. */

@@ -3,6 +3,7 @@ import type { IdSource } from '../../src/lib/ids.ts'
 import type { TokenCounter } from '../../src/plan/token-count.ts'
 import type { Database } from '../../src/store/database.ts'
 import { SqlEntries } from '../../src/store/entry-store.ts'
+import { readRecords } from '../../src/store/journal-records.ts'
 import { SqlKeys } from '../../src/store/key-store.ts'
 import type { NewEntry } from '../../src/store/store.ts'
 import { SimCatalog } from './catalog.ts'
@@ -17,6 +18,7 @@ import { seededIds, type Random } from './random.ts'
 import { REQUESTS } from './requests.ts'
 import { Scheduler, type Owner } from './scheduler.ts'
 import { EmbeddedDatabase, sharedDatabase, SharedLedger, SIM_SEAL } from './sim-stores.ts'
+import { Statements } from './statements.ts'
 
 const QUIET: FaultRates = { before: 0, after: 0, stall: 0, slowRead: 0 }
 
@@ -52,6 +54,7 @@ export class World {
   readonly requests: RequestFacts[] = []
   readonly intents: Intent[] = []
   readonly payments: Payment[] = []
+  readonly statements = new Statements(this)
   readonly violations: string[] = []
   readonly schedule: string[] = []
   /** Nodes that died or were stopped, by name → virtual ms. */
@@ -82,8 +85,8 @@ export class World {
     this.aboutLimits = !this.aboutLeases && parts.random.chance(0.25)
     this.journaled = !this.embedded && parts.random.chance(0.5)
     this.catalog = new SimCatalog(parts.random.fork())
-    // Shortly before a midnight, a Sunday's or a month's end, or at any time.
-    this.beginMs = parts.random.pick([Date.UTC(2026, 10, 29, 20, 59, 40), Date.UTC(2026, 10, 30, 23, 59, 30), Date.UTC(2026, 2, 8, 4, 59, 0), Date.UTC(2026, 5, 3, 11)])
+    // Shortly before a midnight, a Sunday's or a month's end, here or there, or at any time.
+    this.beginMs = parts.random.chance(0.4) ? this.catalog.monthEndMs - parts.random.below(25_000) : parts.random.pick([Date.UTC(2026, 10, 29, 20, 59, 40), Date.UTC(2026, 10, 30, 23, 59, 30), Date.UTC(2026, 2, 8, 4, 59, 0), Date.UTC(2026, 5, 3, 11)])
   }
 
   get nowMs(): number {
@@ -197,6 +200,11 @@ export class World {
     return [made]
   }
 
+  /** Journals with records, of processes that are gone and that another will follow. */
+  orphans(): readonly string[] {
+    return this.#slots.filter(({ lost, holder, bytes }) => !lost && this.nodes.some(({ name, owner }) => name === holder && owner.dead) && readRecords(bytes).payloads.length > 0).map(({ holder }) => `the journal of ${holder}`)
+  }
+
   #lose({ name }: SimNode): void {
     for (const slot of this.#slots) {
       if (slot.holder !== name) continue
@@ -241,7 +249,7 @@ export class World {
     const fault = this.embedded ? null : node.link.fault()
     if (fault === 'before') return
     try {
-      const outcome = await new SqlEntries(node.database, SIM_SEAL).post(payment.entry)
+      const outcome = await new SqlEntries(node.database, SIM_SEAL).post({ ...payment.entry, atMs: Math.floor(this.beginMs + this.nowMs + node.skewMs) })
       this.trace(`${payment.entry.kind} ${payment.entry.reference} of ${payment.entry.amountMicro}: ${outcome.status}${fault === 'after' ? ', answer lost' : ''}`)
       if (outcome.status === 'conflict' || outcome.status === 'no_account') this.violation(`I9 payment ${payment.entry.reference} ended as ${outcome.status}`)
       if (outcome.status === 'created' && payment.counted) this.violation(`I9 payment ${payment.entry.reference} was counted twice`)
