@@ -76,10 +76,9 @@ export function findResponse({ relay }: Pick<PaidRoutePorts, 'relay'>, accountId
   const { echo } = order
   return {
     cancel: async () => {
-      generation.cancel()
-      await generation.done
+      await generation.cancel()
     },
-    body: async () => keptResponse(identity, echo, { lastEvent: buffer?.last ?? null, ended: generation.finished ? await generation.done : null }),
+    body: async () => keptResponse(identity, echo, { lastEvent: buffer?.last ?? null, ended: generation.finished ? await generation.done : generation.cancelled ? { error: null } : null }),
   }
 }
 
@@ -131,7 +130,7 @@ async function answer(ports: PaidRoutePorts, call: Call<Principal>, order: Order
     if (reader.current === null && !response.writableFinished) generation.detached(null, graceSeconds)
   })
   // Who left before anything was sent pays nothing (reliability.md 3.5 rule 2), whatever the provider would bill.
-  if (response.destroyed && generation.input.buffer === null) generation.cancel()
+  if (response.destroyed && generation.input.buffer === null) void generation.cancel() // ends with `done`, as below
   else generation.start()
   if (response.destroyed) generation.detached(null, graceSeconds)
   const result = await generation.done

@@ -8,8 +8,8 @@ import { wholeParameter } from '../http/query.ts'
 interface FoundStream {
   readonly finished: boolean
   readonly input: { readonly generationId: string }
-  readonly done: Promise<unknown>
-  cancel(): void
+  /** Resolves when it is settled, or at once where it is read on for the bill alone. */
+  cancel(): Promise<unknown>
 }
 
 export interface StreamRoutePorts {
@@ -56,8 +56,7 @@ async function cancel(ports: StreamRoutePorts, call: Call<Principal>): Promise<R
 
 async function cancelHere(stream: FoundStream): Promise<CancelledStream> {
   const status = stream.finished ? 'completed' : 'cancelled'
-  stream.cancel()
-  await stream.done
+  await stream.cancel()
   return { generationId: stream.input.generationId, status }
 }
 

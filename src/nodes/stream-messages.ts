@@ -14,7 +14,7 @@ const AGE_MS_MAX = 10_000
 const HEARD_MAX = 20_000
 /** A reader on another node is taken for gone when it has not said for this long that it is there. */
 const WATCHED_MS = 6_000
-/** A cancelled stream is settled before the answer; the database may take two seconds for that. */
+/** A cancelled stream that is not read on is settled before the answer; the database may take two seconds for that. */
 const ANSWER_MS = 4_000
 
 /** A running stream of this node, as far as this folder needs it. */
@@ -22,7 +22,8 @@ export interface OwnStream {
   readonly finished: boolean
   readonly input: { readonly generationId: string }
   readonly done: Promise<unknown>
-  cancel(): void
+  /** Resolves when it is settled, or at once where it is read on for the bill alone. */
+  cancel(): Promise<unknown>
   attach(reader: Reader, after: number): void
   /** The client of `reader` is gone. */
   detached(reader: Reader): void
@@ -191,11 +192,10 @@ export class StreamMessages {
   }
 }
 
-/** Ends the stream; resolves when it has been settled. */
+/** Ends the stream for its client. */
 async function cancelled(stream: OwnStream): Promise<Cancelled> {
   const status = stream.finished ? 'completed' : 'cancelled'
-  stream.cancel()
-  await stream.done
+  await stream.cancel()
   return { generationId: stream.input.generationId, status }
 }
 

@@ -14,7 +14,7 @@ import type { GenerationInput, GenerationPorts, GenerationResult } from './gener
 import type { AnswerBody, Attempt, AttemptSink, ReportedUsage } from './order.ts'
 import { ProviderPlace, SATURATED } from './provider-slots.ts'
 import type { Reader } from './reader.ts'
-import { recordOf, type Verdict } from './verdict.ts'
+import { recordOf, restMicro, type Verdict } from './verdict.ts'
 
 const SILENCE_MS = 10_000
 const DRAIN_MS = 120_000
@@ -32,6 +32,8 @@ export class Generation {
   readonly input: GenerationInput
   /** Resolves once, after the hold has ended; never rejects. */
   readonly done: Promise<GenerationResult>
+  /** By its owner. */
+  cancelled = false
   readonly #ports: GenerationPorts
   readonly #tries: AttemptQueue
   readonly #place: ProviderPlace
@@ -86,6 +88,8 @@ export class Generation {
 
   /** A client takes over the stream; what came before `after` is not sent again. Only for buffered streams. */
   attach(reader: Reader, after: number): void {
+    // What is read on is for the bill alone.
+    if (this.cancelled && this.#state === 'running') return reader.reset()
     this.#stopTimer?.()
     this.#stopTimer = null
     const previous = this.#reader
@@ -125,14 +129,17 @@ export class Generation {
     this.#abandon()
   }
 
-  /** The owner cancels the stream: the upstream stops and what was delivered is charged. */
-  cancel(): void {
-    if (this.#state !== 'running') return
-    this.#reader?.reset()
-    this.#reader = null
-    this.#clientGone = true
-    this.#stopTimer?.()
-    this.#cutAndCharge()
+  /** Its owner wants no more of it, which is as if he had left for good. Resolves when it is settled, or at once where it is read on for the bill alone; never rejects. */
+  cancel(): Promise<unknown> {
+    if (this.#state === 'running' && !this.cancelled) {
+      this.cancelled = true
+      this.#reader?.reset()
+      this.#reader = null
+      this.#clientGone = true
+      this.#attempt?.resume()
+      this.#abandon()
+    }
+    return this.#draining ? Promise.resolve() : this.done
   }
 
   /** Shutdown: the stream ends with an error and costs nothing (reliability.md 3.5 rule 15). */
@@ -233,10 +240,7 @@ export class Generation {
     this.#asked()
     const { endpoint } = this.#candidate
     const attempt = this.#tries.fail(failure)
-    if (this.#contentSent) {
-      void this.#brokeMidStream(attempt)
-      return
-    }
+    if (this.#contentSent) return void this.#brokeMidStream(attempt, failure)
     // Where nothing was sent, the attempt at hand is an earlier one.
     const billed = failure === SATURATED ? null : this.#billedFor(this.#attempt)
     if (billed !== null) this.#insuredMicro += providerCostMicro(billed.reported.usage, endpoint.buy)
@@ -263,10 +267,12 @@ export class Generation {
     return attempt.reported() ?? (this.#upstreamAnswered ? attempt.delivered() : null)
   }
 
-  async #brokeMidStream(attempt: FailedAttempt): Promise<void> {
+  async #brokeMidStream(attempt: FailedAttempt, failure: AttemptFailure | 'empty'): Promise<void> {
     const error = midStreamError(attempt)
+    const left = this.#countedVerdict('cancelled')
+    if (this.#draining && isGivenUp(failure)) this.#insuredMicro += restMicro(this.input.plan.holdMicro, left, this.#candidate.endpoint)
     // Who may still come back has not left: the answer broke, and that is free.
-    if (this.#draining) return this.#settle(this.#countedVerdict('cancelled'), (_usage) => undefined)
+    if (this.#draining) return this.#settle(left, (_usage) => undefined)
     if (this.input.plan.snapshot.settings.midstreamError === 'free') return this.#finishFree(error, this.#running().delivered())
     const verdict: Verdict = { ...this.#countedVerdict('error'), error, finish: 'error', native: 'error' }
     return this.#settle(verdict, (usage) => this.#endWithError(error, usage))
@@ -321,9 +327,10 @@ export class Generation {
 
   /** The client left for good: stop or drain, as the provider bills (reliability.md 3.5 rules 2, 7, 8). */
   #abandon(): void {
-    if (this.#state !== 'running') return
+    if (this.#state !== 'running' || this.#draining) return
+    this.#stopTimer?.()
     // Nobody waits for an attempt that has not begun.
-    if (this.#stopWait !== null || this.#place.waits || !this.#keepsBilling) {
+    if (this.#attempt === null || this.#stopWait !== null || this.#place.waits || !this.#keepsBilling) {
       this.#cutAndCharge()
       return
     }
@@ -342,15 +349,8 @@ export class Generation {
     const asked = this.#asking
     this.#stopAsking()
     const verdict = this.#upstreamAnswered ? this.#countedVerdict('cancelled') : null
-    const { buy } = this.#candidate.endpoint
-    const nothing = verdict === null || chargeMicro(verdict.report.usage, buy) === 0n
-    // Nobody can tell what it will bill: the most that it may.
-    if (nothing && asked && this.#keepsBilling) this.#insuredMicro += this.input.plan.holdMicro
-    if (verdict === null) {
-      void this.#finishFree(null)
-      return
-    }
-    void this.#settle(verdict, (_usage) => undefined)
+    if (asked && this.#keepsBilling) this.#insuredMicro += restMicro(this.input.plan.holdMicro, verdict, this.#candidate.endpoint)
+    void (verdict === null ? this.#finishFree(null) : this.#settle(verdict, (_usage) => undefined))
   }
 
   #stopAsking(): void {

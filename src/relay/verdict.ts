@@ -1,8 +1,10 @@
+import type { Endpoint } from '../catalog/catalog.ts'
 import type { ApiError } from '../errors.ts'
 import type { BillingBasis, EndReason, FailedAttemptNote, GenerationRecord, GenerationStatus } from '../ledger/generation-record.ts'
 import type { Candidate } from '../plan/plan.ts'
 import type { UsageReport } from '../kinds/chat-answer.ts'
-import { isSameUsage } from '../meters.ts'
+import { isSameUsage, providerCostMicro } from '../meters.ts'
+import type { Micro } from '../money.ts'
 import type { GenerationInput } from './generation-input.ts'
 
 /** What became of a generation, decided before the ledger is told. */
@@ -28,6 +30,12 @@ export interface Passage {
   /** clock.monotonic() of the first token; null when none came. */
   readonly firstTokenMs: number | null
   readonly endedMs: number
+}
+
+/** The most that a provider may bill for an answer that was cut off, beyond what is booked as what came: nobody can tell, for it may have thought unseen. */
+export function restMicro(holdMicro: Micro, verdict: Verdict | null, { buy }: Endpoint): Micro {
+  const restMicro = holdMicro - (verdict === null ? 0n : providerCostMicro(verdict.reported.usage, buy))
+  return restMicro > 0n ? restMicro : 0n
 }
 
 /** The usage-log row of a generation. */

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { after, before, test } from 'node:test'
+import { request } from 'undici'
 import { startMovingServer, type MovingServer } from '../harness/moving-server.ts'
 import { until } from '../harness/patience.ts'
 import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
@@ -21,8 +22,10 @@ rate_limit: { requests: 100000, window: 60 }
 markup: 1
 providers:
   p: { adapter: openai, base_url: '${upstream.url}/v1', api_key: k, cancel_stops_billing: true, timeouts: { first_byte: 600, progress: 600 } }
+  keeps: { adapter: openai, base_url: '${upstream.url}/v1', api_key: k, timeouts: { first_byte: 600, progress: 600 } }
 models:
   - { id: test/chat, type: chat, context_length: 100000, endpoints: [{ provider: p, model: m, price: { currency: RUB, prompt: 1000000, completion: 1000000 } }] }
+  - { id: test/thinks, type: chat, context_length: 100000, endpoints: [{ provider: keeps, model: m, price: { currency: RUB, prompt: 1000000, completion: 1000000 } }] }
   - { id: test/vectors, type: embeddings, context_length: 100000, endpoints: [{ provider: p, model: m, price: { currency: RUB, prompt: 1000000 } }] }
 `)
   upstream.answer((response) => waiting.push(response))
@@ -92,3 +95,43 @@ for (const [name, path, body, worst] of [
     for (const response of waiting.splice(0)) response.destroy()
   })
 }
+
+/** Begins a stream whose model has thought unseen, and reads all that it says. */
+async function readThoughtful(key: string, requestId: string): Promise<{ readonly upstream: ServerResponse; readonly id: string }> {
+  const before = waiting.length
+  const body = { model: 'test/thinks', max_tokens: 500, stream: true, messages: [{ role: 'user', content: 'Hello' }] }
+  const answering = request(`${server.url}/v1/chat/completions`, { method: 'POST', body: JSON.stringify(body), headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'x-request-id': requestId } })
+  await until(20_000, 'the request upstream', () => waiting.length === before + 1)
+  const [response] = waiting.splice(-1)
+  assert.ok(response !== undefined)
+  response.writeHead(200, { 'content-type': 'text/event-stream' })
+  response.write('data: {"id":"c","choices":[{"index":0,"delta":{"role":"assistant","content":"42"},"finish_reason":null}]}\n\n')
+  const client = await answering
+  client.body.on('error', () => undefined)
+  client.body.resume()
+  return { upstream: response, id: String(client.headers['x-generation-id']) }
+}
+
+const THOUGHTFUL_END = 'data: {"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":8,"completion_tokens":400}}\n\ndata: [DONE]\n\n'
+
+test('rule 8: cancelling a stream just before its end saves nothing at a provider that bills all the same', async () => {
+  const account = await server.createAccount({ balance: 10_000 })
+  const { upstream: answer } = await readThoughtful(account.key, 'late-cancel')
+  const cancelled = await server.request('DELETE', '/v1/streams?id=late-cancel', { key: account.key })
+  assert.deepEqual([cancelled.status, cancelled.body.status], [200, 'cancelled'])
+  answer.end(THOUGHTFUL_END)
+  const [row = {}] = await rowsOf(account.id, 1)
+  assert.deepEqual([row['status'], row['billing_basis'], row['total_cost'], row['provider_cost'], row['insured']], ['cancelled', 'drained', 408, 408, 0])
+})
+
+test('rule 8: what was cut off after two minutes is charged as what came, and the rest of the most that it may cost is the operator\'s loss', async () => {
+  const account = await server.createAccount({ balance: 10_000 })
+  const { upstream: answer } = await readThoughtful(account.key, 'long-thought')
+  const { reserved } = (await server.request('GET', '/v1/user/balance', { key: account.key })).body
+  await server.request('DELETE', '/v1/streams?id=long-thought', { key: account.key })
+  server.clock.advance(121_000)
+  const [row = {}] = await rowsOf(account.id, 1)
+  assert.deepEqual([row['status'], row['billing_basis'], Number(row['total_cost']) + Number(row['insured'])], ['cancelled', 'counted', reserved])
+  assert.ok(Number(row['insured']) > 400, String(row['insured']))
+  answer.destroy()
+})

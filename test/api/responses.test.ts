@@ -17,7 +17,7 @@ markup: 1
 stream_resume: { grace: 1, retention: 300 }
 providers:
   scripted: { name: Scripted, adapter: openai, base_url: ${upstream.url}, api_key: upstream-canary-key }
-  sandbox: { name: Sandbox, adapter: sandbox, timeouts: { progress: 1 } }
+  sandbox: { name: Sandbox, adapter: sandbox, cancel_stops_billing: true, timeouts: { progress: 1 } }
 models:
   - id: test/native
     type: chat

@@ -116,14 +116,22 @@ export function insuredOf(facts: RequestFacts, due: Due, tokens: TokenCounter): 
   let sum = 0n
   for (const [index, attempt] of facts.attempts.entries()) {
     const isLast = index === facts.attempts.length - 1
-    if (isLast && due.kind === 'exact') {
-      // It comes at once or not at all: cut off, it costs the client nothing and us whatever it may.
-      if (isUnits(facts.request) && attempt.outcome === 'cancelled') sum += facts.plan?.holdMicro ?? 0n
-      continue
-    }
-    sum += insuredAttempt(facts, attempt, tokens)
+    sum += isLast && due.kind === 'exact' ? restOf(facts, attempt, due.billedMicro) : insuredAttempt(facts, attempt, tokens)
   }
   return sum
+}
+
+/** Of what was charged as what came before it was cut off: the rest of the most that it may cost. */
+function restOf(facts: RequestFacts, attempt: AttemptFacts, billedMicro: bigint): bigint {
+  const restMicro = (facts.plan?.holdMicro ?? 0n) - billedMicro
+  // What a node cuts off because it stops is never charged.
+  return isCutOff(facts, attempt) && restMicro > 0n ? restMicro : 0n
+}
+
+/** Its client left, and it was read on for as long as one does where the provider bills it all the same. */
+function isCutOff(facts: RequestFacts, { endpoint, outcome, gaveUp, clientPresent }: AttemptFacts): boolean {
+  const keepsBilling = !facts.request.stream || !endpoint.provider.cancelStopsBilling
+  return keepsBilling && !clientPresent && (gaveUp || outcome === 'cancelled')
 }
 
 function insuredAttempt(facts: RequestFacts, attempt: AttemptFacts, tokens: TokenCounter): bigint {
@@ -133,8 +141,6 @@ function insuredAttempt(facts: RequestFacts, attempt: AttemptFacts, tokens: Toke
   if (said) return buy(received(facts, attempt, tokens))
   if (attempt.outcome === 'ended' || attempt.parts.some(({ usage }) => usage !== null)) return buy(reported(facts, attempt, tokens))
   if (attempt.headers) return buy(received(facts, attempt, tokens))
-  // Its client left, it was read on, and nothing came: the most that it may have cost.
-  const keepsBilling = !facts.request.stream || !attempt.endpoint.provider.cancelStopsBilling
-  const isCutOff = attempt.gaveUp || (attempt.outcome === 'cancelled' && (facts.cancelled || !attempt.nodeClosing))
-  return isCutOff && !attempt.clientPresent && keepsBilling ? (facts.plan?.holdMicro ?? 0n) : 0n
+  // It was read on, and nothing came: the most that it may have cost.
+  return isCutOff(facts, attempt) && (attempt.gaveUp || !attempt.nodeClosing) ? (facts.plan?.holdMicro ?? 0n) : 0n
 }

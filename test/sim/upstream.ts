@@ -170,7 +170,8 @@ class ScriptedCall implements RunningCall {
     this.#attempt.outcome = outcome
     this.#attempt.nodeClosing = closing()
     this.#attempt.outcomeMs = scheduler.nowMs
-    this.#attempt.clientPresent = this.#request.present || scheduler.nowMs < this.#request.graceUntilMs
+    // Who comes back to what he has cancelled is shown nothing.
+    this.#attempt.clientPresent = !this.#request.cancelled && (this.#request.present || scheduler.nowMs < this.#request.graceUntilMs)
     trace(`r${this.#request.number}: attempt ${this.#request.attempts.length} ${outcome}`)
   }
 }

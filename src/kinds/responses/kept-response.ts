@@ -7,7 +7,7 @@ import type { RequestEcho } from './responses-request.ts'
 export interface KeptStream {
   /** Its newest event as it was sent; null where none is kept. */
   readonly lastEvent: Buffer | null
-  /** How it ended; null while it runs. */
+  /** How it ended for its client; null while it runs. */
   readonly ended: { readonly error: ApiError | null } | null
 }
 
