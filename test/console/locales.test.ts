@@ -7,6 +7,7 @@ import type { Payment } from '../../src/cabinet/payment-contract.ts'
 import type { AuditInvariant } from '../../src/store/store.ts'
 import { ERRORS, type ErrorType, type FieldCheck, type RefusalReason } from '../../src/errors.ts'
 import type { AttemptReason, BillingBasis, EndReason } from '../../src/ledger/generation-record.ts'
+import { INPUT_MODALITIES, OUTPUT_MODALITIES } from '../../src/catalog/parameter-names.ts'
 import { EVENT_ACTIONS, EVENT_ACTORS } from '../../src/ledger/event-action.ts'
 import { METERS } from '../../src/meters.ts'
 
@@ -69,6 +70,7 @@ const LISTS: readonly { readonly what: string; readonly of: string; readonly nam
   { what: 'statuses of requests', of: 'status', names: Object.keys(STATUS), whole: true },
   { what: 'types of requests', of: 'type', names: Object.keys(TYPE), whole: true },
   { what: 'kinds of entries', of: 'ledger', names: Object.keys(ENTRY) },
+  { what: 'what models take and give', of: 'modality', names: [...new Set([...INPUT_MODALITIES, ...OUTPUT_MODALITIES])], whole: true },
   { what: 'meters', of: 'meter', names: METERS, whole: true },
 ]
 

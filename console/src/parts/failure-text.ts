@@ -19,7 +19,7 @@ export function failureText(failure: unknown): string {
   if (!(failure instanceof ApiFailure)) return i18n.t('failure.unknown')
   const { reason, params } = failure.metadata
   if (isReason(reason)) return i18n.t(`refusal.${reason}`, { replace: shown(params) })
-  const field = fieldFailure(failure)
+  const field = checkOf(failure)
   if (field !== null) return `${fieldName(field.field)}: ${field.message}`
   const name = i18n.t(`failure.types.${failure.errorType}`)
   const rest = [advice(failure), failure.retryAfterSeconds === null ? null : i18n.t('failure.retry_after', { count: failure.retryAfterSeconds })].filter((part) => part !== null && part !== '')
@@ -30,7 +30,7 @@ export function failureText(failure: unknown): string {
 export function serverWords(failure: unknown): string | null {
   if (!(failure instanceof ApiFailure) || !TOLD_BY_SERVER.has(failure.errorType) || failure.message === '') return null
   const { reason, problems } = failure.metadata
-  return isReason(reason) || fieldFailure(failure) !== null || Array.isArray(problems) ? null : failure.message
+  return isReason(reason) || checkOf(failure) !== null || Array.isArray(problems) ? null : failure.message
 }
 
 function advice({ errorType, metadata }: ApiFailure): string | null {
@@ -59,8 +59,14 @@ function figure(value: unknown, options: Intl.NumberFormatOptions = {}): string 
   return new Intl.NumberFormat(i18n.language, options).format(Number(value))
 }
 
-/** The field that was refused, and what is said of it. */
-export function fieldFailure(failure: unknown): { readonly field: string; readonly message: string } | null {
+/** The field of a form that was refused, and what is said of it; null where the form shows no such field, so that the whole of it says it. */
+export function fieldFailure<F extends string>(failure: unknown, fields: readonly F[]): { readonly field: F; readonly message: string } | null {
+  const found = checkOf(failure)
+  const field = fields.find((name) => name === found?.field)
+  return found === null || field === undefined ? null : { field, message: found.message }
+}
+
+function checkOf(failure: unknown): { readonly field: string; readonly message: string } | null {
   if (!(failure instanceof ApiFailure)) return null
   const { field, check, params } = failure.metadata
   if (typeof field !== 'string' || !isCheck(check)) return null

@@ -41,7 +41,7 @@ function SetupForm({ token, answer }: { readonly token: string; readonly answer:
     initialValues: { email: answer.email ?? '', password: '', code: '' },
     validate: { password: (value) => (value.length < least || value.length > most ? t('entry.password_length', { least, most }) : null) },
   })
-  const problem = fieldFailure(setup.error)
+  const problem = fieldFailure(setup.error, ['email', 'password', 'code'])
   return (
     <form onSubmit={form.onSubmit(({ email, password, code }) => setup.mutate({ body: { token, password, ...(answer.email === null ? { email } : {}), ...(answer.code_required ? { code: code.trim() } : {}) } }))}>
       <Stack>

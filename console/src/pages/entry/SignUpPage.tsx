@@ -24,7 +24,7 @@ export function SignUpPage(): ReactNode {
   useEffect(() => {
     document.title = `${t('entry.sign_up')} · Tollgate`
   }, [t])
-  const problem = fieldFailure(signUp.error)
+  const problem = fieldFailure(signUp.error, ['email', 'password', 'name'])
   return (
     <Stack>
       <Title order={1} size="h2">{t('entry.sign_up')}</Title>
@@ -34,7 +34,7 @@ export function SignUpPage(): ReactNode {
         <form onSubmit={form.onSubmit(({ name, ...body }) => signUp.mutate({ body: { ...body, ...(name.trim() === '' ? {} : { name: name.trim() }), language: currentLanguage() } }))}>
           <Stack>
             {signUp.isError && problem === null && <Failed failure={signUp.error} />}
-            <TextInput label={t('entry.name')} autoComplete="name" maxLength={100} {...form.getInputProps('name')} />
+            <TextInput label={t('entry.name')} autoComplete="name" maxLength={100} {...form.getInputProps('name')} error={problem?.field === 'name' ? problem.message : form.errors['name']} />
             <TextInput label={t('entry.email')} type="email" autoComplete="username" required {...form.getInputProps('email')} error={problem?.field === 'email' ? problem.message : form.errors['email']} />
             <PasswordInput
               label={t('entry.password')}

@@ -41,6 +41,7 @@ export function KeyForm({ edited, done }: { readonly edited: Key | null; readonl
     },
   })
   const failure = create.error ?? change.error
+  const problem = fieldFailure(failure, ['name'])
   const submit = (values: Values): void => {
     const body = bodyOf(values, zone)
     if (edited === null) create.mutate({ body })
@@ -50,8 +51,8 @@ export function KeyForm({ edited, done }: { readonly edited: Key | null; readonl
   return (
     <form onSubmit={form.onSubmit(submit)}>
       <Stack>
-        {failure !== null && <Failed failure={failure} />}
-        <TextInput label={t('keys.name')} description={t('keys.name_hint')} required maxLength={100} data-autofocus {...form.getInputProps('name')} error={fieldFailure(failure)?.field === 'name' ? fieldFailure(failure)?.message : form.errors['name']} />
+        {failure !== null && problem === null && <Failed failure={failure} />}
+        <TextInput label={t('keys.name')} description={t('keys.name_hint')} required maxLength={100} data-autofocus {...form.getInputProps('name')} error={problem?.message ?? form.errors['name']} />
         <div>
           <Text size="sm" fw={500} mb={4}>{t('keys.limit')}</Text>
           <SegmentedControl fullWidth data={(['none', 'fixed', 'periodic'] as const).map((value) => ({ value, label: t(`keys.kind_${value}`) }))} aria-label={t('keys.limit')} {...form.getInputProps('kind')} />

@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next'
 import type { ModelRow } from '../../../../src/cabinet/contract.ts'
 import { useFormat } from '../../parts/use-format.ts'
 import { PriceLines } from './PriceLines.tsx'
+import { modalityTexts } from './modality-text.ts'
 
 /** A few models side by side. */
 export function Compare({ models, opened, close }: { readonly models: readonly ModelRow[]; readonly opened: boolean; readonly close: () => void }): ReactNode {
@@ -17,8 +18,8 @@ export function Compare({ models, opened, close }: { readonly models: readonly M
     [t('models.type'), ({ type }) => t(`type.${type}`)],
     [t('models.context'), (model) => (model.context_length === null ? '–' : format.number(model.context_length))],
     [t('models.most_output'), (model) => (model.max_completion_tokens === null ? '–' : format.number(model.max_completion_tokens))],
-    [t('models.takes'), (model) => model.input_modalities.join(', ')],
-    [t('models.gives'), (model) => model.output_modalities.join(', ')],
+    [t('models.takes'), (model) => modalityTexts(model.input_modalities)],
+    [t('models.gives'), (model) => modalityTexts(model.output_modalities)],
     [t('models.prices'), ({ prices }) => <PriceLines prices={prices} />],
     [t('models.providers'), ({ endpoints }) => endpoints.map((endpoint) => endpoint.provider_name).join(', ')],
     [t('models.uptime'), (model) => shown(best(model, (endpoint) => endpoint.uptime_1d, Math.max), (value) => format.percent(value / 100))],

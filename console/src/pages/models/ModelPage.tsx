@@ -17,6 +17,7 @@ import { useFormat } from '../../parts/use-format.ts'
 import css from '../../style/layout.module.css'
 import { FirstRequest } from '../home/FirstRequest.tsx'
 import { PriceLines } from './PriceLines.tsx'
+import { modalityTexts } from './modality-text.ts'
 
 /** One model: what it takes and gives, what it costs, who serves it and how well. */
 export function ModelPage(): ReactNode {
@@ -44,8 +45,8 @@ function Model({ model }: { readonly model: ModelRow }): ReactNode {
               [t('models.type'), t(`type.${model.type}`)],
               [t('models.context'), model.context_length === null ? null : t('models.tokens', { count: model.context_length, shown: format.number(model.context_length) })],
               [t('models.most_output'), model.max_completion_tokens === null ? null : t('models.tokens', { count: model.max_completion_tokens, shown: format.number(model.max_completion_tokens) })],
-              [t('models.takes'), model.input_modalities.join(', ')],
-              [t('models.gives'), model.output_modalities.join(', ')],
+              [t('models.takes'), modalityTexts(model.input_modalities)],
+              [t('models.gives'), modalityTexts(model.output_modalities)],
               [t('models.aliases'), model.aliases.join(', ')],
               [t('models.created'), format.date(model.created)],
               [t('models.voices'), model.voices.join(', ')],

@@ -67,7 +67,7 @@ function AskProof({ asked, close }: { readonly asked: Asked; readonly close: () 
   const link = useAct('POST /cabinet/v1/identities/link', { quiet: true, done: ({ url }) => window.location.assign(url) })
   const unlink = useAct('POST /cabinet/v1/identities/:id/unlink', { quiet: true, said: t('security.oidc_removed'), renews: ['GET /cabinet/v1/identities', 'GET /cabinet/v1/session', 'GET /cabinet/v1/sessions'], done: close })
   const act = asked.act === 'link' ? link : unlink
-  const problem = fieldFailure(act.error)
+  const problem = fieldFailure(act.error, ['password', 'code'])
   const send = (): void => {
     const body = proofBody(kind, value)
     if (asked.act === 'link') link.mutate({ body })

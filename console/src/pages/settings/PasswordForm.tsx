@@ -31,7 +31,7 @@ export function PasswordForm(): ReactNode {
       client.setQueryData<SessionState>(queryKey('GET /cabinet/v1/session'), (state) => (state === undefined ? state : { ...state, profile }))
     },
   })
-  const problem = fieldFailure(change.error)
+  const problem = fieldFailure(change.error, ['current_password', 'code', 'new_password'])
   const show = { 'aria-label': t('entry.show_password') }
   return (
     <form onSubmit={form.onSubmit(({ current, next }) => change.mutate({ body: { new_password: next, ...(kind === 'password' ? { current_password: current } : proofBody(kind, current)) } }))}>

@@ -1,0 +1,1 @@
+import './russian.test.ts'
