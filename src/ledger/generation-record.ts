@@ -17,6 +17,14 @@ export interface FailedAttemptNote {
   readonly status: number | null
 }
 
+/** Longer than any that a provider gives: what it calls an answer is kept for years, and may be as long as the answer. */
+const NAME_CHARS_MAX = 256
+
+/** A provider's own word, as far as it is kept: cut, and without what no database takes as text. */
+export function keptName(name: string | null): string | null {
+  return name === null ? null : name.slice(0, NAME_CHARS_MAX).replaceAll('\0', '').toWellFormed()
+}
+
 /** One row of the usage log: everything needed to explain and to replay a charge (wire.md 6, reliability.md I17). No bodies, no secrets. */
 export interface GenerationRecord {
   readonly generationId: string

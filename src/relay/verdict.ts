@@ -1,6 +1,6 @@
 import type { Endpoint } from '../catalog/catalog.ts'
 import type { ApiError } from '../errors.ts'
-import type { BillingBasis, EndReason, FailedAttemptNote, GenerationRecord, GenerationStatus } from '../ledger/generation-record.ts'
+import { keptName, type BillingBasis, type EndReason, type FailedAttemptNote, type GenerationRecord, type GenerationStatus } from '../ledger/generation-record.ts'
 import type { Candidate } from '../plan/plan.ts'
 import type { UsageReport } from '../kinds/chat-answer.ts'
 import { isSameUsage, providerCostMicro } from '../meters.ts'
@@ -52,11 +52,11 @@ export function recordOf(input: GenerationInput, verdict: Verdict, passage: Pass
     providerSlug: endpoint.provider.slug,
     providerName: endpoint.provider.name,
     endpointId: endpoint.id,
-    upstreamId: passage.upstreamId,
+    upstreamId: keptName(passage.upstreamId),
     status: verdict.status,
     errorType: verdict.error?.errorType ?? null,
     finishReason: verdict.finish,
-    nativeFinishReason: verdict.native,
+    nativeFinishReason: keptName(verdict.native),
     usage: report.usage,
     ...(isSameUsage(report.usage, reported.usage) ? {} : { reportedUsage: reported.usage }),
     inputTokens: report.inputTokens,

@@ -1,5 +1,5 @@
 import type { ErrorType } from '../errors.ts'
-import type { GenerationRecord } from '../ledger/generation-record.ts'
+import { keptName, type GenerationRecord } from '../ledger/generation-record.ts'
 import { assert } from '../lib/assert.ts'
 import type { Usage } from '../meters.ts'
 import type { JobCandidate, JobDetails, JobRow, JobState, JobStatus } from '../store/job-store.ts'
@@ -54,7 +54,7 @@ export function parked(row: JobRow): JobState {
 }
 
 export function accepted(row: JobRow, { reference, upstreamId }: { readonly reference: string; readonly upstreamId: string | null }, nowMs: number): JobState {
-  const details = { reference, upstreamId, acceptedAtMs: nowMs, polls: 0, misses: 0 }
+  const details = { reference, upstreamId: keptName(upstreamId), acceptedAtMs: nowMs, polls: 0, misses: 0 }
   return movedState(row, { status: 'in_progress', phase: 'accepted', dueAtMs: due(row, nowMs + pollDelayMs(0)), details })
 }
 

@@ -150,6 +150,20 @@ test('parallel tool calls without index or id stay apart', async () => {
   assert.equal(new Set(calls.map(({ id }) => id)).size, 2)
 })
 
+test('what a provider calls its answer is kept as far as a name goes, and is text that every database takes', async () => {
+  const named = async (id: string, native: string): Promise<Readonly<Record<string, unknown>>> => {
+    upstream.answer((response) => response.writeHead(200, { 'content-type': 'application/json' }).end(`{"id":"${id}","choices":[{"index":0,"message":{"role":"assistant","content":"ok"},"finish_reason":"${native}"}],"usage":{"prompt_tokens":1,"completion_tokens":1}}`))
+    const answer = await tollgate.request('POST', '/v1/chat/completions', { key, body: { model: 'test/odd', messages: [{ role: 'user', content: 'hi' }] } })
+    assert.equal(answer.status, 200, answer.text)
+    const { body } = await tollgate.request('GET', `/v1/generation?id=${answer.body.id}`, { key })
+    return body.data
+  }
+  const long = await named('i'.repeat(1_000_000), 'n'.repeat(500_000))
+  assert.deepEqual([long['upstream_id'], long['native_finish_reason']], ['i'.repeat(256), 'n'.repeat(256)])
+  const odd = await named(`${'x'.repeat(255)}\\ud83d\\ude00`, 'a\\u0000b\\ud800')
+  assert.deepEqual([odd['upstream_id'], odd['native_finish_reason']], [`${'x'.repeat(255)}\ufffd`, 'ab\ufffd'])
+})
+
 test('a request that cannot even be sent is a failure of the provider, free of charge', async () => {
   const answer = await ask(false, 'test/badly')
   assert.ok([502, 503].includes(answer.error?.code ?? 0), JSON.stringify(answer.error))
