@@ -92,6 +92,7 @@ const PROBLEMS: readonly (readonly [string, string, string])[] = [
   ['an unknown source of rates', 'rates: { source: ecb }\n', "f.yaml:1: rates.source: must be one of cbr, got 'ecb'"],
   ['an unknown adapter', 'providers:\n  p:\n    adapter: opnai\n', 'f.yaml:3: providers.p.adapter: '],
   ['a slug in capitals', 'providers:\n  OpenAI: { adapter: openai }\n', 'f.yaml:2: providers.OpenAI: must be a slug'],
+  ['an empty list of keys', 'providers:\n  p: { adapter: openai, api_key: [] }\n', 'f.yaml:2: providers.p.api_key: must not be empty; a provider without a key has none of it'],
   ['an address that is none', 'providers:\n  p: { adapter: openai, base_url: "ftp://x" }\n', "f.yaml:2: providers.p.base_url: must be an http or https address, got 'ftp://x'"],
   ['a metadata address', 'providers:\n  p: { adapter: openai, base_url: "http://[::ffff:169.254.169.254]/v1" }\n', 'f.yaml:2: providers.p.base_url: must not be a link-local or metadata address'],
   ['an id without a vendor', `${HEAD}${CHAT.replace('v/m', 'gpt')}${ENDPOINT}`, "f.yaml:6: models[0].id: must be of the form vendor/model_name, without :nitro or :floor, got 'gpt'"],

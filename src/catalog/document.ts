@@ -232,7 +232,7 @@ function readProvider(reader: FieldReader, adapters: ReadonlySet<string>): Provi
   if (baseUrl === null && adapter !== 'sandbox' && adapters.has(adapter) && ADAPTER_BASE_URLS[adapter] === undefined) reader.problem('base_url', 'is required')
   const single = reader.node('api_key')
   const keys = single?.kind === 'list' ? reader.texts('api_key') : single === null ? null : [reader.text('api_key') ?? '']
-  if (!reader.isWrong('api_key') && keys?.some((key) => key.trim() === '') === true) reader.problem('api_key', 'must not be empty; a provider without a key has none of it')
+  if (!reader.isWrong('api_key') && (keys?.length === 0 || keys?.some((key) => key.trim() === '') === true)) reader.problem('api_key', 'must not be empty; a provider without a key has none of it')
   const limits = reader.map('timeouts')
   const timeouts = limits === null ? null : defined({
     connect: limits.whole('connect', 1, 60),

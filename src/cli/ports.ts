@@ -39,4 +39,6 @@ export interface CliContext extends CliPorts {
   readonly config: Config
   /** One line per malformed setting, which begins with the variable's name. */
   readonly configProblems: readonly string[]
+  /** One line per variable of ours that is no setting. */
+  readonly unknownSettings: readonly string[]
 }

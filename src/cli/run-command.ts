@@ -26,8 +26,8 @@ export async function runCommand(argv: readonly string[], ports: CliPorts): Prom
   try {
     const input = parseInput(command, argv.slice(command.words.split(' ').length))
     if (input === null) return answer(ports, commandHelp(command))
-    const { config, problems } = readConfig(ports.env)
-    return await command.run(input, { ...ports, config, configProblems: problems })
+    const { config, problems, unknown } = readConfig(ports.env)
+    return await command.run(input, { ...ports, config, configProblems: problems, unknownSettings: unknown })
   } catch (thrown) {
     // A document that cannot be applied is a wrong value, as much as a wrong flag.
     if (thrown instanceof UsageError || thrown instanceof CatalogError) return failed(ports, thrown.message, 2)

@@ -10,6 +10,7 @@ import { EMPTY_DOCUMENT, type CatalogDocument } from '../catalog/document.ts'
 import { priceWarnings } from '../catalog/price-doubts.ts'
 import { wireDocument } from '../catalog/wire-document.ts'
 import { backupStore } from '../store/backup.ts'
+import { diskFault } from '../store/disk-fault.ts'
 import { StoreBusyError } from '../store/sqlite-database.ts'
 import { migrateStore } from '../store/open.ts'
 import { CommandError, UsageError, type Command, type CommandInput } from './command.ts'
@@ -36,8 +37,8 @@ export async function fileText(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8')
   } catch (thrown) {
-    const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : 'unknown error'
-    throw new UsageError(`${path}: ${code === 'ENOENT' ? 'no such file' : `cannot be read (${code})`}`)
+    const fault = thrown instanceof Error && 'code' in thrown && thrown.code === 'ENOENT' ? null : (diskFault(thrown) ?? String(thrown))
+    throw new UsageError(`${path}: ${fault === null ? 'no such file' : `cannot be read: ${fault}`}`)
   }
 }
 
@@ -47,7 +48,7 @@ async function check(input: CommandInput, context: CliContext): Promise<number> 
   const file = named ?? FILE_DEFAULT
   const { document, problems } = text === null ? { document: EMPTY_DOCUMENT, problems: [] } : checkText(text, context, stateHere(context, EMPTY_DOCUMENT).base, readBundledRelease().models)
   const lines = [...context.configProblems, ...problems.map((problem) => problemText(problem, file))]
-  for (const line of lines) context.stderr(line)
+  for (const line of [...lines, ...context.unknownSettings]) context.stderr(line)
   if (lines.length > 0) return 2
   for (const note of catalogNotes(stateHere(context, document))) context.stdout(note)
   context.stdout(text === null ? 'Settings are valid; there is no catalogue file' : `Settings and ${file} are valid: ${document.models.length} models, ${Object.keys(document.providers).length} providers`)

@@ -19,6 +19,7 @@ const SYSTEM_FAULTS: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
   EPERM: 'permission denied',
   ENOTDIR: 'a part of the path is a file and not a folder',
+  EISDIR: 'it is a folder and not a file',
   EEXIST: 'there is a file of that name',
   ENOENT: 'it does not exist',
   EMFILE: 'the process has no file descriptors left',

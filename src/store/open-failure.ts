@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { OperatorError } from '../errors.ts'
 import { diskFault } from './disk-fault.ts'
+import { StoreUnavailableError } from './store-unavailable-error.ts'
 
 /** By PostgreSQL's codes and those of sockets; what is not here is told in the driver's own words. */
 const DATABASE_FAULTS: Readonly<Record<string, string>> = {
@@ -34,8 +35,10 @@ export function folderFailure(thrown: unknown, dataDir: string): unknown {
 }
 
 function databaseFailure(thrown: unknown, databaseUrl: string): unknown {
-  const said = causes(thrown).filter((cause) => 'code' in cause || /time-?out|terminated/i.test(cause.message))
-  const last = said.at(-1)
+  const all = causes(thrown)
+  const said = all.filter((cause) => 'code' in cause || /time-?out|terminated/i.test(cause.message))
+  // The driver's own complaints, as of a password that is missing, have no code; what they made unavailable tells them from a bug.
+  const last = said.at(-1) ?? (all[0] instanceof StoreUnavailableError ? all.at(-1) : undefined)
   if (last === undefined) return thrown
   const code = 'code' in last ? String(last.code) : ''
   // Both addresses of a host that has two are told as one error without a message.

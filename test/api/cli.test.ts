@@ -94,6 +94,8 @@ for (const [argv, expected] of [
   [['apply', 'a', 'b'], /'b' is one argument too many/],
   [['apply', '/nowhere/tollgate.yaml'], /\/nowhere\/tollgate\.yaml: no such file/],
   [['check', '/nowhere/tollgate.yaml'], /no such file/],
+  [['check', '/tmp'], /^tollgate: \/tmp: cannot be read: it is a folder and not a file$/],
+  [['key', 'create', 'acc_1', 'name', '--limit', '-5'], /^tollgate: A value of --limit that begins with - is given as --limit=VALUE\. Options of tollgate key create/],
   [['topup', 'acc_1', '5'], /--reference is missing/],
   [['topup', 'acc_1', '0', '--reference', 'r'], /AMOUNT must be above 0/],
   [['topup', 'acc_1', '0.0000001', '--reference', 'r'], /at most 6 decimals/],
@@ -110,6 +112,11 @@ for (const [argv, expected] of [
     assert.equal(err.split('\n').length, 1, err)
   })
 }
+
+test('check tells of a misspelt setting', async () => {
+  const checked = await run(['check', join(directory, 'catalogue.yaml')], { ACME_KEY: 'k', TOLLGATE_LOG_LEVLE: 'debug' })
+  assert.deepEqual([checked.code, checked.err], [0, 'TOLLGATE_LOG_LEVLE is not a setting, did you mean TOLLGATE_LOG_LEVEL?'])
+})
 
 test('a malformed setting stops a command that opens the store, but no thin client', async () => {
   const broken = await alone(['migrate'], { PORT: 'http' })
