@@ -109,7 +109,6 @@ export const MUTANTS: readonly Mutant[] = [
   { name: 'an answer gives up its place among the running as soon as it begins', file: 'relay/relay.ts', find: '      this.#running.delete(generation)\n      this.inFlight.leave(accountId, keyId)\n    })', replace: '      this.#running.delete(generation)\n    })\n    this.inFlight.leave(accountId, keyId)' },
   { name: 'a closed month moves: a late charge stands on the day it was placed', file: CORE, find: "return booked === placed ? '' : booked", replace: "return booked === '' ? placed : ''" },
   { name: 'a closed month moves: a late free answer counts in it', file: CORE, find: '      hold.bookedDay = bookedDay(hold, account, request.day)\n      this.#addLog', replace: '      this.#addLog' },
-  { name: 'a closed month moves: a late payment stands on its own day', file: STATEMENTS, find: 'return natural < open ? { day: open, ofDay: natural }', replace: "return natural === '' ? { day: open, ofDay: natural }" },
   { name: 'a month opens at nothing', file: STATEMENTS, find: '      opening = closing\n', replace: '' },
   { name: 'a month is closed before it is over', file: STATEMENTS, find: 'const firstOpen = periodStarts(query.nowMs, query.timezone).month', replace: 'const firstOpen = periodStarts(query.nowMs + 20_000, query.timezone).month' },
   { name: 'usage_day loses late charges', file: VALUES, find: '    sum.revenueMicro += log.costMicro\n', replace: "    if (log.bookedDay === '') sum.revenueMicro += log.costMicro\n" },

@@ -14,8 +14,9 @@ const SOURCE = join(import.meta.dirname, '../../src')
 const SAMPLE = [
   'settle without a look at the state', 'money in floats', 'an abort is not billed', 'a cut answer is charged', 'no sweeper', 'a top-up is not idempotent',
   'the end is shown before the settle is durable', 'another provider is asked after the answer has begun',
+  'journal replay drops what is insured', 'usage_day loses late charges', 'the output bound ignores n', 'the per-request price is taken once for several prompts',
 ]
-const SAMPLE_SEEDS = 150
+const SAMPLE_SEEDS = 300
 
 /** Fails with the schedule of the first violated universe and the line that repeats it. */
 async function assertClean(seeds: readonly number[]): Promise<number> {
