@@ -9,10 +9,13 @@ export function isAdtsFrame(bytes: Buffer, at: number): boolean {
 
 /** Seconds of an AAC stream, frame by frame; null where it breaks off before its first. */
 export function adtsSeconds(bytes: Buffer, start: number): number | null {
-  let blocks = 0
-  const rate = rateAt(bytes, start)
-  for (let at = start; isAdtsFrame(bytes, at); at += lengthAt(bytes, at)) blocks += ((bytes[at + 6] ?? 0) & 3) + 1
-  return blocks === 0 || rate === undefined ? null : (blocks * BLOCK_SAMPLES) / rate
+  // Each at its own rate: one that is high in the first frame alone would make an hour of the others a few minutes.
+  const blocksByRate = new Map<number, number>()
+  for (let at = start; isAdtsFrame(bytes, at); at += lengthAt(bytes, at)) {
+    const rate = rateAt(bytes, at) ?? 0
+    blocksByRate.set(rate, (blocksByRate.get(rate) ?? 0) + ((bytes[at + 6] ?? 0) & 3) + 1)
+  }
+  return blocksByRate.size === 0 ? null : [...blocksByRate].reduce((seconds, [rate, blocks]) => seconds + (blocks * BLOCK_SAMPLES) / rate, 0)
 }
 
 /** Bytes of its frames, in a row from the first. */

@@ -45,6 +45,24 @@ test('mp3 and aac: the frames, and what is none of them at the lowest rate', () 
   assert.equal(audioSecondsMax(Buffer.concat([adtsFrames(75), Buffer.alloc(5_000)])), (75 * 1_024) / 24_000 + 5)
 })
 
+test('a tag that no decoder takes for one hides no sound', () => {
+  const sound = mp3Frames(1_000)
+  const honest = audioSecondsMax(sound)
+  // A size that goes past the end, a size in bytes of eight bits, a version that is none.
+  for (const head of [[0x03, 0x00, 0x00, 0x7f, 0x7f, 0x7f, 0x7f], [0x03, 0x00, 0x00, 0x80, 0x80, 0x90, 0x80], [0xff, 0xff, 0x00, 0x00, 0x00, 0x70, 0x00]]) {
+    const hidden = Buffer.concat([Buffer.from('ID3'), Buffer.from(head), sound])
+    assert.ok(audioSecondsMax(hidden) >= honest, `${head}: ${audioSecondsMax(hidden)} of ${honest}`)
+  }
+})
+
+test('aac: each frame counts at its own rate, whatever the first one says', () => {
+  const frames = adtsFrames(100)
+  const size = frames.length / 100
+  // The first keeps 24 kHz, all others say 8 kHz.
+  for (let at = size; at < frames.length; at += size) frames[at + 2] = ((frames[at + 2] ?? 0) & 0xc3) | (11 << 2)
+  assert.ok(Math.abs(audioSecondsMax(frames) - 99 * (1_024 / 8_000) - 1_024 / 24_000) < 1e-9, String(audioSecondsMax(frames)))
+})
+
 test('ogg: each Opus packet tells its own length, whatever position its page claims; other codecs by their bytes', () => {
   const packet = Buffer.from([0x18, 1, 2, 3])
   const pages = Array.from({ length: 50 }, () => oggPage(1, 960n, packet))
