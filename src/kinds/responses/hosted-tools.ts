@@ -1,4 +1,5 @@
 import type { RawObject } from '../json-fields.ts'
+import { holdsMedia } from './native-parts.ts'
 import type { ResponsesInput } from './responses-request.ts'
 
 /** Tools and items of turns that the client runs itself, or that only say what was: they cost what their text comes to. */
@@ -22,7 +23,7 @@ export interface HostedUse {
 export function hostedUse({ tools, items, maxToolCalls, toolChoice }: ResponsesInput): HostedUse | null {
   const types = tools.map(typeOf).filter((type) => !CLIENT_TYPES.has(type))
   const chosen = typeof toolChoice === 'object' && toolChoice !== null ? [typeOf(toolChoice)].filter((type) => type !== 'allowed_tools' && !CLIENT_TYPES.has(type)) : []
-  const isSeen = items.every((item) => item.type !== 'native' || CLIENT_TYPES.has(typeOf(item.value)))
+  const isSeen = items.every((item) => item.type !== 'native' || (CLIENT_TYPES.has(typeOf(item.value)) && !holdsMedia(item.value)))
   if (types.length === 0 && chosen.length === 0 && isSeen) return null
   return { callsMax: types.length === 0 ? 0 : Math.min(Math.max(maxToolCalls ?? CALLS_MAX_DEFAULT, 1), CALLS_MAX), types: [...new Set([...types, ...chosen])] }
 }

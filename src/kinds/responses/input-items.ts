@@ -1,6 +1,7 @@
 import { ApiError } from '../../errors.ts'
 import { copyObject, field, invalidInput, isObject, quoted, stringField, type RawObject } from '../json-fields.ts'
 import { inputParts } from './input-parts.ts'
+import { checkNative } from './native-parts.ts'
 import type { InputItem, MessageRole } from './responses-request.ts'
 import { openDetails } from './sealed-details.ts'
 
@@ -45,9 +46,14 @@ function itemOf(raw: unknown, path: string): InputItem {
     case undefined:
       throw invalidInput(`${path}.type`, 'is required')
     default:
-      if (typeof type === 'string' && NATIVE_ITEMS.has(type)) return { type: 'native', value: copyObject(raw, path) }
+      if (typeof type === 'string' && NATIVE_ITEMS.has(type)) return nativeOf(raw, path)
       throw invalidInput(`${path}.type`, `'${quoted(String(type))}' is not an input item`)
   }
+}
+
+function nativeOf(raw: RawObject, path: string): InputItem {
+  checkNative(raw, path)
+  return { type: 'native', value: copyObject(raw, path) }
 }
 
 function reasoningOf(raw: RawObject, path: string): InputItem {

@@ -1,5 +1,6 @@
 import type { ChatRequest, ChatTool } from '../chat-request.ts'
 import { booleanField, copyObject, field, invalidInput, isObject, objectField, quoted, stringField, type RawObject } from '../json-fields.ts'
+import { checkNative } from './native-parts.ts'
 import type { NativeOnly } from './responses-request.ts'
 
 export interface InputTools {
@@ -31,6 +32,7 @@ export function parseInputTools(body: RawObject): InputTools {
       tools.push(flatFunction(called, raw, path))
     } else {
       refuseStored(raw, path)
+      checkNative(raw, path)
       native ??= { path: `${path}.type`, type: quoted(type) }
       tools.push(copyObject(raw, path))
     }

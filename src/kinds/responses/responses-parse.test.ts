@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError } from '../../errors.ts'
+import { hostedUse } from './hosted-tools.ts'
 import { parseResponses } from './responses-parse.ts'
 
 const user = (content: unknown): Record<string, unknown> => ({ role: 'user', content })
@@ -168,6 +169,12 @@ test('every refusal has its type and names the place', () => {
     [{ input: 'x', tools: [{ name: 'w' }] }, 'invalid_input', /^tools\[0\]\.type/],
     [{ input: 'x', tools: [{ type: 'file_search', vector_store_ids: ['vs'] }] }, 'invalid_input', /^tools\[0\]\.vector_store_ids: nothing is stored here/],
     [{ input: 'x', tools: [{ type: 'code_interpreter', container: 'cntr_of_somebody' }] }, 'invalid_input', /^tools\[0\]\.container: nothing is stored here/],
+    [{ input: 'x', tools: [{ type: 'namespace', name: 'n', tools: [{ type: 'web_search' }] }] }, 'invalid_input', /^tools\[0\]\.tools: 'web_search' cannot stand here/],
+    [{ input: 'x', tools: [{ type: 'namespace', name: 'n', tools: [{ type: 'namespace', name: 'm', tools: [{ type: 'code_interpreter' }] }] }] }, 'invalid_input', /code_interpreter/],
+    [{ input: [user('x'), { type: 'tool_search_output', tools: [{ type: 'web_search' }] }] }, 'invalid_input', /^input\[1\]\.tools: 'web_search' cannot stand here/],
+    [{ input: [user('x'), { type: 'additional_tools', tools: [{ type: 'image_generation' }] }] }, 'invalid_input', /image_generation/],
+    [{ input: [user('x'), { type: 'custom_tool_call_output', call_id: 'a', output: [{ type: 'input_file', file_id: 'f' }] }] }, 'invalid_input', /^input\[1\]\.file_id: files are not stored here/],
+    [{ input: [user('x'), { type: 'computer_call_output', call_id: 'a', output: { type: 'computer_screenshot', file_id: 'f' } }] }, 'invalid_input', /file_id/],
     [{ input: 'x', tool_choice: 'never' }, 'invalid_input', /^tool_choice: must be/],
     [{ input: 'x', tool_choice: { type: 'function' } }, 'invalid_input', /^tool_choice: must be/],
     [{ input: 'x', provider: { sort: 'luck' } }, 'invalid_input', /sort/],
@@ -186,4 +193,14 @@ test('nothing of the body itself goes on: copies hold no inherited and no __prot
   const [item] = input.items
   assert.ok(item?.type === 'native')
   assert.notEqual(item.value['data'], schema)
+})
+
+test('what is only copied and holds files or pictures may fill the context, and own tools in groups pass', () => {
+  const held = (item: Record<string, unknown>): unknown => hostedUse(parseResponses({ input: [user('x'), item] }).input)
+  const output = (part: Record<string, unknown>): Record<string, unknown> => ({ type: 'custom_tool_call_output', call_id: 'a', output: [part] })
+  assert.deepEqual(held(output({ type: 'input_file', file_url: 'https://x/y.pdf' })), { callsMax: 0, types: [] })
+  assert.deepEqual(held(output({ type: 'input_image', image_url: 'https://x/y.png' })), { callsMax: 0, types: [] })
+  assert.equal(held(output({ type: 'input_text', text: 'plain' })), null)
+  const group = { type: 'namespace', name: 'n', tools: [{ type: 'function', name: 'f', parameters: { properties: { tools: { type: 'array' } }, tools: [{ type: 'web_search' }] } }, { type: 'custom', name: 'c' }] }
+  assert.deepEqual(parseResponses({ input: 'x', tools: [group] }).input.tools, [group])
 })
