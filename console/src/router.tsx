@@ -1,5 +1,6 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, type RouteComponent } from '@tanstack/react-router'
 import { queryText } from './api/endpoint.ts'
+import { speakToOperator } from './i18n.ts'
 import { Outline } from './parts/Loaded.tsx'
 import { NotFound } from './shell/NotFound.tsx'
 import { Root } from './shell/Root.tsx'
@@ -10,6 +11,10 @@ const root = createRootRoute({ component: Root, notFoundComponent: NotFound, val
 
 function page<const Path extends string>(path: Path, component: RouteComponent) {
   return createRoute({ getParentRoute: () => root, path, component })
+}
+
+function operatorPage<const Path extends string>(path: Path, component: RouteComponent) {
+  return createRoute({ getParentRoute: () => root, path, component, beforeLoad: speakToOperator })
 }
 
 /** Every page is its own chunk. */
@@ -31,22 +36,22 @@ const routeTree = root.addChildren([
   page('/statement', lazyRouteComponent(() => import('./pages/money/StatementPage.tsx'), 'StatementPage')),
   page('/settings', lazyRouteComponent(() => import('./pages/settings/SettingsPage.tsx'), 'SettingsPage')),
   page('/security', lazyRouteComponent(() => import('./pages/settings/SecurityPage.tsx'), 'SecurityPage')),
-  page('/operator/accounts', lazyRouteComponent(() => import('./pages/operator/AccountsPage.tsx'), 'AccountsPage')),
-  page('/operator/accounts/$id/statement', lazyRouteComponent(() => import('./pages/operator/AccountStatementPage.tsx'), 'AccountStatementPage')),
-  page('/operator/accounts/$id', lazyRouteComponent(() => import('./pages/operator/AccountPage.tsx'), 'AccountPage')),
-  page('/operator/users', lazyRouteComponent(() => import('./pages/operator/UsersPage.tsx'), 'UsersPage')),
-  page('/operator/codes', lazyRouteComponent(() => import('./pages/operator/CodesPage.tsx'), 'CodesPage')),
-  page('/operator/payments', lazyRouteComponent(() => import('./pages/operator/PaymentsPage.tsx'), 'PaymentsPage')),
-  page('/operator/providers', lazyRouteComponent(() => import('./pages/operator/ProvidersPage.tsx'), 'ProvidersPage')),
-  page('/operator/prices', lazyRouteComponent(() => import('./pages/operator/PricesPage.tsx'), 'PricesPage')),
-  page('/operator/catalog', lazyRouteComponent(() => import('./pages/operator/CatalogPage.tsx'), 'CatalogPage')),
-  page('/operator/health', lazyRouteComponent(() => import('./pages/operator/HealthPage.tsx'), 'HealthPage')),
-  page('/operator/margin', lazyRouteComponent(() => import('./pages/operator/MarginPage.tsx'), 'MarginPage')),
-  page('/operator/requests', lazyRouteComponent(() => import('./pages/operator/RequestsPage.tsx'), 'RequestsPage')),
-  page('/operator/settings', lazyRouteComponent(() => import('./pages/operator/OperatorSettingsPage.tsx'), 'OperatorSettingsPage')),
-  page('/operator/ip-blocks', lazyRouteComponent(() => import('./pages/operator/IpBlocksPage.tsx'), 'IpBlocksPage')),
-  page('/operator/audit', lazyRouteComponent(() => import('./pages/operator/AuditPage.tsx'), 'AuditPage')),
-  page('/operator/events', lazyRouteComponent(() => import('./pages/operator/EventsPage.tsx'), 'EventsPage')),
+  operatorPage('/operator/accounts', lazyRouteComponent(() => import('./pages/operator/AccountsPage.tsx'), 'AccountsPage')),
+  operatorPage('/operator/accounts/$id/statement', lazyRouteComponent(() => import('./pages/operator/AccountStatementPage.tsx'), 'AccountStatementPage')),
+  operatorPage('/operator/accounts/$id', lazyRouteComponent(() => import('./pages/operator/AccountPage.tsx'), 'AccountPage')),
+  operatorPage('/operator/users', lazyRouteComponent(() => import('./pages/operator/UsersPage.tsx'), 'UsersPage')),
+  operatorPage('/operator/codes', lazyRouteComponent(() => import('./pages/operator/CodesPage.tsx'), 'CodesPage')),
+  operatorPage('/operator/payments', lazyRouteComponent(() => import('./pages/operator/PaymentsPage.tsx'), 'PaymentsPage')),
+  operatorPage('/operator/providers', lazyRouteComponent(() => import('./pages/operator/ProvidersPage.tsx'), 'ProvidersPage')),
+  operatorPage('/operator/prices', lazyRouteComponent(() => import('./pages/operator/PricesPage.tsx'), 'PricesPage')),
+  operatorPage('/operator/catalog', lazyRouteComponent(() => import('./pages/operator/CatalogPage.tsx'), 'CatalogPage')),
+  operatorPage('/operator/health', lazyRouteComponent(() => import('./pages/operator/HealthPage.tsx'), 'HealthPage')),
+  operatorPage('/operator/margin', lazyRouteComponent(() => import('./pages/operator/MarginPage.tsx'), 'MarginPage')),
+  operatorPage('/operator/requests', lazyRouteComponent(() => import('./pages/operator/RequestsPage.tsx'), 'RequestsPage')),
+  operatorPage('/operator/settings', lazyRouteComponent(() => import('./pages/operator/OperatorSettingsPage.tsx'), 'OperatorSettingsPage')),
+  operatorPage('/operator/ip-blocks', lazyRouteComponent(() => import('./pages/operator/IpBlocksPage.tsx'), 'IpBlocksPage')),
+  operatorPage('/operator/audit', lazyRouteComponent(() => import('./pages/operator/AuditPage.tsx'), 'AuditPage')),
+  operatorPage('/operator/events', lazyRouteComponent(() => import('./pages/operator/EventsPage.tsx'), 'EventsPage')),
 ])
 
 export const router = createRouter({

@@ -198,7 +198,7 @@ for (const language of form({ short: ['ru'], long: ['en'] } as const)) {
     await page.getByLabel(t('entry.email')).fill('root@example.com')
     await page.getByRole('textbox', { name: t('entry.password') }).fill('password1234')
     await page.getByRole('button', { name: t('entry.setup_submit') }).click()
-    await page.getByText(/attacker/).waitFor()
+    await page.getByText(t('check.guessable')).waitFor()
     await page.getByRole('textbox', { name: t('entry.password') }).fill(PASSWORD)
     await page.getByRole('button', { name: t('entry.setup_submit') }).click()
     await page.getByRole('heading', { level: 1, name: t('nav.security') }).waitFor()

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import type { EntryKind, RequestStory } from '../../src/cabinet/contract.ts'
 import type { Payment } from '../../src/cabinet/payment-contract.ts'
 import type { AuditInvariant } from '../../src/store/store.ts'
+import { localeTexts } from '../harness/console-world.ts'
 import { ERRORS, type ErrorType, type FieldCheck, type RefusalReason } from '../../src/errors.ts'
 import type { AttemptReason, BillingBasis, EndReason } from '../../src/ledger/generation-record.ts'
 import { INPUT_MODALITIES, OUTPUT_MODALITIES } from '../../src/catalog/parameter-names.ts'
@@ -16,7 +17,7 @@ const LANGUAGES = ['en', 'ru'] as const
 
 type Texts = { readonly [name: string]: string | Texts }
 // Objects of texts in JSON.
-const LOCALES: readonly (readonly [string, Texts])[] = LANGUAGES.map((name) => [name, JSON.parse(readFileSync(join(import.meta.dirname, `../../console/src/locales/${name}.json`), 'utf8')) as Texts])
+const LOCALES: readonly (readonly [string, Texts])[] = LANGUAGES.map((name) => [name, localeTexts(name) as Texts])
 
 // Each names every member of its union, else it does not compile.
 const ATTEMPT: Readonly<Record<AttemptReason, true>> = { connect: true, saturated: true, unsendable: true, timeout: true, stall: true, status: true, cut: true, garbage: true, error_event: true, too_large: true, cancelled: true, empty: true }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { Browser } from 'playwright-core'
 import { browserSkip, openBrowser, visitor } from '../harness/browser.ts'
-import { buildConsole, chat, CONSOLE_DIR, enter, makeKey, signUp, type Customer } from '../harness/console-world.ts'
+import { buildConsole, chat, CONSOLE_DIR, enter, makeKey, signUp, type Customer, localeTexts } from '../harness/console-world.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
 const skip = browserSkip()
@@ -89,7 +89,7 @@ test(`the first load is less than ${FIRST_LOAD_BYTES_MAX} bytes, for strangers a
 })
 
 test('both languages have the same texts with the same gaps', () => {
-  const texts = (language: string): ReadonlyMap<string, string> => new Map(flat(JSON.parse(readFileSync(join(CONSOLE_DIR, `../src/locales/${language}.json`), 'utf8'))))
+  const texts = (language: 'en' | 'ru'): ReadonlyMap<string, string> => new Map(flat(localeTexts(language)))
   const english = texts('en')
   const russian = texts('ru')
   const withoutPlural = (keys: Iterable<string>): string[] => [...new Set([...keys].map((key) => key.replace(/_(?:one|few|many|other)$/, '')))].toSorted()

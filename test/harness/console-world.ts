@@ -14,9 +14,14 @@ export function buildConsole(): void {
   if (built.status !== 0 || built.stderr !== '') throw new Error(`the console was not built: ${built.stderr}`)
 }
 
+/** Every text of the console in a language, those of the operator's pages too. */
+export function localeTexts(language: 'en' | 'ru'): object {
+  return Object.assign({}, ...['', 'operator.'].map((part) => JSON.parse(readFileSync(join(ROOT, `console/src/locales/${part}${language}.json`), 'utf8'))))
+}
+
 /** The console's texts in a language, by their path; numbers and names in them are given. */
 export function texts(language: 'en' | 'ru'): (path: string, values?: Readonly<Record<string, string>>) => string {
-  const all: unknown = JSON.parse(readFileSync(join(ROOT, `console/src/locales/${language}.json`), 'utf8'))
+  const all = localeTexts(language)
   return (path, values = {}) => {
     // JSON of texts in objects.
     const found = path.split('.').reduce<unknown>((part, name) => (part as Readonly<Record<string, unknown>> | undefined)?.[name], all)
