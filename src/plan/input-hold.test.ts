@@ -73,6 +73,11 @@ test('documents, sound and video are held for at the context, unless the catalog
     assert.ok(held(part(value), { mediaTokens: { [name]: 300 } }) < 400, name)
   }
   assert.ok(held(part({ type: 'file', file: { file_data: 'data:text/plain;base64,SGVsbG8=' } }), {}) < 200, 'a text file has no more tokens than bytes')
+  const packed = (head: string): string => `data:text/plain;base64,${Buffer.from(`${head} packed`).toString('base64')}`
+  for (const file of [{ file_data: packed('%PDF-1.7') }, { file_data: packed(`${' '.repeat(900)}%PDF-1.7`) }, { file_data: packed('PK\u0003\u0004') }, { file_data: 'data:text/plain,x' }, { file_data: packed('Hello'), filename: 'a.PDF' }, { file_data: packed('Hello'), filename: 'a.docx' }]) {
+    assert.equal(held(part({ type: 'file', file }), {}), 128_000, `what may be read as a document is held for as one: ${JSON.stringify(file)}`)
+  }
+  assert.ok(held(part({ type: 'file', file: { file_data: packed('Hello'), filename: 'a.txt' } }), {}) < 250)
 })
 
 test('402: a hold above the text says what it is for', () => {

@@ -62,7 +62,10 @@ const PICTURES: readonly PictureRule[] = [
 ]
 /** The sandbox reads every picture alike. */
 const SANDBOX_PICTURE_TOKENS = 1_500
-const TEXT_FILE = /^data:text\//i
+const TEXT_FILE = /^data:text\/[^,]{0,200};base64,/i
+/** A reader of documents looks for the mark of one in so many first bytes. */
+const MARK_BYTES = 1_100
+const DOCUMENT_NAME = /\.(?:pdf|docx?|pptx?|xlsx?|odt|ods|odp|epub|zip)$/i
 
 /** What of a prompt may fill the context, in words for people. */
 export type Unmeasured = 'pictures' | 'documents' | 'sound' | 'video'
@@ -112,11 +115,19 @@ function partBound(part: ChatPart, endpoint: Endpoint): number | Unmeasured {
       return mediaTokens?.audio ?? 'sound'
     case 'file':
       // Bytes of a text are a bound of their own, which a document's are not: it is packed, and holds pictures.
-      if (TEXT_FILE.test(part.file.file_data)) return part.file.file_data.length
+      if (isTextFile(part.file)) return part.file.file_data.length
       return mediaTokens?.file ?? 'documents'
     case 'video_url':
       return mediaTokens?.video ?? 'video'
   }
+}
+
+/** Whether every provider reads it as a text: what it is said to be is the client's word, and some go by its name or its first bytes. */
+function isTextFile({ file_data: data, filename = '' }: { readonly file_data: string; readonly filename?: string }): boolean {
+  const head = TEXT_FILE.exec(data)?.[0]
+  if (head === undefined || DOCUMENT_NAME.test(filename.trimEnd())) return false
+  const bytes = Buffer.from(data.slice(head.length, head.length + MARK_BYTES * 2), 'base64').toString('latin1', 0, MARK_BYTES)
+  return !bytes.includes('%PDF') && !bytes.startsWith('PK') && !bytes.startsWith('\u00d0\u00cf\u0011\u00e0')
 }
 
 /** null = no document of the provider's says. */
