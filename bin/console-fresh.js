@@ -28,5 +28,11 @@ export function freshenConsole() {
     return
   }
   const { status, stderr } = spawnSync(process.execPath, [script], { cwd: ROOT, stdio: ['ignore', 'inherit', 'pipe'], encoding: 'utf8' })
-  if (status !== 0) process.stderr.write(`The console could not be built, the server goes on ${existsSync(STAMP) ? 'with the last build' : 'without it'}: ${stderr.trim().split('\n')[0] ?? ''}\n`)
+  if (status !== 0) process.stderr.write(`The console could not be built, the server goes on ${existsSync(STAMP) ? 'with the last build' : 'without it'}: ${reasonOf(stderr)}\n`)
+}
+
+/** The line that says why; Node begins with where. */
+function reasonOf(stderr) {
+  const lines = stderr.trim().split('\n')
+  return lines.find((line) => /^\w*Error\b/.test(line)) ?? lines[0] ?? ''
 }

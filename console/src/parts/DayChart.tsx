@@ -1,7 +1,7 @@
 import { ColorSwatch, Group, Paper, Text } from '@mantine/core'
 import { useElementSize } from '@mantine/hooks'
 import { useState, type PointerEvent, type ReactNode } from 'react'
-import { axisTicks, stacked, type Band } from './chart-scale.ts'
+import { axisTicks, axisWidthPx, stacked, type Band } from './chart-scale.ts'
 import css from './day-chart.module.css'
 import { useFormat } from './use-format.ts'
 
@@ -22,7 +22,6 @@ export interface DayChartProps {
 }
 
 const COLOURS = ['sea-6', 'indigo-5', 'orange-5', 'grape-5', 'cyan-6', 'pink-5', 'lime-6', 'gray-5']
-const LEFT_PX = 66
 const BOTTOM_PX = 26
 const TOP_PX = 8
 const DAY_LABEL_PX = 76
@@ -37,13 +36,15 @@ export function DayChart({ kind, days, series, unit, label, height = 240 }: DayC
   const bands = rows.map((values) => (kind === 'bars' ? stacked(values) : values.map((value): Band => ({ from: 0, to: value }))))
   const ends = bands.flat().map(({ to }) => to)
   const ticks = axisTicks(Math.min(0, ...ends), Math.max(0, ...ends), unit === 'count')
+  const tickTexts = ticks.map((tick) => (unit === 'money' ? format.compactMoney(tick) : format.compact(tick)))
+  const left = axisWidthPx(tickTexts)
   const least = ticks[0] ?? 0
   const most = ticks.at(-1) ?? 1
-  const step = Math.max(0, width - LEFT_PX) / Math.max(1, days.length)
-  const x = (index: number): number => LEFT_PX + step * (index + 0.5)
+  const step = Math.max(0, width - left) / Math.max(1, days.length)
+  const x = (index: number): number => left + step * (index + 0.5)
   const y = (value: number): number => TOP_PX + (height - TOP_PX - BOTTOM_PX) * (1 - (value - least) / (most - least))
   const point = ({ currentTarget, clientX }: PointerEvent<Element>): void => {
-    const index = Math.floor((clientX - currentTarget.getBoundingClientRect().left - LEFT_PX) / step)
+    const index = Math.floor((clientX - currentTarget.getBoundingClientRect().left - left) / step)
     setPointed(index >= 0 && index < days.length ? index : null)
   }
   const every = Math.max(1, Math.ceil(DAY_LABEL_PX / Math.max(1, step)))
@@ -53,14 +54,14 @@ export function DayChart({ kind, days, series, unit, label, height = 240 }: DayC
       {series.length > 1 && <Legend series={series} />}
       <div ref={ref} className={css.frame} role="img" aria-label={label} onPointerMove={point} onPointerLeave={() => setPointed(null)}>
         <svg width="100%" height={height} className={css.chart} aria-hidden="true">
-          {ticks.map((tick) => (
+          {ticks.map((tick, index) => (
             <g key={tick}>
-              <line x1={LEFT_PX} x2={width} y1={y(tick)} y2={y(tick)} className={css.grid} />
-              <text x={LEFT_PX - 8} y={y(tick)} dy="0.32em" textAnchor="end" className={css.text}>{unit === 'money' ? format.compactMoney(tick) : format.compact(tick)}</text>
+              <line x1={left} x2={width} y1={y(tick)} y2={y(tick)} className={css.grid} />
+              <text x={left - 8} y={y(tick)} dy="0.32em" textAnchor="end" className={css.text}>{tickTexts[index]}</text>
             </g>
           ))}
           {days.map((day, index) => (days.length - 1 - index) % every === 0 && <text key={String(day['day'])} x={Math.min(x(index), width - DAY_LABEL_PX / 3)} y={height - 6} textAnchor="middle" className={css.text}>{format.day(String(day['day']))}</text>)}
-          {pointed !== null && <rect x={LEFT_PX + step * pointed} y={TOP_PX} width={step} height={height - TOP_PX - BOTTOM_PX} className={css.pointed} />}
+          {pointed !== null && <rect x={left + step * pointed} y={TOP_PX} width={step} height={height - TOP_PX - BOTTOM_PX} className={css.pointed} />}
           {width > 0 && (kind === 'area' ? series.map(({ name }, number) => <Area key={name} points={bands.map((day, index) => [x(index), y(day[number]?.to ?? 0)])} floor={y(0)} colour={colourOf(number)} />) : bands.map((day, index) => <Bars key={String(days[index]?.['day'])} x={x(index)} width={Math.min(BAR_MOST_PX, step * 0.7)} day={day} y={y} />))}
         </svg>
         {shown !== undefined && pointed !== null && (
