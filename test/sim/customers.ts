@@ -40,7 +40,7 @@ export async function createCustomers(world: World): Promise<void> {
 export const USED_UP_MICRO = FREE_HOUR_MICRO + 1n
 
 export function usedUpHourMs(beginMs: number): number {
-  return Math.floor((beginMs + 60_000) / 3_600_000) * 3_600_000
+  return Math.floor((beginMs + 10_000) / 3_600_000) * 3_600_000
 }
 
 /** More was insured for it than is free in an hour, in the one that most of the universe lies in. */

@@ -91,6 +91,7 @@ export interface NodePorts {
   readonly beginMs: number
   readonly closing: () => boolean
   readonly longAnswers: boolean
+  readonly empties: boolean
   readonly note: (end: Intent['end'], node: string) => Intent
   readonly trace: (text: string) => void
 }
@@ -132,7 +133,7 @@ export class SimNode {
       (end) => ports.note(end, ports.name),
       () => scheduler.nowMs,
     )
-    this.upstream = new Upstream({ scheduler, random, node: owner, takesList: catalog.takesList, closing: ports.closing, longAnswers: ports.longAnswers, trace: ports.trace })
+    this.upstream = new Upstream({ scheduler, random, node: owner, takesList: catalog.takesList, closing: ports.closing, longAnswers: ports.longAnswers, empties: ports.empties, trace: ports.trace })
     this.adapters = new Map([[this.upstream.adapter.name, this.upstream.adapter]])
     this.relay = new Relay({
       ledger: this.ledger, clock, catalog, adapters: this.adapters,

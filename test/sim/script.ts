@@ -15,7 +15,9 @@ const STALL_MS = 60_000
 
 export type Step = { readonly waitMs: number } & ({ readonly does: 'headers' } | { readonly does: 'push'; readonly events: readonly AnswerEvent[] } | { readonly does: 'end' } | { readonly does: 'fail'; readonly failure: AttemptFailure })
 
-export function draw(random: Random): Outcome {
+/** `empties`: every other answer says nothing. */
+export function draw(random: Random, empties = false): Outcome {
+  if (empties && random.chance(0.5)) return 'empty'
   let left = random.below(WEIGHTS)
   for (const [outcome, weight] of OUTCOMES) {
     left -= weight

@@ -15,6 +15,8 @@ export interface UpstreamPorts {
   readonly node: Owner
   /** A provider with completions of its own takes all prompts in one call. */
   readonly takesList: boolean
+  /** Many answers say nothing: it is about what is free. */
+  readonly empties: boolean
   /** Many answers last for minutes. */
   readonly longAnswers: boolean
   /** The node was told to stop. */
@@ -105,7 +107,7 @@ class ScriptedCall implements RunningCall {
     this.#attempt = attempt
     this.#firstChoice = attempt.parts.length * request.request.choices
     attempt.parts.push(this.#part)
-    const outcome = ports.longAnswers && ports.random.chance(0.3) ? 'endless' : draw(ports.random)
+    const outcome = ports.longAnswers && ports.random.chance(0.3) ? 'endless' : draw(ports.random, ports.empties)
     ports.trace(`r${request.number}: ${attempt.endpoint.id} will do: ${outcome}`)
     const steps = script(outcome, wish, ports.random)
     this.#steps = isUnits(request.request) ? steps.map(asRead) : steps

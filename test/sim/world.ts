@@ -148,6 +148,7 @@ export class World {
         tokens: this.tokens,
         beginMs: this.beginMs,
         longAnswers: this.aboutLeases,
+        empties: this.journaled && this.guards,
         closing: () => this.nodes.some((node) => node.name === name && node.closed),
         note: (end, node) => this.#note(end, node),
         trace: this.trace,
