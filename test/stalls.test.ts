@@ -1,48 +1,21 @@
 import assert from 'node:assert/strict'
-import type { ServerResponse } from 'node:http'
-import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { request } from 'undici'
 import { STALL_MS_MAX } from './harness/patience.ts'
-import { startScriptedUpstream, type ScriptedUpstream } from './harness/scripted-upstream.ts'
-import { startTollgate, type Tollgate } from './harness/server.ts'
+import { startStallServer, type StallServer } from './harness/stall-server.ts'
 
 const MEGABYTE = 1_048_576
-const JSON_HEAD = { 'content-type': 'application/json' }
-const PROBE = join(import.meta.dirname, 'harness/stall-probe.ts')
-/** A measurement that is over the bound is made again: a collection of garbage, or the other thread of a busy core, may have been in it. */
-const TRIES = 3
 
-const TOKENS = ['hello', 'the', ' of', ' слово', '\\n', '\\"a\\"', ' yz']
-
-let upstream: ScriptedUpstream
-let server: Tollgate
+let stalls: StallServer
 let key: string
-let probe: string
 
 before(async () => {
-  upstream = await startScriptedUpstream()
-  const catalog = `
-rate_limit: { requests: 100000, window: 60 }
-ip_block: { failures: 100000, window: 60, duration: 1 }
-providers: { up: { adapter: openai, base_url: "${upstream.url}", api_key: "upstream-key" } }
-models:
-  - { id: test/up, type: chat, context_length: 100000, endpoints: [{ provider: up, model: m, price: { currency: RUB, prompt: 1, completion: 2 } }] }
-  - { id: test/vectors, type: embeddings, context_length: 8192, endpoints: [{ provider: up, model: m, price: { currency: RUB, prompt: 1 } }] }
-`
-  server = await startTollgate({ catalog, env: { NODE_OPTIONS: `--import ${PROBE}` } })
-  const port = /stall probe on (\d+)/.exec(server.errors())?.[1]
-  assert.ok(port !== undefined, server.errors())
-  probe = `http://127.0.0.1:${port}/`
-  key = (await server.createAccount({ balance: 1_000_000 })).key
+  stalls = await startStallServer('{ rate_limit: { requests: 100000, window: 60 }, ip_block: { failures: 100000, window: 60, duration: 1 } }')
+  key = (await stalls.server.createAccount({ balance: 1_000_000 })).key
   // What is compiled with the first request of a kind is not what is measured.
-  for (const [path, body] of Object.entries(SMALL)) assert.ok((await server.request('POST', path, { key, body })).status < 300, path)
+  for (const [path, body] of Object.entries(SMALL)) assert.ok((await stalls.server.request('POST', path, { key, body })).status < 300, path)
 })
 
-after(async () => {
-  await server.stop()
-  await upstream.close()
-})
+after(() => stalls.stop())
 
 const SMALL: Readonly<Record<string, unknown>> = {
   '/v1/chat/completions': { model: 'sandbox/chat', messages: [{ role: 'user', content: 'x' }] },
@@ -56,24 +29,8 @@ const SMALL: Readonly<Record<string, unknown>> = {
   '/v1/videos': { model: 'sandbox/video', prompt: 'x', duration: 4 },
 }
 
-/** The most CPU of the server's main thread at a stretch while a request ran, and what it was answered. */
-async function stallOf(path: string, body: string | Buffer, headers: Record<string, string> = {}): Promise<{ readonly ms: number; readonly status: number; readonly text: string }> {
-  const look = async (): Promise<number> => Number(await (await request(probe)).body.text())
-  let best = Number.POSITIVE_INFINITY
-  for (let tried = 0; ; tried += 1) {
-    await look()
-    const { status, text } = await server.request(body === '' ? 'GET' : 'POST', path, { key, headers, ...(body === '' ? {} : { body }) })
-    best = Math.min(best, await look())
-    if (best <= STALL_MS_MAX || tried === TRIES - 1) return { ms: best, status, text }
-  }
-}
-
-async function checked(what: string, path: string, body: string | Buffer, headers: Record<string, string> = {}): Promise<{ readonly status: number; readonly said: string; readonly text: string }> {
-  const { ms, status, text } = await stallOf(path, body, headers)
-  const said = text.slice(0, 1_000)
-  assert.ok(ms <= STALL_MS_MAX, `${what}: ${ms.toFixed(0)} ms, ${status} ${said.slice(0, 120)}`)
-  assert.ok(status !== 500, `${what}: ${said}`)
-  return { status, said, text }
+async function checked(what: string, path: string, body: string | Buffer, headers: Record<string, string> = {}): Promise<void> {
+  await stalls.checked(what, body === '' ? 'GET' : 'POST', path, { key, headers, ...(body === '' ? {} : { body }) })
 }
 
 /** 10 MB that fill a text in a place that each route has for one. */
@@ -146,44 +103,4 @@ test(`no stall above ${STALL_MS_MAX} ms of CPU by headers, without credentials`,
       for (const path of ['/', '/v1/models']) await checked(name, path, '', { [name]: value })
     }
   }
-})
-
-/** Every worst answer of an upstream, and the name of the error that the client gets. */
-const ANSWERS: readonly (readonly [what: string, error: string, answer: (response: ServerResponse) => void])[] = [
-  ['31 MB of empty lists', 'provider_error', (response) => void response.writeHead(200, JSON_HEAD).end(`[${'[],'.repeat(10 * MEGABYTE)}[]]`)],
-  ['31 MB of keys', 'provider_error', (response) => void response.writeHead(200, JSON_HEAD).end(`{${numbered(2_000_000, (index) => `"k${index}":1`)}}`)],
-  ['a number of 31 MB', 'provider_error', (response) => void response.writeHead(200, JSON_HEAD).end(`{"choices":[{"index":0,"message":{"role":"assistant","content":"x"}}],"usage":{"prompt_tokens":${'9'.repeat(31 * MEGABYTE)}}}`)],
-  ['31 MB of one message', 'invalid_input', (response) => void response.writeHead(400, JSON_HEAD).end(JSON.stringify({ error: { message: 'key-'.repeat(7 * MEGABYTE) } }))],
-  ['a prompt that is repeated', 'input_tokens_exceeded', (response) => void response.writeHead(400, JSON_HEAD).end(JSON.stringify({ error: { message: `maximum context length: ${'a.b-c@d '.repeat(50_000)}` } }))],
-  ['an event of many lines', 'provider_error', (response) => void response.writeHead(200, { 'content-type': 'text/event-stream' }).end('data\n'.repeat(2 * MEGABYTE))],
-  ['an event of lists in lists', 'provider_error', (response) => void response.writeHead(200, { 'content-type': 'text/event-stream' }).end(`data: ${'['.repeat(900_000)}\n\n`)],
-]
-
-for (const [what, error, answer] of ANSWERS) {
-  test(`no stall above ${STALL_MS_MAX} ms of CPU by an upstream that answers with ${what}`, async () => {
-    upstream.answer((response) => answer(response))
-    const isStream = what.startsWith('an event')
-    const { said } = await checked(what, '/v1/chat/completions', JSON.stringify({ model: 'test/up', stream: isStream, messages: [{ role: 'user', content: 'x' }] }))
-    assert.ok(said.includes(`"${error}"`), said)
-  })
-}
-
-test(`no stall above ${STALL_MS_MAX} ms of CPU by vectors that are none`, async () => {
-  upstream.answer((response) => void response.writeHead(200, JSON_HEAD).end(`{"data":[${'[1],'.repeat(7 * MEGABYTE)}[1]]}`))
-  const { said } = await checked('vectors', '/v1/embeddings', JSON.stringify({ model: 'test/vectors', input: 'x' }))
-  assert.ok(said.includes('"provider_error"'), said)
-  upstream.answer((response) => void response.writeHead(200, JSON_HEAD).end(`{"data":[{"index":0,"embedding":[${'9'.repeat(31 * MEGABYTE)}]}]}`))
-  await checked('a vector of one number', '/v1/embeddings', JSON.stringify({ model: 'test/vectors', input: 'x' }))
-})
-
-test(`no stall above ${STALL_MS_MAX} ms of CPU by the probabilities of 16,000 tokens and 20 others of each, which are passed on`, async () => {
-  const token = (index: number): string => `{"token":"${TOKENS[index % TOKENS.length]}","logprob":${-(index % 1_000) / 137},"bytes":[104,101,108,108,111]}`
-  const entry = (index: number): string => `${token(index).slice(0, -1)},"top_logprobs":[${numbered(20, (place) => token(index + place))}]}`
-  const logprobs = `{"content":[${numbered(16_000, entry)}],"refusal":null}`
-  const answer = Buffer.from(`{"id":"up-1","choices":[{"index":0,"message":{"role":"assistant","content":"x"},"logprobs":${logprobs},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":16000,"total_tokens":16001}}`)
-  assert.ok(answer.length > 20 * MEGABYTE)
-  upstream.answer((response) => void response.writeHead(200, JSON_HEAD).end(answer))
-  const { status, text } = await checked('probabilities', '/v1/chat/completions', JSON.stringify({ model: 'test/up', logprobs: true, top_logprobs: 20, messages: [{ role: 'user', content: 'x' }] }))
-  assert.equal(status, 200)
-  assert.ok(text.includes(`"logprobs":${logprobs},"message":{"role":"assistant","content":"x"`) && text.includes('"completion_tokens":16000'), text.slice(0, 300))
 })

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { JsonBytes } from '../lib/json-bytes.ts'
+import type { JsonLimits } from '../lib/json-scan.ts'
 import { jsonTextEnd, oddBackslashes } from '../lib/json-text.ts'
 import { listOf, objectOf, parseJson } from './raw-json.ts'
 
@@ -36,8 +37,8 @@ export interface LogprobsAnswer {
  * Parses an answer whose size the client decides: 16,000 tokens with 20 alternatives each are 25 MB, almost all of it probabilities, which took
  * 120 ms to parse and 90 ms to write again. They are checked in pieces with turns for others in between, and passed on as they came.
  */
-export function parseWithLogprobs(body: Buffer): LogprobsAnswer | Promise<LogprobsAnswer> {
-  return body.length >= LIFTED_BYTES_MIN && body.includes(KEY) ? liftLogprobs(body) : { json: parseJson(body), logprobs: [] }
+export function parseWithLogprobs(body: Buffer, limits?: JsonLimits): LogprobsAnswer | Promise<LogprobsAnswer> {
+  return body.length >= LIFTED_BYTES_MIN && body.includes(KEY) ? liftLogprobs(body) : { json: parseJson(body, limits), logprobs: [] }
 }
 
 /** `logprobs` of a choice, null where it has none. */

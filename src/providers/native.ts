@@ -2,6 +2,7 @@ import type { Endpoint } from '../catalog/catalog.ts'
 import type { AnswerEvent } from '../kinds/answer-event.ts'
 import type { Adapter, AnswerSink, AttemptFailure, ChatCall, RunningCall } from './adapter.ts'
 import type { JsonBytes } from '../lib/json-bytes.ts'
+import type { JsonLimits } from '../lib/json-scan.ts'
 import { parseWithLogprobs } from './lifted-logprobs.ts'
 import { parseJson } from './raw-json.ts'
 import { failure, type Transport, type UpstreamHeaders } from './transport.ts'
@@ -46,6 +47,8 @@ export interface NativeProtocol {
   /** Throws an `UnsendableError` for what this provider cannot be asked. */
   request(call: ChatCall): NativeRequest
   reader(call: ChatCall): NativeReader
+  /** What a whole answer may be, where it is more than that of other protocols. */
+  readonly limits?: JsonLimits
   readonly decoder: (events: { readonly message: (data: Buffer) => void; readonly error: (data: Buffer) => void }) => MessageDecoder
 }
 
@@ -63,7 +66,7 @@ export function createNative(protocol: NativeProtocol, transport: Transport): Na
     name: protocol.name,
     supportedParameters: protocol.supportedParameters,
     chat: (call, sink) =>
-      callNative(transport, { endpoint: call.endpoint, streaming: call.request.stream, request: () => protocol.request(call), reader: () => protocol.reader(call), decoder: protocol.decoder }, sink),
+      callNative(transport, { endpoint: call.endpoint, streaming: call.request.stream, request: () => protocol.request(call), reader: () => protocol.reader(call), decoder: protocol.decoder, ...(protocol.limits === undefined ? {} : { limits: protocol.limits }) }, sink),
   }
 }
 
@@ -75,6 +78,7 @@ export interface NativeCall {
   request(): NativeRequest
   reader(): NativeReader
   readonly decoder: NativeProtocol['decoder']
+  readonly limits?: JsonLimits
 }
 
 export function callNative(transport: Transport, call: NativeCall, sink: AnswerSink): RunningCall {
@@ -109,7 +113,7 @@ function answerReader(call: NativeCall, sink: AnswerSink): AnswerReader {
   const reader = call.reader()
   return {
     stream: call.streaming ? new NativeStream(call.decoder, reader, sink) : null,
-    whole: (bytes) => inTurns(parseWithLogprobs(bytes), ({ json, logprobs }) => {
+    whole: (bytes) => inTurns(parseWithLogprobs(bytes, call.limits), ({ json, logprobs }) => {
       if (json === undefined) return failure('garbage', null, `not JSON: ${bytes.subarray(0, 200).toString('utf8')}`)
       const read = reader.whole(json, logprobs)
       if (isFailure(read)) return read

@@ -7,7 +7,7 @@ import type { TranscriptionProtocol, TranscriptionResult } from './audio-protoco
 import { isErrorBody } from './error-body.ts'
 import { formBody, formBoundary } from './form-body.ts'
 import { openaiCredentials } from './openai-credentials.ts'
-import { objectOf, parseJson, textOf, type RawJson } from './raw-json.ts'
+import { LISTING_LIMITS, objectOf, parseJson, textOf, type RawJson } from './raw-json.ts'
 import { SseDecoder } from './sse-decoder.ts'
 import { TokenReader } from './token-reader.ts'
 import { readSegments, readWords, secondsIn } from './transcript-fields.ts'
@@ -79,7 +79,7 @@ function granularities({ format, granularities: asked }: TranscriptionRequest, {
 function readTranscript(bytes: Buffer, headers: UpstreamHeaders): TranscriptionResult | AttemptFailure {
   const type = headerOf(headers, 'content-type') ?? ''
   const upstreamId = headerOf(headers, 'x-request-id') ?? null
-  const body = /^text\/event-stream/i.test(type) ? lastEvent(bytes) : parseJson(bytes)
+  const body = /^text\/event-stream/i.test(type) ? lastEvent(bytes) : parseJson(bytes, LISTING_LIMITS)
   if (isErrorBody(body)) return eventFailure(body['error'])
   const answer = objectOf(body)
   const text = textOf(answer?.['text'])

@@ -1,6 +1,6 @@
 import type { RerankAnswer } from '../kinds/rerank-answer.ts'
 import type { ResultSink, RunningCall } from './adapter.ts'
-import { parseJson } from './raw-json.ts'
+import { LISTING_LIMITS, parseJson } from './raw-json.ts'
 import type { RerankCall, RerankProtocol } from './rerank-protocol.ts'
 import { failure, type Transport } from './transport.ts'
 import { askWhole } from './whole-call.ts'
@@ -10,7 +10,7 @@ export function askRerank(protocol: RerankProtocol, transport: Transport, call: 
   return askWhole<RerankAnswer>(transport, call, {
     request: () => protocol.request(call),
     answer: (bytes) => {
-      const body = parseJson(bytes)
+      const body = parseJson(bytes, LISTING_LIMITS)
       return body === undefined ? failure('garbage', null, `not JSON: ${bytes.subarray(0, 200).toString('utf8')}`) : protocol.answer(body, call)
     },
     error: (status, body, headers) => protocol.error(status, body, headers),

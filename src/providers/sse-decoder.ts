@@ -115,6 +115,9 @@ export class SseDecoder {
   }
 }
 
+/** Looked at one by one before the native search takes over, which costs ~100 ns a call: 2 MB of empty lines took 0.2 s. */
+const STEP_BYTES = 32
+
 /** Where lines end. An LF that is found far ahead is remembered: to look for it again from each CR would take the square of a read. */
 class LineEnds {
   readonly #bytes: Buffer
@@ -126,6 +129,8 @@ class LineEnds {
 
   /** Index of the next CR or LF from `from`, which never goes back; -1 when there is none. */
   after(from: number): number {
+    const stepEnd = Math.min(this.#bytes.length, from + STEP_BYTES)
+    for (let at = from; at < stepEnd; at += 1) if (this.#bytes[at] === LF || this.#bytes[at] === CR) return at
     if (this.#lf !== -1 && this.#lf < from) this.#lf = this.#bytes.indexOf(LF, from)
     if (this.#lf === -1) return this.#bytes.indexOf(CR, from)
     const cr = this.#bytes.subarray(from, this.#lf).indexOf(CR)

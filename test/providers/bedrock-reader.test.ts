@@ -10,6 +10,7 @@ import { bedrockProtocol } from '../../src/providers/bedrock/bedrock.ts'
 import { bedrockUsage } from '../../src/providers/bedrock/usage.ts'
 import { converseEvent, converseException } from '../harness/event-stream.ts'
 import { recordedCases } from '../harness/recording.ts'
+import { withoutSecretsOf } from '../../src/providers/upstream-error.ts'
 
 const PROTOCOL = bedrockProtocol(() => 0)
 const ROUNDS = 60
@@ -269,6 +270,6 @@ describe('error statuses', () => {
 
   test("nothing of the operator's account is told to the client", () => {
     const message = 'arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.x of 123456789012 by AKIAIOSFODNN7EXAMPLE: bad field'
-    assert.equal(failed(400, { message }, 'ValidationException').publicMessage, '[redacted] of [redacted] by [redacted]: bad field')
+    assert.equal(withoutSecretsOf({ apiKeys: [], baseUrl: '' }, failed(400, { message }, 'ValidationException')).publicMessage, '[redacted] of [redacted] by [redacted]: bad field')
   })
 })

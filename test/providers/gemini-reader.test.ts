@@ -12,6 +12,7 @@ import { cutAtRandom, randomOf } from '../harness/random-cuts.ts'
 import { recordedCase, recordedCases, type RecordedCase } from '../harness/recording.ts'
 import { CHAT_FOLDS } from '../recordings/chat-fold.ts'
 import { documentsOf } from '../recordings/documents.ts'
+import { withoutSecretsOf } from '../../src/providers/upstream-error.ts'
 
 const PROTOCOL = geminiProtocol(() => 0)
 const ROUNDS = 40
@@ -314,7 +315,7 @@ test("faults of the operator's key, project or region are not the client's", () 
   const region = errorOf(400, { error: { code: 400, message: 'User location is not supported for the API use.', status: 'FAILED_PRECONDITION' } })
   assert.deepEqual([region.status, region.publicMessage], [403, null])
   const named = errorOf(400, { error: { code: 400, message: 'Cannot read projects/secret-project/locations/x for project_number:123456789012 and a@b.iam.gserviceaccount.com', status: 'INVALID_ARGUMENT' } })
-  assert.doesNotMatch(named.publicMessage ?? '', /secret-project|123456789012|gserviceaccount/)
+  assert.doesNotMatch(withoutSecretsOf({ apiKeys: [], baseUrl: '' }, named).publicMessage ?? '', /secret-project|123456789012|gserviceaccount/)
 })
 
 test('a prompt that is too long is told apart', () => {

@@ -3,7 +3,7 @@ import type { TranscriptionRequest } from '../../kinds/transcription-request.ts'
 import type { AttemptFailure, UnitCall } from '../adapter.ts'
 import { askAudio, type AudioRequest } from '../audio-call.ts'
 import type { TranscriptionProtocol, TranscriptionResult } from '../audio-protocol.ts'
-import { listOf, objectOf, parseJson, textOf, type RawJson } from '../raw-json.ts'
+import { LISTING_LIMITS, listOf, objectOf, parseJson, textOf, type RawJson } from '../raw-json.ts'
 import { readSegments, readWords, secondsIn } from '../transcript-fields.ts'
 import { failure, type Transport, type UpstreamHeaders } from '../transport.ts'
 import { deepgramCredentials, deepgramError } from './error.ts'
@@ -26,7 +26,7 @@ function requestOf({ endpoint, apiKey, request }: UnitCall<TranscriptionRequest>
 }
 
 function readAnswer(bytes: Buffer): TranscriptionResult | AttemptFailure {
-  const body = objectOf(parseJson(bytes))
+  const body = objectOf(parseJson(bytes, LISTING_LIMITS))
   const metadata = objectOf(body?.['metadata'])
   const results = objectOf(body?.['results'])
   const channel = objectOf(listOf(results?.['channels'])[0])

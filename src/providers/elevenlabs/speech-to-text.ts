@@ -3,7 +3,7 @@ import type { AttemptFailure, UnitCall } from '../adapter.ts'
 import { askAudio, type AudioRequest } from '../audio-call.ts'
 import type { TranscriptionProtocol, TranscriptionResult } from '../audio-protocol.ts'
 import { formBody, formBoundary } from '../form-body.ts'
-import { objectOf, parseJson, textOf } from '../raw-json.ts'
+import { LISTING_LIMITS, objectOf, parseJson, textOf } from '../raw-json.ts'
 import { readWords, secondsIn } from '../transcript-fields.ts'
 import { failure, headerOf, type Transport, type UpstreamHeaders } from '../transport.ts'
 import { elevenlabsCredentials, elevenlabsError } from './error.ts'
@@ -27,7 +27,7 @@ function requestOf({ endpoint, apiKey, request, generationId }: UnitCall<Transcr
 }
 
 function readAnswer(bytes: Buffer, headers: UpstreamHeaders): TranscriptionResult | AttemptFailure {
-  const body = objectOf(parseJson(bytes))
+  const body = objectOf(parseJson(bytes, LISTING_LIMITS))
   const text = textOf(body?.['text'])
   if (body === null || text === null) return failure('garbage', null, `no transcript: ${bytes.subarray(0, 200).toString('utf8')}`)
   const words = readWords(body['words'], 'text', ({ type }) => type === undefined || type === 'word')

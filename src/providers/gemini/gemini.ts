@@ -2,6 +2,7 @@ import type { Adapter } from '../adapter.ts'
 import { askEmbeddings } from '../embeddings-call.ts'
 import type { FileFetch } from '../file-fetch.ts'
 import { createNative, type NativeProtocol } from '../native.ts'
+import { LISTING_LIMITS } from '../raw-json.ts'
 import { SseDecoder } from '../sse-decoder.ts'
 import type { Transport } from '../transport.ts'
 import { geminiEmbed } from './embed.ts'
@@ -38,6 +39,7 @@ export function geminiProtocol(now: () => number): NativeProtocol {
     supportedParameters: GEMINI_PARAMETERS,
     request: geminiRequest,
     reader: ({ generationId, request }) => new GeminiReader({ generationId, hidesReasoning: hidesReasoning(request.parameters) }, now),
+    limits: { ...LISTING_LIMITS, containers: 400_000 },
     decoder: ({ message, error }) => new SseDecoder({ event: message, errorLine: error }),
   }
 }
