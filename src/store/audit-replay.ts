@@ -41,7 +41,7 @@ export interface ReplayReport {
 export async function chargeableRows(sql: Sql, sinceMs: number, replay: Replay, violationsMax: number): Promise<readonly string[]> {
   const violations: string[] = []
   await eachCharge(sql, sinceMs, Number.MAX_SAFE_INTEGER, async (row) => {
-    const wrong = await difference(row, replay)
+    const wrong = typeof row === 'string' ? row : await difference(row, replay)
     if (wrong !== null) violations.push(wrong)
     return violations.length < violationsMax
   })
@@ -54,6 +54,10 @@ export async function replayPeriod(sql: Sql, fromMs: number, toMs: number, repla
   const versions = new Map<number, number>()
   const violations: string[] = []
   await eachCharge(sql, fromMs, toMs, async (row) => {
+    if (typeof row === 'string') {
+      if (violations.length < violationsMax) violations.push(row)
+      return true
+    }
     const sums = types.get(row.type) ?? { rows: 0, chargedMicro: 0n, shortfallMicro: 0n, providerCostMicro: 0n }
     types.set(row.type, sums)
     sums.rows += 1
@@ -73,16 +77,26 @@ function lostCharges(row: Row): ReplayReport['withoutLog'] {
   return { rows: integer(row, 'rows'), chargedMicro: big(row, 'charged') }
 }
 
-/** Until `visit` answers false. */
-async function eachCharge(sql: Sql, fromMs: number, toMs: number, visit: (row: GenerationRow) => Promise<boolean>): Promise<void> {
+/** Until `visit` answers false; a row that cannot be read is told as a violation. */
+async function eachCharge(sql: Sql, fromMs: number, toMs: number, visit: (row: GenerationRow | string) => Promise<boolean>): Promise<void> {
   let after = 0n
   for (;;) {
     const rows = await sql.all(CHARGED_ROWS, [after, BigInt(fromMs), BigInt(toMs), PAGE_ROWS])
     for (const raw of rows) {
       after = big(raw, 'id')
-      if (!(await visit(readGeneration(raw)))) return
+      if (!(await visit(readable(raw)))) return
     }
     if (rows.length < Number(PAGE_ROWS)) return
+  }
+}
+
+/** Whoever writes into the file may leave anything, and the audit is what has to tell of it. */
+function readable(raw: Row): GenerationRow | string {
+  try {
+    return readGeneration(raw)
+  } catch (thrown) {
+    if (!(thrown instanceof SyntaxError)) throw thrown
+    return `generation ${String(raw['generation_id'])}: its record is not JSON`
   }
 }
 

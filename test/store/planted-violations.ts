@@ -53,6 +53,7 @@ const PLANTED: readonly Planted[] = [
   { check: 'I16', what: 'a changed entry', statements: ["UPDATE entry SET reason = 'x' WHERE id = (SELECT MIN(id) FROM entry)"] },
   { check: 'I16', what: 'a changed event', statements: ["UPDATE event SET actor = 'x' WHERE id = (SELECT MIN(id) FROM event)"] },
   { check: 'I17', what: "a provider's cost that its meters do not come to", statements: ['UPDATE generation SET provider_cost = provider_cost + 1 WHERE cost > 0'], also: ['I18', 'I19'] },
+  { check: 'I17', what: 'a record that cannot be read', statements: ["UPDATE generation SET record = SUBSTR(record, 2) WHERE cost > 0"], also: ['I19'] },
   { check: 'I17', what: 'a charge that its meters do not come to', statements: [`UPDATE generation SET record = REPLACE(record, '"output":5', '"output":6') WHERE cost > 0`], also: ['I19'] },
   { check: 'I18', what: "a day's sum that was changed", statements: ['UPDATE usage_day SET provider_cost = provider_cost + 1 WHERE revenue > 0'] },
   { check: 'I18', what: "a day's sums that are gone", statements: ['DELETE FROM usage_day', 'DELETE FROM app_day'] },
