@@ -344,11 +344,13 @@ test('row 10: of a crowd nobody waits for long: each is answered or told to come
   const answers = await Promise.all(Array.from({ length: 29 }, (_, index) => new ConsoleClient(server).signIn(index === 0 ? email : `crowd${index}@example.com`)))
   for (const { status } of answers) assert.ok([200, 401, 503].includes(status), String(status))
   for (const answer of answers.filter(({ status }) => status === 503)) assert.equal(answer.headers['retry-after'], '2')
+  // The server is in this process: CPU time, whoever else is on the machine.
   const took = async (who: string): Promise<number> => {
-    const startedMs = performance.now()
+    const before = process.cpuUsage()
     await new ConsoleClient(server).signIn(who, 'a wrong password')
-    return performance.now() - startedMs
+    const { user, system } = process.cpuUsage(before)
+    return (user + system) / 1_000
   }
   const [known, unknown] = [await took(email), await took('never@example.com')]
-  assert.ok(known > 5 && unknown > known / 4 && known > unknown / 4, `${known} and ${unknown} ms`)
+  assert.ok(known > 5 && unknown > known / 4 && known > unknown / 4, `${known} and ${unknown} ms of CPU`)
 })
