@@ -108,7 +108,7 @@ function readNames(reader: FieldReader, key: string, known: readonly string[]): 
 
 function unchargedText(type: ModelType, key: string): string {
   if (type === 'chat' && key === 'search') return 'would never be charged: only an endpoint with native_responses: true, or with web_search_options among its supported_parameters, searches'
-  return `would never be charged: no answer of a ${type} model is measured by it`
+  return `would never be charged: no answer of ${/^[aeiou]/.test(type) ? 'an' : 'a'} ${type} model is measured by it`
 }
 
 /** The most tokens of one picture, document, sound or video in a prompt. */
