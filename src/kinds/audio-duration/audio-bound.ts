@@ -1,12 +1,15 @@
+import { CAUTIOUS_BYTES_PER_SECOND } from './aac-config.ts'
 import { adtsSeconds, adtsSound } from './adts.ts'
 import { audioContainer, audioStart } from './audio-duration.ts'
 import { flacFrameSeconds } from './flac.ts'
 import { mp3Sound } from './mp3.ts'
-import { opusSeconds } from './ogg.ts'
+import { mp4SecondsMax } from './mp4-bound.ts'
+import { oggSecondsMax } from './ogg-bound.ts'
 import { wavSecondsMax } from './wav.ts'
+import { webmSecondsMax } from './webm-bound.ts'
 
 /** Bytes of a second at the lowest rate of each codec; what no walk over frames explains is taken for that. */
-const LOWEST = { mp3: 1_000, aac: 1_000, m4a: 1_000, webm: 750, vorbis: 500, wav: 600, unknown: 500 } as const
+const LOWEST = { mp3: 1_000, aac: 1_000, wav: 600, unknown: 500 } as const
 
 /** The most seconds of sound that the bytes of a file can hold, whatever its container says of them. */
 export function audioSecondsMax(bytes: Buffer): number {
@@ -24,11 +27,11 @@ export function audioSecondsMax(bytes: Buffer): number {
     case 'aac':
       return (adtsSeconds(bytes, start) ?? 0) + Math.max(0, left - adtsSound(bytes, start)) / LOWEST.aac
     case 'ogg':
-      return opusSeconds(bytes) ?? left / LOWEST.vorbis
+      return oggSecondsMax(bytes) ?? left / CAUTIOUS_BYTES_PER_SECOND
     case 'm4a':
-      return left / LOWEST.m4a
+      return mp4SecondsMax(bytes)
     case 'webm':
-      return left / LOWEST.webm
+      return webmSecondsMax(bytes)
     case null:
       return left / LOWEST.unknown
   }

@@ -51,38 +51,19 @@ function opus(bytes: Buffer, at: number): Stream {
 const OPUS_FRAMES = [
   480, 960, 1_920, 2_880, 480, 960, 1_920, 2_880, 480, 960, 1_920, 2_880, 480, 960, 480, 960, 120, 240, 480, 960, 120, 240, 480, 960, 120, 240, 480, 960, 120, 240, 480, 960,
 ] as const
-/** More pages than any honest file of an upload has. */
-const PAGES_MAX = 100_000
-const OPUS_BYTES_PER_SECOND_MIN = 750
+/** The most that one Opus packet decodes to. */
+export const OPUS_PACKET_SECONDS_MAX = 0.12
 
-/** Seconds of all packets of an Ogg file of Opus, each told by itself: a page may lie of its position. null where it holds another codec. */
-export function opusSeconds(bytes: Buffer): number | null {
-  const mark = Buffer.from('OggS')
-  let samples = 0
-  let packets = 0
-  let isOpen = false
-  let pages = 0
-  for (let at = bytes.indexOf(mark); at !== -1; at = bytes.indexOf(mark, at)) {
-    pages += 1
-    if (pages > PAGES_MAX) return samples / OPUS_RATE + (bytes.length - at) / OPUS_BYTES_PER_SECOND_MIN
-    const segments = bytes[at + 26] ?? 0
-    let packet = at + PAGE_HEADER_BYTES + segments
-    // Every stream begins with its head; one of another codec is not told by its packets.
-    const begins = pages === 1 || ((bytes[at + 5] ?? 0) & 2) !== 0
-    if (begins && bytes.toString('latin1', packet, packet + 8) !== 'OpusHead') return null
-    for (let index = 0; index < segments; index += 1) {
-      const size = bytes[at + PAGE_HEADER_BYTES + index] ?? 0
-      // The head and the tags have no sound, and neither has what goes on from before.
-      if (!isOpen) {
-        packets += 1
-        if (packets > 2 && size > 0) samples += packetSamples(bytes, packet)
-      }
-      isOpen = size === 255
-      packet += size
-    }
-    at = Math.max(packet, at + PAGE_HEADER_BYTES)
-  }
-  return samples / OPUS_RATE
+/** Seconds of the Opus packet that begins here, by its own first bytes. */
+export function opusPacketSeconds(bytes: Buffer, at: number): number {
+  return Math.min(OPUS_PACKET_SECONDS_MAX, packetSamples(bytes, at) / OPUS_RATE)
+}
+
+/** The most that a packet of the Vorbis stream decodes to whose identification header begins here: a quarter of the longer block on either side (Vorbis I, 4.3.8). null where there is no such header. */
+export function vorbisPacketSeconds(bytes: Buffer, at: number): number | null {
+  if (bytes.toString('latin1', at, at + 7) !== '\u0001vorbis' || at + 29 > bytes.length) return null
+  const rate = bytes.readUInt32LE(at + 12)
+  return rate === 0 ? null : 2 ** ((bytes[at + 28] ?? 0) >> 4) / 2 / rate
 }
 
 function packetSamples(bytes: Buffer, at: number): number {

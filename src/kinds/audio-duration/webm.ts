@@ -56,19 +56,19 @@ function floatOf(content: Buffer): number {
 }
 
 /** How many bytes a variable number has, from its first; 0 = none that is allowed. */
-function lengthOf(first: number | undefined, most: number): number {
+export function lengthOf(first: number | undefined, most: number): number {
   const length = first === undefined || first === 0 ? 0 : Math.clz32(first) - 23
   return length > most ? 0 : length
 }
 
-function numberAt(bytes: Buffer, at: number, length: number): number {
+export function numberAt(bytes: Buffer, at: number, length: number): number {
   let value = 0
   for (let index = 0; index < length && index < 8; index += 1) value = value * 256 + (bytes[at + index] ?? 0)
   return value
 }
 
 /** null = not known, all ones. The mark of its length is taken off first: with it the number would not be exact. */
-function sizeAt(bytes: Buffer, at: number, length: number): number | null {
+export function sizeAt(bytes: Buffer, at: number, length: number): number | null {
   const first = (bytes[at] ?? 0) - 2 ** (8 - length)
   const size = first * 256 ** (length - 1) + numberAt(bytes, at + 1, length - 1)
   return size >= 2 ** (7 * length) - 1 ? null : size
