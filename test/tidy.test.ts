@@ -262,7 +262,7 @@ function strangeSqlParts({ path, text }: SourceFile): string[] {
 /** Folders that hold what is installed, built or run, not the project. */
 const NOT_OURS = /(?:^|\/)(?:node_modules|dist|data)(?:\/|$)|^\.git(?:\/|$)|\.log$|^\.env$/
 const UPWARD = /(?:\.\.\/)+(?:[\w@.-]+(?:\/[\w@.-]+)*)?/g
-const OF_A_MACHINE = /(?<![\w.$}-])\/(?:home|root|work|Users)\/[\w.-]+/g
+const OF_A_MACHINE = /(?<![\w.$}-])\/(?:home|root|Users)\/[\w.-]+/g
 /** What names no file from where it stands: what attacks send, addresses, folders within another one. */
 const NO_FILES: readonly string[] = [
   'test/api/ollama.test.ts: /home/operator', 'test/api/cabinet-payments.test.ts: ../../payments', 'test/api/peers.test.ts: ../../etc/passwd', 'test/api/transcription.test.ts: ../../a.exe',
@@ -290,7 +290,7 @@ test('no file of the project names a folder outside it: a clone is whole', () =>
 test('the rules above see what they are for', () => {
   assert.deepEqual(namesOutside('test/run.ts', "join(root, '../shared')"), ['test/run.ts: ../shared'])
   assert.deepEqual(namesOutside('test/run.ts', "see ../../shared and ../docs/architecture.md"), ['test/run.ts: ../../shared'])
-  assert.deepEqual(namesOutside('README.md', 'stands in `../shared`; /work/main/x.ts; https://example.test/work/x'), ['README.md: ../shared', 'README.md: /work/main'])
+  assert.deepEqual(namesOutside('README.md', 'stands in `../shared`; /home/somebody/x.ts; https://example.test/home/x'), ['README.md: ../shared', 'README.md: /home/somebody'])
   const seen = (text: string): string[] => BANNED_CALLS.flatMap((ban) => offences(ban, [readSourceFile('src/lib/x.ts', text)]))
   for (const text of ['eval(text)', 'new Function (a)', 'Function(a)', 'import(name)', 'createRequire(here)', 'await fetch(url)', 'Math.random()', 'parseFloat(a)', 'console.log(a)', 'const o = { rejectUnauthorized: false }', 'const o = { ...JSON.parse(body) }']) {
     assert.equal(seen(text).length, 1, text)
