@@ -62,7 +62,7 @@ const PLACES: readonly (readonly [path: string, before: string, after: string])[
 const EVERYWHERE = ['words', 'escaped quotes', 'blanks']
 
 for (const [index, [path, head, tail]] of PLACES.entries()) {
-  test(`no stall above ${STALL_MS_MAX} ms of CPU by 10 MB of text in one place: POST ${path}${head.includes('"image":') ? ' with a picture' : ''}`, async () => {
+  test(`F48: no stall above ${STALL_MS_MAX} ms of CPU by 10 MB of text in one place: POST ${path}${head.includes('"image":') ? ' with a picture' : ''}`, async () => {
     for (const [what, filling] of Object.entries(FILLINGS)) if (index === 0 || EVERYWHERE.includes(what)) await checked(what, path, Buffer.from(`${head}${filling}${tail}`))
   })
 }
@@ -88,7 +88,7 @@ const SHAPES: readonly (readonly [what: string, path: string, body: string])[] =
 ]
 
 for (const [what, path, text] of SHAPES) {
-  test(`no stall above ${STALL_MS_MAX} ms of CPU by a body with ${what}: POST ${path}`, async () => {
+  test(`F48: no stall above ${STALL_MS_MAX} ms of CPU by a body with ${what}: POST ${path}`, async () => {
     await checked(what, path, Buffer.from(text))
   })
 }

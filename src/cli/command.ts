@@ -61,7 +61,7 @@ function parsed(command: Command, argv: readonly string[], options: ParseOptions
     if (!(thrown instanceof TypeError)) throw thrown
     // The first sentence says what is wrong; the advice after it is about parseArgs, not about us.
     const [what = 'wrong arguments'] = thrown.message.split(/\.(?: |\n|$)|\n/)
-    const ambiguous = /^Option '(?:-., )?(--[^ ']+)[^']*' argument is ambiguous$/.exec(what)?.[1]
+    const ambiguous = /^Option '(?:-., )?(--[^ ']+)(?: [^']*)?' argument is ambiguous$/.exec(what)?.[1]
     throw new UsageError(`${ambiguous === undefined ? what : `A value of ${ambiguous} that begins with - is given as ${ambiguous}=VALUE`}. ${knownOptions(command)}`)
   }
 }
