@@ -8,6 +8,8 @@ import { startYookassa, type YookassaImitation } from '../harness/yookassa.ts'
 
 const NOTIFICATIONS = '/cabinet/v1/payments/notifications/yookassa'
 const SECRET = 'test_secret-of-the-shop'
+/** For what a turn of the clock has begun. */
+const TURN_MS = 10
 const WAIT_MS = 10_000
 
 let yookassa: YookassaImitation
@@ -163,7 +165,7 @@ test('open orders are asked for, ever more rarely, so that a lost notification l
     const pass = (what: string, done: () => boolean | Promise<boolean>): Promise<number> => until(WAIT_MS, what, () => {
       server.clock.advance(60_000)
       return done()
-    })
+    }, TURN_MS)
     await pass('it is asked for', () => asks(paymentId) > 0)
     assert.equal(await balance(browser), 0)
     yookassa.broken = true

@@ -26,10 +26,10 @@ function runnable(): number {
   }
 }
 
-/** Looks until it is so, at most `limitMs` of a machine of its own; answers how long it took. */
-export async function until(limitMs: number, what: string, isSo: () => boolean | Promise<boolean>): Promise<number> {
+/** Looks until it is so, at most `limitMs` of a machine of its own; answers how long it took. `lookMsMax`: the longest pause, where each look moves a clock. */
+export async function until(limitMs: number, what: string, isSo: () => boolean | Promise<boolean>, lookMsMax = LOOK_MS_MAX): Promise<number> {
   const startedMs = performance.now()
-  for (let lookMs = LOOK_MS; ; lookMs = Math.min(LOOK_MS_MAX, lookMs * LOOK_GROWTH)) {
+  for (let lookMs = LOOK_MS; ; lookMs = Math.min(lookMsMax, lookMs * LOOK_GROWTH)) {
     const tookMs = performance.now() - startedMs
     if (await isSo()) return tookMs
     assert.ok(tookMs <= patient(limitMs), `${what}: not after ${Math.round(tookMs)} ms`)
