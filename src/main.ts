@@ -217,9 +217,11 @@ async function start(env: ReturnType<typeof environment>): Promise<number> {
   if (!others) await greet(app, config.publicUrl ?? url, newcomer ? await createDemo(app) : null)
   // A debugger stops the loop as well.
   if (parent === null && !process.execArgv.some((option) => option.startsWith('--inspect'))) watchLoop(LOOP_STILL_MS, log.notice)
+  // Before anybody reads that it is ready: a signal that came earlier would end the process.
+  const stopped = untilStopped(app, config, log)
   if (parent !== null) parent.ready(url)
   else process.stdout.write(`Tollgate ready on ${url}\n`)
-  const code = await untilStopped(app, config, log)
+  const code = await stopped
   await traces?.stop()
   return code
 }
