@@ -11,6 +11,7 @@ import { rubles } from './money.ts'
 import type { RemoteStreams } from './nodes/remote-streams.ts'
 import type { PaidKind } from './orders/paid-kind.ts'
 import { isResponsesOrder } from './orders/responses-order.ts'
+import { failuresText } from './relay/attempt-error.ts'
 import type { Generation } from './relay/generation.ts'
 import type { GenerationResult } from './relay/generation-input.ts'
 import type { CallClaim, Order } from './relay/order.ts'
@@ -171,9 +172,9 @@ function openReader(ports: PaidRoutePorts, call: Call<Principal>, generation: Ge
   return stream
 }
 
-function wordsOf(failed: GenerationResult['failed'], sent: unknown): { readonly provider_said?: string } {
-  const said = failed.length === 0 ? '' : providerWords(failed, sent)
-  return said === '' ? {} : { provider_said: said }
+function failureFields(failed: GenerationResult['failed'], sent: unknown): { readonly failed_attempts: string; readonly provider_said?: string } {
+  const said = providerWords(failed, sent)
+  return { failed_attempts: failuresText(failed), ...(said === '' ? {} : { provider_said: said }) }
 }
 
 function logResult(call: Call<Principal>, result: GenerationResult): void {
@@ -183,8 +184,7 @@ function logResult(call: Call<Principal>, result: GenerationResult): void {
     model: record.model,
     provider: record.providerSlug,
     attempts: record.attempts,
-    ...(result.failedAttempts === '' ? {} : { failed_attempts: result.failedAttempts }),
-    ...wordsOf(result.failed, call.json),
+    ...(result.failed.length === 0 ? {} : failureFields(result.failed, call.json)),
     input_tokens: record.inputTokens,
     output_tokens: record.outputTokens,
     cost: rubles(result.chargedMicro),

@@ -53,9 +53,7 @@ export interface GenerationResult {
   readonly record: GenerationRecord
   readonly chargedMicro: Micro
   readonly error: ApiError | null
-  /** How attempts before the last failed, or all of them; for the log. Empty where none did. */
-  readonly failedAttempts: string
-  /** The same with what the providers said; it may repeat the prompt. */
+  /** Attempts before the last that failed, or all of them; what the providers said of them may repeat the prompt. */
   readonly failed: readonly FailedAttempt[]
   /** Every attempt, for traces. */
   readonly passages: readonly Passage[]

@@ -8,7 +8,7 @@ import type { Micro } from '../money.ts'
 import type { Candidate } from '../plan/plan.ts'
 import { countedReport } from '../plan/usage-bounds.ts'
 import type { AttemptFailure } from '../providers/adapter.ts'
-import { errorOfAttempts, failureNotes, failuresText, isGivenUp, midStreamError, type FailedAttempt } from './attempt-error.ts'
+import { errorOfAttempts, failureNotes, isGivenUp, midStreamError, type FailedAttempt } from './attempt-error.ts'
 import { AttemptQueue } from './attempt-queue.ts'
 import type { GenerationInput, GenerationPorts, GenerationResult } from './generation-input.ts'
 import type { AnswerBody, Attempt, AttemptSink, ReportedUsage } from './order.ts'
@@ -478,12 +478,12 @@ export class Generation {
     this.#reader = null
   }
 
-  #finish(result: Omit<GenerationResult, 'failedAttempts' | 'failed' | 'passages'>): void {
+  #finish(result: Omit<GenerationResult, 'failed' | 'passages'>): void {
     this.#state = 'done'
     // Who came back while a cancelled answer was being settled has nothing to wait for.
     this.#reader?.reset()
     this.#reader = null
-    this.#resolve({ ...result, failedAttempts: failuresText(this.#tries.failed), failed: this.#tries.failed, passages: this.#tries.passages })
+    this.#resolve({ ...result, failed: this.#tries.failed, passages: this.#tries.passages })
   }
 
   #record(verdict: Verdict): GenerationRecord {
