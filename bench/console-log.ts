@@ -3,10 +3,21 @@ import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
 import { openBrowser, visitor, type Visitor } from '../test/harness/browser.ts'
 import { buildConsole, enter } from '../test/harness/console-world.ts'
-import { clearFilters, customerSteps, NEXT_PAGE, operatorSteps, paintedRows, timePageDown, timeStep, watchLog } from '../test/harness/log-watch.ts'
+import {
+  clearFilters,
+  customerSteps,
+  NEXT_PAGE,
+  operatorSteps,
+  paintedRows,
+  timePageDown,
+  timeStep,
+  watchLog,
+} from '../test/harness/log-watch.ts'
 import { startLogWorld } from '../test/harness/log-world.ts'
 
-const { values } = parseArgs({ options: { rows: { type: 'string', default: '10000000' }, turns: { type: 'string', default: '20' } } })
+const { values } = parseArgs({
+  options: { rows: { type: 'string', default: '10000000' }, turns: { type: 'string', default: '20' } },
+})
 const rows = Number(values.rows)
 const turns = Number(values.turns)
 if (!Number.isInteger(rows) || rows < 100_000 || !Number.isInteger(turns) || turns < 1) {
@@ -46,7 +57,8 @@ try {
   await enter(customer.context, world.tollgate, world.customer)
   await customer.page.goto(`${world.tollgate.url}/log`)
   await walk(customer, 'customer', customerSteps)
-  for (let page = 0; page < PAGES_DOWN; page += 1) note('customer: scroll by a screen', await timePageDown(customer.page))
+  for (let page = 0; page < PAGES_DOWN; page += 1)
+    note('customer: scroll by a screen', await timePageDown(customer.page))
   const operator = await visitor(browser, world.tollgate.url)
   await enter(operator.context, world.tollgate, world.operator)
   await operator.page.goto(`${world.tollgate.url}/operator/requests`)
@@ -61,7 +73,10 @@ try {
 }
 const lines = [...took].map(([name, ms]) => {
   const sorted = ms.toSorted((left, right) => left - right)
-  const at = (share: number): string => (sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0).toFixed(0)
+  const at = (share: number): string =>
+    (sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0).toFixed(0)
   return `| ${name} | ${ms.length} | ${at(0.5)} | ${at(0.99)} |`
 })
-process.stdout.write(`${rows} rows; ${cpus().length} × ${cpus()[0]?.model.trim() ?? 'unknown CPU'}, Chromium on the same machine; ms from the click or key to the painted rows\n\n| Page and action | Times | p50 ms | p99 ms |\n|---|---|---|---|\n${lines.join('\n')}\n`)
+process.stdout.write(
+  `${rows} rows; ${cpus().length} × ${cpus()[0]?.model.trim() ?? 'unknown CPU'}, Chromium on the same machine; ms from the click or key to the painted rows\n\n| Page and action | Times | p50 ms | p99 ms |\n|---|---|---|---|\n${lines.join('\n')}\n`,
+)

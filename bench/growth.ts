@@ -7,17 +7,37 @@ import pg from 'pg'
 import { request } from 'undici'
 import { KeyWrap } from '../src/ledger/seal.ts'
 import { openStore } from '../src/store/open.ts'
-import { accountStatements, fillEmbeddedLog, OTHER_ACCOUNTS as OTHERS, ROW_STEP_MS as STEP_MS, rowStatements, type FullLog } from '../test/harness/full-log.ts'
+import {
+  accountStatements,
+  fillEmbeddedLog,
+  OTHER_ACCOUNTS as OTHERS,
+  ROW_STEP_MS as STEP_MS,
+  rowStatements,
+  type FullLog,
+} from '../test/harness/full-log.ts'
 import { startPostgres } from '../test/harness/postgres.ts'
 import { startTollgate, type Tollgate } from '../test/harness/server.ts'
 
 const { values } = parseArgs({
-  options: { rows: { type: 'string', default: '1000000' }, store: { type: 'string', default: 'both' }, asks: { type: 'string', default: '300' }, after: { type: 'string', default: '' } },
+  options: {
+    rows: { type: 'string', default: '1000000' },
+    store: { type: 'string', default: 'both' },
+    asks: { type: 'string', default: '300' },
+    after: { type: 'string', default: '' },
+  },
 })
 const rows = Number(values.rows)
 const asks = Number(values.asks)
-if (!Number.isInteger(rows) || rows < 1_000 || !Number.isInteger(asks) || asks < 10 || !['both', 'embedded', 'postgres'].includes(values.store)) {
-  process.stderr.write('usage: npm run bench:growth -- [--rows N] [--store embedded|postgres|both] [--asks N] [--after FILE]: the store is filled at once, and asked when FILE is there\n')
+if (
+  !Number.isInteger(rows) ||
+  rows < 1_000 ||
+  !Number.isInteger(asks) ||
+  asks < 10 ||
+  !['both', 'embedded', 'postgres'].includes(values.store)
+) {
+  process.stderr.write(
+    'usage: npm run bench:growth -- [--rows N] [--store embedded|postgres|both] [--asks N] [--after FILE]: the store is filled at once, and asked when FILE is there\n',
+  )
   process.exit(2)
 }
 
@@ -50,11 +70,22 @@ async function fillPostgres(url: string): Promise<void> {
 }
 
 /** What customers and operators ask; a function of the number of the question. */
-function questions(customer: string, token: string): readonly { readonly name: string; readonly key: string; readonly path: (turn: number) => string }[] {
+function questions(
+  customer: string,
+  token: string,
+): readonly { readonly name: string; readonly key: string; readonly path: (turn: number) => string }[] {
   const time = (index: number): string => new Date(START_MS + index * STEP_MS).toISOString()
   const spread = (turn: number, of: number): number => Math.floor(((turn * 0.618_034) % 1) * of)
-  const own = (name: string, path: (turn: number) => string) => ({ name: `GET /v1/generation ${name}`, key: customer, path: (turn: number) => `/v1/generation?${path(turn)}` })
-  const admin = (name: string, path: (turn: number) => string) => ({ name: `GET /admin/v1/generations ${name}`, key: token, path: (turn: number) => `/admin/v1/generations?${path(turn)}` })
+  const own = (name: string, path: (turn: number) => string) => ({
+    name: `GET /v1/generation ${name}`,
+    key: customer,
+    path: (turn: number) => `/v1/generation?${path(turn)}`,
+  })
+  const admin = (name: string, path: (turn: number) => string) => ({
+    name: `GET /admin/v1/generations ${name}`,
+    key: token,
+    path: (turn: number) => `/admin/v1/generations?${path(turn)}`,
+  })
   return [
     own('limit=10', () => 'limit=10'),
     own('limit=300, any offset', (turn) => `limit=300&offset=${spread(turn, LARGE_ROWS)}`),
@@ -72,7 +103,10 @@ function questions(customer: string, token: string): readonly { readonly name: s
     admin('an hour', (turn) => `limit=100&from=${time(spread(turn, rows))}&to=${time(spread(turn, rows) + 3_600)}`),
     admin('account', (turn) => `limit=100&account=acc_${turn % OTHERS}`),
     admin('key', (turn) => `limit=100&key=key_large_${turn % 3}&offset=${spread(turn, 5_000)}`),
-    admin('account and status=error', (turn) => `limit=100&account=${LARGE}&status=error&offset=${spread(turn, 1_000)}`),
+    admin(
+      'account and status=error',
+      (turn) => `limit=100&account=${LARGE}&status=error&offset=${spread(turn, 1_000)}`,
+    ),
     admin('status=error', () => 'limit=100&status=error'),
     admin('provider', () => 'limit=100&provider=azure'),
     admin('rare model, newest rows', () => 'limit=100&model=rare/model'),
@@ -89,7 +123,9 @@ async function measure(name: string, tollgate: Tollgate): Promise<readonly strin
     const took: number[] = []
     for (let turn = -WARM_UP; turn < asks; turn += 1) {
       const startedMs = performance.now()
-      const answer = await request(`${tollgate.url}${path(Math.abs(turn))}`, { headers: { authorization: `Bearer ${key}` } })
+      const answer = await request(`${tollgate.url}${path(Math.abs(turn))}`, {
+        headers: { authorization: `Bearer ${key}` },
+      })
       const text = await answer.body.text()
       if (turn >= 0) took.push(performance.now() - startedMs)
       if (answer.statusCode !== 200) throw new Error(`${path(Math.abs(turn))}: ${answer.statusCode} ${text}`)
@@ -134,5 +170,10 @@ async function postgres(): Promise<readonly string[]> {
   }
 }
 
-const lines = [...(values.store === 'postgres' ? [] : await embedded()), ...(values.store === 'embedded' ? [] : await postgres())]
-process.stdout.write(`${rows} rows; ${cpus().length} × ${cpus()[0]?.model.trim() ?? 'unknown CPU'}, Node ${process.versions.node}; ${asks} questions each, one after another, over HTTP\n\n| Store | Question | p50 ms | p99 ms |\n|---|---|---|---|\n${lines.join('\n')}\n`)
+const lines = [
+  ...(values.store === 'postgres' ? [] : await embedded()),
+  ...(values.store === 'embedded' ? [] : await postgres()),
+]
+process.stdout.write(
+  `${rows} rows; ${cpus().length} × ${cpus()[0]?.model.trim() ?? 'unknown CPU'}, Node ${process.versions.node}; ${asks} questions each, one after another, over HTTP\n\n| Store | Question | p50 ms | p99 ms |\n|---|---|---|---|\n${lines.join('\n')}\n`,
+)

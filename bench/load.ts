@@ -42,7 +42,13 @@ class Client implements Dispatcher.DispatchHandler {
   #bytes = 0
   #tail: Buffer = Buffer.alloc(0)
 
-  constructor(pool: Pool, options: Dispatcher.DispatchOptions, ask: LoadOrder['ask'], report: (latencyMs: number, bytes: number, wrong: string | null) => boolean, finished: () => void) {
+  constructor(
+    pool: Pool,
+    options: Dispatcher.DispatchOptions,
+    ask: LoadOrder['ask'],
+    report: (latencyMs: number, bytes: number, wrong: string | null) => boolean,
+    finished: () => void,
+  ) {
     this.#pool = pool
     this.#options = options
     this.#ask = ask
@@ -72,7 +78,8 @@ class Client implements Dispatcher.DispatchHandler {
 
   onResponseEnd(): void {
     const end = this.#tail.toString('latin1', Math.max(0, this.#tail.length - TAIL_BYTES))
-    const whole = this.#ask === 'speech' ? this.#bytes === SPEECH_BYTES : end.endsWith(this.#ask === 'stream' ? STREAM_END : '}')
+    const whole =
+      this.#ask === 'speech' ? this.#bytes === SPEECH_BYTES : end.endsWith(this.#ask === 'stream' ? STREAM_END : '}')
     this.#next(this.#status === 200 && whole ? null : `${this.#status} …${end}`)
   }
 
@@ -89,13 +96,20 @@ class Client implements Dispatcher.DispatchHandler {
 function requestOf({ ask, model, promptChars }: LoadOrder): { readonly path: string; readonly body: Buffer } {
   const text = 'What does the fake provider say today? '
   const content = text.repeat(Math.ceil(promptChars / text.length)).slice(0, promptChars)
-  if (ask === 'speech') return { path: '/v1/audio/speech', body: Buffer.from(JSON.stringify({ model, input: content, voice: 'alloy' })) }
+  if (ask === 'speech')
+    return { path: '/v1/audio/speech', body: Buffer.from(JSON.stringify({ model, input: content, voice: 'alloy' })) }
   if (ask === 'embeddings') {
     const input = Array.from({ length: INPUTS }, (_value, index) => `${index} ${content}`)
     return { path: '/v1/embeddings', body: Buffer.from(JSON.stringify({ model, input, encoding_format: 'base64' })) }
   }
-  const messages = [{ role: 'system', content: 'Answer in one sentence.' }, { role: 'user', content }]
-  return { path: '/v1/chat/completions', body: Buffer.from(JSON.stringify({ model, stream: ask === 'stream', max_tokens: 256, messages })) }
+  const messages = [
+    { role: 'system', content: 'Answer in one sentence.' },
+    { role: 'user', content },
+  ]
+  return {
+    path: '/v1/chat/completions',
+    body: Buffer.from(JSON.stringify({ model, stream: ask === 'stream', max_tokens: 256, messages })),
+  }
 }
 
 async function run(order: LoadOrder): Promise<LoadResult> {
@@ -118,7 +132,10 @@ async function run(order: LoadOrder): Promise<LoadResult> {
   }
   await Promise.all(
     Array.from({ length: order.clients }, (_value, index) => {
-      const headers = { 'content-type': 'application/json', authorization: `Bearer ${order.keys[index % order.keys.length] ?? 'none'}` }
+      const headers = {
+        'content-type': 'application/json',
+        authorization: `Bearer ${order.keys[index % order.keys.length] ?? 'none'}`,
+      }
       const { promise, resolve } = Promise.withResolvers<void>()
       new Client(pool, { path, method: 'POST', body, headers }, order.ask, report, resolve).ask()
       return promise
@@ -127,7 +144,8 @@ async function run(order: LoadOrder): Promise<LoadResult> {
   const elapsedMs = performance.now() - startedMs
   await pool.close()
   latencies.sort((left, right) => left - right)
-  const at = (share: number): number => latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))] ?? 0
+  const at = (share: number): number =>
+    latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))] ?? 0
   return { requests: latencies.length, wrong, firstWrong, bytes, elapsedMs, p50Ms: at(0.5), p99Ms: at(0.99) }
 }
 

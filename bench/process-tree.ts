@@ -21,7 +21,7 @@ export function treeUsage(root: number): TreeUsage {
   const all = globSync('/proc/[0-9]*/stat').flatMap(readStat)
   const tree = new Set([root])
   // Parents may have larger ids than their children once ids have wrapped, so passes go on until nothing is added.
-  for (let before = 0; before !== tree.size; ) {
+  for (let before = 0; before !== tree.size;) {
     before = tree.size
     for (const { pid, parent } of all) if (tree.has(parent)) tree.add(pid)
   }
@@ -37,9 +37,19 @@ function readStat(path: string): ProcessStat[] {
   try {
     const text = readFileSync(path, 'latin1')
     // The command's name stands in brackets and may hold blanks and brackets: fields are counted after the last one.
-    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ').map(Number)
+    const fields = text
+      .slice(text.lastIndexOf(')') + 2)
+      .split(' ')
+      .map(Number)
     const [, parent = 0] = fields
-    return [{ pid: Number(text.slice(0, text.indexOf(' '))), parent, ticks: (fields[11] ?? 0) + (fields[12] ?? 0), residentBytes: (fields[21] ?? 0) * PAGE_BYTES }]
+    return [
+      {
+        pid: Number(text.slice(0, text.indexOf(' '))),
+        parent,
+        ticks: (fields[11] ?? 0) + (fields[12] ?? 0),
+        residentBytes: (fields[21] ?? 0) * PAGE_BYTES,
+      },
+    ]
   } catch {
     // The process ended between the listing and the reading.
     return []

@@ -30,7 +30,13 @@ const SCENARIOS: readonly Scenario[] = [
   { name: 'chat, 100 kB prompt', model: 'plain', promptChars: 100_000, clients: 32, parts: 1 },
   { name: 'stream of 100 chunks, at once', model: 'burst', promptChars: 200, clients: 32, parts: CHUNKS },
   // nginx passes on the OpenAI stream; Tollgate makes it of Anthropic's events.
-  { name: 'stream of 100 chunks, at once, translated', model: 'translated', promptChars: 200, clients: 32, parts: CHUNKS },
+  {
+    name: 'stream of 100 chunks, at once, translated',
+    model: 'translated',
+    promptChars: 200,
+    clients: 32,
+    parts: CHUNKS,
+  },
   { name: 'stream of 100 chunks, over a second', model: 'paced', promptChars: 200, clients: 100, parts: CHUNKS },
   { name: 'speech of 400 kB in 100 chunks', model: 'voice', promptChars: 300, clients: 32, parts: CHUNKS },
   // 140 kB in, 16.8 MB out.
@@ -51,12 +57,16 @@ const seconds = Number(values.seconds)
 const warmup = Number(values.warmup)
 const scenarios = SCENARIOS.filter(({ name }) => name.includes(values.only))
 if (!Number.isInteger(rounds) || rounds < 1 || !(seconds > 0) || !(warmup > 0) || scenarios.length === 0) {
-  process.stderr.write(`usage: npm run bench -- [--rounds N] [--seconds N] [--warmup N] [--only TEXT] [--profile DIRECTORY]: TEXT is part of ${SCENARIOS.map(({ name }) => name).join(' · ')}; DIRECTORY gets a CPU profile of Tollgate, whose figures are then too high\n`)
+  process.stderr.write(
+    `usage: npm run bench -- [--rounds N] [--seconds N] [--warmup N] [--only TEXT] [--profile DIRECTORY]: TEXT is part of ${SCENARIOS.map(({ name }) => name).join(' · ')}; DIRECTORY gets a CPU profile of Tollgate, whose figures are then too high\n`,
+  )
   process.exit(2)
 }
 
 async function load(order: LoadOrder): Promise<LoadResult> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'load.ts'), JSON.stringify(order)], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'load.ts'), JSON.stringify(order)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   let text = ''
   child.stdout.on('data', (chunk: Buffer) => {
     text += chunk.toString()
@@ -78,12 +88,27 @@ function asks(model: Scenario['model']): LoadOrder['ask'] {
 async function measure(server: Server, scenario: Scenario, forSeconds: number): Promise<Sample> {
   const before = treeUsage(server.pid)
   const { model, promptChars, clients } = scenario
-  const result = await load({ origin: server.origin, model: server.model(model), ask: asks(model), promptChars, clients, seconds: forSeconds, keys: server.keys })
+  const result = await load({
+    origin: server.origin,
+    model: server.model(model),
+    ask: asks(model),
+    promptChars,
+    clients,
+    seconds: forSeconds,
+    keys: server.keys,
+  })
   await delay(TRAILING_MS)
   const after = treeUsage(server.pid)
   // A server that fails quickly would look fast.
-  if (result.wrong > 0) throw new Error(`${server.name}, ${scenario.name}: ${result.wrong} of ${result.requests} answers were wrong, the first: ${result.firstWrong}`)
-  return { ...result, cpuMicrosPerRequest: (after.cpuMicros - before.cpuMicros) / result.requests, residentBytes: after.residentBytes }
+  if (result.wrong > 0)
+    throw new Error(
+      `${server.name}, ${scenario.name}: ${result.wrong} of ${result.requests} answers were wrong, the first: ${result.firstWrong}`,
+    )
+  return {
+    ...result,
+    cpuMicrosPerRequest: (after.cpuMicros - before.cpuMicros) / result.requests,
+    residentBytes: after.residentBytes,
+  }
 }
 
 function median(numbers: readonly number[]): number {
@@ -98,8 +123,12 @@ function figure(value: number): string {
 }
 
 /** Servers take turns within each round, so that a noisy minute of the machine touches both alike. */
-async function measureAll(servers: readonly Server[]): Promise<ReadonlyMap<Scenario, ReadonlyMap<Server, readonly Sample[]>>> {
-  const samples = new Map(scenarios.map((scenario) => [scenario, new Map(servers.map((server) => [server, [] as Sample[]]))]))
+async function measureAll(
+  servers: readonly Server[],
+): Promise<ReadonlyMap<Scenario, ReadonlyMap<Server, readonly Sample[]>>> {
+  const samples = new Map(
+    scenarios.map((scenario) => [scenario, new Map(servers.map((server) => [server, [] as Sample[]]))]),
+  )
   for (let round = 0; round <= rounds; round += 1) {
     for (const scenario of scenarios) {
       const turn = round % 2 === 0 ? servers : servers.toReversed()
@@ -107,7 +136,9 @@ async function measureAll(servers: readonly Server[]): Promise<ReadonlyMap<Scena
         // Round 0 warms up: a server that runs for days is compiled, and the compiler takes tens of thousands of requests.
         const sample = await measure(server, scenario, round === 0 ? warmup : seconds)
         if (round > 0) samples.get(scenario)?.get(server)?.push(sample)
-        process.stderr.write(`round ${round} · ${scenario.name} · ${server.name}: ${figure(sample.cpuMicrosPerRequest)} CPU-µs a request, ${sample.requests} requests, p50 ${figure(sample.p50Ms)} ms, p99 ${figure(sample.p99Ms)} ms\n`)
+        process.stderr.write(
+          `round ${round} · ${scenario.name} · ${server.name}: ${figure(sample.cpuMicrosPerRequest)} CPU-µs a request, ${sample.requests} requests, p50 ${figure(sample.p50Ms)} ms, p99 ${figure(sample.p99Ms)} ms\n`,
+        )
       }
     }
   }
@@ -115,7 +146,10 @@ async function measureAll(servers: readonly Server[]): Promise<ReadonlyMap<Scena
 }
 
 function table(samples: ReadonlyMap<Scenario, ReadonlyMap<Server, readonly Sample[]>>): string {
-  const lines = ['| Load | Server | CPU-µs a request | range | CPU-µs a chunk | × nginx | requests/s | p50 ms | p99 ms | memory MB |', '|---|---|---|---|---|---|---|---|---|---|']
+  const lines = [
+    '| Load | Server | CPU-µs a request | range | CPU-µs a chunk | × nginx | requests/s | p50 ms | p99 ms | memory MB |',
+    '|---|---|---|---|---|---|---|---|---|---|',
+  ]
   for (const [scenario, byServer] of samples) {
     let floor: number | null = null
     for (const [server, list] of byServer) {
@@ -125,8 +159,16 @@ function table(samples: ReadonlyMap<Scenario, ReadonlyMap<Server, readonly Sampl
       const perChunk = scenario.parts === 1 ? '' : figure(cost / scenario.parts)
       const rate = median(list.map(({ requests, elapsedMs }) => (requests * 1_000) / elapsedMs))
       const cells = [
-        `${scenario.name}, ${scenario.clients} clients`, server.name, figure(cost), `${figure(Math.min(...costs))}–${figure(Math.max(...costs))}`, perChunk, figure(cost / floor), rate.toFixed(0),
-        figure(median(list.map(({ p50Ms }) => p50Ms))), figure(median(list.map(({ p99Ms }) => p99Ms))), (Math.max(...list.map(({ residentBytes }) => residentBytes)) / 2 ** 20).toFixed(0),
+        `${scenario.name}, ${scenario.clients} clients`,
+        server.name,
+        figure(cost),
+        `${figure(Math.min(...costs))}–${figure(Math.max(...costs))}`,
+        perChunk,
+        figure(cost / floor),
+        rate.toFixed(0),
+        figure(median(list.map(({ p50Ms }) => p50Ms))),
+        figure(median(list.map(({ p99Ms }) => p99Ms))),
+        (Math.max(...list.map(({ residentBytes }) => residentBytes)) / 2 ** 20).toFixed(0),
       ]
       lines.push(`| ${cells.join(' | ')} |`)
     }
@@ -140,11 +182,17 @@ try {
   started.push(upstream)
   const nginx = await startNginx(upstream)
   started.push(nginx)
-  const tollgate = await startTollgate(upstream, Math.max(...scenarios.map(({ clients }) => clients)), values.profile === '' ? [] : ['--cpu-prof', `--cpu-prof-dir=${resolve(values.profile)}`])
+  const tollgate = await startTollgate(
+    upstream,
+    Math.max(...scenarios.map(({ clients }) => clients)),
+    values.profile === '' ? [] : ['--cpu-prof', `--cpu-prof-dir=${resolve(values.profile)}`],
+  )
   started.push(tollgate)
   const samples = await measureAll([nginx, tollgate])
   const [cpu] = cpus()
-  process.stdout.write(`${cpus().length} × ${cpu?.model.trim() ?? 'unknown CPU'}, ${(totalmem() / 2 ** 30).toFixed(0)} GiB, Node ${process.versions.node}; median of ${rounds} interleaved rounds of ${seconds} s\n\n${table(samples)}\n`)
+  process.stdout.write(
+    `${cpus().length} × ${cpu?.model.trim() ?? 'unknown CPU'}, ${(totalmem() / 2 ** 30).toFixed(0)} GiB, Node ${process.versions.node}; median of ${rounds} interleaved rounds of ${seconds} s\n\n${table(samples)}\n`,
+  )
 } finally {
   for (const server of started.toReversed()) await server.stop()
 }

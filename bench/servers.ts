@@ -22,12 +22,21 @@ export interface Server {
 
 /** The fake provider in a process of its own. */
 export async function startUpstream(): Promise<Server> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'upstream.ts')], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'upstream.ts')], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   child.stdout.once('data', (chunk: Buffer) => resolve(chunk.toString()))
   child.once('exit', (code) => reject(new Error(`The fake provider ended with ${code}.`)))
   const port = Number((await promise).split(' ')[1])
-  return { name: 'upstream', origin: `http://127.0.0.1:${port}`, pid: child.pid ?? 0, keys: ['none'], model: (upstream) => upstream, stop: () => stopChild(child) }
+  return {
+    name: 'upstream',
+    origin: `http://127.0.0.1:${port}`,
+    pid: child.pid ?? 0,
+    keys: ['none'],
+    model: (upstream) => upstream,
+    stop: () => stopChild(child),
+  }
 }
 
 /** nginx as a plain reverse proxy with kept-alive connections on both sides: the floor that everything is compared to. */
@@ -38,11 +47,17 @@ export async function startNginx(upstream: Server): Promise<Server> {
   const port = await freePort()
   const file = join(directory, 'nginx.conf')
   writeFileSync(file, nginxConfig(directory, port, new URL(upstream.origin).host))
-  const child = spawn(binary, ['-c', file, '-p', directory, '-e', join(directory, 'error.log')], { stdio: ['ignore', 'inherit', 'inherit'] })
+  const child = spawn(binary, ['-c', file, '-p', directory, '-e', join(directory, 'error.log')], {
+    stdio: ['ignore', 'inherit', 'inherit'],
+  })
   const origin = `http://127.0.0.1:${port}`
   await answering(`${origin}/`, child)
   return {
-    name: `nginx ${nginxVersion(binary)}`, origin, pid: child.pid ?? 0, keys: ['none'], model: (name) => name,
+    name: `nginx ${nginxVersion(binary)}`,
+    origin,
+    pid: child.pid ?? 0,
+    keys: ['none'],
+    model: (name) => name,
     stop: async () => {
       await stopChild(child)
       rmSync(directory, { recursive: true, force: true })
@@ -84,27 +99,45 @@ http {
 }
 
 /** Tollgate as an operator runs it: keys, limits, holds, settles, usage log and request log on, in the embedded store. */
-export async function startTollgate(upstream: Server, accounts: number, nodeOptions: readonly string[]): Promise<Server> {
+export async function startTollgate(
+  upstream: Server,
+  accounts: number,
+  nodeOptions: readonly string[],
+): Promise<Server> {
   const directory = mkdtempSync(join(tmpdir(), 'tollgate-bench-'))
   const adminToken = randomBytes(24).toString('hex')
   const config = join(directory, 'tollgate.yaml')
   const log = join(directory, 'log')
   writeFileSync(config, catalogue(upstream.origin))
   const env = {
-    PATH: process.env['PATH'] ?? '', HOST: '127.0.0.1', PORT: '0', TOLLGATE_DATA: join(directory, 'data'), TOLLGATE_CONFIG: config, TOLLGATE_ADMIN_TOKEN: adminToken,
+    PATH: process.env['PATH'] ?? '',
+    HOST: '127.0.0.1',
+    PORT: '0',
+    TOLLGATE_DATA: join(directory, 'data'),
+    TOLLGATE_CONFIG: config,
+    TOLLGATE_ADMIN_TOKEN: adminToken,
   }
   // A file, not a pipe: reading a line per request would cost the bench more than it measures.
-  const child = spawn(process.execPath, [...nodeOptions, join(import.meta.dirname, '../src/main.ts'), 'start'], { cwd: directory, env, stdio: ['ignore', openSync(log, 'w'), 'inherit'] })
+  const child = spawn(process.execPath, [...nodeOptions, join(import.meta.dirname, '../src/main.ts'), 'start'], {
+    cwd: directory,
+    env,
+    stdio: ['ignore', openSync(log, 'w'), 'inherit'],
+  })
   const origin = await readyOrigin(log, child)
   const keys: string[] = []
   for (let index = 0; index < accounts; index += 1) keys.push(await createKey(origin, adminToken, index))
   return {
-    name: 'Tollgate', origin, pid: child.pid ?? 0, keys, model: (name) => `bench/${name}`,
+    name: 'Tollgate',
+    origin,
+    pid: child.pid ?? 0,
+    keys,
+    model: (name) => `bench/${name}`,
     stop: async () => {
       const audit = await admin(origin, adminToken, 'GET', '/admin/v1/audit')
       await stopChild(child)
       rmSync(directory, { recursive: true, force: true })
-      if (audit['violations'] !== 0) throw new Error(`The audit after the load found violations: ${JSON.stringify(audit)}`)
+      if (audit['violations'] !== 0)
+        throw new Error(`The audit after the load found violations: ${JSON.stringify(audit)}`)
     },
   }
 }
@@ -135,14 +168,33 @@ ${models.join('')}${vectors}${voice}`
 
 async function createKey(origin: string, token: string, index: number): Promise<string> {
   const account = await admin(origin, token, 'POST', '/admin/v1/accounts', { name: `bench ${index}` })
-  await admin(origin, token, 'POST', `/admin/v1/accounts/${account['id']}/ledger`, { kind: 'topup', amount: 1_000_000, reason: 'bench', reference: `bench-${index}` })
+  await admin(origin, token, 'POST', `/admin/v1/accounts/${account['id']}/ledger`, {
+    kind: 'topup',
+    amount: 1_000_000,
+    reason: 'bench',
+    reference: `bench-${index}`,
+  })
   // A monthly limit, so that spending is counted as well.
-  const key = await admin(origin, token, 'POST', `/admin/v1/accounts/${account['id']}/keys`, { name: 'bench', limit: 1_000_000, limit_reset: 'monthly' })
+  const key = await admin(origin, token, 'POST', `/admin/v1/accounts/${account['id']}/keys`, {
+    name: 'bench',
+    limit: 1_000_000,
+    limit_reset: 'monthly',
+  })
   return String(key['key'])
 }
 
-async function admin(origin: string, token: string, method: 'GET' | 'POST', path: string, body?: unknown): Promise<Record<string, unknown>> {
-  const answer = await request(`${origin}${path}`, { method, body: body === undefined ? null : JSON.stringify(body), headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' } })
+async function admin(
+  origin: string,
+  token: string,
+  method: 'GET' | 'POST',
+  path: string,
+  body?: unknown,
+): Promise<Record<string, unknown>> {
+  const answer = await request(`${origin}${path}`, {
+    method,
+    body: body === undefined ? null : JSON.stringify(body),
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+  })
   const text = await answer.body.text()
   if (answer.statusCode >= 300) throw new Error(`${method} ${path} answered ${answer.statusCode}: ${text}`)
   // The admin API answers objects.

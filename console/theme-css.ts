@@ -4,7 +4,10 @@ import { cssVariables, theme } from './src/theme.ts'
 
 const NAME = 'virtual:theme.css'
 
-/** The theme's variables as a file of the build: the content security policy allows no style element that a script writes. */
+/**
+ * The theme's variables as a file of the build: the content security policy allows no style element that a script
+ * writes.
+ */
 export function themeCss(): Plugin {
   return {
     name: 'theme-css',

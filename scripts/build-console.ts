@@ -15,7 +15,12 @@ async function build(): Promise<void> {
   const outDir = join(ROOT, `console/dist/.build-${process.pid}`)
   mkdirSync(outDir, { recursive: true })
   const { build: viteBuild } = await import('vite')
-  await viteBuild({ root: join(ROOT, 'console'), configFile: join(ROOT, 'console/vite.config.ts'), logLevel: 'warn', build: { outDir, emptyOutDir: true } })
+  await viteBuild({
+    root: join(ROOT, 'console'),
+    configFile: join(ROOT, 'console/vite.config.ts'),
+    logLevel: 'warn',
+    build: { outDir, emptyOutDir: true },
+  })
   compress(outDir)
   for (const name of globSync('*', { cwd: outDir })) swap(join(outDir, name), join(DIST, name))
   rmSync(outDir, { recursive: true, force: true })
@@ -35,7 +40,12 @@ function compress(directory: string): void {
     const path = join(directory, name)
     if (!statSync(path).isFile()) continue
     const body = readFileSync(path)
-    writeFileSync(`${path}.br`, brotliCompressSync(body, { params: { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY, [constants.BROTLI_PARAM_SIZE_HINT]: body.length } }))
+    writeFileSync(
+      `${path}.br`,
+      brotliCompressSync(body, {
+        params: { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY, [constants.BROTLI_PARAM_SIZE_HINT]: body.length },
+      }),
+    )
     writeFileSync(`${path}.gz`, gzipSync(body, { level: 9 }))
   }
 }

@@ -3,13 +3,20 @@ import type { ModelInfo } from '@pydantic/genai-prices'
 /** Models that search the web for every answer; their providers bill the search, by the request. */
 export const SEARCHES_ALWAYS = /search-preview|search-api|deep-research|(^|[/-])sonar|(^|[/-])compound/
 
-/** Fees of the data set that come with every request, and the price key that each needs; a meter that we do not have counts as one that no row has. */
+/**
+ * Fees of the data set that come with every request, and the price key that each needs; a meter that we do not have
+ * counts as one that no row has.
+ */
 const FEES: Readonly<Record<string, string>> = { requests_kcount: 'request', output_citation_mtok: 'citation' }
 
 /** The price keys of what a provider bills with every request to a model. */
 export function constantFees({ prices }: ModelInfo): readonly string[] {
   const sets = Array.isArray(prices) ? prices.map((entry) => entry.prices) : [prices]
-  const named = sets.flatMap((set) => Object.entries(set).flatMap(([name, value]) => (value === undefined || FEES[name] === undefined ? [] : [FEES[name]])))
+  const named = sets.flatMap((set) =>
+    Object.entries(set).flatMap(([name, value]) =>
+      value === undefined || FEES[name] === undefined ? [] : [FEES[name]],
+    ),
+  )
   return [...new Set(named)]
 }
 
@@ -17,12 +24,35 @@ export function constantFees({ prices }: ModelInfo): readonly string[] {
 const THINKING = /^(o\d|gpt-([5-9]|\d\d)(?!.*-chat))/
 /** The older of them take one call at a time. */
 const ONE_CALL = /^o\d/
-const THINKING_PARAMETERS = ['max_completion_tokens', 'seed', 'tools', 'tool_choice', 'response_format', 'structured_outputs', 'reasoning_effort', 'metadata', 'prompt_cache_key', 'safety_identifier', 'user', 'developer']
+const THINKING_PARAMETERS = [
+  'max_completion_tokens',
+  'seed',
+  'tools',
+  'tool_choice',
+  'response_format',
+  'structured_outputs',
+  'reasoning_effort',
+  'metadata',
+  'prompt_cache_key',
+  'safety_identifier',
+  'user',
+  'developer',
+]
 const CHATTING = /^gpt-([5-9]|\d\d).*-chat/
 
 /** What an OpenAI model takes where that is not all that the protocol has; null = all. */
 export function openaiParameters(model: string): readonly string[] | null {
-  if (CHATTING.test(model)) return ['max_completion_tokens', 'temperature', 'top_p', 'frequency_penalty', 'presence_penalty', 'stop', 'n', ...THINKING_PARAMETERS.slice(1).filter((name) => name !== 'reasoning_effort')]
+  if (CHATTING.test(model))
+    return [
+      'max_completion_tokens',
+      'temperature',
+      'top_p',
+      'frequency_penalty',
+      'presence_penalty',
+      'stop',
+      'n',
+      ...THINKING_PARAMETERS.slice(1).filter((name) => name !== 'reasoning_effort'),
+    ]
   if (!THINKING.test(model)) return null
   return ONE_CALL.test(model) ? THINKING_PARAMETERS : [...THINKING_PARAMETERS, 'n', 'parallel_tool_calls', 'verbosity']
 }

@@ -17,15 +17,30 @@ const KEYS: Readonly<Record<string, { readonly key: PriceKey; readonly places: n
   requests_kcount: { key: 'request', places: -3 },
   web_searches_kcount: { key: 'search', places: -3 },
 }
-/** Of what is never asked for: files that a provider stores and searches; images and video where a price of their own stands, since such a model is offered without them. */
+/**
+ * Of what is never asked for: files that a provider stores and searches; images and video where a price of their own
+ * stands, since such a model is offered without them.
+ */
 const NEVER_USED: ReadonlySet<string> = new Set(['storage_searches_kcount', 'input_image_mtok', 'input_video_mtok'])
-const PARENT: Readonly<Partial<Record<PriceKey, PriceKey>>> = { input_cache_read: 'prompt', input_cache_write: 'prompt', input_cache_write_1h: 'input_cache_write', audio: 'prompt', internal_reasoning: 'completion', audio_output: 'completion' }
+const PARENT: Readonly<Partial<Record<PriceKey, PriceKey>>> = {
+  input_cache_read: 'prompt',
+  input_cache_write: 'prompt',
+  input_cache_write_1h: 'input_cache_write',
+  audio: 'prompt',
+  internal_reasoning: 'completion',
+  audio_output: 'completion',
+}
 /** A double holds every decimal of so many digits; a longer text is what arithmetic left behind. */
 const DIGITS_MAX = 15
 
-export type RowPrices = { readonly prices: Readonly<Partial<Record<PriceKey, string>>>; readonly ownImagePrice: boolean } | { readonly refused: string }
+export type RowPrices =
+  | { readonly prices: Readonly<Partial<Record<PriceKey, string>>>; readonly ownImagePrice: boolean }
+  | { readonly refused: string }
 
-/** One price for each meter: the dearest of its tiers, of the hours of the day, and of what is announced, so that nothing is sold below what it costs. */
+/**
+ * One price for each meter: the dearest of its tiers, of the hours of the day, and of what is announced, so that
+ * nothing is sold below what it costs.
+ */
 export function rowPrices(model: ModelInfo, published: string): RowPrices {
   const sets = inForce(model.prices, published)
   const dearest = new Map<PriceKey, Decimal>()
@@ -50,22 +65,36 @@ export function rowPrices(model: ModelInfo, published: string): RowPrices {
     const price = dearest.get(key)
     return price === undefined ? [] : [[key, decimalText(price)] as const]
   })
-  return { prices: Object.fromEntries(prices), ownImagePrice: sets.some((set) => set['input_image_mtok'] !== undefined) }
+  return {
+    prices: Object.fromEntries(prices),
+    ownImagePrice: sets.some((set) => set['input_image_mtok'] !== undefined),
+  }
 }
 
-/** Every set of prices that counts on the day of publication or later; in the data set a later entry hides those before it while it holds. */
+/**
+ * Every set of prices that counts on the day of publication or later; in the data set a later entry hides those before
+ * it while it holds.
+ */
 function inForce(prices: ModelInfo['prices'], published: string): readonly ModelPrice[] {
   if (!Array.isArray(prices)) return [prices]
-  const base = prices.findLastIndex(({ constraint }) => constraint === undefined || (constraint.type === 'start_date' && constraint.start_date <= published))
+  const base = prices.findLastIndex(
+    ({ constraint }) =>
+      constraint === undefined || (constraint.type === 'start_date' && constraint.start_date <= published),
+  )
   return prices.slice(Math.max(base, 0)).map((entry: ConditionalPrice) => entry.prices)
 }
 
 /** A tier that begins where the context window ends is never reached. */
 function numbersOf(value: NonNullable<ModelPrice[string]>, context: number): readonly number[] {
-  return typeof value === 'number' ? [value] : [value.base, ...value.tiers.filter(({ start }) => start < context).map(({ price }) => price)]
+  return typeof value === 'number'
+    ? [value]
+    : [value.base, ...value.tiers.filter(({ start }) => start < context).map(({ price }) => price)]
 }
 
-/** The decimal that was written: the shortest text of a double is the source's own where that had no more digits than a double holds. */
+/**
+ * The decimal that was written: the shortest text of a double is the source's own where that had no more digits than a
+ * double holds.
+ */
 export function exactDecimal(value: number): Decimal | null {
   const text = String(value)
   const digits = text.replace(/e.*$/, '').replace('.', '').replace(/^0+/, '')

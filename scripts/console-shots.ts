@@ -2,21 +2,41 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { openBrowser, visitor, type VisitorOptions } from '../test/harness/browser.ts'
-import { buildConsole, chat, CONSOLE_DIR, enter, makeKey, promote, signUp, type Customer } from '../test/harness/console-world.ts'
+import {
+  buildConsole,
+  chat,
+  CONSOLE_DIR,
+  enter,
+  makeKey,
+  promote,
+  signUp,
+  type Customer,
+} from '../test/harness/console-world.ts'
 import { startMovingServer, type MovingServer } from '../test/harness/moving-server.ts'
 
 const OUT = process.env['SHOTS_DIR'] ?? join(import.meta.dirname, '../docs/console')
 const DAYS = 30
 const HOUR_MS = 3_600_000
-const APPS = [{ 'http-referer': 'https://notes.example', 'x-title': 'Notes' }, { 'http-referer': 'https://shop.example/support', 'x-title': 'Shop assistant' }, {}]
+const APPS = [
+  { 'http-referer': 'https://notes.example', 'x-title': 'Notes' },
+  { 'http-referer': 'https://shop.example/support', 'x-title': 'Shop assistant' },
+  {},
+]
 /** Sold by the sandbox under other names, so that the pictures show more than one model. */
 const CATALOGUE = `
 bundled: true
 rates: { USD: 92.50, EUR: 101.20 }
 markup: 1.25
 models:
-${[['aurora/large', 'Aurora Large', 240, 960], ['aurora/mini', 'Aurora Mini', 18, 72], ['borealis/coder', 'Borealis Coder', 120, 480]]
-  .map(([id, name, prompt, completion]) => `  - { id: ${id}, name: ${name}, type: chat, context_length: 200000, endpoints: [{ provider: sandbox, model: chat, price: { currency: RUB, prompt: ${prompt}, completion: ${completion} } }] }`)
+${[
+  ['aurora/large', 'Aurora Large', 240, 960],
+  ['aurora/mini', 'Aurora Mini', 18, 72],
+  ['borealis/coder', 'Borealis Coder', 120, 480],
+]
+  .map(
+    ([id, name, prompt, completion]) =>
+      `  - { id: ${id}, name: ${name}, type: chat, context_length: 200000, endpoints: [{ provider: sandbox, model: chat, price: { currency: RUB, prompt: ${prompt}, completion: ${completion} } }] }`,
+  )
   .join('\n')}
 `
 const MODELS = ['aurora/large', 'aurora/mini', 'borealis/coder', 'sandbox/chat']
@@ -34,7 +54,10 @@ const WIDE: VisitorOptions = { width: 1360, height: 900 }
 const DARK: VisitorOptions = { ...WIDE, dark: true }
 const PHONE: VisitorOptions = { width: 360, height: 780 }
 
-const server = await startMovingServer(CATALOGUE, { startUnixMs: Date.now() - DAYS * 24 * HOUR_MS, consoleDir: buildAndName() })
+const server = await startMovingServer(CATALOGUE, {
+  startUnixMs: Date.now() - DAYS * 24 * HOUR_MS,
+  consoleDir: buildAndName(),
+})
 try {
   const world = await history(server)
   await photograph(server, world)
@@ -48,31 +71,59 @@ function buildAndName(): string {
 }
 
 /** A month of requests, more on weekdays and in the day. */
-async function history(tollgate: MovingServer): Promise<{ readonly customer: Customer; readonly operator: Customer; readonly generation: string }> {
+async function history(
+  tollgate: MovingServer,
+): Promise<{ readonly customer: Customer; readonly operator: Customer; readonly generation: string }> {
   const customer = await signUp(tollgate, 'ann@example.com', { balance: 3_000 })
-  const keys = [await makeKey(tollgate, customer, { name: 'Production', limit: 1_500, limit_reset: 'monthly' }), await makeKey(tollgate, customer, { name: 'Staging', limit: 20 }), await makeKey(tollgate, customer, { name: 'Notebook' })]
+  const keys = [
+    await makeKey(tollgate, customer, { name: 'Production', limit: 1_500, limit_reset: 'monthly' }),
+    await makeKey(tollgate, customer, { name: 'Staging', limit: 20 }),
+    await makeKey(tollgate, customer, { name: 'Notebook' }),
+  ]
   let generation = ''
   for (let hour = 0; hour < DAYS * 24; hour += 6) {
     const busy = 1 + ((hour * 7) % 5) + Math.floor(hour / 150)
     for (let index = 0; index < busy; index += 1) {
       const fails = (hour + index) % 23 === 0
-      const answer = await chat(tollgate, keys[index % 3]?.key ?? '', `Tell me about ${hour}\nsandbox: words=${60 + ((hour * 13 + index * 29) % 500)}${fails ? ' status=500' : ''}`, APPS[(hour + index) % 3] ?? {}, { model: MODELS[(hour / 6 + index) % MODELS.length] })
+      const answer = await chat(
+        tollgate,
+        keys[index % 3]?.key ?? '',
+        `Tell me about ${hour}\nsandbox: words=${60 + ((hour * 13 + index * 29) % 500)}${fails ? ' status=500' : ''}`,
+        APPS[(hour + index) % 3] ?? {},
+        { model: MODELS[(hour / 6 + index) % MODELS.length] },
+      )
       generation = answer.status === 200 ? (answer.headers['x-generation-id'] ?? generation) : generation
     }
     if (hour < DAYS * 24 - 6) tollgate.clock.advance(6 * HOUR_MS)
   }
   tollgate.clock.advance(5.8 * HOUR_MS)
   const live = keys[0]?.key ?? ''
-  for (let index = 0; index < 6; index += 1) generation = (await chat(tollgate, live, `Now ${index}\nsandbox: words=${120 + index * 40}`, APPS[index % 3] ?? {}, { model: MODELS[index % 3] })).headers['x-generation-id'] ?? generation
+  for (let index = 0; index < 6; index += 1)
+    generation =
+      (
+        await chat(tollgate, live, `Now ${index}\nsandbox: words=${120 + index * 40}`, APPS[index % 3] ?? {}, {
+          model: MODELS[index % 3],
+        })
+      ).headers['x-generation-id'] ?? generation
   await tollgate.admin('POST', '/admin/v1/codes', { amount: 500, count: 3, note: 'Spring campaign' })
-  const operator = await promote(tollgate, await signUp(tollgate, 'root@example.com', { name: 'Rita Root', balance: 0 }))
-  for (const name of ['Northwind', 'Contoso', 'Umbra Labs']) await tollgate.createAccount({ account: { name }, balance: 1_000 })
-  const signedIn = await tollgate.request('POST', '/cabinet/v1/sign-in', { body: { email: customer.email, password: 'a gate with seven hinges' }, headers: { origin: tollgate.url } })
+  const operator = await promote(
+    tollgate,
+    await signUp(tollgate, 'root@example.com', { name: 'Rita Root', balance: 0 }),
+  )
+  for (const name of ['Northwind', 'Contoso', 'Umbra Labs'])
+    await tollgate.createAccount({ account: { name }, balance: 1_000 })
+  const signedIn = await tollgate.request('POST', '/cabinet/v1/sign-in', {
+    body: { email: customer.email, password: 'a gate with seven hinges' },
+    headers: { origin: tollgate.url },
+  })
   const cookie = (signedIn.headers['set-cookie'] ?? '').split(';')[0] ?? ''
   return { customer: { ...customer, cookie }, operator, generation }
 }
 
-async function photograph(tollgate: MovingServer, { customer, operator, generation }: Awaited<ReturnType<typeof history>>): Promise<void> {
+async function photograph(
+  tollgate: MovingServer,
+  { customer, operator, generation }: Awaited<ReturnType<typeof history>>,
+): Promise<void> {
   mkdirSync(OUT, { recursive: true })
   const account = customer.accountId
   const chart = 'main [role=img] svg'
@@ -114,11 +165,16 @@ async function photograph(tollgate: MovingServer, { customer, operator, generati
   ]
   const only = process.argv.slice(2)
   const browser = await openBrowser()
-  for (const { name, path, who, look, until } of shots.filter((shot) => only.length === 0 || only.some((part) => shot.name.includes(part)))) {
+  for (const { name, path, who, look, until } of shots.filter(
+    (shot) => only.length === 0 || only.some((part) => shot.name.includes(part)),
+  )) {
     const guest = await visitor(browser, tollgate.url, look)
     if (who !== 'stranger') await enter(guest.context, tollgate, who === 'customer' ? customer : operator)
     await guest.page.goto(`${tollgate.url}${path}`)
-    await guest.page.locator(until ?? 'h1').first().waitFor()
+    await guest.page
+      .locator(until ?? 'h1')
+      .first()
+      .waitFor()
     await guest.settled()
     if (name === 'playground') await talk(guest.page)
     await guest.page.screenshot({ path: join(OUT, `${name}.png`) })

@@ -6,9 +6,10 @@ export interface Family {
 }
 
 /**
- * The price data set knows neither what a model takes in nor how long its answers may be. These are the only facts of the bundled
- * catalogue about a model that are not read from a package: stated by hand for whole families, and the limit on the low side, since a
- * provider refuses a larger one. An entry of the operator's overrides them. The first row that fits counts.
+ * The price data set knows neither what a model takes in nor how long its answers may be. These are the only facts of
+ * the bundled catalogue about a model that are not read from a package: stated by hand for whole families, and the
+ * limit on the low side, since a provider refuses a larger one. An entry of the operator's overrides them. The first
+ * row that fits counts.
  */
 const FAMILIES: readonly (readonly [RegExp, Family])[] = [
   [/^anthropic\/claude-(2|3-|v)/, { inputModalities: ['text'], maxCompletionTokens: 4_096 }],
@@ -23,7 +24,10 @@ const FAMILIES: readonly (readonly [RegExp, Family])[] = [
   [/^openai\//, { inputModalities: ['text'], maxCompletionTokens: 4_096 }],
   [/^x-ai\/grok-(3|code)/, { inputModalities: ['text'], maxCompletionTokens: 16_384 }],
   [/^x-ai\/grok-/, { inputModalities: ['text', 'image'], maxCompletionTokens: 32_768 }],
-  [/^mistralai\/(pixtral|mistral-(small|medium)-(2[5-9]|3|latest)|mistral-large-2512|ministral-\w+-2512)/, { inputModalities: ['text', 'image'], maxCompletionTokens: 16_384 }],
+  [
+    /^mistralai\/(pixtral|mistral-(small|medium)-(2[5-9]|3|latest)|mistral-large-2512|ministral-\w+-2512)/,
+    { inputModalities: ['text', 'image'], maxCompletionTokens: 16_384 },
+  ],
   [/^meta-llama\/llama-4/, { inputModalities: ['text', 'image'], maxCompletionTokens: 8_192 }],
   [/[-/](vl|vision)\b|-vl-|\d[vV]$/, { inputModalities: ['text', 'image'], maxCompletionTokens: 8_192 }],
   [/^cohere\//, { inputModalities: ['text'], maxCompletionTokens: 4_096 }],

@@ -46,7 +46,10 @@ export class OpenrouterNames {
   }
 }
 
-/** What the provider's API calls the model: the row's own id where the row matches it, else the first name that it does match. */
+/**
+ * What the provider's API calls the model: the row's own id where the row matches it, else the first name that it does
+ * match.
+ */
 export function upstreamName(provider: KnownProvider, row: ModelInfo): string {
   const names = equalNames(row.match)
   // Cohere's API takes dated names alone.
@@ -74,5 +77,10 @@ function slugOf(name: string): string {
 
 /** `claude-3-5-haiku-latest` and `claude-3.5-haiku`, `kimi-k2p5` and `kimi-k2.5` are one name. */
 function comparable(slug: string): string {
-  return slug.toLowerCase().replaceAll(/(\d)p(\d)/g, '$1-$2').replaceAll('.', '-').replace(/-latest$/, '').replace(/-0$/, '')
+  return slug
+    .toLowerCase()
+    .replaceAll(/(\d)p(\d)/g, '$1-$2')
+    .replaceAll('.', '-')
+    .replace(/-latest$/, '')
+    .replace(/-0$/, '')
 }

@@ -76,16 +76,30 @@ export async function createApp(options: AppOptions): Promise<App> {
   const cut = Promise.withResolvers<void>()
   const web = createConsole(services, options, (message) => log.notice(message))
   const stall = new StallSign(clock)
-  const unready = (): string | null => (closing.now ? 'Service is shutting down' : (services.ledger.unwritable ?? (stall.shown ? 'The event loop stood still' : null)))
+  const unready = (): string | null =>
+    closing.now
+      ? 'Service is shutting down'
+      : (services.ledger.unwritable ?? (stall.shown ? 'The event loop stood still' : null))
   const load = new Load(services, options.machine)
   const requests = new RequestMetrics(log)
   const others = options.machine?.others
-  const own = (): readonly MetricReading[] => readMetrics([...requests.metrics, ...load.metrics(version, () => unready() === null, () => edge)])
+  const own = (): readonly MetricReading[] =>
+    readMetrics([
+      ...requests.metrics,
+      ...load.metrics(
+        version,
+        () => unready() === null,
+        () => edge,
+      ),
+    ])
   others?.provide(own)
   const metrics = metricsRoute(access, async () => (others === undefined ? own() : await others.all()))
   const routes = [...allRoutes(services, web.routes, config, version, unready), metrics]
   const edge: Edge = createEdge<Principal>({
-    routes, access, clock, ids,
+    routes,
+    access,
+    clock,
+    ids,
     log: requests,
     refuse: (route, principal) => load.refusal(route, principal),
     maintenance: () => core.catalog.current().settings.maintenance,
@@ -108,7 +122,14 @@ export async function createApp(options: AppOptions): Promise<App> {
     await services.stop(DRAIN_MS, edge.close(DRAIN_MS + CUT_MS))
   }
   return {
-    ...core, edge, access, links, rateFeed, routes, recovered, stop,
+    ...core,
+    edge,
+    access,
+    links,
+    rateFeed,
+    routes,
+    recovered,
+    stop,
     get running() {
       return services.relay.running
     },

@@ -18,39 +18,124 @@ function problems(environment: Environment): readonly string[] {
 }
 
 test('an empty environment gives the documented defaults', () => {
-  assert.deepEqual({ ...config({}) }, {
-    host: '127.0.0.1', port: 8_080, dataDir: './data', databaseUrl: null, valkeyUrl: null, workers: 1, configFile: null, adminToken: null, url: 'http://127.0.0.1:8080', kek: null,
-    publicUrl: null, trustedProxies: [], allowPrivateUpstreams: false, cbrUrl: 'https://www.cbr.ru/scripts/XML_daily.asp', logLevel: 'info', logRetentionDays: null,
-    adminTotpRequired: false, traces: null, oidc: null, yookassa: null,
-  })
+  assert.deepEqual(
+    { ...config({}) },
+    {
+      host: '127.0.0.1',
+      port: 8_080,
+      dataDir: './data',
+      databaseUrl: null,
+      valkeyUrl: null,
+      workers: 1,
+      configFile: null,
+      adminToken: null,
+      url: 'http://127.0.0.1:8080',
+      kek: null,
+      publicUrl: null,
+      trustedProxies: [],
+      allowPrivateUpstreams: false,
+      cbrUrl: 'https://www.cbr.ru/scripts/XML_daily.asp',
+      logLevel: 'info',
+      logRetentionDays: null,
+      adminTotpRequired: false,
+      traces: null,
+      oidc: null,
+      yookassa: null,
+    },
+  )
 })
 
 test('every setting is read', () => {
   const all = config({
-    HOST: '[::]', PORT: '0', TOLLGATE_DATA: '/var/lib/tollgate', DATABASE_URL: 'postgres://u:p@db/t', TOLLGATE_CONFIG: 'c.yaml',
-    TOLLGATE_ADMIN_TOKEN: TOKEN, TOLLGATE_URL: 'https://gate.test/', TOLLGATE_KEK: `${KEK}, ${OTHER_KEK}`, TOLLGATE_PUBLIC_URL: 'https://gate.test/ai/', TOLLGATE_WORKERS: '4', VALKEY_URL: 'rediss://:p@cache:6379/2',
-    TRUSTED_PROXIES: '10.0.0.0/8, ::1', ALLOW_PRIVATE_UPSTREAMS: 'true', TOLLGATE_CBR_URL: 'http://127.0.0.1:9/daily?x=1', TOLLGATE_LOG_LEVEL: 'debug', TOLLGATE_LOG_RETENTION_DAYS: '90',
-    TOLLGATE_ADMIN_TOTP: 'optional', OIDC_ISSUER: 'https://id.test', OIDC_CLIENT_ID: 'c', OIDC_CLIENT_SECRET: 's', OIDC_NAME: 'Acme', YOOKASSA_SHOP_ID: '1', YOOKASSA_SECRET_KEY: 'k', YOOKASSA_API_URL: 'http://127.0.0.1:8/v3/',
-    YOOKASSA_NETWORKS: '10.1.0.0/16', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318/', OTEL_EXPORTER_OTLP_HEADERS: 'Authorization=Basic%20abc, x-b=1', OTEL_SERVICE_NAME: 'gate', OTEL_TRACES_SAMPLER_ARG: '0.25',
+    HOST: '[::]',
+    PORT: '0',
+    TOLLGATE_DATA: '/var/lib/tollgate',
+    DATABASE_URL: 'postgres://u:p@db/t',
+    TOLLGATE_CONFIG: 'c.yaml',
+    TOLLGATE_ADMIN_TOKEN: TOKEN,
+    TOLLGATE_URL: 'https://gate.test/',
+    TOLLGATE_KEK: `${KEK}, ${OTHER_KEK}`,
+    TOLLGATE_PUBLIC_URL: 'https://gate.test/ai/',
+    TOLLGATE_WORKERS: '4',
+    VALKEY_URL: 'rediss://:p@cache:6379/2',
+    TRUSTED_PROXIES: '10.0.0.0/8, ::1',
+    ALLOW_PRIVATE_UPSTREAMS: 'true',
+    TOLLGATE_CBR_URL: 'http://127.0.0.1:9/daily?x=1',
+    TOLLGATE_LOG_LEVEL: 'debug',
+    TOLLGATE_LOG_RETENTION_DAYS: '90',
+    TOLLGATE_ADMIN_TOTP: 'optional',
+    OIDC_ISSUER: 'https://id.test',
+    OIDC_CLIENT_ID: 'c',
+    OIDC_CLIENT_SECRET: 's',
+    OIDC_NAME: 'Acme',
+    YOOKASSA_SHOP_ID: '1',
+    YOOKASSA_SECRET_KEY: 'k',
+    YOOKASSA_API_URL: 'http://127.0.0.1:8/v3/',
+    YOOKASSA_NETWORKS: '10.1.0.0/16',
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318/',
+    OTEL_EXPORTER_OTLP_HEADERS: 'Authorization=Basic%20abc, x-b=1',
+    OTEL_SERVICE_NAME: 'gate',
+    OTEL_TRACES_SAMPLER_ARG: '0.25',
   })
-  assert.deepEqual({ ...all, kek: all.kek?.map((key) => key.toString()) }, {
-    host: '::', port: 0, dataDir: '/var/lib/tollgate', databaseUrl: 'postgres://u:p@db/t', valkeyUrl: 'rediss://:p@cache:6379/2', workers: 4, configFile: 'c.yaml',
-    adminToken: TOKEN, url: 'https://gate.test', kek: ['k'.repeat(32), 'o'.repeat(32)], publicUrl: 'https://gate.test/ai',
-    trustedProxies: ['10.0.0.0/8', '::1'], allowPrivateUpstreams: true, cbrUrl: 'http://127.0.0.1:9/daily?x=1', logLevel: 'debug', logRetentionDays: 90,
-    adminTotpRequired: false, traces: { endpoint: 'http://collector:4318', headers: { authorization: 'Basic abc', 'x-b': '1' }, serviceName: 'gate', ratio: 0.25 },
-    oidc: { issuer: 'https://id.test', clientId: 'c', clientSecret: 's', name: 'Acme' }, yookassa: { shopId: '1', secretKey: 'k', apiUrl: 'http://127.0.0.1:8/v3', networks: ['10.1.0.0/16'] },
-  })
+  assert.deepEqual(
+    { ...all, kek: all.kek?.map((key) => key.toString()) },
+    {
+      host: '::',
+      port: 0,
+      dataDir: '/var/lib/tollgate',
+      databaseUrl: 'postgres://u:p@db/t',
+      valkeyUrl: 'rediss://:p@cache:6379/2',
+      workers: 4,
+      configFile: 'c.yaml',
+      adminToken: TOKEN,
+      url: 'https://gate.test',
+      kek: ['k'.repeat(32), 'o'.repeat(32)],
+      publicUrl: 'https://gate.test/ai',
+      trustedProxies: ['10.0.0.0/8', '::1'],
+      allowPrivateUpstreams: true,
+      cbrUrl: 'http://127.0.0.1:9/daily?x=1',
+      logLevel: 'debug',
+      logRetentionDays: 90,
+      adminTotpRequired: false,
+      traces: {
+        endpoint: 'http://collector:4318',
+        headers: { authorization: 'Basic abc', 'x-b': '1' },
+        serviceName: 'gate',
+        ratio: 0.25,
+      },
+      oidc: { issuer: 'https://id.test', clientId: 'c', clientSecret: 's', name: 'Acme' },
+      yookassa: { shopId: '1', secretKey: 'k', apiUrl: 'http://127.0.0.1:8/v3', networks: ['10.1.0.0/16'] },
+    },
+  )
 })
 
 const REFUSED: readonly (readonly [Environment, RegExp])[] = [
-  [{ OIDC_ISSUER: 'https://id.test', OIDC_CLIENT_SECRET: 's' }, /^OIDC_CLIENT_ID: is required with OIDC_ISSUER, OIDC_CLIENT_SECRET$/],
-  [{ OIDC_ISSUER: 'http://127.evil.test', OIDC_CLIENT_ID: 'c', OIDC_CLIENT_SECRET: 's' }, /^OIDC_ISSUER: must be https/],
+  [
+    { OIDC_ISSUER: 'https://id.test', OIDC_CLIENT_SECRET: 's' },
+    /^OIDC_CLIENT_ID: is required with OIDC_ISSUER, OIDC_CLIENT_SECRET$/,
+  ],
+  [
+    { OIDC_ISSUER: 'http://127.evil.test', OIDC_CLIENT_ID: 'c', OIDC_CLIENT_SECRET: 's' },
+    /^OIDC_ISSUER: must be https/,
+  ],
   [{ YOOKASSA_SECRET_KEY: 'k' }, /^YOOKASSA_SHOP_ID: is required/],
-  [{ YOOKASSA_SHOP_ID: '1', YOOKASSA_SECRET_KEY: 'k', YOOKASSA_API_URL: 'http://pay.test' }, /^YOOKASSA_API_URL: must be https/],
-  [{ YOOKASSA_SHOP_ID: '1', YOOKASSA_SECRET_KEY: 'k', YOOKASSA_NETWORKS: 'everywhere' }, /^YOOKASSA_NETWORKS: 'everywhere' is not an IP/],
+  [
+    { YOOKASSA_SHOP_ID: '1', YOOKASSA_SECRET_KEY: 'k', YOOKASSA_API_URL: 'http://pay.test' },
+    /^YOOKASSA_API_URL: must be https/,
+  ],
+  [
+    { YOOKASSA_SHOP_ID: '1', YOOKASSA_SECRET_KEY: 'k', YOOKASSA_NETWORKS: 'everywhere' },
+    /^YOOKASSA_NETWORKS: 'everywhere' is not an IP/,
+  ],
   [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' }, /^OTEL_EXPORTER_OTLP_ENDPOINT: must be a URL such as http:/],
-  [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c', OTEL_EXPORTER_OTLP_HEADERS: 'secret' }, /^OTEL_EXPORTER_OTLP_HEADERS: must be a comma list of name=value, such as 'authorization=Basic%20abc'$/],
-  [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c', OTEL_TRACES_SAMPLER_ARG: '1.5' }, /^OTEL_TRACES_SAMPLER_ARG: must be a share from 0 to 1, got '1.5'$/],
+  [
+    { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c', OTEL_EXPORTER_OTLP_HEADERS: 'secret' },
+    /^OTEL_EXPORTER_OTLP_HEADERS: must be a comma list of name=value, such as 'authorization=Basic%20abc'$/,
+  ],
+  [
+    { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c', OTEL_TRACES_SAMPLER_ARG: '1.5' },
+    /^OTEL_TRACES_SAMPLER_ARG: must be a share from 0 to 1, got '1.5'$/,
+  ],
   [{ TOLLGATE_ADMIN_TOTP: 'no' }, /^TOLLGATE_ADMIN_TOTP: must be one of/],
   [{ PORT: '65536' }, /^PORT: must be a whole number from 0 to 65535, got '65536'$/],
   [{ PORT: '80a' }, /^PORT: must be a whole number/],
@@ -86,7 +171,11 @@ for (const [environment, expected] of REFUSED) {
 }
 
 test('no problem repeats a secret', () => {
-  const text = problems({ DATABASE_URL: 'mysql://root:hunter2@db', TOLLGATE_ADMIN_TOKEN: 'hunter2', TOLLGATE_KEK: 'hunter2' }).join('\n')
+  const text = problems({
+    DATABASE_URL: 'mysql://root:hunter2@db',
+    TOLLGATE_ADMIN_TOKEN: 'hunter2',
+    TOLLGATE_KEK: 'hunter2',
+  }).join('\n')
   assert.equal(text.split('\n').length, 3)
   assert.doesNotMatch(text, /hunter2/)
 })

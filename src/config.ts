@@ -82,7 +82,8 @@ const PROXIES_MAX = 1_000
 const WORKERS_MAX = 1_024
 const YOOKASSA_API = 'https://api.yookassa.ru/v3'
 /** Published by YooKassa; its notifications carry no signature. */
-const YOOKASSA_NETWORKS = '185.71.76.0/27,185.71.77.0/27,77.75.153.0/25,77.75.156.11,77.75.156.35,77.75.154.128/25,2a02:5180::/32'
+const YOOKASSA_NETWORKS =
+  '185.71.76.0/27,185.71.77.0/27,77.75.153.0/25,77.75.156.11,77.75.156.35,77.75.154.128/25,2a02:5180::/32'
 /** Copied from a guide and never changed: as public as no token at all. */
 const PLACEHOLDER = /change[-_ ]?me|replace[-_ ]?me|your[-_]|placeholder/i
 
@@ -92,10 +93,14 @@ export function withEnvFile(environment: Environment, fileText: string | null): 
 }
 
 /**
- * Reads every setting. `problems`: each value that cannot be used is one clear line that names its variable, never its secret;
- * `unknown`: a line for each name of ours that no setting has.
+ * Reads every setting. `problems`: each value that cannot be used is one clear line that names its variable, never its
+ * secret; `unknown`: a line for each name of ours that no setting has.
  */
-export function readConfig(environment: Environment): { readonly config: Config; readonly problems: readonly string[]; readonly unknown: readonly string[] } {
+export function readConfig(environment: Environment): {
+  readonly config: Config
+  readonly problems: readonly string[]
+  readonly unknown: readonly string[]
+} {
   const reader = new SettingReader(environment)
   const databaseUrl = reader.url('DATABASE_URL', ['postgres:', 'postgresql:'], 'postgres://user@host:5432/name')
   const config: Config = Object.freeze({
@@ -114,7 +119,9 @@ export function readConfig(environment: Environment): { readonly config: Config;
     allowPrivateUpstreams: reader.flag('ALLOW_PRIVATE_UPSTREAMS', false),
     cbrUrl: reader.url('TOLLGATE_CBR_URL', ['http:', 'https:'], CBR_URL) ?? CBR_URL,
     logLevel: reader.oneOf('TOLLGATE_LOG_LEVEL', LOG_LEVELS, 'info'),
-    logRetentionDays: reader.given('TOLLGATE_LOG_RETENTION_DAYS') ? reader.whole('TOLLGATE_LOG_RETENTION_DAYS', 1, 1, 36_500) : null,
+    logRetentionDays: reader.given('TOLLGATE_LOG_RETENTION_DAYS')
+      ? reader.whole('TOLLGATE_LOG_RETENTION_DAYS', 1, 1, 36_500)
+      : null,
     adminTotpRequired: readAdminTotp(reader, databaseUrl !== null),
     traces: readTraces(reader),
     oidc: readOidc(reader),
@@ -125,7 +132,8 @@ export function readConfig(environment: Environment): { readonly config: Config;
 
 function readWorkers(reader: SettingReader, shared: boolean): number {
   const workers = reader.whole('TOLLGATE_WORKERS', 1, 1, WORKERS_MAX)
-  if (workers > 1 && !shared) reader.problem('TOLLGATE_WORKERS', `is ${workers}, which needs DATABASE_URL: the embedded store has one process`)
+  if (workers > 1 && !shared)
+    reader.problem('TOLLGATE_WORKERS', `is ${workers}, which needs DATABASE_URL: the embedded store has one process`)
   return workers
 }
 
@@ -133,10 +141,23 @@ function readAdminToken(reader: SettingReader): string | null {
   const token = reader.text('TOLLGATE_ADMIN_TOKEN')
   if (token === null) return null
   // The value is never repeated in the message: it ends up in logs.
-  if (token.length < TOKEN_CHARACTERS_MIN) reader.problem('TOLLGATE_ADMIN_TOKEN', `has ${token.length} characters, at least ${TOKEN_CHARACTERS_MIN} are needed: make one with 'openssl rand -hex 32'`)
-  else if (token.length > TOKEN_CHARACTERS_MAX) reader.problem('TOLLGATE_ADMIN_TOKEN', `has ${token.length} characters, at most ${TOKEN_CHARACTERS_MAX} are allowed`)
-  else if (!/^[\x21-\x7e]+$/.test(token)) reader.problem('TOLLGATE_ADMIN_TOKEN', 'may hold printable ASCII characters only, without spaces: it travels in a header')
-  else if (PLACEHOLDER.test(token)) reader.problem('TOLLGATE_ADMIN_TOKEN', "is a placeholder: make one with 'openssl rand -hex 32'")
+  if (token.length < TOKEN_CHARACTERS_MIN)
+    reader.problem(
+      'TOLLGATE_ADMIN_TOKEN',
+      `has ${token.length} characters, at least ${TOKEN_CHARACTERS_MIN} are needed: make one with 'openssl rand -hex 32'`,
+    )
+  else if (token.length > TOKEN_CHARACTERS_MAX)
+    reader.problem(
+      'TOLLGATE_ADMIN_TOKEN',
+      `has ${token.length} characters, at most ${TOKEN_CHARACTERS_MAX} are allowed`,
+    )
+  else if (!/^[\x21-\x7e]+$/.test(token))
+    reader.problem(
+      'TOLLGATE_ADMIN_TOKEN',
+      'may hold printable ASCII characters only, without spaces: it travels in a header',
+    )
+  else if (PLACEHOLDER.test(token))
+    reader.problem('TOLLGATE_ADMIN_TOKEN', "is a placeholder: make one with 'openssl rand -hex 32'")
   return token
 }
 
@@ -144,47 +165,77 @@ function readKek(reader: SettingReader, required: boolean): readonly Buffer[] | 
   const name = 'TOLLGATE_KEK'
   const text = reader.text(name)
   if (text === null) {
-    if (required && !reader.given(name)) reader.problem(name, "is required with DATABASE_URL, where every node must hold the same key: make one with 'openssl rand -base64 32'")
+    if (required && !reader.given(name))
+      reader.problem(
+        name,
+        "is required with DATABASE_URL, where every node must hold the same key: make one with 'openssl rand -base64 32'",
+      )
     return null
   }
   const keys = parseWrappingKeys(text)
-  if (keys === null) reader.problem(name, "must be base64 of 32 bytes, or a comma list of such: make one with 'openssl rand -base64 32'")
-  else if (keys.some((key) => key.every((byte) => byte === 0))) reader.problem(name, "is all zeros: make one with 'openssl rand -base64 32'")
+  if (keys === null)
+    reader.problem(name, "must be base64 of 32 bytes, or a comma list of such: make one with 'openssl rand -base64 32'")
+  else if (keys.some((key) => key.every((byte) => byte === 0)))
+    reader.problem(name, "is all zeros: make one with 'openssl rand -base64 32'")
   return keys
 }
 
 function readAdminTotp(reader: SettingReader, several: boolean): boolean {
   const publicUrl = reader.given('TOLLGATE_PUBLIC_URL')
-  return reader.oneOf('TOLLGATE_ADMIN_TOTP', ['required', 'optional'], several || publicUrl ? 'required' : 'optional') === 'required'
+  return (
+    reader.oneOf('TOLLGATE_ADMIN_TOTP', ['required', 'optional'], several || publicUrl ? 'required' : 'optional') ===
+    'required'
+  )
 }
 
 /** All of it or nothing: half a set-up is a mistake. */
 function together(reader: SettingReader, names: readonly string[]): boolean {
   const given = names.filter((name) => reader.given(name))
-  if (given.length > 0) for (const name of names) if (!reader.given(name)) reader.problem(name, `is required with ${given.join(', ')}`)
+  if (given.length > 0)
+    for (const name of names) if (!reader.given(name)) reader.problem(name, `is required with ${given.join(', ')}`)
   return given.length === names.length
 }
 
 function readOidc(reader: SettingReader): OidcConfig | null {
   if (!together(reader, ['OIDC_ISSUER', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET'])) return null
   const issuer = reader.url('OIDC_ISSUER', ['http:', 'https:'], 'https://accounts.example.com') ?? ''
-  if (URL.canParse(issuer) && new URL(issuer).protocol === 'http:' && !isLoopback(new URL(issuer).hostname)) reader.problem('OIDC_ISSUER', 'must be https: on plain http anybody between could sign in as anyone')
-  return Object.freeze({ issuer, clientId: reader.text('OIDC_CLIENT_ID') ?? '', clientSecret: reader.text('OIDC_CLIENT_SECRET') ?? '', name: reader.text('OIDC_NAME') ?? 'Single sign-on' })
+  if (URL.canParse(issuer) && new URL(issuer).protocol === 'http:' && !isLoopback(new URL(issuer).hostname))
+    reader.problem('OIDC_ISSUER', 'must be https: on plain http anybody between could sign in as anyone')
+  return Object.freeze({
+    issuer,
+    clientId: reader.text('OIDC_CLIENT_ID') ?? '',
+    clientSecret: reader.text('OIDC_CLIENT_SECRET') ?? '',
+    name: reader.text('OIDC_NAME') ?? 'Single sign-on',
+  })
 }
 
 function readTraces(reader: SettingReader): TracesConfig | null {
   const endpoint = reader.address('OTEL_EXPORTER_OTLP_ENDPOINT', 'http://127.0.0.1:4318')
   if (endpoint === null) return null
   const share = reader.text('OTEL_TRACES_SAMPLER_ARG') ?? '1'
-  if (!/^(?:0(?:\.\d+)?|1(?:\.0+)?)$/.test(share)) reader.problem('OTEL_TRACES_SAMPLER_ARG', `must be a share from 0 to 1, got '${share}'`)
-  return Object.freeze({ endpoint, headers: readHeaders(reader, 'OTEL_EXPORTER_OTLP_HEADERS'), serviceName: reader.text('OTEL_SERVICE_NAME') ?? 'tollgate', ratio: Number(share) })
+  if (!/^(?:0(?:\.\d+)?|1(?:\.0+)?)$/.test(share))
+    reader.problem('OTEL_TRACES_SAMPLER_ARG', `must be a share from 0 to 1, got '${share}'`)
+  return Object.freeze({
+    endpoint,
+    headers: readHeaders(reader, 'OTEL_EXPORTER_OTLP_HEADERS'),
+    serviceName: reader.text('OTEL_SERVICE_NAME') ?? 'tollgate',
+    ratio: Number(share),
+  })
 }
 
 /** `name=value,name=value`, percent-encoded, as OpenTelemetry writes it. A value may be a secret and is not repeated. */
 function readHeaders(reader: SettingReader, name: string): Readonly<Record<string, string>> {
-  const pairs = (reader.text(name) ?? '').split(',').filter((pair) => pair.trim() !== '').map((pair) => /^\s*([\w.-]+)\s*=(.*)$/.exec(pair))
-  if (pairs.includes(null)) reader.problem(name, "must be a comma list of name=value, such as 'authorization=Basic%20abc'")
-  return Object.freeze(Object.fromEntries(pairs.flatMap((pair) => (pair === null ? [] : [[(pair[1] ?? '').toLowerCase(), decoded(pair[2] ?? '')]]))))
+  const pairs = (reader.text(name) ?? '')
+    .split(',')
+    .filter((pair) => pair.trim() !== '')
+    .map((pair) => /^\s*([\w.-]+)\s*=(.*)$/.exec(pair))
+  if (pairs.includes(null))
+    reader.problem(name, "must be a comma list of name=value, such as 'authorization=Basic%20abc'")
+  return Object.freeze(
+    Object.fromEntries(
+      pairs.flatMap((pair) => (pair === null ? [] : [[(pair[1] ?? '').toLowerCase(), decoded(pair[2] ?? '')]])),
+    ),
+  )
 }
 
 function decoded(text: string): string {
@@ -198,8 +249,14 @@ function decoded(text: string): string {
 function readYookassa(reader: SettingReader): YookassaConfig | null {
   if (!together(reader, ['YOOKASSA_SHOP_ID', 'YOOKASSA_SECRET_KEY'])) return null
   const apiUrl = reader.address('YOOKASSA_API_URL', YOOKASSA_API) ?? YOOKASSA_API
-  if (URL.canParse(apiUrl) && new URL(apiUrl).protocol === 'http:' && !isLoopback(new URL(apiUrl).hostname)) reader.problem('YOOKASSA_API_URL', 'must be https: the secret key travels there')
-  return Object.freeze({ shopId: reader.text('YOOKASSA_SHOP_ID') ?? '', secretKey: reader.text('YOOKASSA_SECRET_KEY') ?? '', apiUrl, networks: readNetworks(reader, 'YOOKASSA_NETWORKS', YOOKASSA_NETWORKS) })
+  if (URL.canParse(apiUrl) && new URL(apiUrl).protocol === 'http:' && !isLoopback(new URL(apiUrl).hostname))
+    reader.problem('YOOKASSA_API_URL', 'must be https: the secret key travels there')
+  return Object.freeze({
+    shopId: reader.text('YOOKASSA_SHOP_ID') ?? '',
+    secretKey: reader.text('YOOKASSA_SECRET_KEY') ?? '',
+    apiUrl,
+    networks: readNetworks(reader, 'YOOKASSA_NETWORKS', YOOKASSA_NETWORKS),
+  })
 }
 
 function isLoopback(hostname: string): boolean {
@@ -211,8 +268,12 @@ function readProxies(reader: SettingReader): readonly string[] {
 }
 
 function readNetworks(reader: SettingReader, name: string, fallback: string): readonly string[] {
-  const entries = (reader.text(name) ?? fallback).split(',').map((entry) => entry.trim()).filter((entry) => entry !== '')
-  if (entries.length > PROXIES_MAX) reader.problem(name, `lists ${entries.length} ranges, at most ${PROXIES_MAX} are allowed`)
+  const entries = (reader.text(name) ?? fallback)
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '')
+  if (entries.length > PROXIES_MAX)
+    reader.problem(name, `lists ${entries.length} ranges, at most ${PROXIES_MAX} are allowed`)
   for (const entry of entries) {
     try {
       proxyList([entry])

@@ -63,7 +63,9 @@ export const ERRORS = {
 export type ErrorName = keyof typeof ERRORS
 
 /** `metadata.error_type`, as clients, the log and the console know it. */
-export type ErrorType = { readonly [N in ErrorName]: (typeof ERRORS)[N] extends { errorType: infer T } ? T : N }[ErrorName]
+export type ErrorType = {
+  readonly [N in ErrorName]: (typeof ERRORS)[N] extends { errorType: infer T } ? T : N
+}[ErrorName]
 
 export interface ApiErrorDetails {
   /** Extra keys of `error.metadata`, amounts in RUB numbers. */
@@ -87,7 +89,11 @@ export class ApiError extends Error {
 
   constructor(errorName: Exclude<ErrorName, 'service_unavailable'>, message: string, details?: ApiErrorDetails)
   /** The log always says what refused. */
-  constructor(errorName: 'service_unavailable', message: string, details: ApiErrorDetails & { readonly refusedBy: string })
+  constructor(
+    errorName: 'service_unavailable',
+    message: string,
+    details: ApiErrorDetails & { readonly refusedBy: string },
+  )
   constructor(errorName: ErrorName, message: string, details: ApiErrorDetails = {}) {
     super(message, { cause: details.cause })
     this.errorName = errorName
@@ -97,7 +103,10 @@ export class ApiError extends Error {
   /** The same error with more headers. */
   withHeaders(headers: Readonly<Record<string, string>>): ApiError {
     // Any name will do: the details are of an error that was made with them.
-    return new ApiError(this.errorName as 'internal_error', this.message, { ...this.details, headers: { ...this.details.headers, ...headers } })
+    return new ApiError(this.errorName as 'internal_error', this.message, {
+      ...this.details,
+      headers: { ...this.details.headers, ...headers },
+    })
   }
 
   get status(): number {
@@ -117,7 +126,8 @@ export class ApiError extends Error {
       message: this.message,
       metadata: { error_type: this.errorType, ...this.details.metadata },
     }
-    if (this.errorName === 'rate_limit_exceeded' && this.details.retryAfterSeconds !== undefined) error['retry_after'] = this.details.retryAfterSeconds
+    if (this.errorName === 'rate_limit_exceeded' && this.details.retryAfterSeconds !== undefined)
+      error['retry_after'] = this.details.retryAfterSeconds
     return { error }
   }
 }
@@ -126,8 +136,9 @@ type None = Readonly<Record<string, never>>
 type Range = { readonly least: number; readonly most: number }
 
 /**
- * What can be wrong with a field that a console plane is given, and the figures of it. Beside the English sentence every such refusal carries
- * it by name, so that a page says it in its reader's language; a name that the pages have no text for does not compile.
+ * What can be wrong with a field that a console plane is given, and the figures of it. Beside the English sentence
+ * every such refusal carries it by name, so that a page says it in its reader's language; a name that the pages have no
+ * text for does not compile.
  */
 export interface FieldChecks {
   readonly amount: None
@@ -214,22 +225,42 @@ export interface RefusalReasons {
 export type RefusalReason = keyof RefusalReasons
 
 /** 400 of a field: `what` follows its name. */
-export function fieldError<C extends FieldCheck>(field: string, check: C, params: FieldChecks[C], what: string, message = `${field}: ${what}`): ApiError {
+export function fieldError<C extends FieldCheck>(
+  field: string,
+  check: C,
+  params: FieldChecks[C],
+  what: string,
+  message = `${field}: ${what}`,
+): ApiError {
   return new ApiError('invalid_input', message, { metadata: { field, check, params } })
 }
 
 /** A refusal of a console plane with its reason by name. */
-export function reasonError<R extends RefusalReason>(errorName: 'conflict' | 'access_denied' | 'not_found' | 'unauthorized', reason: R, params: RefusalReasons[R], message: string, cause?: unknown): ApiError {
+export function reasonError<R extends RefusalReason>(
+  errorName: 'conflict' | 'access_denied' | 'not_found' | 'unauthorized',
+  reason: R,
+  params: RefusalReasons[R],
+  message: string,
+  cause?: unknown,
+): ApiError {
   return new ApiError(errorName, message, { metadata: { reason, params }, cause })
 }
 
 /** Seconds over which clients that a node refused come back. */
 const SPREAD_SECONDS = 5
 
-/** The node has no room for the request. `share`, uniform in [0, 1), spreads the return of many clients over five seconds. */
+/**
+ * The node has no room for the request. `share`, uniform in [0, 1), spreads the return of many clients over five
+ * seconds.
+ */
 export function overloaded(share: number, refusedBy: string, cause?: unknown): ApiError {
   const retryAfterSeconds = 1 + Math.floor(share * SPREAD_SECONDS)
-  return unavailable(`Service is overloaded or its store is not available. Retry after ${retryAfterSeconds} seconds`, retryAfterSeconds, refusedBy, cause)
+  return unavailable(
+    `Service is overloaded or its store is not available. Retry after ${retryAfterSeconds} seconds`,
+    retryAfterSeconds,
+    refusedBy,
+    cause,
+  )
 }
 
 /** Something that the request needs does not answer; `refusedBy` is a word for the log. */
@@ -247,8 +278,13 @@ export class OperatorError extends Error {
   override readonly name: string = 'OperatorError'
 }
 
-/** Turns anything thrown into what a client may see: an ApiError as it is, what is out of reach as `service_unavailable`, all else `internal_error`. */
+/**
+ * Turns anything thrown into what a client may see: an ApiError as it is, what is out of reach as
+ * `service_unavailable`, all else `internal_error`.
+ */
 export function asApiError(thrown: unknown): ApiError {
   if (thrown instanceof UnavailableError) return overloaded(0, 'store', thrown)
-  return thrown instanceof ApiError ? thrown : new ApiError('internal_error', 'Internal server error', { cause: thrown })
+  return thrown instanceof ApiError
+    ? thrown
+    : new ApiError('internal_error', 'Internal server error', { cause: thrown })
 }

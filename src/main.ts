@@ -52,7 +52,10 @@ function version(): string {
 const LOG_BYTES_MAX = 4 * 1_048_576
 
 const PROBES: ReadonlySet<unknown> = new Set(['/healthz', '/readyz', '/metrics'])
-/** A loop that stands still for so long is taken for one that never turns again. With workers the parent is quicker: it has others to serve. */
+/**
+ * A loop that stands still for so long is taken for one that never turns again. With workers the parent is quicker: it
+ * has others to serve.
+ */
 const LOOP_STILL_MS = 30_000
 
 interface ProcessLog extends AppLog {
@@ -90,7 +93,11 @@ function createLog(config: Config): ProcessLog {
       if (readable) process.stdout.write(`${message}\n`)
       else logger.warn(message)
     },
-    bug: (thrown, requestId) => logger.error({ request_id: requestId, bug: thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown) }),
+    bug: (thrown, requestId) =>
+      logger.error({
+        request_id: requestId,
+        bug: thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown),
+      }),
   }
 }
 
@@ -121,8 +128,18 @@ function machineOf(log: ProcessLog, parent: ParentLink | null): Machine {
     metrics: [
       gauge('tollgate_log_lines_dropped', 'Log lines that the log did not take, since the start.', log.dropped),
       gauge('process_resident_memory_bytes', 'Memory of the process.', residentBytes),
-      { name: 'process_cpu_seconds_total', help: 'CPU time of the process.', type: 'counter', samples: () => [{ value: (process.cpuUsage().user + process.cpuUsage().system) / 1e6 }] },
-      gauge('process_start_time_seconds', 'When the process began, Unix seconds.', () => Math.round(Date.now() / 1_000 - process.uptime()), 'min'),
+      {
+        name: 'process_cpu_seconds_total',
+        help: 'CPU time of the process.',
+        type: 'counter',
+        samples: () => [{ value: (process.cpuUsage().user + process.cpuUsage().system) / 1e6 }],
+      },
+      gauge(
+        'process_start_time_seconds',
+        'When the process began, Unix seconds.',
+        () => Math.round(Date.now() / 1_000 - process.uptime()),
+        'min',
+      ),
     ],
     ...(parent === null ? {} : { others: parent }),
   }
@@ -152,7 +169,8 @@ async function keptWrappingKey(config: Config): Promise<readonly Buffer[]> {
 
 function cataloguePath(config: Config): string | null {
   if (config.configFile !== null) {
-    if (!existsSync(config.configFile)) throw new OperatorError(`TOLLGATE_CONFIG: there is no file ${config.configFile}`)
+    if (!existsSync(config.configFile))
+      throw new OperatorError(`TOLLGATE_CONFIG: there is no file ${config.configFile}`)
     return config.configFile
   }
   return existsSync(DEFAULT_CATALOGUE) ? DEFAULT_CATALOGUE : null
@@ -160,10 +178,15 @@ function cataloguePath(config: Config): string | null {
 
 async function applyFile(app: App, path: string): Promise<void> {
   const content = await readFile(path, 'utf8').catch((thrown: unknown) => {
-    throw new OperatorError(`TOLLGATE_CONFIG: ${path} cannot be read: ${diskFault(thrown) ?? String(thrown)}.`, { cause: thrown })
+    throw new OperatorError(`TOLLGATE_CONFIG: ${path} cannot be read: ${diskFault(thrown) ?? String(thrown)}.`, {
+      cause: thrown,
+    })
   })
   const lines = await app.catalog.applyText(content, { dryRun: false, onlyNew: true, file: path })
-  if (lines.length > 0) process.stdout.write(`Applied ${path}: ${lines.length} change${lines.length === 1 ? '' : 's'}, price version ${app.catalog.current().priceVersion}\n`)
+  if (lines.length > 0)
+    process.stdout.write(
+      `Applied ${path}: ${lines.length} change${lines.length === 1 ? '' : 's'}, price version ${app.catalog.current().priceVersion}\n`,
+    )
 }
 
 /** What is in the catalogue and cannot be sold, and what this release would change in it. */
@@ -173,27 +196,59 @@ async function tellCatalogue(app: App): Promise<void> {
   if (app.catalog.notes().length > 0) await first
   for (const line of app.catalog.notes()) process.stdout.write(`${line}\n`)
   const changes = (await app.catalog.updateBundle(true)).length
-  if (changes > 0) process.stdout.write(`The bundled models of this release differ in ${changes} points from those in use: see tollgate catalog update\n`)
+  if (changes > 0)
+    process.stdout.write(
+      `The bundled models of this release differ in ${changes} points from those in use: see tollgate catalog update\n`,
+    )
 }
 
 /** An account with 100 RUB and a key, for the first minutes of a newcomer; the key is shown this once. */
 async function createDemo(app: App): Promise<string> {
   const ids = randomIds()
   const atMs = Date.now()
-  const account = await app.store.accounts.create({ id: `acc_${ids.letters(16)}`, name: 'Demo', email: null, defaultModel: 'sandbox/chat', rateLimit: null, createdAtMs: atMs })
-  await app.store.entries.post({ accountId: account.id, kind: 'topup', amountMicro: DEMO_BALANCE_RUB * MICRO_PER_RUB, reason: 'demo balance', reference: `demo-${account.id}`, actor: 'start', atMs })
+  const account = await app.store.accounts.create({
+    id: `acc_${ids.letters(16)}`,
+    name: 'Demo',
+    email: null,
+    defaultModel: 'sandbox/chat',
+    rateLimit: null,
+    createdAtMs: atMs,
+  })
+  await app.store.entries.post({
+    accountId: account.id,
+    kind: 'topup',
+    amountMicro: DEMO_BALANCE_RUB * MICRO_PER_RUB,
+    reason: 'demo balance',
+    reference: `demo-${account.id}`,
+    actor: 'start',
+    atMs,
+  })
   const key = generateKey(ids)
-  await app.store.keys.create({ id: `key_${ids.letters(16)}`, accountId: account.id, name: 'demo', digest: digestOf(key), label: labelOf(key), limitMicro: null, limitReset: null, expiresAtMs: null, allowedModels: null, createdAtMs: atMs })
+  await app.store.keys.create({
+    id: `key_${ids.letters(16)}`,
+    accountId: account.id,
+    name: 'demo',
+    digest: digestOf(key),
+    label: labelOf(key),
+    limitMicro: null,
+    limitReset: null,
+    expiresAtMs: null,
+    allowedModels: null,
+    createdAtMs: atMs,
+  })
   return key
 }
 
 async function greet(app: App, url: string, demoKey: string | null): Promise<void> {
   const token = await app.links.firstToken()
-  if (token !== null) process.stdout.write(`Console   ${url}/  (set-up link, valid for 60 minutes: ${url}/setup?token=${token})\n`)
+  if (token !== null)
+    process.stdout.write(`Console   ${url}/  (set-up link, valid for 60 minutes: ${url}/setup?token=${token})\n`)
   if (demoKey === null) return
   process.stdout.write(`API key   ${demoKey}  (demo account with ${DEMO_BALANCE_RUB} RUB; shown this once)\n`)
   // On a line of its own, to be pasted as it is.
-  process.stdout.write(`Try it\ncurl ${url}/v1/chat/completions -H 'Authorization: Bearer ${demoKey}' -H 'Content-Type: application/json' -d '{"model":"sandbox/chat","messages":[{"role":"user","content":"Hello"}]}'\n`)
+  process.stdout.write(
+    `Try it\ncurl ${url}/v1/chat/completions -H 'Authorization: Bearer ${demoKey}' -H 'Content-Type: application/json' -d '{"model":"sandbox/chat","messages":[{"role":"user","content":"Hello"}]}'\n`,
+  )
 }
 
 /** Starts the server; resolves when it has stopped. */
@@ -206,7 +261,24 @@ async function start(env: ReturnType<typeof environment>): Promise<number> {
   const path = cataloguePath(config)
   const log = createLog(config)
   const traces = await openTraces(config, log)
-  const app = await createApp({ consoleDir: fileURLToPath(new URL('../console/dist', import.meta.url)), config, version: version(), wrappingKeys: await wrappingKeys(config), env, log: traces === null ? log : { ...log, line: (...said) => { log.line(...said); traces.line(...said) } }, machine: machineOf(log, parent) })
+  const app = await createApp({
+    consoleDir: fileURLToPath(new URL('../console/dist', import.meta.url)),
+    config,
+    version: version(),
+    wrappingKeys: await wrappingKeys(config),
+    env,
+    log:
+      traces === null
+        ? log
+        : {
+            ...log,
+            line: (...said) => {
+              log.line(...said)
+              traces.line(...said)
+            },
+          },
+    machine: machineOf(log, parent),
+  })
   // What is said and done once is done by the first of several workers.
   const others = cluster.isWorker && env[WORKER_ROLE] === 'other'
   const newcomer = others ? false : await prepare(app, path, config)
@@ -216,7 +288,8 @@ async function start(env: ReturnType<typeof environment>): Promise<number> {
   // Only now: a server that could not listen would have made the account, and its key would be lost.
   if (!others) await greet(app, config.publicUrl ?? url, newcomer ? await createDemo(app) : null)
   // A debugger stops the loop as well.
-  if (parent === null && !process.execArgv.some((option) => option.startsWith('--inspect'))) watchLoop(LOOP_STILL_MS, log.notice)
+  if (parent === null && !process.execArgv.some((option) => option.startsWith('--inspect')))
+    watchLoop(LOOP_STILL_MS, log.notice)
   // Before anybody reads that it is ready: a signal that came earlier would end the process.
   const stopped = untilStopped(app, config, log)
   if (parent !== null) parent.ready(url)
@@ -243,7 +316,13 @@ function linkToParent(): ParentLink {
 async function openTraces({ traces: target }: Config, { notice }: AppLog): Promise<RequestTraces | null> {
   if (target === null) return null
   const { RequestTraces: Traces } = await import('./telemetry/request-traces.ts')
-  return new Traces({ target, version: version(), instance: `${hostname()}:${process.pid}`, clock: systemClock, notice })
+  return new Traces({
+    target,
+    version: version(),
+    instance: `${hostname()}:${process.pid}`,
+    clock: systemClock,
+    notice,
+  })
 }
 
 /** The processes of this machine behind one port; each of them comes through `start` again. */
@@ -255,14 +334,20 @@ function runWorkers({ workers: count }: Config): Promise<number> {
   return group.run()
 }
 
-/** Applies the catalogue file and says what of it cannot be sold; answers whether a newcomer needs a demo account: never among nodes, whose database is somebody's on purpose. */
+/**
+ * Applies the catalogue file and says what of it cannot be sold; answers whether a newcomer needs a demo account: never
+ * among nodes, whose database is somebody's on purpose.
+ */
 async function prepare(app: App, path: string | null, config: Config): Promise<boolean> {
   const fresh = (await app.store.accounts.list({ query: null, limit: 1, offset: 0 })).total === 0
   if (path !== null) await applyFile(app, path)
   const missing = missingSdkPackages(app.catalog.current().providers.values())
   if (missing.length > 0) throw new OperatorError(missing.join('\n'))
   await tellCatalogue(app)
-  if (app.recovered > 0) process.stdout.write(`Gave back ${app.recovered} hold${app.recovered === 1 ? '' : 's'} of a process that had died\n`)
+  if (app.recovered > 0)
+    process.stdout.write(
+      `Gave back ${app.recovered} hold${app.recovered === 1 ? '' : 's'} of a process that had died\n`,
+    )
   return fresh && path === null && config.databaseUrl === null
 }
 
@@ -270,7 +355,10 @@ async function prepare(app: App, path: string | null, config: Config): Promise<b
 async function reload(app: App, config: Config): Promise<void> {
   try {
     const path = cataloguePath(config)
-    if (path === null) process.stderr.write(`SIGHUP: there is no ${DEFAULT_CATALOGUE} and TOLLGATE_CONFIG is not set, nothing to apply\n`)
+    if (path === null)
+      process.stderr.write(
+        `SIGHUP: there is no ${DEFAULT_CATALOGUE} and TOLLGATE_CONFIG is not set, nothing to apply\n`,
+      )
     else await applyFile(app, path)
   } catch (thrown) {
     process.stderr.write(`${thrown instanceof Error ? thrown.message : String(thrown)}\n`)
@@ -280,7 +368,12 @@ async function reload(app: App, config: Config): Promise<void> {
 function untilStopped(app: App, config: Config, log: AppLog): Promise<number> {
   process.on('SIGHUP', () => void reload(app, config))
   return new Promise((resolve) => {
-    const interrupts = new Interrupts({ app, clock: systemClock, say: (line) => process.stdout.write(`${line}\n`), exit: () => process.exit(EXIT_INTERRUPTED) })
+    const interrupts = new Interrupts({
+      app,
+      clock: systemClock,
+      say: (line) => process.stdout.write(`${line}\n`),
+      exit: () => process.exit(EXIT_INTERRUPTED),
+    })
     const stopped = (): void => {
       app.stop().then(
         () => resolve(0),
@@ -297,7 +390,8 @@ function untilStopped(app: App, config: Config, log: AppLog): Promise<number> {
 
 /** What stops a start is one clear line, without a stack. */
 function report(thrown: unknown): never {
-  const known = thrown instanceof OperatorError || thrown instanceof CatalogError || thrown instanceof StoreUnavailableError
+  const known =
+    thrown instanceof OperatorError || thrown instanceof CatalogError || thrown instanceof StoreUnavailableError
   const message = thrown instanceof Error ? (known ? thrown.message : (thrown.stack ?? thrown.message)) : String(thrown)
   process.stderr.write(`${message}\n`)
   process.exit(known ? EXIT_BAD_INPUT : 1)

@@ -5,13 +5,32 @@ import { add, ceilMicro, MICRO_PER_RUB, multiply, ZERO, type Decimal, type Micro
  * meters and `audio_input` hold, `output` excludes `reasoning` and `audio_output`.
  */
 export const METERS = [
-  'input', 'cache_read', 'cache_write', 'cache_write_1h', 'audio_input', 'image_input', 'output', 'reasoning', 'audio_output',
-  'request', 'image_output', 'characters', 'deciseconds', 'video_seconds', 'search',
+  'input',
+  'cache_read',
+  'cache_write',
+  'cache_write_1h',
+  'audio_input',
+  'image_input',
+  'output',
+  'reasoning',
+  'audio_output',
+  'request',
+  'image_output',
+  'characters',
+  'deciseconds',
+  'video_seconds',
+  'search',
 ] as const
 export type Meter = (typeof METERS)[number]
 
 /** The meters of tokens that were read, and of tokens that were made. */
-export const INPUT_METERS = ['input', 'cache_read', 'cache_write', 'cache_write_1h', 'audio_input'] as const satisfies readonly Meter[]
+export const INPUT_METERS = [
+  'input',
+  'cache_read',
+  'cache_write',
+  'cache_write_1h',
+  'audio_input',
+] as const satisfies readonly Meter[]
 export const OUTPUT_METERS = ['output', 'reasoning', 'audio_output'] as const satisfies readonly Meter[]
 
 /** Whole units per meter; an absent meter is 0. */
@@ -25,7 +44,8 @@ export function exactCost(usage: Usage, prices: PriceSheet): Decimal {
   let total = ZERO
   for (const meter of METERS) {
     const units = usage[meter]
-    if (units !== undefined && units > 0) total = add(total, multiply({ digits: BigInt(units), scale: 0 }, prices[meter]))
+    if (units !== undefined && units > 0)
+      total = add(total, multiply({ digits: BigInt(units), scale: 0 }, prices[meter]))
   }
   return total
 }

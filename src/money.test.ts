@@ -1,7 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { add, ceilMicro, compare, decimalText, kopeckText, microFromRubles, multiply, parseDecimal, rubles, shift, type Decimal } from './money.ts'
+import {
+  add,
+  ceilMicro,
+  compare,
+  decimalText,
+  kopeckText,
+  microFromRubles,
+  multiply,
+  parseDecimal,
+  rubles,
+  shift,
+  type Decimal,
+} from './money.ts'
 
 const decimals = fc.record({ digits: fc.bigInt({ min: 0n, max: 10n ** 18n }), scale: fc.integer({ min: 0, max: 12 }) })
 
@@ -17,7 +29,8 @@ test('a decimal is read exactly, exponents included, and printed without them', 
   assert.equal(decimalText(read('5e-7')), '0.0000005')
   assert.equal(decimalText(read('1.5E3')), '1500')
   assert.equal(decimalText(read('-0.10')), '-0.1')
-  for (const text of ['', '.', '1.', '0x10', '1_000', 'NaN', 'Infinity', '1e999', ' 1', '1 ']) assert.equal(parseDecimal(text), null, text)
+  for (const text of ['', '.', '1.', '0x10', '1_000', 'NaN', 'Infinity', '1e999', ' 1', '1 '])
+    assert.equal(parseDecimal(text), null, text)
 })
 
 test('property: text → decimal → text is the identity up to trailing zeros', () => {
@@ -56,7 +69,8 @@ test('property: an amount survives the wire, printed with at most six decimals a
 })
 
 test('an amount finer than a micro-ruble, not finite or beyond the bound is refused', () => {
-  for (const value of [0.0000001, 1.2345678, Number.NaN, Number.POSITIVE_INFINITY, 1e10]) assert.equal(microFromRubles(value), null, String(value))
+  for (const value of [0.0000001, 1.2345678, Number.NaN, Number.POSITIVE_INFINITY, 1e10])
+    assert.equal(microFromRubles(value), null, String(value))
   assert.equal(microFromRubles(0.000001), 1n)
 })
 

@@ -53,7 +53,9 @@ export function add(left: Decimal, right: Decimal): Decimal {
 /** Exact shift of the decimal point: `value` × 10^`places`; `places` may be negative. */
 export function shift(value: Decimal, places: number): Decimal {
   const scale = value.scale - places
-  return scale >= 0 ? normalise({ digits: value.digits, scale }) : { digits: value.digits * 10n ** BigInt(-scale), scale: 0 }
+  return scale >= 0
+    ? normalise({ digits: value.digits, scale })
+    : { digits: value.digits * 10n ** BigInt(-scale), scale: 0 }
 }
 
 /** Negative, zero or positive as `left` is less than, equal to or greater than `right`. */

@@ -37,7 +37,16 @@ export interface FoundResponse {
 
 /** The routes of every paid kind: the edge's call in, the relay's generation out. */
 export function paidRoutes(ports: PaidRoutePorts, kinds: readonly PaidKind[]): readonly Route<Principal>[] {
-  return kinds.flatMap((kind) => kind.paths.map((path): Route<Principal> => ({ method: 'POST', path, plane: 'key', body: kind.body, priority: 'paid', handle: (call) => paid(ports, kind, call) })))
+  return kinds.flatMap((kind) =>
+    kind.paths.map((path): Route<Principal> => ({
+      method: 'POST',
+      path,
+      plane: 'key',
+      body: kind.body,
+      priority: 'paid',
+      handle: (call) => paid(ports, kind, call),
+    })),
+  )
 }
 
 function paid(ports: PaidRoutePorts, kind: PaidKind, call: Call<Principal>): Promise<Reply | typeof HIJACKED> {
@@ -45,17 +54,33 @@ function paid(ports: PaidRoutePorts, kind: PaidKind, call: Call<Principal>): Pro
   return ports.idempotency.once(call, (claim) => answer(ports, call, order, claim))
 }
 
-/** The same routes for a console session that acts for one of its keys: no second way to spend money, only another way to say who does. */
+/**
+ * The same routes for a console session that acts for one of its keys: no second way to spend money, only another way
+ * to say who does.
+ */
 export function playgroundRoutes(routes: readonly Route<Principal>[]): readonly Route<Principal>[] {
-  return routes.filter(({ plane }) => plane === 'key').map((route) => ({ ...route, path: route.path.replace(/^\/v1\//, '/cabinet/v1/playground/'), plane: 'playground' }))
+  return routes
+    .filter(({ plane }) => plane === 'key')
+    .map((route) => ({ ...route, path: route.path.replace(/^\/v1\//, '/cabinet/v1/playground/'), plane: 'playground' }))
 }
 
-function orderOf({ publicUrl }: PaidRoutePorts, kind: PaidKind, { json, rawBody = Buffer.alloc(0), request, isSecure }: Call<Principal>): Order {
+function orderOf(
+  { publicUrl }: PaidRoutePorts,
+  kind: PaidKind,
+  { json, rawBody = Buffer.alloc(0), request, isSecure }: Call<Principal>,
+): Order {
   const session = request.headers['x-session-id']
   const sessionId = typeof session === 'string' && /^[\x21-\x7e]{1,256}$/.test(session) ? session : null
   const contentType = request.headers['content-type'] ?? ''
   const form = json === undefined ? parseMultipart(contentType, rawBody) : null
-  return kind.read({ json, rawBody, contentType, form, sessionId, publicUrl: publicAddress(publicUrl, { request, isSecure }) })
+  return kind.read({
+    json,
+    rawBody,
+    contentType,
+    form,
+    sessionId,
+    publicUrl: publicAddress(publicUrl, { request, isSecure }),
+  })
 }
 
 /** Resumes a stream for a second connection (wire.md D-7.8); answers false when it is not there. */
@@ -69,41 +94,74 @@ export function attachStream(ports: PaidRoutePorts, call: Call<Principal>, id: s
 }
 
 /** The Response of a stream that runs, or is still kept (wire.md D-7.8); null when it is not there. */
-export function findResponse({ relay }: Pick<PaidRoutePorts, 'relay'>, accountId: string, id: string): FoundResponse | null {
+export function findResponse(
+  { relay }: Pick<PaidRoutePorts, 'relay'>,
+  accountId: string,
+  id: string,
+): FoundResponse | null {
   const generation = relay.streams.find(accountId, id)
   if (generation === null || !isResponsesOrder(generation.input.order)) return null
   const { generationId, arrivedAtMs, plan, order, buffer } = generation.input
-  const identity = { id: generationId, created: Math.floor(arrivedAtMs / 1_000), model: plan.candidates[0]?.model.id ?? '', provider: '' }
+  const identity = {
+    id: generationId,
+    created: Math.floor(arrivedAtMs / 1_000),
+    model: plan.candidates[0]?.model.id ?? '',
+    provider: '',
+  }
   const { echo } = order
   return {
     cancel: async () => {
       await generation.cancel()
     },
-    body: async () => keptResponse(identity, echo, { lastEvent: buffer?.last ?? null, ended: generation.finished ? await generation.done : generation.cancelled ? { error: null } : null }),
+    body: async () =>
+      keptResponse(identity, echo, {
+        lastEvent: buffer?.last ?? null,
+        ended: generation.finished ? await generation.done : generation.cancelled ? { error: null } : null,
+      }),
   }
 }
 
-/** As `attachStream`, for a stream that runs on another node; `after` is the number of the last event that the client has. */
-export async function attachRemote({ sse }: Pick<PaidRoutePorts, 'sse'>, remote: RemoteStreams, call: Call<Principal>, id: string, after: number): Promise<boolean> {
+/**
+ * As `attachStream`, for a stream that runs on another node; `after` is the number of the last event that the client
+ * has.
+ */
+export async function attachRemote(
+  { sse }: Pick<PaidRoutePorts, 'sse'>,
+  remote: RemoteStreams,
+  call: Call<Principal>,
+  id: string,
+  after: number,
+): Promise<boolean> {
   const accountId = call.principal?.accountId ?? ''
   const generationId = await remote.find(accountId, id)
   if (generationId === null || call.response.destroyed) return false
   let left = (): void => undefined
   let ready = (): void => undefined
-  const reader = sse.open(call.response, { ...call.baseHeaders, 'x-generation-id': generationId }, { onDrain: () => ready(), onClose: () => left() })
-  void remote.send(accountId, generationId, after, {
-    reader,
-    onClose: (run) => {
-      left = run
-    },
-    onDrain: (run) => {
-      ready = run
-    },
-  }).then(() => call.log.finish(200))
+  const reader = sse.open(
+    call.response,
+    { ...call.baseHeaders, 'x-generation-id': generationId },
+    { onDrain: () => ready(), onClose: () => left() },
+  )
+  void remote
+    .send(accountId, generationId, after, {
+      reader,
+      onClose: (run) => {
+        left = run
+      },
+      onDrain: (run) => {
+        ready = run
+      },
+    })
+    .then(() => call.log.finish(200))
   return true
 }
 
-async function answer(ports: PaidRoutePorts, call: Call<Principal>, order: Order, claim: CallClaim | null): Promise<Reply | typeof HIJACKED> {
+async function answer(
+  ports: PaidRoutePorts,
+  call: Call<Principal>,
+  order: Order,
+  claim: CallClaim | null,
+): Promise<Reply | typeof HIJACKED> {
   const { principal, response } = call
   if (principal === null) throw new Error('A paid route has a principal.')
   const { appUrl, appTitle } = appIdentity(call.request.headers)
@@ -158,21 +216,32 @@ function replyOf(generation: Generation, result: GenerationResult): Reply {
 
 function ownHeaders(generation: Generation): Record<string, string> {
   const { generationId, plan } = generation.input
-  return { 'x-generation-id': generationId, ...(plan.maxTokensComputed ? { 'x-max-tokens': String(plan.maxTokens) } : {}) }
+  return {
+    'x-generation-id': generationId,
+    ...(plan.maxTokensComputed ? { 'x-max-tokens': String(plan.maxTokens) } : {}),
+  }
 }
 
 /** Commits the response to an event stream; null when the client has already left. */
 function openReader(ports: PaidRoutePorts, call: Call<Principal>, generation: Generation): Reader | null {
   const response: ServerResponse = call.response
   if (response.destroyed) return null
-  const stream = ports.sse.open(response, { ...call.baseHeaders, ...ownHeaders(generation) }, {
-    onDrain: () => generation.drained(stream),
-    onClose: () => generation.detached(stream, generation.input.plan.snapshot.settings.streamResume.grace),
-  }, generation.input.order.contentType ?? undefined)
+  const stream = ports.sse.open(
+    response,
+    { ...call.baseHeaders, ...ownHeaders(generation) },
+    {
+      onDrain: () => generation.drained(stream),
+      onClose: () => generation.detached(stream, generation.input.plan.snapshot.settings.streamResume.grace),
+    },
+    generation.input.order.contentType ?? undefined,
+  )
   return stream
 }
 
-function failureFields(failed: GenerationResult['failed'], sent: unknown): { readonly failed_attempts: string; readonly provider_said?: string } {
+function failureFields(
+  failed: GenerationResult['failed'],
+  sent: unknown,
+): { readonly failed_attempts: string; readonly provider_said?: string } {
   const said = providerWords(failed, sent)
   return { failed_attempts: failuresText(failed), ...(said === '' ? {} : { provider_said: said }) }
 }
@@ -196,7 +265,14 @@ function logResult(call: Call<Principal>, result: GenerationResult): void {
     ...(result.error === null ? {} : { error_type: result.error.errorType }),
     ...(record.status === 'cancelled' ? { aborted: true } : {}),
   })
-  call.log.attempts(result.passages.map(({ endpoint: { provider, upstreamModel: model }, startedMs, endedMs, failure }) => ({
-    provider: provider.slug, model, address: provider.baseUrl, startedMs, endedMs: endedMs ?? startedMs, failure,
-  })))
+  call.log.attempts(
+    result.passages.map(({ endpoint: { provider, upstreamModel: model }, startedMs, endedMs, failure }) => ({
+      provider: provider.slug,
+      model,
+      address: provider.baseUrl,
+      startedMs,
+      endedMs: endedMs ?? startedMs,
+      failure,
+    })),
+  )
 }

@@ -10,12 +10,17 @@ test('the expressions of the product are found, and none is made of text, which 
 })
 
 test('every exception is of an expression that is there', () => {
-  assert.deepEqual(Object.keys(BOUNDED).filter((text) => !literals.has(text)), [])
+  assert.deepEqual(
+    Object.keys(BOUNDED).filter((text) => !literals.has(text)),
+    [],
+  )
 })
 
 test('the check sees what it is for', async () => {
   assert.match(await verdictOf('^\\s*(?:<\\?xml[^>]*>\\s*)?(?:<!--[\\s\\S]*?-->\\s*)*<svg[\\s>]', ''), /exponential/)
   assert.match(await verdictOf('\\s*;\\s*', ''), /2nd degree/)
   assert.equal(await verdictOf('^[a-z]+$', ''), 'linear')
-  assert.ok(isCounted('^[a-z*]{1,64}\\*$') && !isCounted('a*') && !isCounted('[a]{2,}') && !isCounted('(a{1,999}){1,999}'))
+  assert.ok(
+    isCounted('^[a-z*]{1,64}\\*$') && !isCounted('a*') && !isCounted('[a]{2,}') && !isCounted('(a{1,999}){1,999}'),
+  )
 })

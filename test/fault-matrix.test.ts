@@ -19,7 +19,10 @@ function read(path: string): string {
 
 /** The rows of a section of docs/reliability.md by their first cell. */
 function rows(heading: string): ReadonlyMap<string, string> {
-  const section = read('docs/reliability.md').split(/^## /m).find((part) => part.startsWith(`${heading}\n`)) ?? assert.fail(`no section '${heading}'`)
+  const section =
+    read('docs/reliability.md')
+      .split(/^## /m)
+      .find((part) => part.startsWith(`${heading}\n`)) ?? assert.fail(`no section '${heading}'`)
   return new Map([...section.matchAll(/^\| ([FRS]\d+) \|(.*)\|$/gm)].map(([, name = '', cells = '']) => [name, cells]))
 }
 
@@ -33,15 +36,28 @@ test('every fault of the matrix has a row, and the tests that it names are there
       assert.ok(existsSync(join(ROOT, path)), `${fault}: ${path} is not there`)
       assert.match(read(path), new RegExp(`\\b${fault}\\b`), `${path} does not name ${fault}`)
     }
-    assert.ok(files.some((path) => MONEY_CHECK.test(read(path))), `${fault}: no test of it checks the money`)
+    assert.ok(
+      files.some((path) => MONEY_CHECK.test(read(path))),
+      `${fault}: no test of it checks the money`,
+    )
   }
 })
 
 test('every figure has a row with its target, its command and what was measured', () => {
   const figures = rows('Figures')
-  assert.deepEqual([...figures.keys()], [...Array.from({ length: 14 }, (_, index) => `R${index + 1}`), ...Array.from({ length: 9 }, (_, index) => `S${index + 1}`)])
+  assert.deepEqual(
+    [...figures.keys()],
+    [
+      ...Array.from({ length: 14 }, (_, index) => `R${index + 1}`),
+      ...Array.from({ length: 9 }, (_, index) => `S${index + 1}`),
+    ],
+  )
   for (const [figure, cells] of figures) {
     const [, target, command, measured, ...more] = `|${cells}`.split(/(?<!\\)\|/).map((cell) => cell.trim())
-    assert.deepEqual([more.length, target !== '', command?.includes('`'), measured !== ''], [0, true, true, true], figure)
+    assert.deepEqual(
+      [more.length, target !== '', command?.includes('`'), measured !== ''],
+      [0, true, true, true],
+      figure,
+    )
   }
 })

@@ -16,12 +16,22 @@ import { cpuMs, STALL_MS_MAX } from './harness/patience.ts'
 /** A form whose file is a sound, with one field more. */
 function formWith(name: string, value: string): Parameters<typeof parseTranscriptionForm>[0] {
   const file = { field: 'file', fileName: 'a.wav', contentType: null, bytes: Buffer.from('RIFF') }
-  return { fields: [['model', 'a/b'], [name, value]], file }
+  return {
+    fields: [
+      ['model', 'a/b'],
+      [name, value],
+    ],
+    file,
+  }
 }
 
 function written(text: string): unknown {
   const request = parseTranscriptionForm(formWith('response_format', 'srt'), 'transcribe')
-  return renderTranscript(request, { text, language: null, segments: [{ start: 0, end: 1, text, figures: {} }], words: [] }, { seconds: 1, duration: 1, tokens: null, chargedMicro: 1n })
+  return renderTranscript(
+    request,
+    { text, language: null, segments: [{ start: 0, end: 1, text, figures: {} }], words: [] },
+    { seconds: 1, duration: 1, tokens: null, chargedMicro: 1n },
+  )
 }
 
 /** Refused or read: either way it takes no time. */
@@ -54,24 +64,58 @@ const ATTACKS: readonly Attack[] = [
   attack('a picture that begins with comments', Buffer.from('<!---->'.repeat(36)), imageTypeOf),
   attack('a picture that begins with comments which do not end', Buffer.from('<?xml><!---->'.repeat(36)), imageTypeOf),
   attack('base64 of nothing but padding', '='.repeat(MEGABYTE), decodeBase64),
-  attack('a temperature of many digits', '1'.repeat(250_000), (text) => refusedOrRead(() => parseTranscriptionForm(formWith('temperature', text), 'transcribe'))),
-  attack('a temperature of many blanks', `1${' '.repeat(250_000)}x`, (text) => refusedOrRead(() => parseTranscriptionForm(formWith('temperature', text), 'transcribe'))),
+  attack('a temperature of many digits', '1'.repeat(250_000), (text) =>
+    refusedOrRead(() => parseTranscriptionForm(formWith('temperature', text), 'transcribe')),
+  ),
+  attack('a temperature of many blanks', `1${' '.repeat(250_000)}x`, (text) =>
+    refusedOrRead(() => parseTranscriptionForm(formWith('temperature', text), 'transcribe')),
+  ),
   attack('a transcript of blanks', `a${' '.repeat(MEGABYTE)}b`, written),
   attack('a transcript of blank lines', `a${' \n'.repeat(MEGABYTE / 2)}b`, written),
-  attack('a path that does not close', [{ jsonPath: `$${"['".repeat(MEGABYTE)}`, stringValue: '' }], (pieces) => new PartialArguments().add(pieces)),
-  attack('a path of many steps', [{ jsonPath: `$${'.a'.repeat(MEGABYTE)}`, stringValue: '' }], (pieces) => new PartialArguments().add(pieces)),
-  attack('many long paths', Array.from({ length: 500 }, () => ({ jsonPath: `$['${"'x".repeat(1_000)}']`, stringValue: '' })), (pieces) => new PartialArguments().add(pieces)),
+  attack('a path that does not close', [{ jsonPath: `$${"['".repeat(MEGABYTE)}`, stringValue: '' }], (pieces) =>
+    new PartialArguments().add(pieces),
+  ),
+  attack('a path of many steps', [{ jsonPath: `$${'.a'.repeat(MEGABYTE)}`, stringValue: '' }], (pieces) =>
+    new PartialArguments().add(pieces),
+  ),
+  attack(
+    'many long paths',
+    Array.from({ length: 500 }, () => ({ jsonPath: `$['${"'x".repeat(1_000)}']`, stringValue: '' })),
+    (pieces) => new PartialArguments().add(pieces),
+  ),
   attack('an error that repeats the prompt', 'a.b-c '.repeat(20_000), failed),
   attack('an error of one long word', WORD, failed),
   attack('an error of 30 MB', Buffer.alloc(30 * MEGABYTE, 'key-').toString(), failed),
   attack('an error of many blanks', `project${' '.repeat(MEGABYTE)}`, failed),
   attack('an error of many addresses', 'a'.repeat(MEGABYTE), failed),
-  attack('an error event with a million values', Array.from({ length: 1_000_000 }, () => ({ a: 'b' })), (raw) => withoutSecretsOf(OURS, eventFailure(raw))),
-  attack('a job that failed with a long word', { code: 'moderation', message: WORD }, (raw) => withoutSecretsOf(OURS, jobFailure(raw))),
-  attack("Gemini's count of tokens, again and again", { error: { message: 'input token count '.repeat(60_000) } }, (body) => withoutSecretsOf(OURS, geminiError(400, body, {}, 0))),
-  attack('blanks to be spoken', `a${' '.repeat(100_000)}b`, (text) => new SandboxSound({ text, words: null, voice: 'v', speed: 1, format: 'mp3' })),
-  attack('rates of the day that do not close', `<ValCurs>${'<Valute><Value> '.repeat(60_000)}</ValCurs>`, parseDailyRates),
-  attack('rates of the day with blanks', `<ValCurs><Valute><Value>${' '.repeat(MEGABYTE)}</Valute></ValCurs>`, parseDailyRates),
+  attack(
+    'an error event with a million values',
+    Array.from({ length: 1_000_000 }, () => ({ a: 'b' })),
+    (raw) => withoutSecretsOf(OURS, eventFailure(raw)),
+  ),
+  attack('a job that failed with a long word', { code: 'moderation', message: WORD }, (raw) =>
+    withoutSecretsOf(OURS, jobFailure(raw)),
+  ),
+  attack(
+    "Gemini's count of tokens, again and again",
+    { error: { message: 'input token count '.repeat(60_000) } },
+    (body) => withoutSecretsOf(OURS, geminiError(400, body, {}, 0)),
+  ),
+  attack(
+    'blanks to be spoken',
+    `a${' '.repeat(100_000)}b`,
+    (text) => new SandboxSound({ text, words: null, voice: 'v', speed: 1, format: 'mp3' }),
+  ),
+  attack(
+    'rates of the day that do not close',
+    `<ValCurs>${'<Valute><Value> '.repeat(60_000)}</ValCurs>`,
+    parseDailyRates,
+  ),
+  attack(
+    'rates of the day with blanks',
+    `<ValCurs><Valute><Value>${' '.repeat(MEGABYTE)}</Valute></ValCurs>`,
+    parseDailyRates,
+  ),
   attack('an address of slashes', `${'/'.repeat(MEGABYTE)}x`, (text) => withoutTrailing(text, '/')),
 ]
 
@@ -84,28 +128,67 @@ for (const { what, work } of ATTACKS) {
 
 test('what an upstream refused is told without its secrets, however long the message, and a secret that is cut is not told in part', () => {
   const provider = { apiKeys: ['Zq81-own-word-of-ours'], baseUrl: 'https://upstream.example/v1' }
-  const told = (message: string): string => withoutSecretsOf(provider, upstreamFailure(400, { error: { message } }, {}, 0)).publicMessage ?? ''
+  const told = (message: string): string =>
+    withoutSecretsOf(provider, upstreamFailure(400, { error: { message } }, {}, 0)).publicMessage ?? ''
   assert.equal(told('The key sk-abcdefgh1234 of a.b@c.example is wrong'), 'The key [redacted] of [redacted] is wrong')
-  for (let length = 400; length <= 520; length += 1) assert.doesNotMatch(told(`${'x '.repeat(length / 2)}Zq81-own-word-of-ours ${'y '.repeat(200)}`), /Zq81|own-w/, String(length))
+  for (let length = 400; length <= 520; length += 1)
+    assert.doesNotMatch(
+      told(`${'x '.repeat(length / 2)}Zq81-own-word-of-ours ${'y '.repeat(200)}`),
+      /Zq81|own-w/,
+      String(length),
+    )
   // What is taken out makes room: the end of what was looked at comes forward.
-  for (let length = 1_980; length <= 2_020; length += 1) assert.doesNotMatch(told(`sk-${'a'.repeat(1_900)} ${'x'.repeat(length - 1_904)} Zq81-own-word-of-ours ${'y '.repeat(200)}`), /Zq81|own-w/, String(length))
+  for (let length = 1_980; length <= 2_020; length += 1)
+    assert.doesNotMatch(
+      told(`sk-${'a'.repeat(1_900)} ${'x'.repeat(length - 1_904)} Zq81-own-word-of-ours ${'y '.repeat(200)}`),
+      /Zq81|own-w/,
+      String(length),
+    )
   assert.equal(told('слово '.repeat(200)).length, 500)
   assert.equal(told('字'.repeat(5_000)), '字'.repeat(500))
   assert.equal(upstreamFailure(400, { error: { message: 'Z'.repeat(3_000) } }, {}, 0).publicMessage, null)
 })
 
 test("an operator's key is taken out whole, whatever stands in it, of what the client is told and of what the log is", () => {
-  const keys = ['abc-key-xyz123', 'own:AKIAABCDEFGHIJKLMNOP:eu-west-1', 'mail.user@host.example-secret', 'a-key-longer-than-the-next', 'a-key-longer-than-the-next-one', 'tail/https://x.example/y', 'with+plus/and=sign', '192.168.17.254-own', 'nine-123456789012-more', 'слово-ключ-sk-0123456789']
+  const keys = [
+    'abc-key-xyz123',
+    'own:AKIAABCDEFGHIJKLMNOP:eu-west-1',
+    'mail.user@host.example-secret',
+    'a-key-longer-than-the-next',
+    'a-key-longer-than-the-next-one',
+    'tail/https://x.example/y',
+    'with+plus/and=sign',
+    '192.168.17.254-own',
+    'nine-123456789012-more',
+    'слово-ключ-sk-0123456789',
+  ]
   for (const key of keys) {
     for (const spelled of new Set([key, encodeURIComponent(key)])) {
       const found = upstreamFailure(400, { error: { message: `Not for <${spelled}>, try another` } }, {}, 0)
       const { publicMessage, said } = withoutSecretsOf({ apiKeys: keys, baseUrl: 'https://upstream.example/v1' }, found)
-      assert.deepEqual([publicMessage, said], Array.from({ length: 2 }, () => 'Not for <[redacted]>, try another'), spelled)
-      assert.equal(withoutSecretsOf({ apiKeys: keys, baseUrl: '' }, eventFailure({ message: `<${spelled}>` })).said, '<[redacted]>', spelled)
-      assert.equal(withoutSecretsOf({ apiKeys: keys, baseUrl: '' }, jobFailure({ code: 'moderation', message: `<${spelled}>` })).publicMessage, '<[redacted]>', spelled)
+      assert.deepEqual(
+        [publicMessage, said],
+        Array.from({ length: 2 }, () => 'Not for <[redacted]>, try another'),
+        spelled,
+      )
+      assert.equal(
+        withoutSecretsOf({ apiKeys: keys, baseUrl: '' }, eventFailure({ message: `<${spelled}>` })).said,
+        '<[redacted]>',
+        spelled,
+      )
+      assert.equal(
+        withoutSecretsOf({ apiKeys: keys, baseUrl: '' }, jobFailure({ code: 'moderation', message: `<${spelled}>` }))
+          .publicMessage,
+        '<[redacted]>',
+        spelled,
+      )
     }
   }
   // Words of ours, such as the address that a client has sent, are not the upstream's.
   const ours = 'messages[0]: https://a.example/b is no picture'
-  assert.equal(withoutSecretsOf({ apiKeys: keys, baseUrl: '' }, { ...failure('unsendable', 400, ours), publicMessage: ours }).publicMessage, ours)
+  assert.equal(
+    withoutSecretsOf({ apiKeys: keys, baseUrl: '' }, { ...failure('unsendable', 400, ours), publicMessage: ours })
+      .publicMessage,
+    ours,
+  )
 })

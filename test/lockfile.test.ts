@@ -34,19 +34,32 @@ interface Manifest {
 
 // Both files are npm's own format; a shape other than this fails the assertions below.
 const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Manifest
-const consoleManifest = JSON.parse(readFileSync(join(ROOT, 'console/package.json'), 'utf8')) as Pick<Manifest, 'devDependencies'>
-const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as { readonly lockfileVersion: number; readonly packages: Readonly<Record<string, LockEntry>> }
+const consoleManifest = JSON.parse(readFileSync(join(ROOT, 'console/package.json'), 'utf8')) as Pick<
+  Manifest,
+  'devDependencies'
+>
+const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
+  readonly lockfileVersion: number
+  readonly packages: Readonly<Record<string, LockEntry>>
+}
 /** The project's own two packages. */
 const OWN: ReadonlySet<string> = new Set(['', 'console', 'node_modules/@tollgate/console'])
 const entries = Object.entries(lock.packages).filter(([path]) => !OWN.has(path))
-const runtime = entries.filter(([, { dev, devOptional, optional }]) => dev !== true && devOptional !== true && optional !== true)
+const runtime = entries.filter(
+  ([, { dev, devOptional, optional }]) => dev !== true && devOptional !== true && optional !== true,
+)
 
 function nameOf(path: string): string {
   return path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)
 }
 
 test('every dependency of package.json is one exact version, and the lock file holds that version', () => {
-  for (const [name, version] of Object.entries({ ...manifest.dependencies, ...manifest.devDependencies, ...manifest.optionalDependencies, ...consoleManifest.devDependencies })) {
+  for (const [name, version] of Object.entries({
+    ...manifest.dependencies,
+    ...manifest.devDependencies,
+    ...manifest.optionalDependencies,
+    ...consoleManifest.devDependencies,
+  })) {
     assert.match(version, EXACT, name)
     assert.equal(lock.packages[`node_modules/${name}`]?.version, version, name)
   }
@@ -68,12 +81,20 @@ test(`at run time there are at most ${DIRECT_MAX} direct and ${TOTAL_MAX} packag
   const direct = Object.keys(manifest.dependencies).length
   assert.ok(direct > 0 && direct <= DIRECT_MAX, `${direct} direct`)
   assert.ok(runtime.length >= direct && runtime.length <= TOTAL_MAX, `${runtime.length} in all`)
-  assert.deepEqual(runtime.filter(([, { hasInstallScript }]) => hasInstallScript === true).map(([path]) => path), [])
+  assert.deepEqual(
+    runtime.filter(([, { hasInstallScript }]) => hasInstallScript === true).map(([path]) => path),
+    [],
+  )
 })
 
 test('a development package runs a script when installed only where that is known and wanted', () => {
-  const scripted = entries.filter(([, { hasInstallScript, optional }]) => hasInstallScript === true && optional !== true).map(([path]) => nameOf(path))
-  assert.deepEqual(scripted.filter((name) => SCRIPTS_ALLOWED[name] === undefined), [])
+  const scripted = entries
+    .filter(([, { hasInstallScript, optional }]) => hasInstallScript === true && optional !== true)
+    .map(([path]) => nameOf(path))
+  assert.deepEqual(
+    scripted.filter((name) => SCRIPTS_ALLOWED[name] === undefined),
+    [],
+  )
 })
 
 test('every runtime dependency has its reason in docs/decisions', () => {
@@ -82,6 +103,17 @@ test('every runtime dependency has its reason in docs/decisions', () => {
   const reasoned = [...server.matchAll(/^\| `([^`]+)` \|/gm)].map(([, name]) => name)
   const inConsole = [...console_.matchAll(/`([^`\s]+)`(?=[^|\n]*\|[^|\n]*\|)/g)].map(([, name]) => name)
   assert.deepEqual(new Set(Object.keys(consoleManifest.devDependencies)), new Set(inConsole), 'the console')
-  assert.deepEqual(Object.keys({ ...manifest.dependencies, ...manifest.devDependencies }).filter((name) => !reasoned.includes(name)), [], 'without a reason')
-  assert.deepEqual(reasoned.filter((name) => name !== undefined && manifest.dependencies[name] === undefined && manifest.devDependencies[name] === undefined), [], 'no longer a dependency')
+  assert.deepEqual(
+    Object.keys({ ...manifest.dependencies, ...manifest.devDependencies }).filter((name) => !reasoned.includes(name)),
+    [],
+    'without a reason',
+  )
+  assert.deepEqual(
+    reasoned.filter(
+      (name) =>
+        name !== undefined && manifest.dependencies[name] === undefined && manifest.devDependencies[name] === undefined,
+    ),
+    [],
+    'no longer a dependency',
+  )
 })

@@ -11,10 +11,25 @@ import { multiply, ONE, parseDecimal, type Decimal } from '../src/money.ts'
 import { recheckedCharge } from '../src/recheck/charge.ts'
 import type { GenerationRow } from '../src/store/store.ts'
 
-const decimals = fc.tuple(fc.integer({ min: 0, max: 99_999 }), fc.integer({ min: 0, max: 9 })).map(([digits, places]) => String(digits).padStart(places + 1, '0').replace(new RegExp(`(\\d{${places}})$`), places === 0 ? '$1' : '.$1'))
+const decimals = fc.tuple(fc.integer({ min: 0, max: 99_999 }), fc.integer({ min: 0, max: 9 })).map(([digits, places]) =>
+  String(digits)
+    .padStart(places + 1, '0')
+    .replace(new RegExp(`(\\d{${places}})$`), places === 0 ? '$1' : '.$1'),
+)
 const byResolution = fc.dictionary(fc.constantFrom('720p', '1280x720', '1920x1080', '4K'), decimals, { minKeys: 1 })
-const prices = fc.record(Object.fromEntries(PRICE_KEYS.map((key) => [key, key === 'video_second' || key === 'image_output' ? fc.oneof(decimals, byResolution) : decimals])), { requiredKeys: [] })
-const usages = fc.record(Object.fromEntries(METERS.map((meter) => [meter, fc.integer({ min: 0, max: 2_000_000_000 })])), { requiredKeys: [] })
+const prices = fc.record(
+  Object.fromEntries(
+    PRICE_KEYS.map((key) => [
+      key,
+      key === 'video_second' || key === 'image_output' ? fc.oneof(decimals, byResolution) : decimals,
+    ]),
+  ),
+  { requiredKeys: [] },
+)
+const usages = fc.record(
+  Object.fromEntries(METERS.map((meter) => [meter, fc.integer({ min: 0, max: 2_000_000_000 })])),
+  { requiredKeys: [] },
+)
 
 function exact(text: string): Decimal {
   return parseDecimal(text) ?? assert.fail(text)
@@ -22,16 +37,50 @@ function exact(text: string): Decimal {
 
 test('the page of arithmetic that the audit checks charges with comes to what the price code charges', () => {
   fc.assert(
-    fc.property(prices, fc.option(prices, { nil: undefined }), decimals, decimals, usages, fc.option(usages, { nil: undefined }), fc.constantFrom('provider_usage', 'provider_cost'), fc.boolean(), (price, sell, rate, markup, used, reported, billingBasis, isVaried) => {
-      const variant = isVaried ? (variantsOf(price, sell)[0] ?? null) : null
-      const buySheet = priceSheet(price, exact(rate), variant)
-      const sellSheet = sell === undefined ? priceSheet(price, multiply(exact(rate), exact(markup)), variant) : priceSheet(sell, ONE, variant)
-      const usage: Usage = used
-      const expected = { costMicro: chargeMicro(usage, billingBasis === 'provider_cost' ? buySheet : sellSheet), providerCostMicro: providerCostMicro(reported ?? usage, buySheet) }
-      const endpoint = { provider: 'acme', model: 'large', price: { currency: 'USD', ...price }, sell: sell === undefined ? undefined : { currency: 'RUB', ...sell } }
-      const row = { model: 'acme/m', endpointId: 'acme/large', billingBasis, usage, ...(variant === null ? {} : { variant }), ...(reported === undefined ? {} : { reportedUsage: reported }) }
-      assert.deepEqual(recheckedCharge({ settings: { rates: { USD: rate }, markup }, models: [{ id: 'acme/m', endpoints: [endpoint] }] }, row), expected)
-    }),
+    fc.property(
+      prices,
+      fc.option(prices, { nil: undefined }),
+      decimals,
+      decimals,
+      usages,
+      fc.option(usages, { nil: undefined }),
+      fc.constantFrom('provider_usage', 'provider_cost'),
+      fc.boolean(),
+      (price, sell, rate, markup, used, reported, billingBasis, isVaried) => {
+        const variant = isVaried ? (variantsOf(price, sell)[0] ?? null) : null
+        const buySheet = priceSheet(price, exact(rate), variant)
+        const sellSheet =
+          sell === undefined
+            ? priceSheet(price, multiply(exact(rate), exact(markup)), variant)
+            : priceSheet(sell, ONE, variant)
+        const usage: Usage = used
+        const expected = {
+          costMicro: chargeMicro(usage, billingBasis === 'provider_cost' ? buySheet : sellSheet),
+          providerCostMicro: providerCostMicro(reported ?? usage, buySheet),
+        }
+        const endpoint = {
+          provider: 'acme',
+          model: 'large',
+          price: { currency: 'USD', ...price },
+          sell: sell === undefined ? undefined : { currency: 'RUB', ...sell },
+        }
+        const row = {
+          model: 'acme/m',
+          endpointId: 'acme/large',
+          billingBasis,
+          usage,
+          ...(variant === null ? {} : { variant }),
+          ...(reported === undefined ? {} : { reportedUsage: reported }),
+        }
+        assert.deepEqual(
+          recheckedCharge(
+            { settings: { rates: { USD: rate }, markup }, models: [{ id: 'acme/m', endpoints: [endpoint] }] },
+            row,
+          ),
+          expected,
+        )
+      },
+    ),
     { numRuns: 500 },
   )
 })
@@ -39,15 +88,36 @@ test('the page of arithmetic that the audit checks charges with comes to what th
 test('a charge that the price code makes and makes again wrongly is found', async () => {
   const sheet = priceSheet({ prompt: '2', completion: '4' }, ONE)
   const wrong = { sell: priceSheet({ prompt: '1', completion: '4' }, ONE), buy: sheet }
-  const document = { settings: {}, models: [{ id: 'acme/m', endpoints: [{ provider: 'acme', model: 'large', price: { currency: 'RUB', prompt: '2', completion: '4' } }] }] }
+  const document = {
+    settings: {},
+    models: [
+      {
+        id: 'acme/m',
+        endpoints: [{ provider: 'acme', model: 'large', price: { currency: 'RUB', prompt: '2', completion: '4' } }],
+      },
+    ],
+  }
   const usage = { input: 10, output: 1 }
   // Of the row the replay reads these alone.
-  const row = { model: 'acme/m', endpointId: 'acme/large', billingBasis: 'provider_usage', usage, priceVersion: 1, costMicro: chargeMicro(usage, wrong.sell), shortfallMicro: 0n, providerCostMicro: chargeMicro(usage, sheet) } as GenerationRow
-  const replay = (sell: typeof sheet): ReturnType<ReturnType<typeof checkedReplay>> => checkedReplay({ priceOf: async () => ({ sell, buy: sheet }), pricedCatalog: async () => document })(row)
+  const row = {
+    model: 'acme/m',
+    endpointId: 'acme/large',
+    billingBasis: 'provider_usage',
+    usage,
+    priceVersion: 1,
+    costMicro: chargeMicro(usage, wrong.sell),
+    shortfallMicro: 0n,
+    providerCostMicro: chargeMicro(usage, sheet),
+  } as GenerationRow
+  const replay = (sell: typeof sheet): ReturnType<ReturnType<typeof checkedReplay>> =>
+    checkedReplay({ priceOf: async () => ({ sell, buy: sheet }), pricedCatalog: async () => document })(row)
   assert.equal((await replay(wrong.sell))?.costMicro, 24n)
   assert.equal(row.costMicro, 14n)
 })
 
 test('the page imports nothing', () => {
-  assert.doesNotMatch(readFileSync(join(import.meta.dirname, '../src/recheck/charge.ts'), 'utf8'), /^import|\bimport\(/m)
+  assert.doesNotMatch(
+    readFileSync(join(import.meta.dirname, '../src/recheck/charge.ts'), 'utf8'),
+    /^import|\bimport\(/m,
+  )
 })

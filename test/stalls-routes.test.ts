@@ -6,7 +6,8 @@ import { startMovingServer } from './harness/moving-server.ts'
 import { STALL_MS_MAX } from './harness/patience.ts'
 import { startStallServer, type StallServer } from './harness/stall-server.ts'
 
-const CATALOG = '{ rate_limit: { requests: 100000, window: 60 }, ip_block: { failures: 100000, window: 60, duration: 1 } }'
+const CATALOG =
+  '{ rate_limit: { requests: 100000, window: 60 }, ip_block: { failures: 100000, window: 60, duration: 1 } }'
 /** Names of the query that routes read. */
 const NAMES = ['id', 'from', 'to', 'limit', 'cursor', 'model', 'status', 'query', 'filter', 'group_by', 'after', 'type']
 const BAITS = [' '.repeat(900), '1'.repeat(900), 'a.'.repeat(450), '<!--'.repeat(220), '='.repeat(900)]
@@ -29,7 +30,9 @@ after(() => stalls.stop())
 
 function headersOf({ plane }: Route<unknown>): Record<string, string> {
   if (plane === 'session' || plane === 'playground') return { cookie, 'sec-fetch-site': 'same-origin' }
-  return plane === 'admin' || plane === 'token' ? { authorization: `Bearer ${stalls.server.adminToken}` } : { 'sec-fetch-site': 'same-origin' }
+  return plane === 'admin' || plane === 'token'
+    ? { authorization: `Bearer ${stalls.server.adminToken}` }
+    : { 'sec-fetch-site': 'same-origin' }
 }
 
 function targetOf({ path }: Route<unknown>, bait: string): string {
@@ -43,13 +46,21 @@ test(`no stall above ${STALL_MS_MAX} ms of CPU by the query, the path or the sma
     if (route.body === 'none') {
       for (const bait of BAITS) {
         const query = NAMES.map((name) => `${name}=${encodeURIComponent(bait.slice(0, 300))}`).join('&')
-        await stalls.checked(`${route.method} ${route.path}`, route.method, `${targetOf(route, bait)}?${query}`, { headers })
+        await stalls.checked(`${route.method} ${route.path}`, route.method, `${targetOf(route, bait)}?${query}`, {
+          headers,
+        })
       }
       continue
     }
     const text = 'a.'.repeat(BODY_CHARS / 2)
-    const fields = ['email', 'password', 'token', 'name', 'code', 'amount'].map((name) => `"${name}":"${text.slice(0, BODY_CHARS / 6 - 40)}"`)
-    for (const body of [`{${fields.join(',')}}`, `{"email":"${' '.repeat(BODY_CHARS)}x"}`, `{${Array.from({ length: 1_000 }, (_value, index) => `"k${index}":[]`).join(',')}}`]) {
+    const fields = ['email', 'password', 'token', 'name', 'code', 'amount'].map(
+      (name) => `"${name}":"${text.slice(0, BODY_CHARS / 6 - 40)}"`,
+    )
+    for (const body of [
+      `{${fields.join(',')}}`,
+      `{"email":"${' '.repeat(BODY_CHARS)}x"}`,
+      `{${Array.from({ length: 1_000 }, (_value, index) => `"k${index}":[]`).join(',')}}`,
+    ]) {
       await stalls.checked(`${route.method} ${route.path}`, route.method, targetOf(route, 'x'), { headers, body })
     }
   }

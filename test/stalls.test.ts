@@ -9,10 +9,13 @@ let stalls: StallServer
 let key: string
 
 before(async () => {
-  stalls = await startStallServer('{ rate_limit: { requests: 100000, window: 60 }, ip_block: { failures: 100000, window: 60, duration: 1 } }')
+  stalls = await startStallServer(
+    '{ rate_limit: { requests: 100000, window: 60 }, ip_block: { failures: 100000, window: 60, duration: 1 } }',
+  )
   key = (await stalls.server.createAccount({ balance: 1_000_000 })).key
   // What is compiled with the first request of a kind is not what is measured.
-  for (const [path, body] of Object.entries(SMALL)) assert.ok((await stalls.server.request('POST', path, { key, body })).status < 300, path)
+  for (const [path, body] of Object.entries(SMALL))
+    assert.ok((await stalls.server.request('POST', path, { key, body })).status < 300, path)
 })
 
 after(() => stalls.stop())
@@ -29,19 +32,24 @@ const SMALL: Readonly<Record<string, unknown>> = {
   '/v1/videos': { model: 'sandbox/video', prompt: 'x', duration: 4 },
 }
 
-async function checked(what: string, path: string, body: string | Buffer, headers: Record<string, string> = {}): Promise<void> {
+async function checked(
+  what: string,
+  path: string,
+  body: string | Buffer,
+  headers: Record<string, string> = {},
+): Promise<void> {
   await stalls.checked(what, body === '' ? 'GET' : 'POST', path, { key, headers, ...(body === '' ? {} : { body }) })
 }
 
 /** 10 MB that fill a text in a place that each route has for one. */
 const FILLINGS: Readonly<Record<string, string>> = {
-  'letters': 'x'.repeat(10 * MEGABYTE - 1_000),
-  'words': 'слово дом '.repeat(580_000),
+  letters: 'x'.repeat(10 * MEGABYTE - 1_000),
+  words: 'слово дом '.repeat(580_000),
   'surrogate pairs': '\\ud83d\\ude00'.repeat(870_000),
   'escaped quotes': '\\"'.repeat(5_200_000),
-  'blanks': ' '.repeat(10 * MEGABYTE - 1_000),
+  blanks: ' '.repeat(10 * MEGABYTE - 1_000),
   'new lines': '\\n'.repeat(5_200_000),
-  'base64': 'QUJD'.repeat(2_600_000),
+  base64: 'QUJD'.repeat(2_600_000),
 }
 
 /** Each route's long text, as JSON with a place for it. */
@@ -63,26 +71,64 @@ const EVERYWHERE = ['words', 'escaped quotes', 'blanks']
 
 for (const [index, [path, head, tail]] of PLACES.entries()) {
   test(`F48: no stall above ${STALL_MS_MAX} ms of CPU by 10 MB of text in one place: POST ${path}${head.includes('"image":') ? ' with a picture' : ''}`, async () => {
-    for (const [what, filling] of Object.entries(FILLINGS)) if (index === 0 || EVERYWHERE.includes(what)) await checked(what, path, Buffer.from(`${head}${filling}${tail}`))
+    for (const [what, filling] of Object.entries(FILLINGS))
+      if (index === 0 || EVERYWHERE.includes(what)) await checked(what, path, Buffer.from(`${head}${filling}${tail}`))
   })
 }
 
 const list = (piece: string, count: number): string => `[${Array.from({ length: count }, () => piece).join(',')}]`
-const numbered = (count: number, make: (index: number) => string): string => Array.from({ length: count }, (_value, index) => make(index)).join(',')
+const numbered = (count: number, make: (index: number) => string): string =>
+  Array.from({ length: count }, (_value, index) => make(index)).join(',')
 const CHAT = '{"model":"sandbox/chat","messages":[{"role":"user","content":"x"}]'
 const SHAPES: readonly (readonly [what: string, path: string, body: string])[] = [
-  ['wide schema', '/v1/chat/completions', `${CHAT},"response_format":{"type":"json_schema","json_schema":{"name":"x","schema":{"type":"object","properties":{${numbered(14_000, (index) => `"k${index}":{"type":"string"}`)}}}}}}`],
-  ['wide tools', '/v1/chat/completions', `${CHAT},"tools":[{"type":"function","function":{"name":"x","parameters":{"type":"object","properties":{${numbered(14_000, (index) => `"k${index}":{"type":"string"}`)}}}}}]}`],
-  ['long keys', '/v1/chat/completions', `${CHAT},"response_format":{"type":"json_schema","json_schema":{"name":"x","schema":{${numbered(29_000, (index) => `"${'k'.repeat(300)}${index}":1`)}}}}}`],
-  ['many messages', '/v1/chat/completions', `{"model":"sandbox/chat","messages":${list('{"role":"user","content":"x"}', 14_000)}}`],
-  ['many parts', '/v1/chat/completions', `{"model":"sandbox/chat","messages":[{"role":"user","content":${list('{"type":"text","text":"x"}', 14_000)}}]}`],
+  [
+    'wide schema',
+    '/v1/chat/completions',
+    `${CHAT},"response_format":{"type":"json_schema","json_schema":{"name":"x","schema":{"type":"object","properties":{${numbered(14_000, (index) => `"k${index}":{"type":"string"}`)}}}}}}`,
+  ],
+  [
+    'wide tools',
+    '/v1/chat/completions',
+    `${CHAT},"tools":[{"type":"function","function":{"name":"x","parameters":{"type":"object","properties":{${numbered(14_000, (index) => `"k${index}":{"type":"string"}`)}}}}}]}`,
+  ],
+  [
+    'long keys',
+    '/v1/chat/completions',
+    `${CHAT},"response_format":{"type":"json_schema","json_schema":{"name":"x","schema":{${numbered(29_000, (index) => `"${'k'.repeat(300)}${index}":1`)}}}}}`,
+  ],
+  [
+    'many messages',
+    '/v1/chat/completions',
+    `{"model":"sandbox/chat","messages":${list('{"role":"user","content":"x"}', 14_000)}}`,
+  ],
+  [
+    'many parts',
+    '/v1/chat/completions',
+    `{"model":"sandbox/chat","messages":[{"role":"user","content":${list('{"type":"text","text":"x"}', 14_000)}}]}`,
+  ],
   ['many unknown fields', '/v1/chat/completions', `${CHAT},${numbered(29_000, (index) => `"k${index}":[]`)}}`],
-  ['many short texts', '/v1/chat/completions', `${CHAT},"stop":[${numbered(59_000, (index) => `"${index.toString(36)}"`)}]}`],
-  ['2,048 embeddings', '/v1/embeddings', `{"model":"sandbox/embeddings","input":${list(`"${'слово дом '.repeat(270)}"`, 2_048)}}`],
+  [
+    'many short texts',
+    '/v1/chat/completions',
+    `${CHAT},"stop":[${numbered(59_000, (index) => `"${index.toString(36)}"`)}]}`,
+  ],
+  [
+    '2,048 embeddings',
+    '/v1/embeddings',
+    `{"model":"sandbox/embeddings","input":${list(`"${'слово дом '.repeat(270)}"`, 2_048)}}`,
+  ],
   ['embeddings of tokens', '/v1/embeddings', `{"model":"sandbox/embeddings","input":${list(list('1', 300), 2_048)}}`],
-  ['documents', '/v1/rerank', `{"model":"sandbox/rerank","query":"x","documents":${list(`"${'слово дом '.repeat(500)}"`, 1_000)}}`],
+  [
+    'documents',
+    '/v1/rerank',
+    `{"model":"sandbox/rerank","query":"x","documents":${list(`"${'слово дом '.repeat(500)}"`, 1_000)}}`,
+  ],
   ['short documents', '/v1/rerank', `{"model":"sandbox/rerank","query":"x","documents":${list('"x"', 600_000)}}`],
-  ['response items', '/v1/responses', `{"model":"sandbox/chat","input":${list('{"role":"user","content":"x"}', 14_000)}}`],
+  [
+    'response items',
+    '/v1/responses',
+    `{"model":"sandbox/chat","input":${list('{"role":"user","content":"x"}', 14_000)}}`,
+  ],
   ['a number of 10 MB', '/v1/chat/completions', `${CHAT},"seed":${'9'.repeat(10 * MEGABYTE - 1_000)}}`],
   ['prompts', '/v1/completions', `{"model":"sandbox/chat","prompt":${list('"x"', 600_000)}}`],
 ]
@@ -94,11 +140,28 @@ for (const [what, path, text] of SHAPES) {
 }
 
 test(`no stall above ${STALL_MS_MAX} ms of CPU by a picture that begins with comments, which hung the node for good`, async () => {
-  await checked('comments', '/v1/images/generations', JSON.stringify({ model: 'sandbox/image', prompt: 'x', image: `data:image/png;base64,${Buffer.from('<!---->'.repeat(36)).toString('base64')}` }))
+  await checked(
+    'comments',
+    '/v1/images/generations',
+    JSON.stringify({
+      model: 'sandbox/image',
+      prompt: 'x',
+      image: `data:image/png;base64,${Buffer.from('<!---->'.repeat(36)).toString('base64')}`,
+    }),
+  )
 })
 
 test(`no stall above ${STALL_MS_MAX} ms of CPU by headers, without credentials`, async () => {
-  for (const name of ['accept-encoding', 'accept', 'content-type', 'authorization', 'cookie', 'x-forwarded-for', 'if-none-match', 'user-agent']) {
+  for (const name of [
+    'accept-encoding',
+    'accept',
+    'content-type',
+    'authorization',
+    'cookie',
+    'x-forwarded-for',
+    'if-none-match',
+    'user-agent',
+  ]) {
     for (const value of [`a${' '.repeat(14_000)}b`, 'a;'.repeat(7_000), 'a, '.repeat(4_600), '='.repeat(14_000)]) {
       for (const path of ['/', '/v1/models']) await checked(name, path, '', { [name]: value })
     }

@@ -2,7 +2,16 @@ import assert from 'node:assert/strict'
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { test } from 'node:test'
-import { codeOnly, findCycle, reachableFrom, readSourceFile, readSourceTree, unitOf, withoutComments, type SourceFile } from './harness/source-tree.ts'
+import {
+  codeOnly,
+  findCycle,
+  reachableFrom,
+  readSourceFile,
+  readSourceTree,
+  unitOf,
+  withoutComments,
+  type SourceFile,
+} from './harness/source-tree.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const BASE = ['lib', 'errors', 'money', 'meters']
@@ -37,7 +46,21 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'paid-routes': [...FREE_OF_RELAY, 'relay', 'orders', 'idempotency', 'nodes'],
   config: ['lib', 'http', 'ledger'],
   cli: [...BASE, 'config', 'store', 'catalog', 'ledger', 'kinds', 'admin'],
-  app: [...FREE_OF_RELAY, 'config', 'providers', 'relay', 'orders', 'videos', 'idempotency', 'endpoints', 'cabinet', 'admin', 'nodes', 'paid-routes', 'recheck'],
+  app: [
+    ...FREE_OF_RELAY,
+    'config',
+    'providers',
+    'relay',
+    'orders',
+    'videos',
+    'idempotency',
+    'endpoints',
+    'cabinet',
+    'admin',
+    'nodes',
+    'paid-routes',
+    'recheck',
+  ],
   telemetry: ['lib', 'http'],
   // It checks what the others charge, and shares nothing with them.
   recheck: [],
@@ -45,7 +68,14 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Where only types may be named, so that running the one never loads the other. */
-const TYPES_ONLY: readonly (readonly [string, string])[] = [['store', 'catalog'], ['access', 'ledger'], ['access', 'catalog'], ['nodes', 'store'], ['nodes', 'access'], ['nodes', 'relay']]
+const TYPES_ONLY: readonly (readonly [string, string])[] = [
+  ['store', 'catalog'],
+  ['access', 'ledger'],
+  ['access', 'catalog'],
+  ['nodes', 'store'],
+  ['nodes', 'access'],
+  ['nodes', 'relay'],
+]
 
 const LINES_MAX = 500
 const FUNCTION_LINES_MAX = 70
@@ -63,7 +93,11 @@ interface BannedCall {
 const BANNED_CALLS: readonly BannedCall[] = [
   { what: 'eval', pattern: /(?<![\w.])eval\s*\(/, why: 'no text is ever run as code' },
   { what: 'new Function', pattern: /\bnew\s+Function\b/, why: 'no text is ever run as code' },
-  { what: 'a function made from text', pattern: /(?<![\w.]|new\s)(?:Function|AsyncFunction|GeneratorFunction)\s*\(/, why: 'no text is ever run as code' },
+  {
+    what: 'a function made from text',
+    pattern: /(?<![\w.]|new\s)(?:Function|AsyncFunction|GeneratorFunction)\s*\(/,
+    why: 'no text is ever run as code',
+  },
   {
     what: 'a module named by a value',
     pattern: /\bimport\s*\(\s*[\w$`]|\bcreateRequire\b|(?<![\w.])require\s*\(/,
@@ -85,10 +119,22 @@ const BANNED_CALLS: readonly BannedCall[] = [
     why: 'its numbers can be guessed: ids come from lib/ids.ts',
     except: { 'src/plan/token-count.ts': 'picks which texts are measured again; nobody gains by guessing it' },
   },
-  { what: 'parseFloat', pattern: /\bparseFloat\s*\(/, why: 'a float never touches money: money.ts reads decimals exactly' },
+  {
+    what: 'parseFloat',
+    pattern: /\bparseFloat\s*\(/,
+    why: 'a float never touches money: money.ts reads decimals exactly',
+  },
   { what: 'console', pattern: /\bconsole\.\w+/, why: 'main gives the log; nothing else prints' },
-  { what: 'TLS verification off', pattern: /rejectUnauthorized\s*:\s*false|NODE_TLS_REJECT_UNAUTHORIZED/, why: 'an upstream that cannot be verified is not the upstream' },
-  { what: 'a spread or assign of parsed JSON', pattern: /(?:\.\.\.|Object\.assign\([^)]*)\s*JSON\.parse\(/, why: "a parsed body's keys are the sender's: objects are rebuilt field by field" },
+  {
+    what: 'TLS verification off',
+    pattern: /rejectUnauthorized\s*:\s*false|NODE_TLS_REJECT_UNAUTHORIZED/,
+    why: 'an upstream that cannot be verified is not the upstream',
+  },
+  {
+    what: 'a spread or assign of parsed JSON',
+    pattern: /(?:\.\.\.|Object\.assign\([^)]*)\s*JSON\.parse\(/,
+    why: "a parsed body's keys are the sender's: objects are rebuilt field by field",
+  },
 ]
 
 const BANNED_MODULES: Readonly<Record<string, string>> = {
@@ -102,7 +148,8 @@ const BANNED_MODULES: Readonly<Record<string, string>> = {
   'node:https': 'requests go through undici, with its limits',
 }
 
-const SQL = /\b(?:SELECT\s[\s\S]{1,200}?\sFROM|INSERT\s+INTO|UPDATE\s+\w+\s+SET|DELETE\s+FROM|CREATE\s+(?:TABLE|INDEX|TRIGGER)|ALTER\s+TABLE)\s/
+const SQL =
+  /\b(?:SELECT\s[\s\S]{1,200}?\sFROM|INSERT\s+INTO|UPDATE\s+\w+\s+SET|DELETE\s+FROM|CREATE\s+(?:TABLE|INDEX|TRIGGER)|ALTER\s+TABLE)\s/
 /** A value put into SQL text by `+` instead of a parameter. */
 const JOINED_SQL = /(?:WHERE|VALUES|SET|LIKE)\b[^'"`\n]*['"`]\s*\+/
 
@@ -114,7 +161,9 @@ const product = source.filter(({ path }) => !path.endsWith('.test.ts'))
 function offences(ban: BannedCall, among: readonly SourceFile[]): string[] {
   return among.flatMap(({ path, text }) => {
     if (ban.except?.[path] !== undefined) return []
-    return codeOnly(text).split('\n').flatMap((line, index) => (ban.pattern.test(line) ? [`${path}:${index + 1}: ${ban.what}: ${ban.why}`] : []))
+    return codeOnly(text)
+      .split('\n')
+      .flatMap((line, index) => (ban.pattern.test(line) ? [`${path}:${index + 1}: ${ban.what}: ${ban.why}`] : []))
   })
 }
 
@@ -123,7 +172,9 @@ function forbiddenImports(among: readonly SourceFile[]): string[] {
     const unit = unitOf(path)
     const allowed = MAY_IMPORT[unit]
     if (allowed === undefined) return [`${path}: folder '${unit}' has no row in MAY_IMPORT`]
-    return imports.filter((other) => unitOf(other) !== unit && !allowed.includes(unitOf(other))).map((other) => `${path} imports ${other}`)
+    return imports
+      .filter((other) => unitOf(other) !== unit && !allowed.includes(unitOf(other)))
+      .map((other) => `${path} imports ${other}`)
   })
 }
 
@@ -132,19 +183,25 @@ test('imports follow the architecture: each folder names only those below it', (
 })
 
 test('tests beside the code may name what their folder may, and test/harness', () => {
-  const beside = source.filter(({ path }) => path.endsWith('.test.ts')).map((file) => ({ ...file, imports: file.imports.filter((other) => other.startsWith('src/')) }))
+  const beside = source
+    .filter(({ path }) => path.endsWith('.test.ts'))
+    .map((file) => ({ ...file, imports: file.imports.filter((other) => other.startsWith('src/')) }))
   assert.deepEqual(forbiddenImports(beside.filter(({ path }) => path.split('/').length > 2)), [])
 })
 
 test('a folder that may name only types of another loads nothing of it', () => {
   const loads = product.flatMap(({ path, runtimeImports }) =>
-    runtimeImports.filter((other) => TYPES_ONLY.some(([from, to]) => unitOf(path) === from && unitOf(other) === to)).map((other) => `${path} loads ${other}`),
+    runtimeImports
+      .filter((other) => TYPES_ONLY.some(([from, to]) => unitOf(path) === from && unitOf(other) === to))
+      .map((other) => `${path} loads ${other}`),
   )
   assert.deepEqual(loads, [])
 })
 
 test('every import names a file that exists, with its extension', () => {
-  const missing = [...files.values()].flatMap(({ path, imports }) => imports.filter((other) => other.startsWith('src/') && !files.has(other)).map((other) => `${path} imports ${other}`))
+  const missing = [...files.values()].flatMap(({ path, imports }) =>
+    imports.filter((other) => other.startsWith('src/') && !files.has(other)).map((other) => `${path} imports ${other}`),
+  )
   assert.deepEqual(missing, [])
 })
 
@@ -158,15 +215,25 @@ const ENTRIES = ['src/main.ts', 'src/nodes/loop-watch-thread.ts', 'src/store/sql
 
 test('no dead file: all of src is reached from main.ts, except what only tests use', () => {
   const live = reachableFrom(ENTRIES, files)
-  const tested = reachableFrom([...files.keys()].filter((path) => path.endsWith('.test.ts')), files)
+  const tested = reachableFrom(
+    [...files.keys()].filter((path) => path.endsWith('.test.ts')),
+    files,
+  )
   const isFixture = (path: string): boolean => path.endsWith('-fixture.ts') && tested.has(path)
-  assert.deepEqual(product.map(({ path }) => path).filter((path) => !live.has(path) && !isFixture(path)), [])
+  assert.deepEqual(
+    product.map(({ path }) => path).filter((path) => !live.has(path) && !isFixture(path)),
+    [],
+  )
 })
 
 test('no product code imports a test, a fixture or the harness', () => {
   const wrong = product
     .filter(({ path }) => !path.endsWith('-fixture.ts'))
-    .flatMap(({ path, imports }) => imports.filter((other) => !other.startsWith('src/') || /(?:\.test|-fixture)\.ts$/.test(other)).map((other) => `${path} imports ${other}`))
+    .flatMap(({ path, imports }) =>
+      imports
+        .filter((other) => !other.startsWith('src/') || /(?:\.test|-fixture)\.ts$/.test(other))
+        .map((other) => `${path} imports ${other}`),
+    )
   assert.deepEqual(wrong, [])
 })
 
@@ -174,7 +241,15 @@ test('no product code imports a test, a fixture or the harness', () => {
 const WALL_BOUND = /(?:\bnow\(\) - \w+|\w*[tT]ookMs|\w*[sS]tallMs) <=? (?!patient\()/
 
 test('no test has a bound on wall time that a busy machine breaks', () => {
-  const bounds = [...files.values()].filter(({ path }) => path.endsWith('.test.ts')).flatMap(({ path, text }) => text.split('\n').flatMap((line, index) => (/assert|\bok\(/.test(line) && WALL_BOUND.test(line) ? [`${path}:${index + 1}: ${line.trim()}`] : [])))
+  const bounds = [...files.values()]
+    .filter(({ path }) => path.endsWith('.test.ts'))
+    .flatMap(({ path, text }) =>
+      text
+        .split('\n')
+        .flatMap((line, index) =>
+          /assert|\bok\(/.test(line) && WALL_BOUND.test(line) ? [`${path}:${index + 1}: ${line.trim()}`] : [],
+        ),
+    )
   assert.deepEqual(bounds, [])
 })
 
@@ -183,12 +258,20 @@ const LONG_ALONE: Readonly<Record<string, string>> = {}
 
 test('a long form has a short one beside it, which each change must pass', () => {
   const long = [...files.keys()].filter((path) => path.endsWith('.long.test.ts'))
-  assert.deepEqual(long.filter((path) => LONG_ALONE[path] === undefined && !files.has(path.replace('.long.', '.'))), [])
-  assert.deepEqual(Object.keys(LONG_ALONE).filter((path) => !long.includes(path)), [])
+  assert.deepEqual(
+    long.filter((path) => LONG_ALONE[path] === undefined && !files.has(path.replace('.long.', '.'))),
+    [],
+  )
+  assert.deepEqual(
+    Object.keys(LONG_ALONE).filter((path) => !long.includes(path)),
+    [],
+  )
 })
 
 test(`no file is longer than ${LINES_MAX} lines`, () => {
-  const long = [...files.values()].map(({ path, text }) => ({ path, lines: text.split('\n').length - 1 })).filter(({ lines }) => lines > LINES_MAX)
+  const long = [...files.values()]
+    .map(({ path, text }) => ({ path, lines: text.split('\n').length - 1 }))
+    .filter(({ lines }) => lines > LINES_MAX)
   assert.deepEqual(long, [])
 })
 
@@ -202,7 +285,8 @@ function longFunctions({ path, text }: SourceFile): string[] {
   return lines.flatMap((line, index) => {
     const head = /^( *)(?:export )?(?:async )?(?:function |(?:get |static )*)(#?\w+)\(.*\)(?:: .*)? \{$/.exec(line)
     const [, indent = '', name = ''] = head ?? []
-    if (head === null || ['if', 'for', 'while', 'switch', 'catch'].includes(name) || TABLES.includes(`${path} ${name}`)) return []
+    if (head === null || ['if', 'for', 'while', 'switch', 'catch'].includes(name) || TABLES.includes(`${path} ${name}`))
+      return []
     const length = lines.slice(index).findIndex((later, offset) => offset > 0 && later.startsWith(`${indent}}`)) + 1
     return length > FUNCTION_LINES_MAX ? [`${path}:${index + 1}: ${name}: ${length} lines`] : []
   })
@@ -212,18 +296,32 @@ function longFunctions({ path, text }: SourceFile): string[] {
 const TOUCH_PROCESS = ['src/main.ts', 'src/nodes/loop-watch-thread.ts']
 
 test('only main.ts touches the process', () => {
-  const ban = { what: 'process', pattern: /(?<![\w.'#])process\.[a-z]/, why: 'settings and signals are given by main.ts' }
-  assert.deepEqual(offences(ban, product.filter(({ path }) => !TOUCH_PROCESS.includes(path))), [])
+  const ban = {
+    what: 'process',
+    pattern: /(?<![\w.'#])process\.[a-z]/,
+    why: 'settings and signals are given by main.ts',
+  }
+  assert.deepEqual(
+    offences(
+      ban,
+      product.filter(({ path }) => !TOUCH_PROCESS.includes(path)),
+    ),
+    [],
+  )
 })
 
 for (const ban of BANNED_CALLS) {
   test(`banned in src: ${ban.what}, since ${ban.why}`, () => {
     assert.deepEqual(offences(ban, product), [])
-    for (const path of Object.keys(ban.except ?? {})) assert.ok(ban.pattern.test(files.get(path)?.text ?? ''), `${path} no longer needs its exception`)
+    for (const path of Object.keys(ban.except ?? {}))
+      assert.ok(ban.pattern.test(files.get(path)?.text ?? ''), `${path} no longer needs its exception`)
   })
 }
 
-/** Files of `src/providers` that parse JSON of their own, each with the reason; all else goes through `parseJson`, which looks at the shape first. */
+/**
+ * Files of `src/providers` that parse JSON of their own, each with the reason; all else goes through `parseJson`, which
+ * looks at the shape first.
+ */
 const PARSES: Readonly<Record<string, string>> = {
   'src/providers/raw-json.ts': 'the one place',
   'src/providers/content-splice.ts': 'the inside of one text',
@@ -233,30 +331,50 @@ const PARSES: Readonly<Record<string, string>> = {
 }
 
 test('what an upstream sent is parsed after its shape was looked at', () => {
-  const parsers = product.filter(({ path, text }) => path.startsWith('src/providers/') && /\bJSON\.parse\(|\.json\(\)/.test(codeOnly(text))).map(({ path }) => path)
+  const parsers = product
+    .filter(({ path, text }) => path.startsWith('src/providers/') && /\bJSON\.parse\(|\.json\(\)/.test(codeOnly(text)))
+    .map(({ path }) => path)
   assert.deepEqual(parsers.toSorted(), Object.keys(PARSES).toSorted())
 })
 
 test('banned modules are not loaded', () => {
-  assert.deepEqual(product.flatMap(({ path, packages }) => packages.filter((name) => BANNED_MODULES[name] !== undefined).map((name) => `${path}: ${name}: ${BANNED_MODULES[name]}`)), [])
+  assert.deepEqual(
+    product.flatMap(({ path, packages }) =>
+      packages
+        .filter((name) => BANNED_MODULES[name] !== undefined)
+        .map((name) => `${path}: ${name}: ${BANNED_MODULES[name]}`),
+    ),
+    [],
+  )
 })
 
 test('SQL stands in the store alone, and no value is joined into its text', () => {
-  const outside = product.filter(({ path, text }) => unitOf(path) !== 'store' && SQL.test(withoutComments(text))).map(({ path }) => path)
+  const outside = product
+    .filter(({ path, text }) => unitOf(path) !== 'store' && SQL.test(withoutComments(text)))
+    .map(({ path }) => path)
   assert.deepEqual(outside, [])
   const joined = product.filter(({ text }) => JOINED_SQL.test(withoutComments(text))).map(({ path }) => path)
   assert.deepEqual(joined, [])
   assert.deepEqual(product.filter(({ path }) => unitOf(path) === 'store').flatMap(strangeSqlParts), [])
 })
 
-/** Constants, and what the store itself builds of constants: conditions, lists of columns, words of a dialect. A value has a placeholder. */
-const SQL_PART = /^(?:[A-Z][A-Z0-9_]*(?:\[rule\.of\])?|[A-Z][A-Z_]*\.join\(', '\)|sealedSelect\((?:'\w+'|table)\)|(?:columns|names|place)\.join\(', '\)|columns\.map\(\(\) => '\?'\)\.join\(','\)|sides\.join\(' UNION ALL '\)|where|sets\.join\(', '\)|parts\.join\(' AND '\)|sums(?:\.join\(', '\))?|lock|before|hint|scan|condition|column|columns|names|select|kind|period|start|app|into|table|first|beyond|marks|verb|refusal|blob|serial|clustered|query\.text|text|verb\.toLowerCase\(\)|conditionsText\(\w+\.conditions\)|(?:table|insert|field)\([^)]*\)|sqlite \? '[^']*' : ''|this\.#database\.dialect === 'postgres' \? '[^']*' : '')$/
+/**
+ * Constants, and what the store itself builds of constants: conditions, lists of columns, words of a dialect. A value
+ * has a placeholder.
+ */
+const SQL_PART =
+  /^(?:[A-Z][A-Z0-9_]*(?:\[rule\.of\])?|[A-Z][A-Z_]*\.join\(', '\)|sealedSelect\((?:'\w+'|table)\)|(?:columns|names|place)\.join\(', '\)|columns\.map\(\(\) => '\?'\)\.join\(','\)|sides\.join\(' UNION ALL '\)|where|sets\.join\(', '\)|parts\.join\(' AND '\)|sums(?:\.join\(', '\))?|lock|before|hint|scan|condition|column|columns|names|select|kind|period|start|app|into|table|first|beyond|marks|verb|refusal|blob|serial|clustered|query\.text|text|verb\.toLowerCase\(\)|conditionsText\(\w+\.conditions\)|(?:table|insert|field)\([^)]*\)|sqlite \? '[^']*' : ''|this\.#database\.dialect === 'postgres' \? '[^']*' : '')$/
 const SQL_WORD = /\b(?:SELECT|INSERT|UPDATE|DELETE|WHERE|FROM|JOIN|VALUES|ORDER BY|CREATE|ALTER)\b/
 
 /** What a template literal with SQL in it is filled with, and no rule covers. */
 function strangeSqlParts({ path, text }: SourceFile): string[] {
-  const literals = [...withoutComments(text).matchAll(/`(?:[^`\\]|\\.)*`/g)].map(([literal]) => literal).filter((literal) => SQL_WORD.test(literal))
-  return literals.flatMap((literal) => [...literal.matchAll(/\$\{([^{}]*)\}/g)].map(([, part = '']) => part)).filter((part) => !SQL_PART.test(part.trim())).map((part) => `${path}: ${part}`)
+  const literals = [...withoutComments(text).matchAll(/`(?:[^`\\]|\\.)*`/g)]
+    .map(([literal]) => literal)
+    .filter((literal) => SQL_WORD.test(literal))
+  return literals
+    .flatMap((literal) => [...literal.matchAll(/\$\{([^{}]*)\}/g)].map(([, part = '']) => part))
+    .filter((part) => !SQL_PART.test(part.trim()))
+    .map((part) => `${path}: ${part}`)
 }
 
 /** Folders that hold what is installed, built or run, not the project. */
@@ -265,42 +383,104 @@ const UPWARD = /(?:\.\.\/)+(?:[\w@.-]+(?:\/[\w@.-]+)*)?/g
 const OF_A_MACHINE = /(?<![\w.$}-])\/(?:home|root|Users)\/[\w.-]+/g
 /** What names no file from where it stands: what attacks send, addresses, folders within another one. */
 const NO_FILES: readonly string[] = [
-  'test/api/ollama.test.ts: /home/operator', 'test/api/cabinet-payments.test.ts: ../../payments', 'test/api/peers.test.ts: ../../etc/passwd', 'test/api/transcription.test.ts: ../../a.exe',
-  'test/console/site.test.ts: ../src/locales', 'test/corpora/forms.test.ts: ../../etc/passwd.wav', 'test/corpora/raw-requests.test.ts: ../v1/key', 'test/providers/ai-sdk-catalogue.test.ts: ../undici',
+  'test/api/ollama.test.ts: /home/operator',
+  'test/api/cabinet-payments.test.ts: ../../payments',
+  'test/api/peers.test.ts: ../../etc/passwd',
+  'test/api/transcription.test.ts: ../../a.exe',
+  'test/console/site.test.ts: ../src/locales',
+  'test/corpora/forms.test.ts: ../../etc/passwd.wav',
+  'test/corpora/raw-requests.test.ts: ../v1/key',
+  'test/providers/ai-sdk-catalogue.test.ts: ../undici',
   'test/providers/bedrock-request.test.ts: ../etc/passwd',
 ]
 /** This file, which shows what it refuses. */
 const SELF = 'test/tidy.test.ts'
 
-/** What a file names that is not in the project, by `../` from its folder or from the root, or by a folder of some machine. */
+/**
+ * What a file names that is not in the project, by `../` from its folder or from the root, or by a folder of some
+ * machine.
+ */
 function namesOutside(path: string, text: string): string[] {
-  const upward = [...text.matchAll(UPWARD)].map(([name]) => name).filter((name) => {
-    const named = posix.join(posix.dirname(path), name)
-    return named.startsWith('..') || (!existsSync(join(ROOT, named)) && !NOT_OURS.test(named))
-  })
+  const upward = [...text.matchAll(UPWARD)]
+    .map(([name]) => name)
+    .filter((name) => {
+      const named = posix.join(posix.dirname(path), name)
+      return named.startsWith('..') || (!existsSync(join(ROOT, named)) && !NOT_OURS.test(named))
+    })
   return [...upward, ...[...text.matchAll(OF_A_MACHINE)].map(([name]) => name)].map((name) => `${path}: ${name}`)
 }
 
 test('no file of the project names a folder outside it: a clone is whole', () => {
-  const paths = globSync(['**/*', '.*', '.ci/**/*'], { cwd: ROOT, exclude: (path) => NOT_OURS.test(path) }).filter((path) => !NOT_OURS.test(path) && path !== SELF && statSync(join(ROOT, path)).isFile())
-  assert.ok(['.ci/run', 'README.md', 'console/src/main.tsx', 'test/recordings/README.md'].every((path) => paths.includes(path)))
-  assert.deepEqual(paths.flatMap((path) => namesOutside(path, readFileSync(join(ROOT, path), 'utf8'))).filter((found) => !NO_FILES.includes(found)), [])
+  const paths = globSync(['**/*', '.*', '.ci/**/*'], { cwd: ROOT, exclude: (path) => NOT_OURS.test(path) }).filter(
+    (path) => !NOT_OURS.test(path) && path !== SELF && statSync(join(ROOT, path)).isFile(),
+  )
+  assert.ok(
+    ['.ci/run', 'README.md', 'console/src/main.tsx', 'test/recordings/README.md'].every((path) => paths.includes(path)),
+  )
+  assert.deepEqual(
+    paths
+      .flatMap((path) => namesOutside(path, readFileSync(join(ROOT, path), 'utf8')))
+      .filter((found) => !NO_FILES.includes(found)),
+    [],
+  )
 })
 
 test('the rules above see what they are for', () => {
   assert.deepEqual(namesOutside('test/run.ts', "join(root, '../shared')"), ['test/run.ts: ../shared'])
-  assert.deepEqual(namesOutside('test/run.ts', "see ../../shared and ../docs/architecture.md"), ['test/run.ts: ../../shared'])
-  assert.deepEqual(namesOutside('README.md', 'stands in `../shared`; /home/somebody/x.ts; https://example.test/home/x'), ['README.md: ../shared', 'README.md: /home/somebody'])
-  const seen = (text: string): string[] => BANNED_CALLS.flatMap((ban) => offences(ban, [readSourceFile('src/lib/x.ts', text)]))
-  for (const text of ['eval(text)', 'new Function (a)', 'Function(a)', 'import(name)', 'createRequire(here)', 'await fetch(url)', 'Math.random()', 'parseFloat(a)', 'console.log(a)', 'const o = { rejectUnauthorized: false }', 'const o = { ...JSON.parse(body) }']) {
+  assert.deepEqual(namesOutside('test/run.ts', 'see ../../shared and ../docs/architecture.md'), [
+    'test/run.ts: ../../shared',
+  ])
+  assert.deepEqual(
+    namesOutside('README.md', 'stands in `../shared`; /home/somebody/x.ts; https://example.test/home/x'),
+    ['README.md: ../shared', 'README.md: /home/somebody'],
+  )
+  const seen = (text: string): string[] =>
+    BANNED_CALLS.flatMap((ban) => offences(ban, [readSourceFile('src/lib/x.ts', text)]))
+  for (const text of [
+    'eval(text)',
+    'new Function (a)',
+    'Function(a)',
+    'import(name)',
+    'createRequire(here)',
+    'await fetch(url)',
+    'Math.random()',
+    'parseFloat(a)',
+    'console.log(a)',
+    'const o = { rejectUnauthorized: false }',
+    'const o = { ...JSON.parse(body) }',
+  ]) {
     assert.equal(seen(text).length, 1, text)
   }
   assert.deepEqual(seen("// eval(x)\nconst said = 'fetch(x)' /* console.log */\nthis.#fetch(x)\n"), [])
-  assert.deepEqual(forbiddenImports([readSourceFile('src/providers/x.ts', "import type { A } from '../ledger/ledger.ts'\n")]), ['src/providers/x.ts imports src/ledger/ledger.ts'])
-  assert.deepEqual(forbiddenImports([readSourceFile('src/relay/x.ts', "import {\n  a,\n} from '../store/store.ts'\n")]), ['src/relay/x.ts imports src/store/store.ts'])
-  assert.deepEqual(findCycle(new Map([['a', ['b']], ['b', ['c']], ['c', ['b']]])), ['b', 'c', 'b'])
+  assert.deepEqual(
+    forbiddenImports([readSourceFile('src/providers/x.ts', "import type { A } from '../ledger/ledger.ts'\n")]),
+    ['src/providers/x.ts imports src/ledger/ledger.ts'],
+  )
+  assert.deepEqual(
+    forbiddenImports([readSourceFile('src/relay/x.ts', "import {\n  a,\n} from '../store/store.ts'\n")]),
+    ['src/relay/x.ts imports src/store/store.ts'],
+  )
+  assert.deepEqual(
+    findCycle(
+      new Map([
+        ['a', ['b']],
+        ['b', ['c']],
+        ['c', ['b']],
+      ]),
+    ),
+    ['b', 'c', 'b'],
+  )
   assert.ok(SQL.test('`SELECT a FROM b `'))
-  assert.deepEqual(strangeSqlParts(readSourceFile('src/store/x.ts', 'const a = `SELECT a FROM b WHERE c = ${name} AND ${WHERE} AND ${where}`')), ['src/store/x.ts: name'])
-  const long = ['function f(): void {', ...Array.from({ length: FUNCTION_LINES_MAX }, () => '  g()'), '}', ''].join('\n')
-  assert.deepEqual(longFunctions(readSourceFile('src/lib/x.ts', long)), [`src/lib/x.ts:1: f: ${FUNCTION_LINES_MAX + 2} lines`])
+  assert.deepEqual(
+    strangeSqlParts(
+      readSourceFile('src/store/x.ts', 'const a = `SELECT a FROM b WHERE c = ${name} AND ${WHERE} AND ${where}`'),
+    ),
+    ['src/store/x.ts: name'],
+  )
+  const long = ['function f(): void {', ...Array.from({ length: FUNCTION_LINES_MAX }, () => '  g()'), '}', ''].join(
+    '\n',
+  )
+  assert.deepEqual(longFunctions(readSourceFile('src/lib/x.ts', long)), [
+    `src/lib/x.ts:1: f: ${FUNCTION_LINES_MAX + 2} lines`,
+  ])
 })

@@ -1,5 +1,5 @@
 // Before the first paint, so that a dark page never flashes white.
-(function () {
+;(function () {
   var wish = null
   try {
     wish = localStorage.getItem('mantine-color-scheme-value')

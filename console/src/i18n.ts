@@ -37,8 +37,18 @@ export function currentLanguage(): Language {
 
 /** Loads a language's texts, and uses them from now on. */
 export async function speak(language: Language): Promise<void> {
-  if (!i18next.isInitialized) await i18next.use(initReactI18next).init({ lng: language, fallbackLng: false, interpolation: { escapeValue: false }, resources: {}, react: { useSuspense: false } })
-  if (!i18next.hasResourceBundle(language, 'translation')) i18next.addResourceBundle(language, 'translation', (await LOADERS[language]()).default)
+  if (!i18next.isInitialized)
+    await i18next
+      .use(initReactI18next)
+      .init({
+        lng: language,
+        fallbackLng: false,
+        interpolation: { escapeValue: false },
+        resources: {},
+        react: { useSuspense: false },
+      })
+  if (!i18next.hasResourceBundle(language, 'translation'))
+    i18next.addResourceBundle(language, 'translation', (await LOADERS[language]()).default)
   if (ofOperator.wanted) await loadOperator(language)
   await i18next.changeLanguage(language)
   localStorage.setItem(STORED, language)

@@ -4,7 +4,13 @@ import type { SessionState } from '../../src/cabinet/contract.ts'
 const SessionContext = createContext<SessionState | null>(null)
 
 /** Who is signed in and what the service says of itself, for everything below. */
-export function SessionProvider({ state, children }: { readonly state: SessionState; readonly children: ReactNode }): ReactNode {
+export function SessionProvider({
+  state,
+  children,
+}: {
+  readonly state: SessionState
+  readonly children: ReactNode
+}): ReactNode {
   return <SessionContext value={state}>{children}</SessionContext>
 }
 

@@ -1,23 +1,58 @@
-import { Button, Card, createTheme, Drawer, Modal, Table, type CSSVariablesResolver, type MantineColorsTuple } from '@mantine/core'
+import {
+  Button,
+  Card,
+  createTheme,
+  Drawer,
+  Modal,
+  Table,
+  type CSSVariablesResolver,
+  type MantineColorsTuple,
+} from '@mantine/core'
 
 /** Sea green: dark enough at 7 for white text on it, light enough at 4 for dark pages. */
-const sea: MantineColorsTuple = ['#e8f8f5', '#d2efe9', '#a3dfd3', '#70cebb', '#46bfa8', '#27ab93', '#14917c', '#0a7567', '#075e54', '#034840']
+const sea: MantineColorsTuple = [
+  '#e8f8f5',
+  '#d2efe9',
+  '#a3dfd3',
+  '#70cebb',
+  '#46bfa8',
+  '#27ab93',
+  '#14917c',
+  '#0a7567',
+  '#075e54',
+  '#034840',
+]
 /** Neutral with a breath of blue. */
-const dark: MantineColorsTuple = ['#d6dbe1', '#b8c0c9', '#97a1ad', '#6b7684', '#39424e', '#2b333d', '#222932', '#191f27', '#12171d', '#0c1015']
+const dark: MantineColorsTuple = [
+  '#d6dbe1',
+  '#b8c0c9',
+  '#97a1ad',
+  '#6b7684',
+  '#39424e',
+  '#2b333d',
+  '#222932',
+  '#191f27',
+  '#12171d',
+  '#0c1015',
+]
 
 export const theme = createTheme({
   primaryColor: 'sea',
   primaryShade: { light: 7, dark: 7 },
   colors: { sea, dark },
   defaultRadius: 'md',
-  fontFamily: 'Inter, "Segoe UI Variable Text", "Segoe UI", system-ui, -apple-system, Roboto, "Helvetica Neue", Arial, sans-serif',
-  fontFamilyMonospace: 'ui-monospace, "SF Mono", "Cascadia Mono", "JetBrains Mono", Menlo, Consolas, "Liberation Mono", monospace',
+  fontFamily:
+    'Inter, "Segoe UI Variable Text", "Segoe UI", system-ui, -apple-system, Roboto, "Helvetica Neue", Arial, sans-serif',
+  fontFamilyMonospace:
+    'ui-monospace, "SF Mono", "Cascadia Mono", "JetBrains Mono", Menlo, Consolas, "Liberation Mono", monospace',
   headings: { fontWeight: '650' },
   respectReducedMotion: true,
   cursorType: 'pointer',
   components: {
     // The scroll lock writes a style element, which the content security policy refuses; base.css locks instead.
-    Modal: Modal.extend({ defaultProps: { lockScroll: false, centered: true, overlayProps: { backgroundOpacity: 0.45, blur: 2 } } }),
+    Modal: Modal.extend({
+      defaultProps: { lockScroll: false, centered: true, overlayProps: { backgroundOpacity: 0.45, blur: 2 } },
+    }),
     Drawer: Drawer.extend({ defaultProps: { lockScroll: false } }),
     Card: Card.extend({ defaultProps: { withBorder: true, padding: 'lg', bg: 'var(--surface)' } }),
     Button: Button.extend({ defaultProps: { fw: 550 } }),

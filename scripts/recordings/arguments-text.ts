@@ -5,8 +5,8 @@ const LITERAL = /^\s*(?:true|false|null|-?\d[\d.eE+-]*)?\s*$/
 const ESCAPE_LENGTH = 6
 
 /**
- * The arguments of a tool call, which come in pieces of JSON text: names, numbers and framing stay, letters within values are replaced.
- * What is no JSON, such as the input of a custom tool, is replaced as plain text.
+ * The arguments of a tool call, which come in pieces of JSON text: names, numbers and framing stay, letters within
+ * values are replaced. What is no JSON, such as the input of a custom tool, is replaced as plain text.
  */
 export class ArgumentsText {
   readonly #letters: Letters

@@ -12,8 +12,15 @@ const CRC_BYTES = 4
 export function jsonTextsOf(body: Buffer, extension: string): readonly string[] {
   if (extension === 'json') return [body.toString('utf8')]
   if (extension === 'ndjson') return body.toString('utf8').split('\n')
-  if (extension === 'sse') return body.toString('utf8').split(/\r\n|\n|\r/).map((line) => line.replace(SSE_FIELD, '')).filter(isJson)
-  return extension === 'eventstream' ? framesOf(body).map(({ payload }) => inner(payload)?.json ?? payload.toString('utf8')) : []
+  if (extension === 'sse')
+    return body
+      .toString('utf8')
+      .split(/\r\n|\n|\r/)
+      .map((line) => line.replace(SSE_FIELD, ''))
+      .filter(isJson)
+  return extension === 'eventstream'
+    ? framesOf(body).map(({ payload }) => inner(payload)?.json ?? payload.toString('utf8'))
+    : []
 }
 
 /** The body with its texts replaced: as many bytes, the same framing. */
@@ -27,12 +34,27 @@ export function mappedBody(body: Buffer, extension: string, mapping: CaseMapping
 
 function mappedText(text: string, extension: string, mapping: CaseMapping): string {
   switch (extension) {
-    case 'json': return mapping.json(text)
-    case 'ndjson': return text.split('\n').map((line) => mapping.json(line)).join('\n')
-    case 'sse': return mappedEvents(text, mapping)
-    case 'html': return text.split(TAG).map((part, index) => (index % 2 === 0 ? mapping.plain(part) : part)).join('')
-    case 'txt': return text.split('\n').map((line) => (line === 'WEBVTT' || TIMES.test(line) ? line : mapping.plain(line))).join('\n')
-    default: throw new Error(`no way to read .${extension}`)
+    case 'json':
+      return mapping.json(text)
+    case 'ndjson':
+      return text
+        .split('\n')
+        .map((line) => mapping.json(line))
+        .join('\n')
+    case 'sse':
+      return mappedEvents(text, mapping)
+    case 'html':
+      return text
+        .split(TAG)
+        .map((part, index) => (index % 2 === 0 ? mapping.plain(part) : part))
+        .join('')
+    case 'txt':
+      return text
+        .split('\n')
+        .map((line) => (line === 'WEBVTT' || TIMES.test(line) ? line : mapping.plain(line)))
+        .join('\n')
+    default:
+      throw new Error(`no way to read .${extension}`)
   }
 }
 
@@ -75,7 +97,10 @@ function framesOf(body: Buffer): readonly Frame[] {
   for (let at = 0; at < body.length;) {
     const frame = body.subarray(at, at + body.readUInt32BE(at))
     const headersEnd = PRELUDE_BYTES + frame.readUInt32BE(4)
-    frames.push({ headers: frame.subarray(PRELUDE_BYTES, headersEnd), payload: frame.subarray(headersEnd, frame.length - CRC_BYTES) })
+    frames.push({
+      headers: frame.subarray(PRELUDE_BYTES, headersEnd),
+      payload: frame.subarray(headersEnd, frame.length - CRC_BYTES),
+    })
     at += frame.length
   }
   return frames
@@ -90,9 +115,13 @@ function inner(payload: Buffer): { readonly base64: string; readonly json: strin
 function mappedFrame({ headers, payload }: Frame, mapping: CaseMapping): Buffer {
   const carried = inner(payload)
   const text = payload.toString('utf8')
-  const mapped = carried === null
-    ? mapping.json(text)
-    : text.split(carried.base64).map((part) => mapping.json(part)).join(Buffer.from(mapping.json(carried.json)).toString('base64'))
+  const mapped =
+    carried === null
+      ? mapping.json(text)
+      : text
+          .split(carried.base64)
+          .map((part) => mapping.json(part))
+          .join(Buffer.from(mapping.json(carried.json)).toString('base64'))
   const next = Buffer.from(mapped)
   if (next.length !== payload.length) throw new Error(`${payload.length} bytes of a frame became ${next.length}`)
   const whole = Buffer.alloc(PRELUDE_BYTES + headers.length + next.length + CRC_BYTES)

@@ -51,8 +51,12 @@ export class CaseMapping {
     const root = parsed(json)
     return rewriteJson(json, {
       string: (value, path) => this.#string(value, [...under, ...path], root),
-      key: (name, path) => (path.includes('top_logprobs') && path.at(-1) !== 'top_logprobs' ? this.letters.text(name) : this.ids.within(name)),
-      number: (spelled, path) => (meaningOf(this.#protocol, [...under, ...path]) === 'codes' ? this.#code(spelled, path) : spelled),
+      key: (name, path) =>
+        path.includes('top_logprobs') && path.at(-1) !== 'top_logprobs'
+          ? this.letters.text(name)
+          : this.ids.within(name),
+      number: (spelled, path) =>
+        meaningOf(this.#protocol, [...under, ...path]) === 'codes' ? this.#code(spelled, path) : spelled,
     })
   }
 
@@ -66,22 +70,33 @@ export class CaseMapping {
 
   #string(value: string, path: JsonPath, root: unknown): string {
     const meaning = meaningOf(this.#protocol, path)
-    if (path.at(-1) === 'delta' && String(Object(root)['type']).endsWith('_arguments.delta')) return this.#pieceOf(value, path, root)
+    if (path.at(-1) === 'delta' && String(Object(root)['type']).endsWith('_arguments.delta'))
+      return this.#pieceOf(value, path, root)
     return this.#as(meaning, value, path, root)
   }
 
   #as(meaning: Meaning, value: string, path: JsonPath, root: unknown): string {
     switch (meaning) {
-      case 'fact': return factOf(value, path)
-      case 'codes': return value
-      case 'id': return this.ids.of(value)
-      case 'arguments': return this.#pieceOf(value, path, root)
-      case 'data': return this.letters.text(value)
-      case 'text': return this.letters.text(value)
-      case 'address': return ADDRESS.test(value) ? this.#address(value) : this.letters.text(value)
-      case 'prose': return this.#prose(this.ids.within(value))
-      case 'opaque': return isBase64(value) ? this.#drawnBase64(value) : this.letters.text(value)
-      case 'media': return isBase64(value) ? this.#made(value) : value
+      case 'fact':
+        return factOf(value, path)
+      case 'codes':
+        return value
+      case 'id':
+        return this.ids.of(value)
+      case 'arguments':
+        return this.#pieceOf(value, path, root)
+      case 'data':
+        return this.letters.text(value)
+      case 'text':
+        return this.letters.text(value)
+      case 'address':
+        return ADDRESS.test(value) ? this.#address(value) : this.letters.text(value)
+      case 'prose':
+        return this.#prose(this.ids.within(value))
+      case 'opaque':
+        return isBase64(value) ? this.#drawnBase64(value) : this.letters.text(value)
+      case 'media':
+        return isBase64(value) ? this.#made(value) : value
     }
   }
 
@@ -99,7 +114,16 @@ export class CaseMapping {
     if (URL.canParse(value) && this.#hosts.includes(new URL(value).host)) return known
     return known.split(PERCENT).reduce((out, part, index) => {
       const escape = index === 0 ? '' : ([...known.matchAll(PERCENT)][index - 1]?.[0] ?? '')
-      return out + escape + (index === 0 ? part.replace(/^(https?:\/\/)?([\s\S]*)$/, (_all, scheme: string = '', rest: string) => scheme + this.letters.text(rest)) : this.letters.text(part))
+      return (
+        out +
+        escape +
+        (index === 0
+          ? part.replace(
+              /^(https?:\/\/)?([\s\S]*)$/,
+              (_all, scheme: string = '', rest: string) => scheme + this.letters.text(rest),
+            )
+          : this.letters.text(part))
+      )
     }, '')
   }
 
@@ -115,7 +139,9 @@ export class CaseMapping {
 
   #drawnBase64(value: string): string {
     const draw = drawsOf(`${this.#opaque} ${value}`)
-    const bytes = Buffer.from(Array.from({ length: Buffer.from(value, 'base64').length }, () => Math.floor(draw() * 256)))
+    const bytes = Buffer.from(
+      Array.from({ length: Buffer.from(value, 'base64').length }, () => Math.floor(draw() * 256)),
+    )
     return spelledLike(value, bytes)
   }
 
@@ -150,7 +176,11 @@ function placesAlong(path: JsonPath, root: unknown): readonly string[] {
   let at: unknown = root
   for (const step of path) {
     const level: Record<string, unknown> = Object(at)
-    found.push(...PLACES.filter((name) => ['string', 'number'].includes(typeof level[name])).map((name) => `${name}=${level[name]}`))
+    found.push(
+      ...PLACES.filter((name) => ['string', 'number'].includes(typeof level[name])).map(
+        (name) => `${name}=${level[name]}`,
+      ),
+    )
     at = level[step]
   }
   return found

@@ -19,7 +19,10 @@ interface Level {
 const NUMBER = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 const ESCAPE = /\\(?:u[0-9a-fA-F]{4}|.)/y
 
-/** Rewrites the strings of a JSON text where they stand: white space, order and the spelling of every escape stay. It reads what is cut or no JSON as far as it can. */
+/**
+ * Rewrites the strings of a JSON text where they stand: white space, order and the spelling of every escape stay. It
+ * reads what is cut or no JSON as far as it can.
+ */
 export function rewriteJson(text: string, visitor: JsonVisitor): string {
   const levels: Level[] = []
   const pathOf = (): JsonPath => levels.map(({ isObject, key, index }) => (isObject ? key : index))
@@ -32,7 +35,12 @@ export function rewriteJson(text: string, visitor: JsonVisitor): string {
       const token = readString(text, at)
       const isKey = level?.isObject === true && level.expectsKey
       if (isKey) level.key = token.value
-      out += spell(token, isKey ? (visitor.key?.(token.value, pathOf().slice(0, -1)) ?? token.value) : visitor.string(token.value, pathOf()))
+      out += spell(
+        token,
+        isKey
+          ? (visitor.key?.(token.value, pathOf().slice(0, -1)) ?? token.value)
+          : visitor.string(token.value, pathOf()),
+      )
       at = token.end
       continue
     }
@@ -43,7 +51,8 @@ export function rewriteJson(text: string, visitor: JsonVisitor): string {
       at += spelled.length
       continue
     }
-    if (sign === '{' || sign === '[') levels.push({ isObject: sign === '{', key: '', index: 0, expectsKey: sign === '{' })
+    if (sign === '{' || sign === '[')
+      levels.push({ isObject: sign === '{', key: '', index: 0, expectsKey: sign === '{' })
     else if (sign === '}' || sign === ']') levels.pop()
     else if (sign === ':' && level !== undefined) level.expectsKey = false
     else if (sign === ',' && level !== undefined) {
@@ -85,7 +94,8 @@ function unescaped(unit: string): string {
 }
 
 function spell({ value, spelled, isClosed }: StringToken, next: string): string {
-  if (next.length !== value.length) throw new Error(`${JSON.stringify(value)} became ${next.length} units of ${value.length}`)
+  if (next.length !== value.length)
+    throw new Error(`${JSON.stringify(value)} became ${next.length} units of ${value.length}`)
   const units = spelled.map((unit, index) => respelled(unit, value.charAt(index), next.charAt(index)))
   return `"${units.join('')}${isClosed ? '"' : ''}`
 }
@@ -96,6 +106,7 @@ function respelled(unit: string, before: string, after: string): string {
     const hex = after.charCodeAt(0).toString(16).padStart(4, '0')
     return `\\u${unit === unit.toUpperCase() ? hex.toUpperCase() : hex}`
   }
-  if (unit.length > 1 || after === '"' || after === '\\' || after < ' ') throw new Error(`${unit} cannot become ${JSON.stringify(after)} in the same spelling`)
+  if (unit.length > 1 || after === '"' || after === '\\' || after < ' ')
+    throw new Error(`${unit} cannot become ${JSON.stringify(after)} in the same spelling`)
   return after
 }

@@ -7,7 +7,10 @@ interface LetterClass {
   readonly kept: number
 }
 
-/** The first row that has a letter is its row. a to c stand alone: their codes have two digits where codes are written out. */
+/**
+ * The first row that has a letter is its row. a to c stand alone: their codes have two digits where codes are written
+ * out.
+ */
 const CLASSES: readonly LetterClass[] = [
   { has: /[a-c]/, letters: 'abc', kept: 2 },
   { has: /[d-z]/, letters: 'defghijklmnopqrstuvwxyz', kept: 6 },
@@ -57,8 +60,9 @@ export function pick<T>(list: readonly T[], draw: number): T {
 }
 
 /**
- * Other letters of the same class and width for every letter and digit of a case. A letter always becomes the same one, wherever it
- * stands, so that pieces of a text still add up to the whole; several become the same one, so that nothing leads back.
+ * Other letters of the same class and width for every letter and digit of a case. A letter always becomes the same one,
+ * wherever it stands, so that pieces of a text still add up to the whole; several become the same one, so that nothing
+ * leads back.
  */
 export class Letters {
   readonly #seed: string
@@ -82,7 +86,8 @@ export class Letters {
   #drawn(letter: string): string {
     const row = CLASSES.find(({ has }) => has.test(letter))
     if (row === undefined) {
-      if (LETTER.test(letter) && !SIGN.test(letter)) throw new Error(`no class of letters has ${JSON.stringify(letter)}`)
+      if (LETTER.test(letter) && !SIGN.test(letter))
+        throw new Error(`no class of letters has ${JSON.stringify(letter)}`)
       return letter
     }
     return pick(this.#keptOf(row), drawsOf(`${this.#seed} ${letter}`)())

@@ -8,7 +8,25 @@ import { CaseMapping, EXPECTED } from './case-mapping.ts'
 
 /** Of what the source says of a case, what tests read; the rest is about the recording and stays behind. */
 const MEMBERS = [
-  'choices', 'usage', 'usage_native', 'stream_error', 'error', 'other_items', 'text', 'language', 'duration', 'segments', 'words', 'count', 'vectors', 'results', 'images', 'id', 'status', 'bytes', 'sha256',
+  'choices',
+  'usage',
+  'usage_native',
+  'stream_error',
+  'error',
+  'other_items',
+  'text',
+  'language',
+  'duration',
+  'segments',
+  'words',
+  'count',
+  'vectors',
+  'results',
+  'images',
+  'id',
+  'status',
+  'bytes',
+  'sha256',
 ]
 const CHOICE = ['index', 'text', 'reasoning', 'refusal', 'tool_calls', 'finish_reason', 'finish_reason_native']
 const CALL = ['id', 'name', 'arguments']
@@ -30,7 +48,13 @@ interface SourceExchange {
 
 /** Where what the source expects is wrong: it counts each piece of the arguments as a call of its own. */
 const CORRECTED: Readonly<Record<string, { readonly tool_calls: readonly Fields[] }>> = {
-  'gemini/chat/v-google-stream-tool-call-arguments': { tool_calls: ['Boston', 'San Francisco'].map((location) => ({ id: null, name: 'getWeather', arguments: JSON.stringify({ location }) })) },
+  'gemini/chat/v-google-stream-tool-call-arguments': {
+    tool_calls: ['Boston', 'San Francisco'].map((location) => ({
+      id: null,
+      name: 'getWeather',
+      arguments: JSON.stringify({ location }),
+    })),
+  },
 }
 
 interface SourceCase extends SourceExchange {
@@ -39,7 +63,13 @@ interface SourceCase extends SourceExchange {
   readonly streaming: boolean
   readonly origin: string
   readonly fidelity?: string
-  readonly source: { readonly repo?: string; readonly path?: string; readonly commit?: string; readonly licence?: string; readonly url?: string }
+  readonly source: {
+    readonly repo?: string
+    readonly path?: string
+    readonly commit?: string
+    readonly licence?: string
+    readonly url?: string
+  }
   readonly steps?: readonly SourceExchange[]
 }
 
@@ -54,36 +84,83 @@ export function rowOf(folder: string): Row {
   // The layout that the usage line names.
   const meta = JSON.parse(readFileSync(join(folder, 'meta.json'), 'utf8')) as SourceCase
   const exchanges = meta.steps ?? [meta]
-  const mapping = new CaseMapping(meta.case, meta.protocol, meta.steps?.flatMap(({ request }) => (request === undefined ? [] : [request.host])) ?? [])
-  const bodies = exchanges.map(({ body_file: file }) => ({ extension: extname(file).slice(1), bytes: readFileSync(join(folder, file)) }))
+  const mapping = new CaseMapping(
+    meta.case,
+    meta.protocol,
+    meta.steps?.flatMap(({ request }) => (request === undefined ? [] : [request.host])) ?? [],
+  )
+  const bodies = exchanges.map(({ body_file: file }) => ({
+    extension: extname(file).slice(1),
+    bytes: readFileSync(join(folder, file)),
+  }))
   for (const { extension, bytes } of bodies) for (const json of jsonTextsOf(bytes, extension)) mapping.learn(json)
   const kept = exchanges.map((exchange, index): KeptExchange => {
     const { extension, bytes } = bodies[index] ?? { extension: '', bytes: Buffer.alloc(0) }
-    return exchangeOf(meta.case, exchange, extension, bytes, mapping, meta.steps === undefined ? null : join(folder, dirname(exchange.body_file), 'request.json'))
+    return exchangeOf(
+      meta.case,
+      exchange,
+      extension,
+      bytes,
+      mapping,
+      meta.steps === undefined ? null : join(folder, dirname(exchange.body_file), 'request.json'),
+    )
   })
   const { repo = meta.source.url ?? '', path = '', commit = '', licence = '' } = meta.source
-  const made = [...new Set(kept.flatMap(({ body }) => (Array.isArray(body) ? body.flatMap((part) => (typeof part === 'string' ? [] : [part.format])) : [])))]
+  const made = [
+    ...new Set(
+      kept.flatMap(({ body }) =>
+        Array.isArray(body) ? body.flatMap((part) => (typeof part === 'string' ? [] : [part.format])) : [],
+      ),
+    ),
+  ]
   return {
     kept: { name: meta.case, protocol: meta.protocol, streaming: meta.streaming, exchanges: kept },
-    source: [meta.case, meta.protocol, meta.origin, meta.fidelity ?? 'raw', repo, path, commit, licence, made.join(' ')].map((field) => field.replaceAll(/\s+/g, ' ') || '-'),
+    source: [
+      meta.case,
+      meta.protocol,
+      meta.origin,
+      meta.fidelity ?? 'raw',
+      repo,
+      path,
+      commit,
+      licence,
+      made.join(' '),
+    ].map((field) => field.replaceAll(/\s+/g, ' ') || '-'),
   }
 }
 
 /** `requestFile` is given for the steps of a job. */
-function exchangeOf(name: string, { status, headers, expected, request }: SourceExchange, framing: string, bytes: Buffer, mapping: CaseMapping, requestFile: string | null): KeptExchange {
+function exchangeOf(
+  name: string,
+  { status, headers, expected, request }: SourceExchange,
+  framing: string,
+  bytes: Buffer,
+  mapping: CaseMapping,
+  requestFile: string | null,
+): KeptExchange {
   const file = fileSpec(bytes, framing)
   const mapped = file === null ? mappedBody(bytes, framing, mapping) : madeMedia(file)
   const body: KeptBody = file === null ? keptBody(mapped, framing, mapping.media) : [{ ...file, as: 'bytes' }]
-  const kept: KeptExchange = { status, headers, framing, body, expected: expectedOf(corrected(name, expected), mapping, mapped) }
+  const kept: KeptExchange = {
+    status,
+    headers,
+    framing,
+    body,
+    expected: expectedOf(corrected(name, expected), mapping, mapped),
+  }
   if (requestFile === null || request === undefined) return kept
   const { method, host, path } = request
-  const sent: Fields = existsSync(requestFile) ? { body: JSON.parse(mapping.json(readFileSync(requestFile, 'utf8'))) } : {}
+  const sent: Fields = existsSync(requestFile)
+    ? { body: JSON.parse(mapping.json(readFileSync(requestFile, 'utf8'))) }
+    : {}
   return { ...kept, request: { method, host, path: mapping.path(path), ...sent } }
 }
 
 function corrected(name: string, expected: Fields): Fields {
   const calls = CORRECTED[name]
-  return calls === undefined ? expected : { ...expected, choices: each(expected['choices'], (choice) => ({ ...only(choice, CHOICE), ...calls })) }
+  return calls === undefined
+    ? expected
+    : { ...expected, choices: each(expected['choices'], (choice) => ({ ...only(choice, CHOICE), ...calls })) }
 }
 
 function fileSpec(bytes: Buffer, framing: string): MediaSpec | null {
@@ -96,7 +173,11 @@ function keptBody(body: Buffer, framing: string, media: ReadonlyMap<string, Medi
   let parts: (string | (MediaSpec & { readonly as: 'base64' | 'base64url' }))[] = [body.toString('utf8')]
   for (const [text, spec] of media) {
     const as = /[-_]/.test(text) ? 'base64url' : 'base64'
-    parts = parts.flatMap((part) => (typeof part === 'string' ? part.split(text).flatMap((piece, index) => (index === 0 ? [piece] : [{ ...spec, as } as const, piece])) : [part]))
+    parts = parts.flatMap((part) =>
+      typeof part === 'string'
+        ? part.split(text).flatMap((piece, index) => (index === 0 ? [piece] : [{ ...spec, as } as const, piece]))
+        : [part],
+    )
   }
   return parts.length === 1 && typeof parts[0] === 'string' ? parts[0] : parts
 }
@@ -113,7 +194,10 @@ function each(value: unknown, map: (item: unknown) => unknown): unknown {
 function expectedOf(source: Fields, mapping: CaseMapping, body: Buffer): Expected {
   const chosen = {
     ...only(source, MEMBERS),
-    choices: each(source['choices'], (choice) => ({ ...only(choice, CHOICE), tool_calls: each(Object(choice)['tool_calls'] ?? [], (call) => only(call, CALL)) })),
+    choices: each(source['choices'], (choice) => ({
+      ...only(choice, CHOICE),
+      tool_calls: each(Object(choice)['tool_calls'] ?? [], (call) => only(call, CALL)),
+    })),
     ...(source['usage'] === undefined || source['usage'] === null ? {} : { usage: only(source['usage'], USAGE) }),
     ...(source['error'] === undefined ? {} : { error: only(source['error'], ERROR) }),
     images: each(source['images'], (image) => only(image, IMAGE)),
@@ -125,7 +209,14 @@ function expectedOf(source: Fields, mapping: CaseMapping, body: Buffer): Expecte
   // Of the pictures in the order in which they came.
   const made = [...mapping.media.values()].map((spec) => sha256(madeMedia(spec)))
   const { images } = mapped
-  return images === undefined ? mapped : { ...mapped, images: images.map(({ sha256: _recorded, ...image }, index) => (made[index] === undefined ? image : { ...image, sha256: made[index] })) }
+  return images === undefined
+    ? mapped
+    : {
+        ...mapped,
+        images: images.map(({ sha256: _recorded, ...image }, index) =>
+          made[index] === undefined ? image : { ...image, sha256: made[index] },
+        ),
+      }
 }
 
 function sha256(bytes: Buffer): string {

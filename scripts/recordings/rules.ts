@@ -1,9 +1,12 @@
 import type { JsonPath } from './json-strings.ts'
 
 /**
- * What a string is. What no row names is `text`: everything that a person or a model may have written is replaced unless it is listed here.
+ * What a string is. What no row names is `text`: everything that a person or a model may have written is replaced
+ * unless it is listed here.
+ *
  * - text: letters and digits become others of their class
- * - address: the same where it is one, but the scheme and escapes stay; of a host that the product asks only identifiers are replaced
+ * - address: the same where it is one, but the scheme and escapes stay; of a host that the product asks only identifiers
+ *   are replaced
  * - prose: the same, and the phrases below and numbers stay
  * - fact: stays
  * - id: becomes another of the same shape, the same one wherever it stands in its case
@@ -17,7 +20,10 @@ export type Meaning = 'text' | 'address' | 'prose' | 'fact' | 'id' | 'arguments'
 
 interface Rule {
   readonly meaning: Meaning
-  /** Names along the path without indices, its end; `**` at the end is everything below. The first name may be the protocol. */
+  /**
+   * Names along the path without indices, its end; `**` at the end is everything below. The first name may be the
+   * protocol.
+   */
   readonly paths: readonly string[]
 }
 
@@ -25,36 +31,223 @@ interface Rule {
 const RULES: readonly Rule[] = [
   { meaning: 'codes', paths: ['logprobs.bytes', 'ollama-generate.context'] },
   // Statistics of a filter, by names of harms.
-  { meaning: 'fact', paths: ['moderation.**', 'prompt_filter_results.**', 'content_filter_results.**', 'prompt_feedback.safetyRatings.**'] },
-  { meaning: 'arguments', paths: ['function.arguments', 'function_call.arguments', 'item.arguments', 'output.arguments', 'openai-responses.arguments', 'tool_calls.arguments', 'delta.partial_json', 'toolUse.input'] },
-  { meaning: 'data', paths: ['args.**', 'input.**', 'arguments.**', 'parameters.properties.enum', 'parameters.properties.default', 'tool_calls.parameters.**', 'action.query', 'action.queries'] },
+  {
+    meaning: 'fact',
+    paths: [
+      'moderation.**',
+      'prompt_filter_results.**',
+      'content_filter_results.**',
+      'prompt_feedback.safetyRatings.**',
+    ],
+  },
+  {
+    meaning: 'arguments',
+    paths: [
+      'function.arguments',
+      'function_call.arguments',
+      'item.arguments',
+      'output.arguments',
+      'openai-responses.arguments',
+      'tool_calls.arguments',
+      'delta.partial_json',
+      'toolUse.input',
+    ],
+  },
+  {
+    meaning: 'data',
+    paths: [
+      'args.**',
+      'input.**',
+      'arguments.**',
+      'parameters.properties.enum',
+      'parameters.properties.default',
+      'tool_calls.parameters.**',
+      'action.query',
+      'action.queries',
+    ],
+  },
   { meaning: 'address', paths: ['url', 'uri', 'url_prefix', 'urls.**', 'citations', 'replicate-predictions.output'] },
   { meaning: 'media', paths: ['b64_json', 'bytesBase64Encoded', 'inlineData.data', 'audio.data'] },
-  { meaning: 'opaque', paths: ['encrypted_content', 'signature', 'thoughtSignature', 'thought_signature', 'reasoning_details.data', 'redactedContent'] },
-  { meaning: 'fact', paths: ['deepgram-listen.metadata.model_info.**', 'openai-models.data.id', 'embedding', 'segments.id'] },
+  {
+    meaning: 'opaque',
+    paths: [
+      'encrypted_content',
+      'signature',
+      'thoughtSignature',
+      'thought_signature',
+      'reasoning_details.data',
+      'redactedContent',
+    ],
+  },
+  {
+    meaning: 'fact',
+    paths: ['deepgram-listen.metadata.model_info.**', 'openai-models.data.id', 'embedding', 'segments.id'],
+  },
   {
     meaning: 'id',
     paths: [
-      'id', 'item_id', 'call_id', 'response_id', 'responseId', 'generation_id', 'request_id', 'log_id', 'tool_use_id', 'toolUseId', 'container_id', 'transcription_id', 'user_id', 'fallback_credit_token', 'system_fingerprint', 'sha256',
-      'metadata.resource', 'deepgram-listen.metadata.models',
+      'id',
+      'item_id',
+      'call_id',
+      'response_id',
+      'responseId',
+      'generation_id',
+      'request_id',
+      'log_id',
+      'tool_use_id',
+      'toolUseId',
+      'container_id',
+      'transcription_id',
+      'user_id',
+      'fallback_credit_token',
+      'system_fingerprint',
+      'sha256',
+      'metadata.resource',
+      'deepgram-listen.metadata.models',
     ],
   },
   // A rejected call in the model's own words, and what was said before.
   { meaning: 'text', paths: ['error.failed_generation', 'stream_error.failed_generation', 'chat_history.message'] },
   {
     meaning: 'prose',
-    paths: ['error', 'error.message', 'error.details.message', 'error.details.detail', 'error.metadata.raw', 'error.details.description', 'links.description', 'message', 'detail', 'title', 'explanation', 'raiFilteredReason', 'finishMessage', 'blockReasonMessage', 'warnings'],
+    paths: [
+      'error',
+      'error.message',
+      'error.details.message',
+      'error.details.detail',
+      'error.metadata.raw',
+      'error.details.description',
+      'links.description',
+      'message',
+      'detail',
+      'title',
+      'explanation',
+      'raiFilteredReason',
+      'finishMessage',
+      'blockReasonMessage',
+      'warnings',
+    ],
   },
   { meaning: 'fact', paths: ['error.**', 'stream_error.**', 'response_error.**'] },
-  { meaning: 'fact', paths: ['type', 'object', 'role', 'status', 'index', 'event_type', 'channel', 'phase', 'execution', 'task', 'mode', 'namespace', 'syntax', 'format', 'jsonPath', 'required', 'provider', 'provider_name', 'owned_by'] },
-  { meaning: 'fact', paths: ['model', 'modelVersion', 'recommended_model', 'version', 'weight_version', 'transaction_key', 'api_version.version'] },
-  { meaning: 'fact', paths: ['finish_reason', 'finishReason', 'native_finish_reason', 'finish_reason_native', 'done_reason', 'stop_reason', 'stopReason', 'blockReason', 'stop_details.category', 'reason'] },
-  { meaning: 'fact', paths: ['created', 'created_at', 'createTime', 'completed_at', 'started_at', 'expires_at', 'duration', 'seconds', 'ttl', 'retryDelay'] },
-  { meaning: 'fact', paths: ['safetyRatings.category', 'probability', 'severity', 'modality', 'embeddingType', 'response_type', 'mimeType', 'mime', 'size', 'quality', 'resolution'] },
-  { meaning: 'fact', paths: ['service_tier', 'serviceTier', 'trafficType', 'inference_geo', 'truncation', 'tool_choice', 'verbosity', 'effort', 'reasoning.context', 'openai-responses.reasoning.summary', 'prompt_cache_retention', 'search_context_size', 'payer'] },
+  {
+    meaning: 'fact',
+    paths: [
+      'type',
+      'object',
+      'role',
+      'status',
+      'index',
+      'event_type',
+      'channel',
+      'phase',
+      'execution',
+      'task',
+      'mode',
+      'namespace',
+      'syntax',
+      'format',
+      'jsonPath',
+      'required',
+      'provider',
+      'provider_name',
+      'owned_by',
+    ],
+  },
+  {
+    meaning: 'fact',
+    paths: [
+      'model',
+      'modelVersion',
+      'recommended_model',
+      'version',
+      'weight_version',
+      'transaction_key',
+      'api_version.version',
+    ],
+  },
+  {
+    meaning: 'fact',
+    paths: [
+      'finish_reason',
+      'finishReason',
+      'native_finish_reason',
+      'finish_reason_native',
+      'done_reason',
+      'stop_reason',
+      'stopReason',
+      'blockReason',
+      'stop_details.category',
+      'reason',
+    ],
+  },
+  {
+    meaning: 'fact',
+    paths: [
+      'created',
+      'created_at',
+      'createTime',
+      'completed_at',
+      'started_at',
+      'expires_at',
+      'duration',
+      'seconds',
+      'ttl',
+      'retryDelay',
+    ],
+  },
+  {
+    meaning: 'fact',
+    paths: [
+      'safetyRatings.category',
+      'probability',
+      'severity',
+      'modality',
+      'embeddingType',
+      'response_type',
+      'mimeType',
+      'mime',
+      'size',
+      'quality',
+      'resolution',
+    ],
+  },
+  {
+    meaning: 'fact',
+    paths: [
+      'service_tier',
+      'serviceTier',
+      'trafficType',
+      'inference_geo',
+      'truncation',
+      'tool_choice',
+      'verbosity',
+      'effort',
+      'reasoning.context',
+      'openai-responses.reasoning.summary',
+      'prompt_cache_retention',
+      'search_context_size',
+      'payer',
+    ],
+  },
   { meaning: 'fact', paths: ['language', 'language_code', 'detected_language', 'locale', 'speaker', 'speaker_id'] },
   // Names of functions and of models; what a person or a model says has no such name.
-  { meaning: 'fact', paths: ['function.name', 'function_call.name', 'functionCall.name', 'toolUse.name', 'tools.name', 'item.name', 'output.name', 'content.name', 'content_block.name', 'tool_calls.name', 'sources.name', 'other_items'] },
+  {
+    meaning: 'fact',
+    paths: [
+      'function.name',
+      'function_call.name',
+      'functionCall.name',
+      'toolUse.name',
+      'tools.name',
+      'item.name',
+      'output.name',
+      'content.name',
+      'content_block.name',
+      'tool_calls.name',
+      'sources.name',
+      'other_items',
+    ],
+  },
 ]
 
 /** Phrases by which the adapters tell one refusal from another: they stay, whatever stands around them. */
@@ -87,5 +280,7 @@ function endsWith(names: readonly string[], end: readonly string[]): boolean {
 
 /** The parts of an error's text that stay: what the adapters look for, and figures. */
 export function keptPhrases(text: string): readonly { readonly start: number; readonly end: number }[] {
-  return PHRASES.flatMap((phrase) => [...text.matchAll(phrase)].map(({ index, 0: found }) => ({ start: index, end: index + found.length })))
+  return PHRASES.flatMap((phrase) =>
+    [...text.matchAll(phrase)].map(({ index, 0: found }) => ({ start: index, end: index + found.length })),
+  )
 }

@@ -13,20 +13,60 @@ import type { Principal } from './principal.ts'
 const IP = '203.0.113.9'
 const ADMIN_TOKEN = 'an-admin-token-of-forty-characters-00000'
 const ACCOUNT: AccountRecord = {
-  id: 'acc_1', name: 'one', email: null, status: 'active', defaultModel: null, rateLimit: null, allowedModels: ['a', 'b'],
-  availableMicro: 0n, heldMicro: 0n, createdAtMs: 0,
+  id: 'acc_1',
+  name: 'one',
+  email: null,
+  status: 'active',
+  defaultModel: null,
+  rateLimit: null,
+  allowedModels: ['a', 'b'],
+  availableMicro: 0n,
+  heldMicro: 0n,
+  createdAtMs: 0,
 }
 const KEY: KeyRecord = {
-  id: 'key_1', accountId: 'acc_1', name: 'k', label: 'l', disabled: false, limitMicro: null, limitReset: null, expiresAtMs: null,
-  allowedModels: ['b', 'c'], createdAtMs: 0, lastUsedAtMs: null,
+  id: 'key_1',
+  accountId: 'acc_1',
+  name: 'k',
+  label: 'l',
+  disabled: false,
+  limitMicro: null,
+  limitReset: null,
+  expiresAtMs: null,
+  allowedModels: ['b', 'c'],
+  createdAtMs: 0,
+  lastUsedAtMs: null,
 }
 
 const ADMINISTRATOR: ConsoleSession = {
   user: {
-    id: 'usr_1', email: 'root@example.org', name: 'root', role: 'admin', accountId: 'acc_1', passwordHash: 'x', disabled: false, timezone: null, language: null, theme: 'auto', oidc: null,
-    totpSeed: null, totpEnabled: false, lastSignInAtMs: null, createdAtMs: 0,
+    id: 'usr_1',
+    email: 'root@example.org',
+    name: 'root',
+    role: 'admin',
+    accountId: 'acc_1',
+    passwordHash: 'x',
+    disabled: false,
+    timezone: null,
+    language: null,
+    theme: 'auto',
+    oidc: null,
+    totpSeed: null,
+    totpEnabled: false,
+    lastSignInAtMs: null,
+    createdAtMs: 0,
   },
-  session: { hash: 'h', id: 'ses_1', userId: 'usr_1', ip: '127.0.0.1', userAgent: '', createdAtMs: 0, lastSeenAtMs: 0, idleMs: 1, endsAtMs: 1 },
+  session: {
+    hash: 'h',
+    id: 'ses_1',
+    userId: 'usr_1',
+    ip: '127.0.0.1',
+    userAgent: '',
+    createdAtMs: 0,
+    lastSeenAtMs: 0,
+    idleMs: 1,
+    endsAtMs: 1,
+  },
 }
 
 class Desk {
@@ -43,7 +83,9 @@ class Desk {
       keys: {
         findByDigest: (digest) => {
           this.lookups += 1
-          return this.down ? Promise.reject(new Error('no store')) : Promise.resolve(this.owners.get(digest.toString('base64url')) ?? null)
+          return this.down
+            ? Promise.reject(new Error('no store'))
+            : Promise.resolve(this.owners.get(digest.toString('base64url')) ?? null)
         },
         findOwner: () => Promise.resolve(null),
         touch: (ids) => {
@@ -52,7 +94,10 @@ class Desk {
         },
       },
       clock: this.clock,
-      settings: () => ({ rateLimit: { requests: 300, window: 60 }, ipBlock: { failures: 20, window: 60, duration: 600 } }),
+      settings: () => ({
+        rateLimit: { requests: 300, window: 60 },
+        ipBlock: { failures: 20, window: 60, duration: 600 },
+      }),
       adminToken: ADMIN_TOKEN,
       session: (request) => Promise.resolve(request.headers.cookie === 'session=good' ? ADMINISTRATOR : null),
       adminTotpRequired: false,
@@ -64,11 +109,21 @@ class Desk {
     this.owners.set(digestText(this.key), { key: { ...KEY, ...key }, account: { ...ACCOUNT, ...account } })
   }
 
-  admit(headers: IncomingHttpHeaders, plane: 'key' | 'admin' = 'key', ip = IP, method = 'GET'): AccessResult<Principal> | Promise<AccessResult<Principal>> {
+  admit(
+    headers: IncomingHttpHeaders,
+    plane: 'key' | 'admin' = 'key',
+    ip = IP,
+    method = 'GET',
+  ): AccessResult<Principal> | Promise<AccessResult<Principal>> {
     return this.access.admit(head(headers, method), plane, ip)
   }
 
-  async outcome(headers: IncomingHttpHeaders, plane: 'key' | 'admin' = 'key', ip = IP, method = 'GET'): Promise<string> {
+  async outcome(
+    headers: IncomingHttpHeaders,
+    plane: 'key' | 'admin' = 'key',
+    ip = IP,
+    method = 'GET',
+  ): Promise<string> {
     const result = await this.admit(headers, plane, ip, method)
     return 'error' in result ? `${result.error.status} ${result.error.errorName}` : 'admitted'
   }
@@ -86,7 +141,11 @@ function head(headers: IncomingHttpHeaders, method: string): IncomingMessage {
 test('401: a missing, malformed or unknown key, and x-api-key is no substitute', async () => {
   const desk = new Desk()
   for (const authorization of [undefined, '', 'Bearer', 'Bearer ', 'Bearer    ', 'Basic abc', desk.key]) {
-    assert.equal(await desk.outcome(authorization === undefined ? {} : { authorization }, 'key', '1.1.1.1'), '401 missing_api_key', authorization)
+    assert.equal(
+      await desk.outcome(authorization === undefined ? {} : { authorization }, 'key', '1.1.1.1'),
+      '401 missing_api_key',
+      authorization,
+    )
   }
   assert.equal(await desk.outcome({ 'x-api-key': desk.key }), '401 missing_api_key')
   assert.equal(await desk.outcome({ authorization: 'Bearer nonsense' }), '401 invalid_api_key')
@@ -164,7 +223,10 @@ test('D-7.3: the 21st attempt is blocked, a key proven there passes, another goo
   const result = await desk.admit({})
   assert.ok('error' in result)
   assert.equal(result.error.message, 'Too many unauthenticated requests from your IP address. Retry after 600 seconds')
-  assert.deepEqual([result.error.details.retryAfterSeconds, result.error.details.noRetry, result.headers['x-ratelimit-limit']], [600, true, '60'])
+  assert.deepEqual(
+    [result.error.details.retryAfterSeconds, result.error.details.noRetry, result.headers['x-ratelimit-limit']],
+    [600, true, '60'],
+  )
   assert.equal(await desk.outcome({ authorization: `Bearer ${second}` }), '429 rate_limit_exceeded')
   assert.equal(await desk.outcome({ authorization: `Bearer ${second}` }, 'key', '198.51.100.1'), 'admitted')
   assert.equal(await desk.outcome(desk.bearer()), 'admitted')
@@ -179,7 +241,14 @@ test('429 after L requests of one account with its own limit, and the time is th
   await desk.admit(desk.bearer())
   const result = await desk.admit(desk.bearer())
   assert.ok('error' in result)
-  assert.deepEqual(result.error.body(), { error: { code: 429, message: 'Too many requests. Retry after 90 seconds', metadata: { error_type: 'rate_limit_exceeded' }, retry_after: 90 } })
+  assert.deepEqual(result.error.body(), {
+    error: {
+      code: 429,
+      message: 'Too many requests. Retry after 90 seconds',
+      metadata: { error_type: 'rate_limit_exceeded' },
+      retry_after: 90,
+    },
+  })
   assert.equal(result.headers['x-ratelimit-remaining'], '0')
 })
 
@@ -198,11 +267,15 @@ test('the admin plane: token, session of the same origin, and never an API key',
     [{ cookie: 'session=good', origin: 'https://gate.example', host: 'gate.example' }, 'POST', 'admitted'],
     [{ cookie: 'session=good', origin: 'https://evil.example', host: 'gate.example' }, 'DELETE', '403 access_denied'],
   ]
-  for (const [headers, method, expected] of table) assert.equal(await desk.outcome(headers, 'admin', IP, method), expected, JSON.stringify(headers))
+  for (const [headers, method, expected] of table)
+    assert.equal(await desk.outcome(headers, 'admin', IP, method), expected, JSON.stringify(headers))
   const request = head({ authorization: `Bearer ${ADMIN_TOKEN}` }, 'GET')
   await desk.access.admit(request, 'admin', IP)
   assert.equal(desk.access.actorOf(request), 'token')
-  assert.equal(await new Desk({ adminToken: null }).outcome({ authorization: 'Bearer null' }, 'admin'), '401 unauthorized')
+  assert.equal(
+    await new Desk({ adminToken: null }).outcome({ authorization: 'Bearer null' }, 'admin'),
+    '401 unauthorized',
+  )
   assert.throws(() => new Desk({ adminToken: 'short' }), /at least 32/)
 })
 

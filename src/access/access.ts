@@ -20,7 +20,13 @@ const ADMIN_TOKEN_LENGTH_MIN = 32
 /** How often a success refreshes the guard's memory of (address, key): far below the day it lasts. */
 const PROVE_EVERY_MS = 60_000
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({})
-const ALONE: NonNullable<AccessOptions['shared']> = Object.freeze({ nodes: () => 1, windows: null, guard: null, blocked: () => undefined, unblocked: async () => undefined })
+const ALONE: NonNullable<AccessOptions['shared']> = Object.freeze({
+  nodes: () => 1,
+  windows: null,
+  guard: null,
+  blocked: () => undefined,
+  unblocked: async () => undefined,
+})
 const ADMITTED: AccessResult<Principal> = Object.freeze({ principal: null, headers: NO_HEADERS })
 
 export interface AccessOptions {
@@ -46,7 +52,10 @@ export interface AccessOptions {
 
 /** Who calls, from where and how often: what a request must pass before its body is read. */
 export interface Access extends EdgeAccess<Principal> {
-  /** Who changes something on the admin plane, for the audit log: `token` or the administrator's name; null before `admit`. */
+  /**
+   * Who changes something on the admin plane, for the audit log: `token` or the administrator's name; null before
+   * `admit`.
+   */
   actorOf(request: IncomingMessage): string | null
   /** Whose console session a request of the `session` and `playground` planes has; throws before `admit`. */
   sessionOf(request: IncomingMessage): ConsoleSession
@@ -82,7 +91,9 @@ class AccessStage implements Access {
   constructor(options: AccessOptions) {
     const { adminToken, clock, keys, settings } = options
     if (adminToken !== null && adminToken.length < ADMIN_TOKEN_LENGTH_MIN) {
-      throw new Error(`TOLLGATE_ADMIN_TOKEN has ${adminToken.length} characters, at least ${ADMIN_TOKEN_LENGTH_MIN} are needed`)
+      throw new Error(
+        `TOLLGATE_ADMIN_TOKEN has ${adminToken.length} characters, at least ${ADMIN_TOKEN_LENGTH_MIN} are needed`,
+      )
     }
     this.#options = options
     this.#shared = options.shared ?? ALONE
@@ -93,7 +104,11 @@ class AccessStage implements Access {
     this.#adminDigest = adminToken === null ? null : digestOf(adminToken)
   }
 
-  admit(request: IncomingMessage, plane: AccessPlane, clientIp: string): AccessResult<Principal> | Promise<AccessResult<Principal>> {
+  admit(
+    request: IncomingMessage,
+    plane: AccessPlane,
+    clientIp: string,
+  ): AccessResult<Principal> | Promise<AccessResult<Principal>> {
     switch (plane) {
       case 'key':
         return this.#admitKey(request, clientIp)
@@ -149,22 +164,32 @@ class AccessStage implements Access {
     return this.#limiter.tell()
   }
 
-  /** IP block → key → rate (wire.md 7.3). While an address is blocked only keys that worked from it before are looked at. */
+  /**
+   * IP block → key → rate (wire.md 7.3). While an address is blocked only keys that worked from it before are looked
+   * at.
+   */
   #admitKey(request: IncomingMessage, ip: string): AccessResult<Principal> | Promise<AccessResult<Principal>> {
     const blockedSeconds = this.#guard.blockedSeconds(ip)
     const token = bearer(request.headers.authorization)
     const digest = token !== null && isWellFormed(token) ? digestText(token) : null
-    if (blockedSeconds > 0 && (digest === null || !this.#guard.isProven(ip, digest))) return this.#stopped(ip, digest, blockedSeconds)
+    if (blockedSeconds > 0 && (digest === null || !this.#guard.isProven(ip, digest)))
+      return this.#stopped(ip, digest, blockedSeconds)
     if (token === null) return this.#unauthenticated(ip, missingKey())
     if (digest === null) return this.#unauthenticated(ip, invalidKey())
     return this.#look(digest, ip)
   }
 
   /** Of a blocked address: a key may have proved itself there on another node. */
-  #stopped(ip: string, digest: string | null, seconds: number): AccessResult<Principal> | Promise<AccessResult<Principal>> {
+  #stopped(
+    ip: string,
+    digest: string | null,
+    seconds: number,
+  ): AccessResult<Principal> | Promise<AccessResult<Principal>> {
     const { guard } = this.#shared
     if (digest === null || guard?.available !== true) return this.#refused(ip, blockedError(seconds))
-    return guard.isProven(ipKey(ip), digest).then((proven) => (proven ? this.#look(digest, ip) : this.#refused(ip, blockedError(seconds))))
+    return guard
+      .isProven(ipKey(ip), digest)
+      .then((proven) => (proven ? this.#look(digest, ip) : this.#refused(ip, blockedError(seconds))))
   }
 
   #look(digest: string, ip: string): AccessResult<Principal> | Promise<AccessResult<Principal>> {
@@ -201,7 +226,9 @@ class AccessStage implements Access {
 
   #count({ principal }: KnownKey): AccessResult<Principal> | Promise<AccessResult<Principal>> {
     const decision = this.#limiter.take(principal.accountId, principal.rateLimit ?? this.#options.settings().rateLimit)
-    return decision instanceof Promise ? decision.then((late) => this.#counted(principal, late)) : this.#counted(principal, decision)
+    return decision instanceof Promise
+      ? decision.then((late) => this.#counted(principal, late))
+      : this.#counted(principal, decision)
   }
 
   #counted(principal: Principal, decision: RateDecision): AccessResult<Principal> {
@@ -263,8 +290,12 @@ class AccessStage implements Access {
     if (found === null) return refusal(unauthorized())
     if (!isSafeMethod(request.method) && !isSameOrigin(request)) return refusal(foreignOrigin())
     const { user } = found
-    if (user.role !== 'admin') return refusal(reasonError('access_denied', 'only_administrators', {}, 'This is for administrators'))
-    if (this.#options.adminTotpRequired && !user.totpEnabled) return refusal(reasonError('access_denied', 'totp_needed', {}, 'Turn two-step sign-in on first: administrators need it'))
+    if (user.role !== 'admin')
+      return refusal(reasonError('access_denied', 'only_administrators', {}, 'This is for administrators'))
+    if (this.#options.adminTotpRequired && !user.totpEnabled)
+      return refusal(
+        reasonError('access_denied', 'totp_needed', {}, 'Turn two-step sign-in on first: administrators need it'),
+      )
     this.#sessions.set(request, found)
     this.#actors.set(request, user.email)
     return ADMITTED
@@ -272,7 +303,10 @@ class AccessStage implements Access {
 
   /** Two planes here as well: keys and tokens open nothing of the cabinet. */
   async #admitSession(request: IncomingMessage): Promise<AccessResult<Principal>> {
-    if (request.headers.authorization !== undefined) return refusal(reasonError('access_denied', 'sign_in_first', {}, 'The cabinet is opened by signing in, not by a key'))
+    if (request.headers.authorization !== undefined)
+      return refusal(
+        reasonError('access_denied', 'sign_in_first', {}, 'The cabinet is opened by signing in, not by a key'),
+      )
     const found = await this.#options.session(request)
     if (found === null) return refusal(reasonError('unauthorized', 'sign_in_first', {}, 'Sign in first'))
     if (!isSafeMethod(request.method) && !isSameOrigin(request)) return refusal(foreignOrigin())
@@ -287,12 +321,16 @@ class AccessStage implements Access {
     if ('error' in result) return result
     const keyId = playgroundKey(request)
     const owner = keyId === null ? null : await this.#options.keys.findOwner(keyId)
-    if (owner === null || owner.account.id !== this.sessionOf(request).user.accountId) return refusal(fieldError('X-Tollgate-Key-Id', 'own_key', {}, 'must name one of your keys'))
+    if (owner === null || owner.account.id !== this.sessionOf(request).user.accountId)
+      return refusal(fieldError('X-Tollgate-Key-Id', 'own_key', {}, 'must name one of your keys'))
     const known = knownKey('', owner, this.#clock.monotonic())
     const refused = refusalOf(known, this.#clock.now())
     if (refused !== null) return refusal(refused)
     const { principal } = known
-    const decision = await this.#limiter.take(principal.accountId, principal.rateLimit ?? this.#options.settings().rateLimit)
+    const decision = await this.#limiter.take(
+      principal.accountId,
+      principal.rateLimit ?? this.#options.settings().rateLimit,
+    )
     const headers = rateHeaders(decision)
     if (!decision.allowed) return { error: tooManyRequests(decision.retryAfterSeconds), headers }
     this.#cache.touch(principal.keyId)
@@ -310,7 +348,9 @@ function playgroundKey(request: IncomingMessage): string | null {
   if (typeof header === 'string') return header
   const url = request.url ?? ''
   const queryAt = url.indexOf('?')
-  return isSafeMethod(request.method) && queryAt !== -1 ? new URLSearchParams(url.slice(queryAt + 1)).get('key_id') : null
+  return isSafeMethod(request.method) && queryAt !== -1
+    ? new URLSearchParams(url.slice(queryAt + 1)).get('key_id')
+    : null
 }
 
 /** The token of `Authorization: Bearer x`; null when there is none. */
@@ -330,11 +370,16 @@ function invalidKey(): ApiError {
 }
 
 function unauthorized(): ApiError {
-  return new ApiError('unauthorized', "The admin API needs 'Authorization: Bearer <TOLLGATE_ADMIN_TOKEN>' or an administrator's console session")
+  return new ApiError(
+    'unauthorized',
+    "The admin API needs 'Authorization: Bearer <TOLLGATE_ADMIN_TOKEN>' or an administrator's console session",
+  )
 }
 
 function tooManyRequests(retryAfterSeconds: number): ApiError {
-  return new ApiError('rate_limit_exceeded', `Too many requests. Retry after ${retryAfterSeconds} seconds`, { retryAfterSeconds })
+  return new ApiError('rate_limit_exceeded', `Too many requests. Retry after ${retryAfterSeconds} seconds`, {
+    retryAfterSeconds,
+  })
 }
 
 function blockedError(retryAfterSeconds: number): ApiError {

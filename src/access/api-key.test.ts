@@ -17,7 +17,8 @@ test('any one changed letter is told without a look-up', () => {
     const changed = key.slice(0, index) + (key[index] === 'x' ? 'y' : 'x') + key.slice(index + 1)
     assert.equal(isWellFormed(changed), false, changed)
   }
-  for (const other of ['', 'sk-tg-', `${key}x`, key.slice(1), `${key}\n`, 'a'.repeat(10_000)]) assert.equal(isWellFormed(other), false)
+  for (const other of ['', 'sk-tg-', `${key}x`, key.slice(1), `${key}\n`, 'a'.repeat(10_000)])
+    assert.equal(isWellFormed(other), false)
 })
 
 test('the digest is SHA-256 in both forms, and a label shows twelve letters', () => {
@@ -30,7 +31,8 @@ test('letters of random keys are equally likely (chi-square)', () => {
   const counts = new Map<string, number>()
   const ids = randomIds()
   const keys = 5_000
-  for (let count = 0; count < keys; count += 1) for (const letter of generateKey(ids).slice(6, 38)) counts.set(letter, (counts.get(letter) ?? 0) + 1)
+  for (let count = 0; count < keys; count += 1)
+    for (const letter of generateKey(ids).slice(6, 38)) counts.set(letter, (counts.get(letter) ?? 0) + 1)
   const expected = (keys * 32) / 62
   const chiSquare = [...counts.values()].reduce((sum, count) => sum + (count - expected) ** 2 / expected, 0)
   // 61 degrees of freedom: 130 is beyond one in a million.

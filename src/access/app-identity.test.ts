@@ -9,9 +9,13 @@ function raw(text: string): string {
 
 test('D-11.1: the URL is cut to its origin, and what is not http is ignored', () => {
   assert.equal(appIdentity({ 'http-referer': 'https://app.example:8443/path?q=1' }).appUrl, 'https://app.example:8443')
-  assert.equal(appIdentity({ 'http-referer': 'https://a.example', referer: 'https://b.example' }).appUrl, 'https://a.example')
+  assert.equal(
+    appIdentity({ 'http-referer': 'https://a.example', referer: 'https://b.example' }).appUrl,
+    'https://a.example',
+  )
   assert.equal(appIdentity({ referer: 'https://user:pass@b.example/x' }).appUrl, 'https://b.example')
-  for (const url of ['ftp://a.example', 'javascript:alert(1)', 'app', `https://${'a'.repeat(250)}.example`]) assert.equal(appIdentity({ referer: url }).appUrl, null, url)
+  for (const url of ['ftp://a.example', 'javascript:alert(1)', 'app', `https://${'a'.repeat(250)}.example`])
+    assert.equal(appIdentity({ referer: url }).appUrl, null, url)
   assert.deepEqual(appIdentity({}), { appUrl: null, appTitle: null })
 })
 

@@ -6,7 +6,10 @@ import { KnownDevices, type KnownDevicePorts } from './known-devices.ts'
 
 const HOUR_MS = 3_600_000
 /** Idle and absolute, reliability.md 4 row 8. */
-const LIMITS = { user: { idleMs: 12 * HOUR_MS, absoluteMs: 7 * 24 * HOUR_MS }, admin: { idleMs: HOUR_MS / 2, absoluteMs: 12 * HOUR_MS } } as const
+const LIMITS = {
+  user: { idleMs: 12 * HOUR_MS, absoluteMs: 7 * 24 * HOUR_MS },
+  admin: { idleMs: HOUR_MS / 2, absoluteMs: 12 * HOUR_MS },
+} as const
 /** A use is written once in this time: far below the shortest idle limit. */
 const TOUCH_MS = 60_000
 const TOKEN_BYTES = 32
@@ -28,7 +31,10 @@ export interface ConsoleSessionPorts extends KnownDevicePorts {
   readonly isSecure: (request: IncomingMessage) => boolean
 }
 
-/** Sessions of the console, kept by the hash of their cookie alone. Nothing is cached: a session that ended opens nothing any more, on any node. */
+/**
+ * Sessions of the console, kept by the hash of their cookie alone. Nothing is cached: a session that ended opens
+ * nothing any more, on any node.
+ */
 export class ConsoleSessions {
   readonly #ports: ConsoleSessionPorts
   readonly #devices: KnownDevices
@@ -38,18 +44,36 @@ export class ConsoleSessions {
     this.#devices = new KnownDevices(ports)
   }
 
-  /** A new session with a new id; answers its `Set-Cookie`, and one by which the browser is known to have been signed in to. The session that the request came with ends: an id given before signing in is never kept. */
-  async open(user: UserRecord, request: IncomingMessage, ip: string): Promise<{ readonly session: SessionRecord; readonly cookies: readonly string[] }> {
+  /**
+   * A new session with a new id; answers its `Set-Cookie`, and one by which the browser is known to have been signed in
+   * to. The session that the request came with ends: an id given before signing in is never kept.
+   */
+  async open(
+    user: UserRecord,
+    request: IncomingMessage,
+    ip: string,
+  ): Promise<{ readonly session: SessionRecord; readonly cookies: readonly string[] }> {
     const before = this.#token(request)
     if (before !== null) await this.#ports.store.delete(hashOf(before))
     const token = randomBytes(TOKEN_BYTES).toString('base64url')
     const nowMs = this.#ports.clock.now()
     const { idleMs, absoluteMs } = LIMITS[user.role]
     const session: SessionRecord = {
-      hash: hashOf(token), id: `ses_${this.#ports.ids.letters(16)}`, userId: user.id, ip, userAgent: userAgentOf(request), createdAtMs: nowMs, lastSeenAtMs: nowMs, idleMs, endsAtMs: nowMs + absoluteMs,
+      hash: hashOf(token),
+      id: `ses_${this.#ports.ids.letters(16)}`,
+      userId: user.id,
+      ip,
+      userAgent: userAgentOf(request),
+      createdAtMs: nowMs,
+      lastSeenAtMs: nowMs,
+      idleMs,
+      endsAtMs: nowMs + absoluteMs,
     }
     await this.#ports.store.create(session)
-    return { session, cookies: [this.#cookie(request, token, Math.floor(absoluteMs / 1_000)), this.#deviceCookie(user, request)] }
+    return {
+      session,
+      cookies: [this.#cookie(request, token, Math.floor(absoluteMs / 1_000)), this.#deviceCookie(user, request)],
+    }
   }
 
   async find(request: IncomingMessage): Promise<ConsoleSession | null> {
@@ -73,7 +97,10 @@ export class ConsoleSessions {
     return this.#cookie(request, '', 0)
   }
 
-  /** `__Host-` needs https, and a browser refuses a Secure cookie on plain http. Only the name in force is read: the other one could be planted. */
+  /**
+   * `__Host-` needs https, and a browser refuses a Secure cookie on plain http. Only the name in force is read: the
+   * other one could be planted.
+   */
   #name(request: IncomingMessage): string {
     return this.#ports.isSecure(request) ? '__Host-tg_sid' : 'tg_sid'
   }

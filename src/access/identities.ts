@@ -14,17 +14,30 @@ export interface ShownIdentity {
 export function identitiesOf({ oidc }: UserRecord): readonly ShownIdentity[] {
   if (oidc === null) return []
   const { issuer, subject, email, linkedAtMs } = oidc
-  return [{ id: identityId(oidc), issuer, subject, email, linked_at: linkedAtMs === null ? null : new Date(linkedAtMs).toISOString() }]
+  return [
+    {
+      id: identityId(oidc),
+      issuer,
+      subject,
+      email,
+      linked_at: linkedAtMs === null ? null : new Date(linkedAtMs).toISOString(),
+    },
+  ]
 }
 
 export function identityNamed(user: UserRecord, id: string): ShownIdentity {
   const found = identitiesOf(user).find((identity) => identity.id === id)
-  if (found === undefined) throw reasonError('not_found', 'unknown_id', { id: id.slice(0, 80) }, `Identity '${id.slice(0, 80)}' not found`)
+  if (found === undefined)
+    throw reasonError('not_found', 'unknown_id', { id: id.slice(0, 80) }, `Identity '${id.slice(0, 80)}' not found`)
   return found
 }
 
 /** Takes an identity away, unless it is the only way in: that would lock the user out. */
-export async function takeIdentity(users: Pick<UserStore, 'unlinkIdentity'>, user: UserRecord, identity: ShownIdentity): Promise<void> {
+export async function takeIdentity(
+  users: Pick<UserStore, 'unlinkIdentity'>,
+  user: UserRecord,
+  identity: ShownIdentity,
+): Promise<void> {
   if (await users.unlinkIdentity(user.id, identity)) return
   throw reasonError('conflict', 'last_way_in', {}, 'This is the only way in: set a password first')
 }

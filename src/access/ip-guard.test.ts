@@ -47,7 +47,10 @@ test('a pair of address and key stays proven for a day', () => {
   const clock = movingClock()
   const guard = new IpGuard({ clock, settings: () => RULE })
   guard.prove('1.2.3.4', 'digest')
-  assert.deepEqual([guard.isProven('1.2.3.4', 'digest'), guard.isProven('1.2.3.5', 'digest'), guard.isProven('1.2.3.4', 'other')], [true, false, false])
+  assert.deepEqual(
+    [guard.isProven('1.2.3.4', 'digest'), guard.isProven('1.2.3.5', 'digest'), guard.isProven('1.2.3.4', 'other')],
+    [true, false, false],
+  )
   clock.advance(86_400_000)
   assert.equal(guard.isProven('1.2.3.4', 'digest'), false)
 })
@@ -55,7 +58,11 @@ test('a pair of address and key stays proven for a day', () => {
 test('D-7.2: responses without an account count down 60 per 60 s for their address', () => {
   const clock = movingClock(1_000_000)
   const guard = new IpGuard({ clock, settings: () => RULE })
-  assert.deepEqual(guard.headers('1.2.3.4'), { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '59', 'x-ratelimit-reset': '1060' })
+  assert.deepEqual(guard.headers('1.2.3.4'), {
+    'x-ratelimit-limit': '60',
+    'x-ratelimit-remaining': '59',
+    'x-ratelimit-reset': '1060',
+  })
   for (let count = 0; count < 80; count += 1) guard.headers('1.2.3.4')
   assert.equal(guard.headers('1.2.3.4')['x-ratelimit-remaining'], '0')
   clock.advance(60_000)

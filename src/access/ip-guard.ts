@@ -30,7 +30,11 @@ export class IpGuard {
   /** Whether any address has been blocked since the start: most nodes never have one. */
   #everBlocked = false
 
-  constructor(options: { readonly clock: Clock; readonly settings: () => Settings['ipBlock']; readonly ipsMax?: number }) {
+  constructor(options: {
+    readonly clock: Clock
+    readonly settings: () => Settings['ipBlock']
+    readonly ipsMax?: number
+  }) {
     this.#clock = options.clock
     this.#settings = options.settings
     const ipsMax = options.ipsMax ?? IPS_MAX
@@ -68,13 +72,18 @@ export class IpGuard {
     const untilMs = this.#clock.monotonic() + leftMs
     this.#failures.delete(key)
     this.#everBlocked = true
-    this.#blocks.set(key, { untilMs: Math.max(untilMs, before?.untilMs ?? 0), count: Math.max(count, before?.count ?? 0) })
+    this.#blocks.set(key, {
+      untilMs: Math.max(untilMs, before?.untilMs ?? 0),
+      count: Math.max(count, before?.count ?? 0),
+    })
   }
 
   /** Addresses that are blocked now, IPv6 by their /64. */
   blocks(): readonly { readonly ip: string; readonly untilMs: number; readonly times: number }[] {
     const nowMs = this.#clock.monotonic()
-    return [...this.#blocks].filter(([, { untilMs }]) => untilMs > nowMs).map(([ip, { untilMs, count }]) => ({ ip, untilMs: this.#clock.now() + untilMs - nowMs, times: count }))
+    return [...this.#blocks]
+      .filter(([, { untilMs }]) => untilMs > nowMs)
+      .map(([ip, { untilMs, count }]) => ({ ip, untilMs: this.#clock.now() + untilMs - nowMs, times: count }))
   }
 
   /** The name that an address has here; one that is listed as blocked is a name already. */

@@ -148,7 +148,10 @@ export class KeyCache {
 /** Why a known key may not be used now, or null. */
 export function refusalOf(known: KnownKey, nowMs: number): ApiError | null {
   if (known.expiresAtMs !== null && known.expiresAtMs <= nowMs) {
-    return new ApiError('key_expired', `API key expired at ${new Date(known.expiresAtMs).toISOString().replace('.000Z', 'Z')}`)
+    return new ApiError(
+      'key_expired',
+      `API key expired at ${new Date(known.expiresAtMs).toISOString().replace('.000Z', 'Z')}`,
+    )
   }
   if (known.disabled) return new ApiError('key_deactivated', 'API key is deactivated')
   if (known.accountStatus === 'active') return null
@@ -172,10 +175,23 @@ export function knownKey(digest: string, owner: KeyOwner, readAtMs: number): Kno
     rateLimit: account.rateLimit,
   })
   const { disabled, expiresAtMs } = key
-  return { digest, principal, accountStatus: account.status, disabled, expiresAtMs, readAtMs, provenIp: '', provenAtMs: 0 }
+  return {
+    digest,
+    principal,
+    accountStatus: account.status,
+    disabled,
+    expiresAtMs,
+    readAtMs,
+    provenIp: '',
+    provenAtMs: 0,
+  }
 }
 
-function intersection(ofAccount: readonly string[] | null, ofKey: readonly string[] | null): ReadonlySet<string> | null {
-  if (ofAccount === null || ofKey === null) return ofAccount === null && ofKey === null ? null : new Set(ofAccount ?? ofKey)
+function intersection(
+  ofAccount: readonly string[] | null,
+  ofKey: readonly string[] | null,
+): ReadonlySet<string> | null {
+  if (ofAccount === null || ofKey === null)
+    return ofAccount === null && ofKey === null ? null : new Set(ofAccount ?? ofKey)
   return new Set(ofAccount.filter((model) => ofKey.includes(model)))
 }

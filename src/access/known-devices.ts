@@ -24,8 +24,8 @@ export interface KnownDevicePorts {
 }
 
 /**
- * Browsers from which somebody has signed in before, known by a sealed cookie: it opens nothing, and only keeps strangers who try passwords
- * elsewhere from shutting its user out.
+ * Browsers from which somebody has signed in before, known by a sealed cookie: it opens nothing, and only keeps
+ * strangers who try passwords elsewhere from shutting its user out.
  */
 export class KnownDevices {
   readonly #ports: KnownDevicePorts
@@ -41,12 +41,23 @@ export class KnownDevices {
   }
 
   /** The value of the cookie that makes the browser known for this user too, and how long it is kept. */
-  remember(request: IncomingMessage, cookieName: string, userId: string): { readonly value: string; readonly maxAgeSeconds: number } {
+  remember(
+    request: IncomingMessage,
+    cookieName: string,
+    userId: string,
+  ): { readonly value: string; readonly maxAgeSeconds: number } {
     const { seal, clock, ids } = this.#ports
     const before = this.#read(request, cookieName)
     const userIds = [userId, ...(before?.userIds ?? []).filter((id) => id !== userId)].slice(0, USERS_MAX)
-    const device: Device = { id: before?.id ?? `dev_${ids.letters(ID_LETTERS)}`, userIds, untilMs: clock.now() + KEEP_SECONDS * 1_000 }
-    return { value: seal.seal(Buffer.from(JSON.stringify(device)), PURPOSE).toString('base64url'), maxAgeSeconds: KEEP_SECONDS }
+    const device: Device = {
+      id: before?.id ?? `dev_${ids.letters(ID_LETTERS)}`,
+      userIds,
+      untilMs: clock.now() + KEEP_SECONDS * 1_000,
+    }
+    return {
+      value: seal.seal(Buffer.from(JSON.stringify(device)), PURPOSE).toString('base64url'),
+      maxAgeSeconds: KEEP_SECONDS,
+    }
   }
 
   #read(request: IncomingMessage, cookieName: string): Device | null {
@@ -54,7 +65,9 @@ export class KnownDevices {
     if (text === null) return null
     try {
       // What opens was sealed by `remember`.
-      const device = JSON.parse(this.#ports.seal.open(Buffer.from(text, 'base64url'), PURPOSE).toString('utf8')) as Device
+      const device = JSON.parse(
+        this.#ports.seal.open(Buffer.from(text, 'base64url'), PURPOSE).toString('utf8'),
+      ) as Device
       return device.untilMs > this.#ports.clock.now() ? device : null
     } catch {
       // Forged, cut or sealed by a key that is gone: as good as none.

@@ -2,7 +2,10 @@ import { SlidingWindow } from './sliding-window.ts'
 
 const TICK_MS = 0.001
 
-/** What this node has accepted of one account, beside what all nodes together have. Times are monotonic and name their requests. */
+/**
+ * What this node has accepted of one account, beside what all nodes together have. Times are monotonic and name their
+ * requests.
+ */
 export class OwnLog {
   readonly window = new SlidingWindow()
   /** Accepted without the shared window, which does not know of them yet. */

@@ -5,7 +5,9 @@ import { Passwords } from './passwords.ts'
 
 test('row 10: two hashes run, twenty wait, the next is told to come back; room is given again', async () => {
   const passwords = new Passwords()
-  const outcomes = await Promise.allSettled(Array.from({ length: 25 }, () => passwords.verify('seven quiet lanterns', null)))
+  const outcomes = await Promise.allSettled(
+    Array.from({ length: 25 }, () => passwords.verify('seven quiet lanterns', null)),
+  )
   const refused = outcomes.filter((outcome) => outcome.status === 'rejected')
   assert.equal(refused.length, 3)
   for (const { reason } of refused) assert.ok(reason instanceof ApiError && reason.status === 503)
@@ -24,11 +26,20 @@ test('row 10: a hash opens for its password alone, in any Unicode form, and name
 
 test('row 10: length counts characters, and what is guessed first is refused', () => {
   const passwords = new Passwords()
-  const refuse = (password: string, owner: readonly string[] = []): void => assert.throws(() => passwords.check('password', password, owner), /^ApiError: password: /)
+  const refuse = (password: string, owner: readonly string[] = []): void =>
+    assert.throws(() => passwords.check('password', password, owner), /^ApiError: password: /)
   refuse('eleven char')
   refuse('\u{1F512}'.repeat(11))
   refuse('x'.repeat(129))
-  for (const common of ['password1234', 'Password1234', 'qwertyuiop123', '123456789012', 'administrator', 'zzzzzzzzzzzzzz']) refuse(common)
+  for (const common of [
+    'password1234',
+    'Password1234',
+    'qwertyuiop123',
+    '123456789012',
+    'administrator',
+    'zzzzzzzzzzzzzz',
+  ])
+    refuse(common)
   refuse('anna@example.com', ['anna@example.com', 'anna'])
   refuse('annaannaanna', ['anna@example.com', 'anna'])
   passwords.check('password', 'seven quiet lanterns', ['anna@example.com', 'anna'])

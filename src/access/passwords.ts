@@ -12,7 +12,10 @@ const ARGON2 = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 }
 const STORED = /^argon2id\$([A-Za-z0-9+/=]{20,64})\$([A-Za-z0-9+/=]{40,64})$/
 const COMMON_FILE = new URL('common-passwords.txt', import.meta.url)
 
-/** Hashes and checks passwords, two at a time: each takes 19 MiB and a core for a while, so that signing in could fill the memory. */
+/**
+ * Hashes and checks passwords, two at a time: each takes 19 MiB and a core for a while, so that signing in could fill
+ * the memory.
+ */
 export class Passwords {
   readonly #waiting: (() => void)[] = []
   readonly #common: ReadonlySet<string>
@@ -21,18 +24,41 @@ export class Passwords {
   #running = 0
 
   constructor() {
-    this.#common = new Set(readFileSync(COMMON_FILE, 'utf8').split('\n').filter((line) => line !== '' && !line.startsWith('#')))
+    this.#common = new Set(
+      readFileSync(COMMON_FILE, 'utf8')
+        .split('\n')
+        .filter((line) => line !== '' && !line.startsWith('#')),
+    )
     this.#dummy = { salt: randomBytes(SALT_BYTES), tag: randomBytes(ARGON2.tagLength) }
   }
 
-  /** Refuses what is too short, too long or known to everybody, naming `field`; `owner` = the user's own words, which are guessed first. */
+  /**
+   * Refuses what is too short, too long or known to everybody, naming `field`; `owner` = the user's own words, which
+   * are guessed first.
+   */
   check(field: string, password: string, owner: readonly string[]): void {
     const { least, most } = PASSWORD_LENGTH
     const length = [...password].length
-    if (length < least || length > most) throw fieldError(field, 'length', { least, most, given: length }, `must have ${least} to ${most} characters, got ${length}`)
+    if (length < least || length > most)
+      throw fieldError(
+        field,
+        'length',
+        { least, most, given: length },
+        `must have ${least} to ${most} characters, got ${length}`,
+      )
     const plain = password.toLowerCase()
-    const ownWord = owner.some((word) => word.length > 0 && (plain === word.toLowerCase() || plain === word.toLowerCase().repeat(Math.ceil(plain.length / word.length)).slice(0, plain.length)))
-    if (this.#common.has(plain) || /^(.)\1*$/.test(plain) || ownWord) throw fieldError(field, 'guessable', {}, `is among the first that an attacker would try, choose another`)
+    const ownWord = owner.some(
+      (word) =>
+        word.length > 0 &&
+        (plain === word.toLowerCase() ||
+          plain ===
+            word
+              .toLowerCase()
+              .repeat(Math.ceil(plain.length / word.length))
+              .slice(0, plain.length)),
+    )
+    if (this.#common.has(plain) || /^(.)\1*$/.test(plain) || ownWord)
+      throw fieldError(field, 'guessable', {}, `is among the first that an attacker would try, choose another`)
   }
 
   async hash(password: string): Promise<string> {
@@ -61,7 +87,12 @@ export class Passwords {
 
   async #turn(): Promise<void> {
     if (this.#running >= HASHES_MAX) {
-      if (this.#waiting.length >= QUEUE_MAX) throw unavailable(`Too many are signing in. Retry after ${RETRY_SECONDS} seconds`, RETRY_SECONDS, 'password_queue')
+      if (this.#waiting.length >= QUEUE_MAX)
+        throw unavailable(
+          `Too many are signing in. Retry after ${RETRY_SECONDS} seconds`,
+          RETRY_SECONDS,
+          'password_queue',
+        )
       await new Promise<void>((resolve) => {
         this.#waiting.push(resolve)
       })

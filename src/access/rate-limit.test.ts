@@ -15,7 +15,14 @@ function take(limiter: RateLimiter, accountId: string, limit: RateLimit): RateDe
 
 test('D-7.1: never more than L accepted in any N seconds, every refusal is needed, and waiting Retry-After frees a slot', () => {
   // Sixteenths of a millisecond add up exactly, so that the test's own sums round no other way than the window's.
-  const gaps = fc.array(fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 4_000 }), fc.integer({ min: 0, max: 14_400 }).map((sixteenths) => sixteenths / 16)), { minLength: 1, maxLength: 300 })
+  const gaps = fc.array(
+    fc.oneof(
+      fc.constant(0),
+      fc.integer({ min: 0, max: 4_000 }),
+      fc.integer({ min: 0, max: 14_400 }).map((sixteenths) => sixteenths / 16),
+    ),
+    { minLength: 1, maxLength: 300 },
+  )
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 10 }), gaps, (limit, seconds, steps) => {
       const window = new SlidingWindow()
@@ -46,12 +53,22 @@ test('the headers say L, what is left after this request, and when the oldest ac
   const clock = movingClock(1_764_547_200_500)
   const limiter = new RateLimiter(clock)
   const limit = { requests: 2, window: 60 }
-  assert.deepEqual(rateHeaders(take(limiter, 'acc', limit)), { 'x-ratelimit-limit': '2', 'x-ratelimit-remaining': '1', 'x-ratelimit-reset': '1764547261' })
+  assert.deepEqual(rateHeaders(take(limiter, 'acc', limit)), {
+    'x-ratelimit-limit': '2',
+    'x-ratelimit-remaining': '1',
+    'x-ratelimit-reset': '1764547261',
+  })
   clock.advance(10_000)
   assert.equal(take(limiter, 'acc', limit).remaining, 0)
   clock.advance(10_000)
   const refused = take(limiter, 'acc', limit)
-  assert.deepEqual(refused, { allowed: false, limit: 2, remaining: 0, resetSeconds: 1_764_547_261, retryAfterSeconds: 40 })
+  assert.deepEqual(refused, {
+    allowed: false,
+    limit: 2,
+    remaining: 0,
+    resetSeconds: 1_764_547_261,
+    retryAfterSeconds: 40,
+  })
   clock.advance(39_999)
   assert.equal(take(limiter, 'acc', limit).retryAfterSeconds, 1)
   clock.advance(1)

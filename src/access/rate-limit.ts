@@ -19,8 +19,9 @@ export interface NodeShare {
 const ALONE: NodeShare = Object.freeze({ nodes: () => 1, windows: null })
 
 /**
- * The rate limit of every account (wire.md D-7.1): never more than L accepted in any N seconds. With shared windows that holds
- * over all nodes; while they cannot be asked each node accepts its share, which is ≤ L + N - 1 in all (reliability.md 6).
+ * The rate limit of every account (wire.md D-7.1): never more than L accepted in any N seconds. With shared windows
+ * that holds over all nodes; while they cannot be asked each node accepts its share, which is ≤ L + N - 1 in all
+ * (reliability.md 6).
  */
 export class RateLimiter {
   readonly #clock: Clock
@@ -106,9 +107,13 @@ export class RateLimiter {
     return { ...decision, limit: limit.requests }
   }
 
-  /** Only empty windows are forgotten: forgetting another would give its account a second limit. Amortised over the inserts. */
+  /**
+   * Only empty windows are forgotten: forgetting another would give its account a second limit. Amortised over the
+   * inserts.
+   */
   #sweep(nowMs: number): void {
-    for (const [accountId, { window }] of this.#accounts) if (window.emptyAtMs <= nowMs) this.#accounts.delete(accountId)
+    for (const [accountId, { window }] of this.#accounts)
+      if (window.emptyAtMs <= nowMs) this.#accounts.delete(accountId)
     this.#sweepAt = Math.max(SWEEP_START, this.#accounts.size * 2)
   }
 }

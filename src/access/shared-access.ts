@@ -49,7 +49,10 @@ export interface SharedFailure {
 export interface SharedGuard {
   readonly available: boolean
   /** Counts an attempt that failed; null = no answer in time. */
-  fail(ip: string, rule: { readonly failures: number; readonly windowMs: number; readonly durationMs: number }): Promise<SharedFailure | null>
+  fail(
+    ip: string,
+    rule: { readonly failures: number; readonly windowMs: number; readonly durationMs: number },
+  ): Promise<SharedFailure | null>
   /** null = no answer in time. */
   blocked(ip: string): Promise<Omit<SharedFailure, 'wasBlocked'> | null>
   /** Forgets the block and what was counted; without an answer it ends by itself. */

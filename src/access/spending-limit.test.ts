@@ -3,20 +3,37 @@ import { test } from 'node:test'
 import { insufficientBalanceError, limitExceededError } from './spending-limit.ts'
 
 test('D-9.3: a periodic limit names its period, numbers and reset, and asks not to be retried', () => {
-  const outcome = { status: 'limit_exceeded', limitMicro: 1_000_000_000n, limitReset: 'monthly', spentMicro: 980_000_000n, heldMicro: 0n } as const
+  const outcome = {
+    status: 'limit_exceeded',
+    limitMicro: 1_000_000_000n,
+    limitReset: 'monthly',
+    spentMicro: 980_000_000n,
+    heldMicro: 0n,
+  } as const
   const error = limitExceededError(outcome, 25_400_000n, Date.UTC(2026, 11, 1))
   assert.equal(
     error.message,
     'Key limit exceeded (monthly limit): spent 980.00 RUB of 1000.00 RUB, this request needs up to 25.40 RUB. The limit resets at 2026-12-01T00:00:00Z.',
   )
   assert.deepEqual(error.body().error['metadata'], {
-    error_type: 'limit_exceeded', limit: 1000, spent: 980, required: 25.4, limit_reset: 'monthly', resets_at: '2026-12-01T00:00:00Z',
+    error_type: 'limit_exceeded',
+    limit: 1000,
+    spent: 980,
+    required: 25.4,
+    limit_reset: 'monthly',
+    resets_at: '2026-12-01T00:00:00Z',
   })
   assert.deepEqual([error.status, error.details.noRetry, error.details.retryAfterSeconds], [429, true, undefined])
 })
 
 test('D-9.3: a fixed limit never resets, and what running requests hold is told apart', () => {
-  const outcome = { status: 'limit_exceeded', limitMicro: 10_000_000n, limitReset: null, spentMicro: 1n, heldMicro: 4_000_000n } as const
+  const outcome = {
+    status: 'limit_exceeded',
+    limitMicro: 10_000_000n,
+    limitReset: null,
+    spentMicro: 1n,
+    heldMicro: 4_000_000n,
+  } as const
   assert.equal(
     limitExceededError(outcome, 7_000_001n, null).message,
     'Key limit exceeded (total limit): spent 0.01 RUB of 10.00 RUB (4.00 RUB more is reserved by running requests), this request needs up to 7.01 RUB.',
@@ -25,8 +42,16 @@ test('D-9.3: a fixed limit never resets, and what running requests hold is told 
 
 test('D-10.4: 402 rounds what is required up and what is available down, never below zero', () => {
   const error = insufficientBalanceError(12_341_000n, 3_218_900n, { tokens: true })
-  assert.equal(error.message, 'Insufficient balance: required 12.35 RUB, available 3.21 RUB. Top up your balance, lower max_tokens or choose a cheaper model.')
-  assert.deepEqual(error.body().error['metadata'], { error_type: 'insufficient_balance', required: 12.341, available: 3.2189, currency: 'RUB' })
+  assert.equal(
+    error.message,
+    'Insufficient balance: required 12.35 RUB, available 3.21 RUB. Top up your balance, lower max_tokens or choose a cheaper model.',
+  )
+  assert.deepEqual(error.body().error['metadata'], {
+    error_type: 'insufficient_balance',
+    required: 12.341,
+    available: 3.2189,
+    currency: 'RUB',
+  })
   assert.equal(
     insufficientBalanceError(10_000n, -5n, { tokens: false }).message,
     'Insufficient balance: required 0.01 RUB, available 0.00 RUB. Top up your balance or choose a cheaper model.',

@@ -21,7 +21,10 @@ export function accountAdminRoutes(ports: AdminPorts): readonly Route<Principal>
   return [
     adminRoute('POST', 'accounts', (call) => createAccount(ports, call)),
     adminRoute('GET', 'accounts', (call) => listAccounts(ports, call)),
-    adminRoute('GET', 'accounts/:id', async (call) => ({ status: 200, body: accountBody(await account(ports, param(call, 'id'))) })),
+    adminRoute('GET', 'accounts/:id', async (call) => ({
+      status: 200,
+      body: accountBody(await account(ports, param(call, 'id'))),
+    })),
     adminRoute('PATCH', 'accounts/:id', (call) => patchAccount(ports, call)),
     adminRoute('POST', 'accounts/:id/ledger', (call) => postEntry(ports, call)),
     adminRoute('GET', 'accounts/:id/ledger', (call) => listEntries(ports, call)),
@@ -83,8 +86,13 @@ async function listAccounts(ports: AdminPorts, call: AdminCall): Promise<Reply> 
   const query = call.query.get('query')
   const status = call.query.get('status')
   const known = STATUSES.find((name) => name === status) ?? null
-  if (status !== null && known === null) throw fieldError('status', 'one_of', { allowed: STATUSES.join(', ') }, `must be one of ${STATUSES.join(', ')}`)
-  const { data, total } = await ports.store.accounts.list({ query: query === '' ? null : query, status: known, ...page(call) })
+  if (status !== null && known === null)
+    throw fieldError('status', 'one_of', { allowed: STATUSES.join(', ') }, `must be one of ${STATUSES.join(', ')}`)
+  const { data, total } = await ports.store.accounts.list({
+    query: query === '' ? null : query,
+    status: known,
+    ...page(call),
+  })
   return { status: 200, body: { data: data.map(accountBody), total } }
 }
 
@@ -117,16 +125,33 @@ async function postEntry(ports: AdminPorts, call: AdminCall): Promise<Reply> {
   const reason = fields.requiredText('reason')
   const reference = fields.requiredText('reference', 200)
   fields.done()
-  if (kind === undefined || kind === null) throw fieldError('kind', 'required', {}, 'is required, one of topup, refund, adjustment')
+  if (kind === undefined || kind === null)
+    throw fieldError('kind', 'required', {}, 'is required, one of topup, refund, adjustment')
   if (amountMicro === undefined || amountMicro === null) throw fieldError('amount', 'required', {}, 'is required')
-  if (amountMicro === 0n || (kind !== 'adjustment' && amountMicro < 0n)) throw kind === 'adjustment' ? fieldError('amount', 'not_zero', {}, 'must not be 0') : fieldError('amount', 'above_zero', {}, 'must be above 0')
+  if (amountMicro === 0n || (kind !== 'adjustment' && amountMicro < 0n))
+    throw kind === 'adjustment'
+      ? fieldError('amount', 'not_zero', {}, 'must not be 0')
+      : fieldError('amount', 'above_zero', {}, 'must be above 0')
   const accountId = param(call, 'id')
-  const outcome = await ports.store.entries.post({ accountId, kind, amountMicro, reason, reference, actor: actor(ports, call), atMs: ports.clock.now() })
+  const outcome = await ports.store.entries.post({
+    accountId,
+    kind,
+    amountMicro,
+    reason,
+    reference,
+    actor: actor(ports, call),
+    atMs: ports.clock.now(),
+  })
   switch (outcome.status) {
     case 'no_account':
       throw notFound('Account', accountId)
     case 'conflict':
-      throw reasonError('conflict', 'reference_taken', { reference }, `The ${kind} reference '${reference}' stands with another amount or account`)
+      throw reasonError(
+        'conflict',
+        'reference_taken',
+        { reference },
+        `The ${kind} reference '${reference}' stands with another amount or account`,
+      )
     case 'uncovered':
       throw reasonError('conflict', 'uncovered', {}, `The account's available balance does not cover this ${kind}`)
     case 'existing':
@@ -162,7 +187,10 @@ async function listEntries(ports: AdminPorts, call: AdminCall): Promise<Reply> {
 async function statement(ports: AdminPorts, call: AdminCall): Promise<Reply> {
   const { timezone } = ports.catalog.current().settings
   const range = { ...dayRange(call.query, ports.periods().day), timezone, nowMs: ports.clock.now() }
-  return { status: 200, body: await statementOf(ports.store.statements, await account(ports, param(call, 'id')), range) }
+  return {
+    status: 200,
+    body: await statementOf(ports.store.statements, await account(ports, param(call, 'id')), range),
+  }
 }
 
 function keyBody(ports: AdminPorts, key: KeyRecord, spend: KeySpend): Record<string, unknown> {
@@ -206,7 +234,8 @@ async function createKey(ports: AdminPorts, call: AdminCall): Promise<Reply> {
     createdAtMs: ports.clock.now(),
   }
   fields.done()
-  if (record.limitReset !== null && limitMicro === null) throw fieldError('limit_reset', 'needs_limit', {}, 'needs a limit')
+  if (record.limitReset !== null && limitMicro === null)
+    throw fieldError('limit_reset', 'needs_limit', {}, 'needs a limit')
   const body = keyBody(ports, await ports.store.keys.create(record), NOTHING_SPENT)
   await recordEvent(ports, call, 'key.create', record.id, null, body)
   return { status: 201, body: { ...body, key } }
@@ -214,7 +243,8 @@ async function createKey(ports: AdminPorts, call: AdminCall): Promise<Reply> {
 
 function limitAmount(fields: BodyFields): bigint | null | undefined {
   const limit = fields.amount('limit')
-  if (typeof limit === 'bigint' && limit < 0n) throw fieldError('limit', 'not_negative', {}, 'must be 0 or more, or null for none')
+  if (typeof limit === 'bigint' && limit < 0n)
+    throw fieldError('limit', 'not_negative', {}, 'must be 0 or more, or null for none')
   return limit
 }
 
@@ -222,7 +252,13 @@ async function listKeys(ports: AdminPorts, call: AdminCall): Promise<Reply> {
   const { id } = await account(ports, param(call, 'id'))
   const keys = await ports.store.keys.list(id, ports.periods())
   const { limit, offset } = page(call)
-  return { status: 200, body: { data: keys.slice(offset, offset + limit).map(({ key, spend }) => keyBody(ports, key, spend)), total: keys.length } }
+  return {
+    status: 200,
+    body: {
+      data: keys.slice(offset, offset + limit).map(({ key, spend }) => keyBody(ports, key, spend)),
+      total: keys.length,
+    },
+  }
 }
 
 async function patchKey(ports: AdminPorts, call: AdminCall): Promise<Reply> {
@@ -245,7 +281,8 @@ async function patchKey(ports: AdminPorts, call: AdminCall): Promise<Reply> {
   if (models !== undefined) patch.allowedModels = models
   fields.done()
   const limitAfter = limitMicro === undefined ? before.key.limitMicro : limitMicro
-  if (limitAfter === null && typeof limitReset === 'string') throw fieldError('limit_reset', 'needs_limit', {}, 'needs a limit')
+  if (limitAfter === null && typeof limitReset === 'string')
+    throw fieldError('limit_reset', 'needs_limit', {}, 'needs a limit')
   // A key without a limit has no period that could begin anew.
   if (limitAfter === null) patch.limitReset = null
   await ports.store.keys.update(id, patch, ports.periods())

@@ -37,13 +37,17 @@ const RUSSIAN_DAY = /^(\d{2})\.(\d{2})\.(\d{4})$/
 const MONTH = /^(\d{4})-(\d{2})$/
 const RANGE = /^(\d{4}-\d{2}-\d{2})(?:\/| - | – |\.\.)(\d{4}-\d{2}-\d{2})$/
 
-/** Reads a bill whose first line names its columns; `currency` is that of a file which names none. Throws an ApiError that names line and column. */
+/**
+ * Reads a bill whose first line names its columns; `currency` is that of a file which names none. Throws an ApiError
+ * that names line and column.
+ */
 export function parseBill(csv: string, currency: string | null): readonly BillLine[] {
   const rows = cellsOf(csv.replace(/^\uFEFF/, ''))
   const [header, ...body] = rows
   if (header === undefined) throw fieldError('csv', 'csv_empty', {}, 'is empty')
   const columns = columnsOf(header)
-  if (body.length > LINES_MAX) throw fieldError('csv', 'lines_most', { most: LINES_MAX }, `at most ${LINES_MAX} lines are read at once`)
+  if (body.length > LINES_MAX)
+    throw fieldError('csv', 'lines_most', { most: LINES_MAX }, `at most ${LINES_MAX} lines are read at once`)
   const lines = body.filter((row) => !isTotal(row)).map((row) => lineOf(row, columns, currency))
   if (lines.length === 0) throw fieldError('csv', 'csv_empty', {}, 'has no lines below its header')
   return lines
@@ -61,7 +65,9 @@ interface Columns {
 /** RFC 4180 with any of the usual separators: the one that the header has most of. */
 function cellsOf(csv: string): (readonly Cell[] & { separator?: string })[] {
   const head = csv.slice(0, csv.search(/[\r\n]|$/))
-  const separator = [',', ';', '\t'].reduce((best, each) => (head.split(each).length > head.split(best).length ? each : best))
+  const separator = [',', ';', '\t'].reduce((best, each) =>
+    head.split(each).length > head.split(best).length ? each : best,
+  )
   const rows: Cell[][] = []
   let row: Cell[] = []
   let [text, quoted, line, cellLine] = ['', false, 1, 1]
@@ -91,22 +97,33 @@ function cellsOf(csv: string): (readonly Cell[] & { separator?: string })[] {
       cellLine = line
     } else if (sign !== '\r') text += sign
   }
-  if (quoted) throw fieldError('csv', 'csv_open_quote', { line: cellLine }, `line ${cellLine}: a quotation mark is never closed`)
+  if (quoted)
+    throw fieldError('csv', 'csv_open_quote', { line: cellLine }, `line ${cellLine}: a quotation mark is never closed`)
   endRow()
   return rows.map((cells) => Object.assign(cells, { separator }))
 }
 
 function columnsOf(header: readonly Cell[] & { separator?: string }): Columns {
   const names = header.map(({ text }) => nameOf(text))
-  const find = (column: Column): number | null => NAMES[column].map((name) => names.indexOf(name)).find((at) => at !== -1) ?? null
+  const find = (column: Column): number | null =>
+    NAMES[column].map((name) => names.indexOf(name)).find((at) => at !== -1) ?? null
   const needed = (column: Column, found: number | null): number => {
     if (found !== null) return found
-    throw fieldError('csv', 'csv_no_column', { column, names: NAMES[column].join(', ') }, `line 1: no column of the ${column}: expected one of ${NAMES[column].join(', ')}, got ${header.map(({ text }) => `'${text.slice(0, 40)}'`).join(', ')}`)
+    throw fieldError(
+      'csv',
+      'csv_no_column',
+      { column, names: NAMES[column].join(', ') },
+      `line 1: no column of the ${column}: expected one of ${NAMES[column].join(', ')}, got ${header.map(({ text }) => `'${text.slice(0, 40)}'`).join(', ')}`,
+    )
   }
   const inName = names.findIndex((name) => AMOUNT_IN.test(name))
   const amount = find('amount') ?? (inName === -1 ? null : inName)
   return {
-    at: { period: needed('period', find('period')), model: needed('model', find('model')), amount: needed('amount', amount) },
+    at: {
+      period: needed('period', find('period')),
+      model: needed('model', find('model')),
+      amount: needed('amount', amount),
+    },
     currencyAt: find('currency'),
     currency: AMOUNT_IN.exec(names[amount ?? 0] ?? '')?.[1]?.toUpperCase() ?? null,
     separator: header.separator ?? ',',
@@ -114,7 +131,10 @@ function columnsOf(header: readonly Cell[] & { separator?: string }): Columns {
 }
 
 function nameOf(text: string): string {
-  return text.toLowerCase().replaceAll(/[^a-z0-9]+/g, '_').replaceAll(/^_|_$/g, '')
+  return text
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '_')
+    .replaceAll(/^_|_$/g, '')
 }
 
 function isTotal([first]: readonly Cell[]): boolean {
@@ -124,16 +144,34 @@ function isTotal([first]: readonly Cell[]): boolean {
 function lineOf(row: readonly Cell[], columns: Columns, given: string | null): BillLine {
   const line = row[0]?.line ?? 0
   const fail = (at: number, what: string, expected: string): never => {
-    throw fieldError('csv', 'csv_cell', { line, column: at + 1 }, `line ${line}, column ${at + 1}: ${what} must be ${expected}, got '${(row[at]?.text ?? '').slice(0, 60)}'`)
+    throw fieldError(
+      'csv',
+      'csv_cell',
+      { line, column: at + 1 },
+      `line ${line}, column ${at + 1}: ${what} must be ${expected}, got '${(row[at]?.text ?? '').slice(0, 60)}'`,
+    )
   }
   const { at, currencyAt } = columns
   const model = row[at.model]?.text ?? ''
   if (model === '') fail(at.model, 'the model', 'a name')
-  const period = periodOf(row[at.period]?.text ?? '') ?? fail(at.period, 'the date', 'a day such as 2026-11-20, a month such as 2026-11, or two days such as 2026-11-01/2026-11-30')
-  const amount = amountOf(row[at.amount]?.text ?? '', columns.separator) ?? fail(at.amount, 'the amount', 'a number such as 1234.56')
+  const period =
+    periodOf(row[at.period]?.text ?? '') ??
+    fail(
+      at.period,
+      'the date',
+      'a day such as 2026-11-20, a month such as 2026-11, or two days such as 2026-11-01/2026-11-30',
+    )
+  const amount =
+    amountOf(row[at.amount]?.text ?? '', columns.separator) ?? fail(at.amount, 'the amount', 'a number such as 1234.56')
   const named = currencyAt === null ? '' : (row[currencyAt]?.text ?? '').toUpperCase()
   const currency = named === '' ? (columns.currency ?? given) : named
-  if (currency === null) throw fieldError('csv', 'csv_no_currency', { line }, `line ${line}: no currency: the file has no column of it, so name it beside the file`)
+  if (currency === null)
+    throw fieldError(
+      'csv',
+      'csv_no_currency',
+      { line },
+      `line ${line}: no currency: the file has no column of it, so name it beside the file`,
+    )
   if (!CURRENCY.test(currency)) fail(currencyAt ?? at.amount, 'the currency', 'a code such as USD')
   return { line, ...period, model, amount, currency }
 }
@@ -143,7 +181,12 @@ function periodOf(text: string): { readonly from: string; readonly to: string } 
   const month = MONTH.exec(text)
   const [, day, monthNumber, year] = RUSSIAN_DAY.exec(text) ?? []
   const single = DAY.exec(text)?.[1] ?? (year === undefined ? undefined : `${year}-${monthNumber}-${day}`)
-  const [from, to] = range !== null ? [range[1], range[2]] : month !== null ? [`${text}-01`, lastOf(Number(month[1]), Number(month[2]))] : [single, single]
+  const [from, to] =
+    range !== null
+      ? [range[1], range[2]]
+      : month !== null
+        ? [`${text}-01`, lastOf(Number(month[1]), Number(month[2]))]
+        : [single, single]
   if (from === undefined || to === undefined || !isDay(from) || !isDay(to) || from > to) return null
   return { from, to }
 }
@@ -157,13 +200,17 @@ function isDay(text: string): boolean {
   return !Number.isNaN(atMs) && new Date(atMs).toISOString().startsWith(text)
 }
 
-/** `$1,234.56`, `1 234,56`, `1.2e-05`: the last of point and comma divides; a lone comma does so only where commas do not separate cells. */
+/**
+ * `$1,234.56`, `1 234,56`, `1.2e-05`: the last of point and comma divides; a lone comma does so only where commas do
+ * not separate cells.
+ */
 function amountOf(text: string, separator: string): Decimal | null {
   const plain = text.replaceAll(/[\s\u00A0\u202F$€₽]/g, '')
   const [comma, point] = [plain.lastIndexOf(','), plain.lastIndexOf('.')]
   if (comma === -1) return parseDecimal(plain)
   if (point > comma) return /^[+-]?\d{1,3}(?:,\d{3})+\./.test(plain) ? parseDecimal(plain.replaceAll(',', '')) : null
-  if (point !== -1) return /^[+-]?\d{1,3}(?:\.\d{3})+,/.test(plain) ? parseDecimal(plain.replaceAll('.', '').replace(',', '.')) : null
+  if (point !== -1)
+    return /^[+-]?\d{1,3}(?:\.\d{3})+,/.test(plain) ? parseDecimal(plain.replaceAll('.', '').replace(',', '.')) : null
   if (separator === ',') return /^[+-]?\d{1,3}(?:,\d{3})+$/.test(plain) ? parseDecimal(plain.replaceAll(',', '')) : null
   return plain.indexOf(',') === comma ? parseDecimal(plain.replace(',', '.')) : null
 }

@@ -1,6 +1,14 @@
 import type { Principal } from '../access/principal.ts'
 import { CatalogError, problemText } from '../catalog/catalog-check.ts'
-import { EMPTY_DOCUMENT, parseDocumentJson, parseModelJson, parseProviderJson, parseSettingsJson, slugProblem, type ProviderEntry } from '../catalog/document.ts'
+import {
+  EMPTY_DOCUMENT,
+  parseDocumentJson,
+  parseModelJson,
+  parseProviderJson,
+  parseSettingsJson,
+  slugProblem,
+  type ProviderEntry,
+} from '../catalog/document.ts'
 import type { Problem } from '../catalog/source-tree.ts'
 import { wireDocument, wireModel, wireProvider } from '../catalog/wire-document.ts'
 import { ApiError, fieldError } from '../errors.ts'
@@ -26,18 +34,33 @@ export function catalogAdminRoutes(ports: AdminPorts, adapters: ReadonlySet<stri
       const dryRun = call.query.get('dry_run') === '1'
       const lines = await applied(() => ports.catalog.applyDocument(document, dryRun))
       if (!dryRun && lines.length > 0) await recordEvent(ports, call, 'catalog.put', 'catalog', null, lines)
-      return { status: 200, body: { applied: !dryRun, changes: lines, price_version: ports.catalog.current().priceVersion, ...warned(ports.catalog.warnings(document)) } }
+      return {
+        status: 200,
+        body: {
+          applied: !dryRun,
+          changes: lines,
+          price_version: ports.catalog.current().priceVersion,
+          ...warned(ports.catalog.warnings(document)),
+        },
+      }
     }),
     adminRoute('POST', 'catalog/update', async (call) => {
       const dryRun = call.query.get('dry_run') === '1'
       const lines = await applied(() => ports.catalog.updateBundle(dryRun))
       if (!dryRun && lines.length > 0) await recordEvent(ports, call, 'catalog.update', 'catalog', null, lines)
-      return { status: 200, body: { applied: !dryRun, changes: lines, price_version: ports.catalog.current().priceVersion } }
+      return {
+        status: 200,
+        body: { applied: !dryRun, changes: lines, price_version: ports.catalog.current().priceVersion },
+      }
     }),
     adminRoute('PUT', 'providers/:slug', (call) => putProvider(ports, call, context)),
-    adminRoute('DELETE', 'providers/:slug', (call) => remove(ports, call, 'provider', param(call, 'slug'), (slug) => ports.catalog.deleteProvider(slug))),
+    adminRoute('DELETE', 'providers/:slug', (call) =>
+      remove(ports, call, 'provider', param(call, 'slug'), (slug) => ports.catalog.deleteProvider(slug)),
+    ),
     adminRoute('PUT', 'models/*id', (call) => putModel(ports, call)),
-    adminRoute('DELETE', 'models/*id', (call) => remove(ports, call, 'model', param(call, 'id'), (id) => ports.catalog.deleteModel(id))),
+    adminRoute('DELETE', 'models/*id', (call) =>
+      remove(ports, call, 'model', param(call, 'id'), (id) => ports.catalog.deleteModel(id)),
+    ),
     adminRoute('GET', 'settings', async () => ({ status: 200, body: settingsBody(ports) })),
     adminRoute('PATCH', 'settings', (call) => patchSettings(ports, call)),
   ]
@@ -45,7 +68,8 @@ export function catalogAdminRoutes(ports: AdminPorts, adapters: ReadonlySet<stri
 
 /** With `format=yaml` the operator's own file, as `tollgate export` writes it. */
 function showCatalog({ catalog }: AdminPorts, call: AdminCall): Reply {
-  if (call.query.get('format') === 'yaml') return { status: 200, body: catalog.exportText(), contentType: 'application/yaml; charset=utf-8' }
+  if (call.query.get('format') === 'yaml')
+    return { status: 200, body: catalog.exportText(), contentType: 'application/yaml; charset=utf-8' }
   return { status: 200, body: wireDocument(catalog.shown()) }
 }
 
@@ -57,7 +81,14 @@ function refuse(problems: readonly Problem[]): void {
 
 function problemsError(problems: readonly Problem[]): ApiError {
   const message = problems.map((problem) => problemText(problem, 'body').replace(/^body: /, '')).join('; ')
-  const lines: readonly CatalogProblem[] = problems.slice(0, PROBLEMS_MAX).map(({ path, message: text, known }) => ({ path, message: text, check: known?.check ?? null, params: known?.params ?? {} }))
+  const lines: readonly CatalogProblem[] = problems
+    .slice(0, PROBLEMS_MAX)
+    .map(({ path, message: text, known }) => ({
+      path,
+      message: text,
+      check: known?.check ?? null,
+      params: known?.params ?? {},
+    }))
   return new ApiError('invalid_input', message, { metadata: { problems: lines, problem_count: problems.length } })
 }
 
@@ -72,13 +103,27 @@ async function applied<T>(work: () => Promise<T>): Promise<T> {
 
 /** Only the operator's own file may always name a private address (reliability.md 4 row 14). */
 async function refusePrivate(ports: AdminPorts, slug: string, { base_url: baseUrl }: ProviderEntry): Promise<void> {
-  if (ports.allowPrivateUpstreams || baseUrl === undefined || ports.catalog.current().providers.get(slug)?.baseUrl === withoutTrailing(baseUrl, '/')) return
+  if (
+    ports.allowPrivateUpstreams ||
+    baseUrl === undefined ||
+    ports.catalog.current().providers.get(slug)?.baseUrl === withoutTrailing(baseUrl, '/')
+  )
+    return
   if (isPrivateAddress(new URL(baseUrl).hostname)) {
-    throw fieldError('base_url', 'private_address', { host: new URL(baseUrl).host }, `'${new URL(baseUrl).host}' is a private address; a catalogue file may use it, the admin API only with ALLOW_PRIVATE_UPSTREAMS=true`)
+    throw fieldError(
+      'base_url',
+      'private_address',
+      { host: new URL(baseUrl).host },
+      `'${new URL(baseUrl).host}' is a private address; a catalogue file may use it, the admin API only with ALLOW_PRIVATE_UPSTREAMS=true`,
+    )
   }
 }
 
-async function putProvider(ports: AdminPorts, call: AdminCall, context: Parameters<typeof parseProviderJson>[1]): Promise<Reply> {
+async function putProvider(
+  ports: AdminPorts,
+  call: AdminCall,
+  context: Parameters<typeof parseProviderJson>[1],
+): Promise<Reply> {
   const slug = param(call, 'slug')
   const wrong = slugProblem(slug)
   if (wrong !== null) throw fieldError('slug', 'slug', {}, `${wrong}`)
@@ -96,9 +141,12 @@ async function putModel(ports: AdminPorts, call: AdminCall): Promise<Reply> {
   const id = param(call, 'id')
   const given = call.json
   // The id stands in the path; a body without it means that one.
-  const { entry, problems } = parseModelJson(given !== null && typeof given === 'object' && !('id' in given) ? { ...given, id } : given)
+  const { entry, problems } = parseModelJson(
+    given !== null && typeof given === 'object' && !('id' in given) ? { ...given, id } : given,
+  )
   refuse(problems)
-  if (entry.id !== id) throw fieldError('id', 'other_id', { path: id }, `'${entry.id}' is not the model of the path, '${id}'`)
+  if (entry.id !== id)
+    throw fieldError('id', 'other_id', { path: id }, `'${entry.id}' is not the model of the path, '${id}'`)
   const before = shownModel(ports, id)
   const outcome = await applied(() => ports.catalog.putModel(entry))
   const after = shownModel(ports, id)
@@ -123,7 +171,13 @@ function shownModel({ catalog }: AdminPorts, id: string): Record<string, unknown
   return entry === undefined ? null : wireModel(entry)
 }
 
-async function remove(ports: AdminPorts, call: AdminCall, what: 'provider' | 'model', id: string, work: (id: string) => Promise<boolean>): Promise<Reply> {
+async function remove(
+  ports: AdminPorts,
+  call: AdminCall,
+  what: 'provider' | 'model',
+  id: string,
+  work: (id: string) => Promise<boolean>,
+): Promise<Reply> {
   const before = what === 'provider' ? shownProvider(ports, id) : shownModel(ports, id)
   const removed = await applied(() => work(id))
   if (!removed) throw notFound(what === 'provider' ? 'Provider' : 'Model', id)
@@ -135,11 +189,18 @@ function settingsBody({ catalog, signupDefault }: AdminPorts): Record<string, un
   const { settings } = catalog.current()
   const source = catalog.ratesSource()
   return {
-    maintenance: settings.maintenance === null ? null : { message: settings.maintenance.message, retry_after: settings.maintenance.retryAfter },
+    maintenance:
+      settings.maintenance === null
+        ? null
+        : { message: settings.maintenance.message, retry_after: settings.maintenance.retryAfter },
     timezone: settings.timezone,
     rates: {
       ...(source === null ? {} : { source }),
-      ...Object.fromEntries(Object.entries(settings.rates).filter(([currency]) => currency !== 'RUB').map(([currency, rate]) => [currency, Number(decimalText(rate))])),
+      ...Object.fromEntries(
+        Object.entries(settings.rates)
+          .filter(([currency]) => currency !== 'RUB')
+          .map(([currency, rate]) => [currency, Number(decimalText(rate))]),
+      ),
     },
     markup: Number(decimalText(settings.markup)),
     rate_limit: settings.rateLimit,
@@ -156,7 +217,8 @@ async function patchSettings(ports: AdminPorts, call: AdminCall): Promise<Reply>
   refuse(problems)
   const before = settingsBody(ports)
   // Only the rates that are given change: another currency's models must not lose theirs.
-  const rates = settings.rates === undefined ? {} : { rates: { ...ports.catalog.shown().settings.rates, ...settings.rates } }
+  const rates =
+    settings.rates === undefined ? {} : { rates: { ...ports.catalog.shown().settings.rates, ...settings.rates } }
   await applied(() => ports.catalog.patchSettings({ ...settings, ...rates }))
   const after = settingsBody(ports)
   await recordEvent(ports, call, 'settings.update', 'settings', before, after)

@@ -52,23 +52,40 @@ async function createCodes(ports: AdminPorts, call: AdminCall): Promise<Reply> {
   const expiresAtMs = fields.time('expires_at') ?? null
   const note = fields.text('note') ?? null
   fields.done()
-  if (amountMicro === undefined || amountMicro === null || amountMicro <= 0n) throw fieldError('amount', 'above_zero', {}, 'is required, above 0')
+  if (amountMicro === undefined || amountMicro === null || amountMicro <= 0n)
+    throw fieldError('amount', 'above_zero', {}, 'is required, above 0')
   const createdBy = actor(ports, call)
   const made = Array.from({ length: count }, () => {
     const code = newCode()
     const record: CodeRecord = {
-      id: `code_${ports.ids.letters(16)}`, label: code.slice(0, LABEL_LETTERS), amountMicro, usesMax, uses: 0, expiresAtMs, note, disabled: false, createdBy, createdAtMs: ports.clock.now(),
+      id: `code_${ports.ids.letters(16)}`,
+      label: code.slice(0, LABEL_LETTERS),
+      amountMicro,
+      usesMax,
+      uses: 0,
+      expiresAtMs,
+      note,
+      disabled: false,
+      createdBy,
+      createdAtMs: ports.clock.now(),
     }
     return { code, record, digest: createHash('sha256').update(code.replaceAll('-', '')).digest() }
   })
   await ports.store.codes.create(made.map(({ record, digest }) => ({ ...record, digest })))
-  await recordEvent(ports, call, 'code.create', made.length === 1 ? (made[0]?.record.id ?? '') : 'codes', null, { ids: made.map(({ record }) => record.id), amount: rubles(amountMicro), uses_max: usesMax })
+  await recordEvent(ports, call, 'code.create', made.length === 1 ? (made[0]?.record.id ?? '') : 'codes', null, {
+    ids: made.map(({ record }) => record.id),
+    amount: rubles(amountMicro),
+    uses_max: usesMax,
+  })
   return { status: 201, body: { data: made.map(({ code, record }) => ({ ...wireCode(record), code })) } }
 }
 
 /** 100 random bits in groups of five. 256 is a multiple of 32, so that each letter is equally likely. */
 function newCode(): string {
-  return [...randomBytes(LETTERS)].map((byte) => ALPHABET[byte % ALPHABET.length] ?? '').join('').replaceAll(/(.{5})(?=.)/g, '$1-')
+  return [...randomBytes(LETTERS)]
+    .map((byte) => ALPHABET[byte % ALPHABET.length] ?? '')
+    .join('')
+    .replaceAll(/(.{5})(?=.)/g, '$1-')
 }
 
 async function patchCode(ports: AdminPorts, call: AdminCall): Promise<Reply> {
@@ -79,14 +96,21 @@ async function patchCode(ports: AdminPorts, call: AdminCall): Promise<Reply> {
   const disabled = fields.flag('disabled')
   const note = fields.text('note')
   fields.done()
-  const after = await ports.store.codes.update(id, { ...(disabled === undefined ? {} : { disabled }), ...(note === undefined ? {} : { note }) })
+  const after = await ports.store.codes.update(id, {
+    ...(disabled === undefined ? {} : { disabled }),
+    ...(note === undefined ? {} : { note }),
+  })
   if (after === null) throw notFound('Code', id)
   await recordEvent(ports, call, 'code.update', id, wireCode(before), wireCode(after))
   return { status: 200, body: wireCode(after) }
 }
 
 async function listPayments(ports: AdminPorts, call: AdminCall): Promise<Reply> {
-  const { data, total } = await ports.store.payments.list({ accountId: call.query.get('account'), beforeMs: null, ...page(call) })
+  const { data, total } = await ports.store.payments.list({
+    accountId: call.query.get('account'),
+    beforeMs: null,
+    ...page(call),
+  })
   const rows: readonly PaymentRow[] = data.map((payment) => ({
     id: payment.id,
     account: payment.accountId,

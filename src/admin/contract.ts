@@ -4,11 +4,13 @@ import type { EventAction } from '../ledger/event-action.ts'
 import type { Statement } from '../ledger/statement.ts'
 
 /**
- * What the operator's part of the console and the server say to each other under `/admin/v1`. Types alone: the browser imports this file.
+ * What the operator's part of the console and the server say to each other under `/admin/v1`. Types alone: the browser
+ * imports this file.
  *
- * Opened by an administrator's console session or the admin token; a user's session is refused with 403 `access_denied`, as is an
- * administrator who must still turn two-step sign-in on. Amounts, times, errors and the origin of changes are as in the
- * cabinet's contract. Unknown body fields are a 400 that names them. Lists take `limit` (1–1000, default 100) and `offset`.
+ * Opened by an administrator's console session or the admin token; a user's session is refused with 403
+ * `access_denied`, as is an administrator who must still turn two-step sign-in on. Amounts, times, errors and the
+ * origin of changes are as in the cabinet's contract. Unknown body fields are a 400 that names them. Lists take `limit`
+ * (1–1000, default 100) and `offset`.
  */
 import type { AuditInvariant } from '../store/store.ts'
 import type { Code, CodeBody, PaymentRow } from './top-up-contract.ts'
@@ -129,20 +131,34 @@ export interface ConsoleUser {
   readonly has_password: boolean
   readonly has_oidc: boolean
   /** Who at the issuer of single sign-on may sign in as this user. */
-  readonly identities: readonly { readonly id: string; readonly issuer: string; readonly subject: string; readonly email: string | null; readonly linked_at: string | null }[]
+  readonly identities: readonly {
+    readonly id: string
+    readonly issuer: string
+    readonly subject: string
+    readonly email: string | null
+    readonly linked_at: string | null
+  }[]
   readonly totp: boolean
   readonly created_at: string
   readonly last_sign_in_at: string | null
 }
 
-/** A provider as in the catalogue file; `api_key` is write-only and comes back cut to `…` and its last four characters. Sent back like this it stays. */
+/**
+ * A provider as in the catalogue file; `api_key` is write-only and comes back cut to `…` and its last four characters.
+ * Sent back like this it stays.
+ */
 export interface ProviderEntry {
   readonly name?: string
   readonly adapter: string
   readonly base_url?: string
   readonly api_key?: string | readonly string[]
   readonly cancel_stops_billing?: boolean
-  readonly timeouts?: { readonly connect?: number; readonly first_byte?: number; readonly progress?: number; readonly total?: number }
+  readonly timeouts?: {
+    readonly connect?: number
+    readonly first_byte?: number
+    readonly progress?: number
+    readonly total?: number
+  }
   readonly [field: string]: unknown
 }
 
@@ -192,7 +208,10 @@ export interface CatalogChange extends Warned {
   readonly price_version: number
 }
 
-/** What one endpoint of a model costs us and sells for, in RUB: per million tokens or characters, else per unit; exact decimals. */
+/**
+ * What one endpoint of a model costs us and sells for, in RUB: per million tokens or characters, else per unit; exact
+ * decimals.
+ */
 export interface PricedEndpoint {
   readonly endpoint: string
   readonly provider: string
@@ -261,7 +280,11 @@ export interface MarginReport {
   readonly models: readonly (UsageSums & { readonly id: string; readonly margin_percent: number | null })[]
   readonly providers: readonly (UsageSums & { readonly id: string; readonly margin_percent: number | null })[]
   /** At most 100, by revenue. */
-  readonly accounts: readonly (UsageSums & { readonly id: string; readonly name: string; readonly margin_percent: number | null })[]
+  readonly accounts: readonly (UsageSums & {
+    readonly id: string
+    readonly name: string
+    readonly margin_percent: number | null
+  })[]
 }
 
 /** A row of the log across accounts. */
@@ -334,7 +357,12 @@ export interface EndpointHealth {
 export interface AuditReport {
   readonly ok: boolean
   readonly violations: number
-  readonly checks: readonly { readonly id: AuditInvariant; readonly name: string; readonly ok: boolean; readonly violations: readonly string[] }[]
+  readonly checks: readonly {
+    readonly id: AuditInvariant
+    readonly name: string
+    readonly ok: boolean
+    readonly violations: readonly string[]
+  }[]
 }
 
 /** The charges of a period made again from the log: price version (with its exchange rates) × meters. Amounts are RUB. */
@@ -346,9 +374,19 @@ export interface ReplayReport {
   readonly charged: number
   readonly shortfall: number
   readonly provider_cost: number
-  readonly types: readonly { readonly type: string; readonly rows: number; readonly charged: number; readonly shortfall: number; readonly provider_cost: number }[]
+  readonly types: readonly {
+    readonly type: string
+    readonly rows: number
+    readonly charged: number
+    readonly shortfall: number
+    readonly provider_cost: number
+  }[]
   /** `rates`: RUB per unit, as exact decimals. */
-  readonly price_versions: readonly { readonly version: number; readonly rows: number; readonly rates: Readonly<Record<string, string>> }[]
+  readonly price_versions: readonly {
+    readonly version: number
+    readonly rows: number
+    readonly rates: Readonly<Record<string, string>>
+  }[]
   /** Charges whose log rows retention has taken. */
   readonly without_log: { readonly rows: number; readonly charged: number }
   readonly violations: readonly string[]
@@ -379,7 +417,10 @@ export interface Reconciliation {
   readonly data: readonly ReconciliationRow[]
 }
 
-/** Of `error.metadata.problems`, where a document, provider, model or setting was refused: the first 50 of `problem_count`. */
+/**
+ * Of `error.metadata.problems`, where a document, provider, model or setting was refused: the first 50 of
+ * `problem_count`.
+ */
 export interface CatalogProblem {
   readonly path: string
   readonly message: string
@@ -425,30 +466,71 @@ export interface AdminApi {
   readonly 'GET /admin/v1/accounts/:id': { readonly answer: Account }
   readonly 'PATCH /admin/v1/accounts/:id': { readonly body: AccountPatch; readonly answer: Account }
   /** 201, or 200 for a repeated reference; 409 `conflict` where `available` does not cover it. */
-  readonly 'POST /admin/v1/accounts/:id/ledger': { readonly body: EntryBody; readonly answer: { readonly id: number; readonly kind: string; readonly amount: number; readonly balance: number } }
-  readonly 'GET /admin/v1/accounts/:id/statement': { readonly query: { readonly from: string; readonly to: string }; readonly answer: Statement }
+  readonly 'POST /admin/v1/accounts/:id/ledger': {
+    readonly body: EntryBody
+    readonly answer: { readonly id: number; readonly kind: string; readonly amount: number; readonly balance: number }
+  }
+  readonly 'GET /admin/v1/accounts/:id/statement': {
+    readonly query: { readonly from: string; readonly to: string }
+    readonly answer: Statement
+  }
   readonly 'GET /admin/v1/accounts/:id/ledger': { readonly query: PageQuery; readonly answer: Listed<Entry> }
   readonly 'GET /admin/v1/accounts/:id/keys': { readonly query: PageQuery; readonly answer: Listed<Key> }
-  readonly 'POST /admin/v1/accounts/:id/keys': { readonly body: KeyBody; readonly answer: Key & { readonly key: string } }
-  readonly 'PATCH /admin/v1/keys/:id': { readonly body: Partial<KeyBody> & { readonly disabled?: boolean }; readonly answer: Key }
+  readonly 'POST /admin/v1/accounts/:id/keys': {
+    readonly body: KeyBody
+    readonly answer: Key & { readonly key: string }
+  }
+  readonly 'PATCH /admin/v1/keys/:id': {
+    readonly body: Partial<KeyBody> & { readonly disabled?: boolean }
+    readonly answer: Key
+  }
   readonly 'DELETE /admin/v1/keys/:id': { readonly answer: Deleted }
 
   /** `account` narrows to one account's; `query` is the beginning of the e-mail. */
-  readonly 'GET /admin/v1/users': { readonly query: PageQuery & { readonly account?: string; readonly role?: 'user' | 'admin'; readonly query?: string }; readonly answer: Listed<ConsoleUser> }
-  /** Disabling ends every session; so does a changed role. Nobody can disable or demote themselves or the last administrator (409). */
-  readonly 'PATCH /admin/v1/users/:id': { readonly body: { readonly role?: 'user' | 'admin'; readonly disabled?: boolean }; readonly answer: ConsoleUser }
-  /** A one-time link with which the user sets a new password (60 minutes); `clear_totp` also takes two-step sign-in off when it is used. */
-  readonly 'POST /admin/v1/users/:id/password-link': { readonly body: { readonly clear_totp?: boolean }; readonly answer: { readonly id: string; readonly email: string; readonly link: string } }
+  readonly 'GET /admin/v1/users': {
+    readonly query: PageQuery & { readonly account?: string; readonly role?: 'user' | 'admin'; readonly query?: string }
+    readonly answer: Listed<ConsoleUser>
+  }
+  /**
+   * Disabling ends every session; so does a changed role. Nobody can disable or demote themselves or the last
+   * administrator (409).
+   */
+  readonly 'PATCH /admin/v1/users/:id': {
+    readonly body: { readonly role?: 'user' | 'admin'; readonly disabled?: boolean }
+    readonly answer: ConsoleUser
+  }
+  /**
+   * A one-time link with which the user sets a new password (60 minutes); `clear_totp` also takes two-step sign-in off
+   * when it is used.
+   */
+  readonly 'POST /admin/v1/users/:id/password-link': {
+    readonly body: { readonly clear_totp?: boolean }
+    readonly answer: { readonly id: string; readonly email: string; readonly link: string }
+  }
   /** Every session of the user ends. 409 `conflict` for the user's only way in. */
   readonly 'DELETE /admin/v1/users/:id/identities/:identity': { readonly answer: Deleted }
-  readonly 'POST /admin/v1/administrators': { readonly body: { readonly email: string }; readonly answer: { readonly id: string; readonly email: string; readonly link: string } }
+  readonly 'POST /admin/v1/administrators': {
+    readonly body: { readonly email: string }
+    readonly answer: { readonly id: string; readonly email: string; readonly link: string }
+  }
 
   readonly 'GET /admin/v1/catalog': { readonly answer: CatalogDocument }
   /** `dry_run=1` answers the difference alone. */
-  readonly 'PUT /admin/v1/catalog': { readonly query: { readonly dry_run?: '1' }; readonly body: CatalogDocument; readonly answer: CatalogChange }
+  readonly 'PUT /admin/v1/catalog': {
+    readonly query: { readonly dry_run?: '1' }
+    readonly body: CatalogDocument
+    readonly answer: CatalogChange
+  }
   /** Takes the bundled models of this release. */
-  readonly 'POST /admin/v1/catalog/update': { readonly query: { readonly dry_run?: '1' }; readonly body: Record<string, never>; readonly answer: CatalogChange }
-  readonly 'PUT /admin/v1/providers/:slug': { readonly body: ProviderEntry; readonly answer: ProviderEntry & { readonly slug: string } }
+  readonly 'POST /admin/v1/catalog/update': {
+    readonly query: { readonly dry_run?: '1' }
+    readonly body: Record<string, never>
+    readonly answer: CatalogChange
+  }
+  readonly 'PUT /admin/v1/providers/:slug': {
+    readonly body: ProviderEntry
+    readonly answer: ProviderEntry & { readonly slug: string }
+  }
   readonly 'DELETE /admin/v1/providers/:slug': { readonly answer: Deleted }
   readonly 'PUT /admin/v1/models/*id': { readonly body: ModelEntry; readonly answer: ModelEntry & Warned }
   readonly 'DELETE /admin/v1/models/*id': { readonly answer: Deleted }
@@ -458,11 +540,20 @@ export interface AdminApi {
   readonly 'PATCH /admin/v1/settings': { readonly body: Partial<Settings>; readonly answer: Settings & Warned }
 
   /** `from`, `to`: ISO times; default the last 30 days. */
-  readonly 'GET /admin/v1/usage': { readonly query: { readonly group_by?: UsageGroup; readonly from?: string; readonly to?: string }; readonly answer: Listed<UsageRow> }
+  readonly 'GET /admin/v1/usage': {
+    readonly query: { readonly group_by?: UsageGroup; readonly from?: string; readonly to?: string }
+    readonly answer: Listed<UsageRow>
+  }
   /** `from`, `to`: days, both included; default the last 30, at most 366. */
-  readonly 'GET /admin/v1/margin': { readonly query: { readonly from?: string; readonly to?: string }; readonly answer: MarginReport }
+  readonly 'GET /admin/v1/margin': {
+    readonly query: { readonly from?: string; readonly to?: string }
+    readonly answer: MarginReport
+  }
   /** With `total_exact: false` there are at least `total`; rows that ended before `searched_to` were not looked at. */
-  readonly 'GET /admin/v1/generations': { readonly query: GenerationQuery; readonly answer: Listed<Generation> & { readonly total_exact?: false; readonly searched_to?: string } }
+  readonly 'GET /admin/v1/generations': {
+    readonly query: GenerationQuery
+    readonly answer: Listed<Generation> & { readonly total_exact?: false; readonly searched_to?: string }
+  }
   readonly 'GET /admin/v1/endpoints/health': { readonly answer: Listed<EndpointHealth> }
   readonly 'GET /admin/v1/audit': { readonly query: { readonly since?: string }; readonly answer: AuditReport }
   readonly 'GET /admin/v1/events': { readonly query: EventQuery; readonly answer: Listed<AuditEvent> }
@@ -471,9 +562,18 @@ export interface AdminApi {
 
   readonly 'GET /admin/v1/codes': { readonly query: PageQuery; readonly answer: Listed<Code> }
   /** 201; `code` of each is shown this once. */
-  readonly 'POST /admin/v1/codes': { readonly body: CodeBody; readonly answer: { readonly data: readonly (Code & { readonly code: string })[] } }
-  readonly 'PATCH /admin/v1/codes/:id': { readonly body: { readonly disabled?: boolean; readonly note?: string | null }; readonly answer: Code }
-  readonly 'GET /admin/v1/payments': { readonly query: PageQuery & { readonly account?: string }; readonly answer: Listed<PaymentRow> }
+  readonly 'POST /admin/v1/codes': {
+    readonly body: CodeBody
+    readonly answer: { readonly data: readonly (Code & { readonly code: string })[] }
+  }
+  readonly 'PATCH /admin/v1/codes/:id': {
+    readonly body: { readonly disabled?: boolean; readonly note?: string | null }
+    readonly answer: Code
+  }
+  readonly 'GET /admin/v1/payments': {
+    readonly query: PageQuery & { readonly account?: string }
+    readonly answer: Listed<PaymentRow>
+  }
   readonly 'GET /admin/v1/ip-blocks': { readonly answer: Listed<IpBlock> }
   readonly 'DELETE /admin/v1/ip-blocks/*ip': { readonly answer: Deleted }
 }

@@ -13,7 +13,13 @@ import { videoAdminRoutes } from './video-jobs.ts'
 /** Every route of `/admin/v1` (operator.md 4). */
 export function adminRoutes(ports: AdminPorts, adapters: ReadonlySet<string>): readonly Route<Principal>[] {
   return [
-    ...accountAdminRoutes(ports), ...catalogAdminRoutes(ports, adapters), ...reportAdminRoutes(ports), ...proofAdminRoutes(ports), ...videoAdminRoutes(ports),
-    ...userAdminRoutes(ports), ...codeAdminRoutes(ports), ...marginAdminRoutes(ports),
+    ...accountAdminRoutes(ports),
+    ...catalogAdminRoutes(ports, adapters),
+    ...reportAdminRoutes(ports),
+    ...proofAdminRoutes(ports),
+    ...videoAdminRoutes(ports),
+    ...userAdminRoutes(ports),
+    ...codeAdminRoutes(ports),
+    ...marginAdminRoutes(ports),
   ]
 }

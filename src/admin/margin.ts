@@ -13,7 +13,10 @@ type Group = 'model' | 'provider' | 'account' | 'day'
 
 /** What is earned: by model before anything is sold, and by what was sold. */
 export function marginAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
-  return [adminRoute('GET', 'models', async () => pricedModels(ports)), adminRoute('GET', 'margin', async (call) => ({ status: 200, body: await report(ports, call) }))]
+  return [
+    adminRoute('GET', 'models', async () => pricedModels(ports)),
+    adminRoute('GET', 'margin', async (call) => ({ status: 200, body: await report(ports, call) })),
+  ]
 }
 
 function pricedModels(ports: AdminPorts): Reply {
@@ -54,24 +57,53 @@ function percent(part: number, whole: number): number | null {
 
 async function report(ports: AdminPorts, call: AdminCall): Promise<MarginReport> {
   const { from, to } = dayRange(call.query, ports.periods().day)
-  const sums = (groupBy: Group): Promise<readonly UsageRow[]> => ports.store.generations.usage({ groupBy, fromDay: from, toDay: dayAfter(to, 1) })
+  const sums = (groupBy: Group): Promise<readonly UsageRow[]> =>
+    ports.store.generations.usage({ groupBy, fromDay: from, toDay: dayAfter(to, 1) })
   const days = await sums('day')
   const byDay = new Map(days.map((row) => [row.group, row]))
-  const accounts = (await sums('account')).toSorted((left, right) => (left.revenueMicro < right.revenueMicro ? 1 : -1)).slice(0, ACCOUNTS_MAX)
-  const names = new Map(await Promise.all(accounts.map(async ({ group }) => [group, (await ports.store.accounts.get(group))?.name ?? group] as const)))
+  const accounts = (await sums('account'))
+    .toSorted((left, right) => (left.revenueMicro < right.revenueMicro ? 1 : -1))
+    .slice(0, ACCOUNTS_MAX)
+  const names = new Map(
+    await Promise.all(
+      accounts.map(async ({ group }) => [group, (await ports.store.accounts.get(group))?.name ?? group] as const),
+    ),
+  )
   const whole = days.reduce(added, NOTHING)
   return {
     from,
     to,
     totals: { ...usageSums(whole), margin_percent: marginPercent(whole) },
     days: daysBetween(from, to).map((day) => ({ day, ...usageSums(byDay.get(day) ?? NOTHING) })),
-    models: (await sums('model')).map((row) => ({ id: row.group, ...usageSums(row), margin_percent: marginPercent(row) })),
-    providers: (await sums('provider')).map((row) => ({ id: row.group, ...usageSums(row), margin_percent: marginPercent(row) })),
-    accounts: accounts.map((row) => ({ id: row.group, name: names.get(row.group) ?? row.group, ...usageSums(row), margin_percent: marginPercent(row) })),
+    models: (await sums('model')).map((row) => ({
+      id: row.group,
+      ...usageSums(row),
+      margin_percent: marginPercent(row),
+    })),
+    providers: (await sums('provider')).map((row) => ({
+      id: row.group,
+      ...usageSums(row),
+      margin_percent: marginPercent(row),
+    })),
+    accounts: accounts.map((row) => ({
+      id: row.group,
+      name: names.get(row.group) ?? row.group,
+      ...usageSums(row),
+      margin_percent: marginPercent(row),
+    })),
   }
 }
 
-const NOTHING: UsageRow = { group: '', requests: 0, inputTokens: 0, outputTokens: 0, revenueMicro: 0n, providerCostMicro: 0n, insuredMicro: 0n, shortfallMicro: 0n }
+const NOTHING: UsageRow = {
+  group: '',
+  requests: 0,
+  inputTokens: 0,
+  outputTokens: 0,
+  revenueMicro: 0n,
+  providerCostMicro: 0n,
+  insuredMicro: 0n,
+  shortfallMicro: 0n,
+}
 
 function added(left: UsageRow, right: UsageRow): UsageRow {
   return {

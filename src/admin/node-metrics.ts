@@ -12,7 +12,11 @@ export interface NodeState {
   readonly openStreams: () => number
   readonly bodyBytes: () => number
   readonly sockets: () => { readonly open: number; readonly refused: number; readonly replaced: number }
-  readonly shedding: () => { readonly busy: number; readonly lagging: number; readonly reading: { readonly utilisation: number; readonly delayMs: number; readonly memory: number } | null }
+  readonly shedding: () => {
+    readonly busy: number
+    readonly lagging: number
+    readonly reading: { readonly utilisation: number; readonly delayMs: number; readonly memory: number } | null
+  }
   readonly ledger: () => { readonly waiting: number; readonly down: boolean; readonly journaled: number }
   readonly priceVersion: () => number
   readonly unhealthyEndpoints: () => number
@@ -24,38 +28,101 @@ export function nodeMetrics(state: NodeState): readonly Metric[] {
     const newest = state.shedding().reading
     return newest === null ? 0 : pick(newest)
   }
-  const byProvider = (pick: (provider: { running: number; waiting: number }) => number) => (): readonly Sample[] => state.providers().map((provider) => ({ labels: { provider: provider.slug }, value: pick(provider) }))
+  const byProvider = (pick: (provider: { running: number; waiting: number }) => number) => (): readonly Sample[] =>
+    state.providers().map((provider) => ({ labels: { provider: provider.slug }, value: pick(provider) }))
   return [
-    { name: 'tollgate_info', help: 'The version that runs.', type: 'gauge', over: 'max', samples: () => [{ labels: { version: state.version }, value: 1 }] },
+    {
+      name: 'tollgate_info',
+      help: 'The version that runs.',
+      type: 'gauge',
+      over: 'max',
+      samples: () => [{ labels: { version: state.version }, value: 1 }],
+    },
     gauge('tollgate_ready', '1 while the node takes requests, 0 while it stops.', () => Number(state.ready()), 'min'),
     gauge('tollgate_in_flight', 'Paid requests that run now.', state.inFlight),
-    { name: 'tollgate_provider_in_flight', help: 'Attempts that run at a provider now.', type: 'gauge', samples: byProvider(({ running }) => running) },
-    { name: 'tollgate_provider_waiting', help: 'Requests that wait for a place at a provider.', type: 'gauge', samples: byProvider(({ waiting }) => waiting) },
+    {
+      name: 'tollgate_provider_in_flight',
+      help: 'Attempts that run at a provider now.',
+      type: 'gauge',
+      samples: byProvider(({ running }) => running),
+    },
+    {
+      name: 'tollgate_provider_waiting',
+      help: 'Requests that wait for a place at a provider.',
+      type: 'gauge',
+      samples: byProvider(({ waiting }) => waiting),
+    },
     gauge('tollgate_drains', 'Answers read to their end after their client left.', state.drains),
     {
-      name: 'tollgate_usage_flagged_total', help: 'Answers whose provider reported more than there can be, or no number that can be read.', type: 'counter',
+      name: 'tollgate_usage_flagged_total',
+      help: 'Answers whose provider reported more than there can be, or no number that can be read.',
+      type: 'counter',
       samples: () => state.flagged().map(({ provider, count }) => ({ labels: { provider }, value: count })),
     },
     {
-      name: 'tollgate_shortfall_rub_total', help: 'What answers cost beyond their holds and the balances behind them, in rubles.', type: 'counter',
-      samples: () => state.shortfalls().map(({ provider, model, micro }) => ({ labels: { provider, model }, value: Number(micro) / 1e6 })),
+      name: 'tollgate_shortfall_rub_total',
+      help: 'What answers cost beyond their holds and the balances behind them, in rubles.',
+      type: 'counter',
+      samples: () =>
+        state
+          .shortfalls()
+          .map(({ provider, model, micro }) => ({ labels: { provider, model }, value: Number(micro) / 1e6 })),
     },
     gauge('tollgate_open_streams', 'Event streams that clients read now.', state.openStreams),
     gauge('tollgate_connections', 'Connections of clients that are open.', () => state.sockets().open),
     {
-      name: 'tollgate_connections_beyond_share_total', help: 'Connections beyond the share of their address: refused, or made room for by closing an idle one of it.', type: 'counter',
-      samples: () => [{ labels: { outcome: 'refused' }, value: state.sockets().refused }, { labels: { outcome: 'replaced' }, value: state.sockets().replaced }],
+      name: 'tollgate_connections_beyond_share_total',
+      help: 'Connections beyond the share of their address: refused, or made room for by closing an idle one of it.',
+      type: 'counter',
+      samples: () => [
+        { labels: { outcome: 'refused' }, value: state.sockets().refused },
+        { labels: { outcome: 'replaced' }, value: state.sockets().replaced },
+      ],
     },
     gauge('tollgate_body_bytes', 'Bytes of request bodies held now.', state.bodyBytes),
-    gauge('tollgate_shedding_busy', 'Probability that a request of an account above its share is refused since the node is busy.', () => state.shedding().busy, 'max'),
-    gauge('tollgate_shedding_lagging', 'Probability that a new paid request is refused since the node lags or is short of memory.', () => state.shedding().lagging, 'max'),
-    gauge('tollgate_event_loop_utilisation', 'Share of the last second in which the event loop worked.', () => reading(({ utilisation }) => utilisation), 'max'),
-    gauge('tollgate_event_loop_delay_seconds', 'How late timers were in the last second, p99.', () => reading(({ delayMs }) => delayMs / 1_000), 'max'),
-    gauge('tollgate_memory_share', 'Share of the memory that the process may take.', () => reading(({ memory }) => memory), 'max'),
+    gauge(
+      'tollgate_shedding_busy',
+      'Probability that a request of an account above its share is refused since the node is busy.',
+      () => state.shedding().busy,
+      'max',
+    ),
+    gauge(
+      'tollgate_shedding_lagging',
+      'Probability that a new paid request is refused since the node lags or is short of memory.',
+      () => state.shedding().lagging,
+      'max',
+    ),
+    gauge(
+      'tollgate_event_loop_utilisation',
+      'Share of the last second in which the event loop worked.',
+      () => reading(({ utilisation }) => utilisation),
+      'max',
+    ),
+    gauge(
+      'tollgate_event_loop_delay_seconds',
+      'How late timers were in the last second, p99.',
+      () => reading(({ delayMs }) => delayMs / 1_000),
+      'max',
+    ),
+    gauge(
+      'tollgate_memory_share',
+      'Share of the memory that the process may take.',
+      () => reading(({ memory }) => memory),
+      'max',
+    ),
     gauge('tollgate_ledger_waiting', 'Holds and ends of holds that wait for the store.', () => state.ledger().waiting),
     gauge('tollgate_store_down', '1 while the store does not answer.', () => Number(state.ledger().down), 'max'),
-    gauge('tollgate_journal_open', 'Ends of holds in the journal that the database does not have yet.', () => state.ledger().journaled),
+    gauge(
+      'tollgate_journal_open',
+      'Ends of holds in the journal that the database does not have yet.',
+      () => state.ledger().journaled,
+    ),
     gauge('tollgate_price_version', 'Version of the catalogue in use.', state.priceVersion, 'min'),
-    gauge('tollgate_unhealthy_endpoints', 'Endpoints that failed lately and are asked last.', state.unhealthyEndpoints, 'max'),
+    gauge(
+      'tollgate_unhealthy_endpoints',
+      'Endpoints that failed lately and are asked last.',
+      state.unhealthyEndpoints,
+      'max',
+    ),
   ]
 }

@@ -58,7 +58,10 @@ export function adminRoute(
 }
 
 export function page(call: AdminCall): { readonly limit: number; readonly offset: number } {
-  return { limit: wholeParameter(call.query, 'limit', 1, 1_000) ?? 100, offset: wholeParameter(call.query, 'offset', 0, Number.MAX_SAFE_INTEGER) ?? 0 }
+  return {
+    limit: wholeParameter(call.query, 'limit', 1, 1_000) ?? 100,
+    offset: wholeParameter(call.query, 'offset', 0, Number.MAX_SAFE_INTEGER) ?? 0,
+  }
 }
 
 export function notFound(what: string, id: string): ApiError {
@@ -66,7 +69,14 @@ export function notFound(what: string, id: string): ApiError {
 }
 
 /** Writes a change into the append-only audit log: who, what, when, before and after. */
-export async function recordEvent(ports: AdminPorts, call: AdminCall, action: EventAction, object: string, before: unknown, after: unknown): Promise<void> {
+export async function recordEvent(
+  ports: AdminPorts,
+  call: AdminCall,
+  action: EventAction,
+  object: string,
+  before: unknown,
+  after: unknown,
+): Promise<void> {
   await ports.store.events.append({
     atMs: ports.clock.now(),
     actor: actor(ports, call),

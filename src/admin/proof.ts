@@ -18,16 +18,27 @@ export const PERCENT = 1_000_000n
 /** What shows that the books are right: audit, replay, and the comparison with a provider's bill. */
 export function proofAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
   return [
-    adminRoute('GET', 'audit', async (call) => ({ status: 200, body: auditBody(await ports.audit(timeParameter(call.query, 'since') ?? 0)) })),
+    adminRoute('GET', 'audit', async (call) => ({
+      status: 200,
+      body: auditBody(await ports.audit(timeParameter(call.query, 'since') ?? 0)),
+    })),
     adminRoute('GET', 'audit/replay', (call) => replay(ports, call)),
     adminRoute('POST', 'reconciliations', (call) => reconciliation(ports, call)),
   ]
 }
 
 /** The report of `tollgate audit`. */
-export function auditBody(checks: readonly AuditCheck[]): { readonly ok: boolean; readonly violations: number; readonly checks: readonly Record<string, unknown>[] } {
+export function auditBody(checks: readonly AuditCheck[]): {
+  readonly ok: boolean
+  readonly violations: number
+  readonly checks: readonly Record<string, unknown>[]
+} {
   const violations = checks.reduce((sum, check) => sum + check.violations.length, 0)
-  return { ok: violations === 0, violations, checks: checks.map(({ id, name, violations: found }) => ({ id, name, ok: found.length === 0, violations: found })) }
+  return {
+    ok: violations === 0,
+    violations,
+    checks: checks.map(({ id, name, violations: found }) => ({ id, name, ok: found.length === 0, violations: found })),
+  }
 }
 
 /** A period; null = without that end. */
@@ -42,9 +53,14 @@ async function replay(ports: AdminPorts, call: AdminCall): Promise<Reply> {
 }
 
 /** The report of `tollgate audit --replay`. */
-export async function replayBody(range: ReplayRange, run: AdminPorts['replay'], catalog: Pick<CatalogService, 'ratesOf'>): Promise<ReplayReport> {
+export async function replayBody(
+  range: ReplayRange,
+  run: AdminPorts['replay'],
+  catalog: Pick<CatalogService, 'ratesOf'>,
+): Promise<ReplayReport> {
   const { fromMs, toMs } = range
-  if (fromMs !== null && toMs !== null && fromMs > toMs) throw fieldError('from', 'not_after', {}, 'must not be after to')
+  if (fromMs !== null && toMs !== null && fromMs > toMs)
+    throw fieldError('from', 'not_after', {}, 'must not be after to')
   const report = await run(fromMs ?? 0, toMs ?? Number.MAX_SAFE_INTEGER)
   const types = [...report.types].toSorted(([left], [right]) => (left < right ? -1 : 1))
   const total = types.reduce(
@@ -70,15 +86,35 @@ export async function replayBody(range: ReplayRange, run: AdminPorts['replay'], 
 
 type Replayed = Awaited<ReturnType<AuditStore['replay']>>
 
-function sums({ rows, chargedMicro, shortfallMicro, providerCostMicro }: Replayed['types'] extends ReadonlyMap<unknown, infer Sums> ? Readonly<Sums> : never): Omit<ReplayReport['types'][number], 'type'> {
-  return { rows, charged: rubles(chargedMicro), shortfall: rubles(shortfallMicro), provider_cost: rubles(providerCostMicro) }
+function sums({
+  rows,
+  chargedMicro,
+  shortfallMicro,
+  providerCostMicro,
+}: Replayed['types'] extends ReadonlyMap<unknown, infer Sums> ? Readonly<Sums> : never): Omit<
+  ReplayReport['types'][number],
+  'type'
+> {
+  return {
+    rows,
+    charged: rubles(chargedMicro),
+    shortfall: rubles(shortfallMicro),
+    provider_cost: rubles(providerCostMicro),
+  }
 }
 
-async function versionsOf({ versions }: Replayed, catalog: Pick<CatalogService, 'ratesOf'>): Promise<ReplayReport['price_versions']> {
+async function versionsOf(
+  { versions }: Replayed,
+  catalog: Pick<CatalogService, 'ratesOf'>,
+): Promise<ReplayReport['price_versions']> {
   const shown: ReplayReport['price_versions'][number][] = []
   for (const [version, rows] of [...versions].toSorted(([left], [right]) => left - right)) {
     const rates = Object.entries(await catalog.ratesOf(version)).filter(([currency]) => currency !== 'RUB')
-    shown.push({ version, rows, rates: Object.fromEntries(rates.map(([currency, rate]) => [currency, decimalText(rate)])) })
+    shown.push({
+      version,
+      rows,
+      rates: Object.fromEntries(rates.map(([currency, rate]) => [currency, decimalText(rate)])),
+    })
   }
   return shown
 }
@@ -94,13 +130,23 @@ async function reconciliation(ports: AdminPorts, call: AdminCall): Promise<Reply
   const tolerance = fields.amount('tolerance') ?? PERCENT
   const currency = fields.text('currency', 3) ?? null
   fields.done()
-  const body = await reconcile({ catalog: ports.catalog, generations: ports.store.generations }, parseBill(csv, currency), { provider, toleranceBasisPoints: basisPoints(tolerance) })
-  await recordEvent(ports, call, 'provider.reconcile', provider, null, { from: body.from, to: body.to, ok: body.ok, ...body.totals })
+  const body = await reconcile(
+    { catalog: ports.catalog, generations: ports.store.generations },
+    parseBill(csv, currency),
+    { provider, toleranceBasisPoints: basisPoints(tolerance) },
+  )
+  await recordEvent(ports, call, 'provider.reconcile', provider, null, {
+    from: body.from,
+    to: body.to,
+    ok: body.ok,
+    ...body.totals,
+  })
   return { status: 200, body }
 }
 
 /** Of a percentage in millionths, such as 1.25 % = 1 250 000. */
 export function basisPoints(percent: bigint): number {
-  if (percent >= 0n && percent <= 100n * PERCENT && percent % (PERCENT / 100n) === 0n) return Number(percent / (PERCENT / 100n))
+  if (percent >= 0n && percent <= 100n * PERCENT && percent % (PERCENT / 100n) === 0n)
+    return Number(percent / (PERCENT / 100n))
   throw fieldError('tolerance', 'percentage', {}, 'must be a percentage from 0 to 100 with at most two decimals')
 }

@@ -25,13 +25,32 @@ export interface ReconciliationOptions {
   readonly toleranceBasisPoints: number
 }
 
-/** Σ provider cost of the usage log against a provider's bill, by day (or period of the bill) and model (reliability.md 3.2). */
-export async function reconcile(ports: ReconciliationPorts, bill: readonly BillLine[], options: ReconciliationOptions): Promise<Reconciliation> {
+/**
+ * Σ provider cost of the usage log against a provider's bill, by day (or period of the bill) and model (reliability.md
+ * 3.2).
+ */
+export async function reconcile(
+  ports: ReconciliationPorts,
+  bill: readonly BillLine[],
+  options: ReconciliationOptions,
+): Promise<Reconciliation> {
   const snapshot = ports.catalog.current()
-  if (!snapshot.providers.has(options.provider)) throw reasonError('not_found', 'unknown_id', { id: options.provider.slice(0, 200) }, `Provider '${options.provider.slice(0, 200)}' not found`)
+  if (!snapshot.providers.has(options.provider))
+    throw reasonError(
+      'not_found',
+      'unknown_id',
+      { id: options.provider.slice(0, 200) },
+      `Provider '${options.provider.slice(0, 200)}' not found`,
+    )
   const from = bill.reduce((least, line) => (line.from < least ? line.from : least), bill[0]?.from ?? '')
   const to = bill.reduce((most, line) => (line.to > most ? line.to : most), from)
-  if (dayAfter(from, DAYS_MAX) <= to) throw fieldError('csv', 'days_most', { most: DAYS_MAX }, `at most ${DAYS_MAX} days are compared at once, got ${from} to ${to}`)
+  if (dayAfter(from, DAYS_MAX) <= to)
+    throw fieldError(
+      'csv',
+      'days_most',
+      { most: DAYS_MAX },
+      `at most ${DAYS_MAX} days are compared at once, got ${from} to ${to}`,
+    )
   const names = new BillNames(snapshot, options.provider)
   const ours = await ports.generations.providerDays(options.provider, from, dayAfter(to, 1))
   const rates = await ratesOf(ports.catalog, from, to)
@@ -43,7 +62,11 @@ export async function reconcile(ports: ReconciliationPorts, bill: readonly BillL
     to,
     tolerance_percent: options.toleranceBasisPoints / 100,
     ok: rows.every(({ row }) => row.verdict === 'match'),
-    totals: { ours: rubles(sum('oursMicro')), theirs: rubles(sum('theirsMicro')), difference: rubles(sum('theirsMicro') - sum('oursMicro')) },
+    totals: {
+      ours: rubles(sum('oursMicro')),
+      theirs: rubles(sum('theirsMicro')),
+      difference: rubles(sum('theirsMicro') - sum('oursMicro')),
+    },
     data: rows.map(({ row }) => row),
   }
 }
@@ -63,8 +86,9 @@ interface Period {
 }
 
 /**
- * Each period of the bill and model, and what only we know of: its other models, and days that it leaves out. Lines of a model whose days
- * overlap, such as a month and a correction of one day, are one period, so that each of our days stands against the bill once.
+ * Each period of the bill and model, and what only we know of: its other models, and days that it leaves out. Lines of
+ * a model whose days overlap, such as a month and a correction of one day, are one period, so that each of our days
+ * stands against the bill once.
  */
 function groupsOf(bill: readonly BillLine[], days: readonly ProviderDay[], names: BillNames): readonly Group[] {
   const groups = new Map<string, Group>()
@@ -76,14 +100,18 @@ function groupsOf(bill: readonly BillLine[], days: readonly ProviderDay[], names
   }
   const linesOf = Map.groupBy(bill, ({ model }) => names.ofBill(model))
   const periodsOf = new Map([...linesOf].map(([model, lines]) => [model, together(lines)]))
-  for (const [model, lines] of linesOf) for (const line of lines) groupOf(covering(periodsOf.get(model), line.from) ?? line, model).lines.push(line)
+  for (const [model, lines] of linesOf)
+    for (const line of lines) groupOf(covering(periodsOf.get(model), line.from) ?? line, model).lines.push(line)
   const whole = together(bill)
   for (const { day, model, costMicro } of days) {
     const name = names.ofModel(model)
     const { ours } = groupOf(covering(periodsOf.get(name), day) ?? covering(whole, day) ?? { from: day, to: day }, name)
     ours.set(day, (ours.get(day) ?? 0n) + costMicro)
   }
-  return [...groups.values()].toSorted((left, right) => compareText(left.from, right.from) || compareText(left.to, right.to) || compareText(left.model, right.model))
+  return [...groups.values()].toSorted(
+    (left, right) =>
+      compareText(left.from, right.from) || compareText(left.to, right.to) || compareText(left.model, right.model),
+  )
 }
 
 /** The same days in as few periods that share none, by their beginning. */
@@ -106,17 +134,35 @@ function compareText(left: string, right: string): number {
   return left < right ? -1 : left > right ? 1 : 0
 }
 
-function rowOf(group: Group, rates: DayRates, basisPoints: number): { readonly row: ReconciliationRow; readonly oursMicro: Micro; readonly theirsMicro: Micro } {
+function rowOf(
+  group: Group,
+  rates: DayRates,
+  basisPoints: number,
+): { readonly row: ReconciliationRow; readonly oursMicro: Micro; readonly theirsMicro: Micro } {
   const { from, to, model, lines, ours } = group
   const oursMicro = [...ours.values()].reduce((sum, cost) => sum + cost, 0n)
   const theirsMicro = lines.reduce((sum, line) => sum + inMicro(line, ours, rates), 0n)
   const differenceMicro = theirsMicro - oursMicro
   const percent = oursMicro === 0n ? null : Number(rounded(differenceMicro * 10_000n, oursMicro)) / 100
-  const row = { from, to, model, ours: rubles(oursMicro), theirs: rubles(theirsMicro), difference: rubles(differenceMicro), difference_percent: percent, verdict: verdictOf(group, oursMicro, theirsMicro, basisPoints) }
+  const row = {
+    from,
+    to,
+    model,
+    ours: rubles(oursMicro),
+    theirs: rubles(theirsMicro),
+    difference: rubles(differenceMicro),
+    difference_percent: percent,
+    verdict: verdictOf(group, oursMicro, theirsMicro, basisPoints),
+  }
   return { row, oursMicro, theirsMicro }
 }
 
-function verdictOf({ lines, ours }: Group, oursMicro: Micro, theirsMicro: Micro, basisPoints: number): ReconciliationRow['verdict'] {
+function verdictOf(
+  { lines, ours }: Group,
+  oursMicro: Micro,
+  theirsMicro: Micro,
+  basisPoints: number,
+): ReconciliationRow['verdict'] {
   const difference = theirsMicro - oursMicro
   const allowed = (oursMicro * BigInt(basisPoints)) / 10_000n
   const size = difference < 0n ? -difference : difference
@@ -131,15 +177,28 @@ type DayRates = ReadonlyMap<string, Readonly<Record<string, Decimal>>>
 /** Those in force at noon UTC of each day; of a currency that came later, those at its end. */
 async function ratesOf(catalog: ReconciliationPorts['catalog'], from: string, to: string): Promise<DayRates> {
   const rates = new Map<string, Readonly<Record<string, Decimal>>>()
-  for (const day of daysBetween(from, to)) rates.set(day, { ...(await catalog.ratesAt(Date.parse(day) + 2 * HALF_DAY_MS - 1)), ...(await catalog.ratesAt(Date.parse(day) + HALF_DAY_MS)) })
+  for (const day of daysBetween(from, to))
+    rates.set(day, {
+      ...(await catalog.ratesAt(Date.parse(day) + 2 * HALF_DAY_MS - 1)),
+      ...(await catalog.ratesAt(Date.parse(day) + HALF_DAY_MS)),
+    })
   return rates
 }
 
-/** A line in rubles. Over several days each day's rate counts as much as what we used on it; where that is nothing, the last day's. */
+/**
+ * A line in rubles. Over several days each day's rate counts as much as what we used on it; where that is nothing, the
+ * last day's.
+ */
 function inMicro(line: BillLine, ours: ReadonlyMap<string, Micro>, rates: DayRates): Micro {
   const rateOf = (day: string): Decimal => {
     const rate = rates.get(day)?.[line.currency]
-    if (rate === undefined || rate.digits === 0n) throw fieldError('csv', 'csv_no_rate', { line: line.line, currency: line.currency, day }, `line ${line.line}: no rate of ${line.currency} was in force on ${day}`)
+    if (rate === undefined || rate.digits === 0n)
+      throw fieldError(
+        'csv',
+        'csv_no_rate',
+        { line: line.line, currency: line.currency, day },
+        `line ${line.line}: no rate of ${line.currency} was in force on ${day}`,
+      )
     return rate
   }
   const used = [...ours].filter(([day, cost]) => cost > 0n && line.from <= day && day <= line.to)
@@ -161,7 +220,10 @@ function rounded(above: bigint, below: bigint): bigint {
   return above < 0n ? -whole : whole
 }
 
-/** One name for everything that a bill and we may call the same: endpoints tie a model of ours to the provider's own name of it. */
+/**
+ * One name for everything that a bill and we may call the same: endpoints tie a model of ours to the provider's own
+ * name of it.
+ */
 class BillNames {
   /** To the smallest of the provider's names that are tied together. */
   readonly #upstream = new Map<string, string>()
@@ -169,7 +231,9 @@ class BillNames {
 
   constructor(snapshot: Snapshot, provider: string) {
     for (const model of snapshot.models.values()) {
-      const own = model.endpoints.filter((endpoint) => endpoint.provider.slug === provider).map(({ upstreamModel }) => upstreamModel)
+      const own = model.endpoints
+        .filter((endpoint) => endpoint.provider.slug === provider)
+        .map(({ upstreamModel }) => upstreamModel)
       const tied = [...new Set(own.map((name) => this.#upstream.get(name.toLowerCase()) ?? name))]
       const label = tied.toSorted(compareText)[0]
       if (label === undefined) continue
@@ -188,6 +252,11 @@ class BillNames {
   /** Also with the date of its snapshot, and as we call it. */
   ofBill(name: string): string {
     const lower = name.toLowerCase().replace(/^models\//, '')
-    return this.#upstream.get(lower) ?? this.#models.get(name) ?? this.#upstream.get(lower.replace(/-(?:\d{4}-\d{2}-\d{2}|\d{8})$/, '')) ?? name
+    return (
+      this.#upstream.get(lower) ??
+      this.#models.get(name) ??
+      this.#upstream.get(lower.replace(/-(?:\d{4}-\d{2}-\d{2}|\d{8})$/, '')) ??
+      name
+    )
   }
 }

@@ -41,11 +41,16 @@ async function rotateKek(ports: AdminPorts, call: AdminCall): Promise<Reply> {
 
 async function usage(ports: AdminPorts, call: AdminCall): Promise<Reply> {
   const groupBy = GROUPS.find((name) => name === (call.query.get('group_by') ?? 'model'))
-  if (groupBy === undefined) throw fieldError('group_by', 'one_of', { allowed: GROUPS.join(', ') }, `must be one of ${GROUPS.join(', ')}`)
+  if (groupBy === undefined)
+    throw fieldError('group_by', 'one_of', { allowed: GROUPS.join(', ') }, `must be one of ${GROUPS.join(', ')}`)
   const { timezone } = ports.catalog.current().settings
   const toMs = timeParameter(call.query, 'to') ?? ports.clock.now() + DAY_MS
   const fromMs = timeParameter(call.query, 'from') ?? toMs - USAGE_DAYS * DAY_MS
-  const rows = await ports.store.generations.usage({ groupBy, fromDay: periodStarts(fromMs, timezone).day, toDay: periodStarts(toMs, timezone).day })
+  const rows = await ports.store.generations.usage({
+    groupBy,
+    fromDay: periodStarts(fromMs, timezone).day,
+    toDay: periodStarts(toMs, timezone).day,
+  })
   const data = rows.map((row) => ({
     [groupBy]: row.group,
     ...usageSums(row),
@@ -54,7 +59,10 @@ async function usage(ports: AdminPorts, call: AdminCall): Promise<Reply> {
 }
 
 async function generations(ports: AdminPorts, call: AdminCall): Promise<Reply> {
-  const filter: { -readonly [K in keyof GenerationFilter]: GenerationFilter[K] } = { ...generationFilter(call.query), ...page(call) }
+  const filter: { -readonly [K in keyof GenerationFilter]: GenerationFilter[K] } = {
+    ...generationFilter(call.query),
+    ...page(call),
+  }
   const account = call.query.get('account')
   const key = call.query.get('key')
   const provider = call.query.get('provider')
@@ -63,11 +71,13 @@ async function generations(ports: AdminPorts, call: AdminCall): Promise<Reply> {
   if (key !== null) filter.keyId = key
   if (provider !== null) filter.provider = provider
   const flagged = call.query.get('flagged')
-  if (flagged !== null && flagged !== 'true') throw fieldError('flagged', 'one_of', { allowed: 'true' }, 'must be true, or left out')
+  if (flagged !== null && flagged !== 'true')
+    throw fieldError('flagged', 'one_of', { allowed: 'true' }, 'must be true, or left out')
   if (flagged !== null) filter.flagged = true
   if (status !== null) {
     const known = STATUSES.find((name) => name === status)
-    if (known === undefined) throw fieldError('status', 'one_of', { allowed: STATUSES.join(', ') }, `must be one of ${STATUSES.join(', ')}`)
+    if (known === undefined)
+      throw fieldError('status', 'one_of', { allowed: STATUSES.join(', ') }, `must be one of ${STATUSES.join(', ')}`)
     filter.status = known
   }
   const found = await ports.store.generations.list(filter)
@@ -152,5 +162,8 @@ async function invite(ports: AdminPorts, call: AdminCall): Promise<Reply> {
   refuseOwnLink(ports, call, readEmail(email))
   const { id, email: kept, token } = await ports.links.invite(email)
   await recordEvent(ports, call, 'administrator.create', id, null, { email: kept })
-  return { status: 201, body: { id, email: kept, link: `${publicAddress(ports.publicUrl, call)}/setup?token=${token}` } }
+  return {
+    status: 201,
+    body: { id, email: kept, link: `${publicAddress(ports.publicUrl, call)}/setup?token=${token}` },
+  }
 }

@@ -27,13 +27,27 @@ export class SetupLinks {
     return (await this.#ports.users.administrators()) > 0 ? null : this.#token(null, false)
   }
 
-  /** An administrator without a password, and the token that lets them choose one. A link that was never used may be asked for again. */
+  /**
+   * An administrator without a password, and the token that lets them choose one. A link that was never used may be
+   * asked for again.
+   */
   async invite(given: string): Promise<{ readonly id: string; readonly email: string; readonly token: string }> {
     const email = readEmail(given)
     const { users, ids, clock } = this.#ports
-    const created = await users.create({ id: `usr_${ids.letters(16)}`, email, name: email, role: 'admin', accountId: null, passwordHash: null, language: null, oidc: null, createdAtMs: clock.now() })
+    const created = await users.create({
+      id: `usr_${ids.letters(16)}`,
+      email,
+      name: email,
+      role: 'admin',
+      accountId: null,
+      passwordHash: null,
+      language: null,
+      oidc: null,
+      createdAtMs: clock.now(),
+    })
     const user = created ?? (await users.findByEmail(email))
-    if (user === null || user.role !== 'admin' || user.passwordHash !== null) throw reasonError('conflict', 'email_taken', { email }, `A user with the e-mail '${email}' exists`)
+    if (user === null || user.role !== 'admin' || user.passwordHash !== null)
+      throw reasonError('conflict', 'email_taken', { email }, `A user with the e-mail '${email}' exists`)
     return { id: user.id, email, token: await this.#token(user.id, false) }
   }
 
@@ -44,7 +58,12 @@ export class SetupLinks {
 
   async #token(userId: string | null, clearTotp: boolean): Promise<string> {
     const token = randomBytes(TOKEN_BYTES).toString('base64url')
-    await this.#ports.users.putSetupToken({ hash: createHash('sha256').update(token).digest('hex'), userId, clearTotp, expiresAtMs: this.#ports.clock.now() + SETUP_MS })
+    await this.#ports.users.putSetupToken({
+      hash: createHash('sha256').update(token).digest('hex'),
+      userId,
+      clearTotp,
+      expiresAtMs: this.#ports.clock.now() + SETUP_MS,
+    })
     return token
   }
 }

@@ -18,7 +18,9 @@ export function userAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] 
     adminRoute('POST', 'users/:id/password-link', (call) => passwordLink(ports, call)),
     adminRoute('DELETE', 'users/:id/identities/:identity', (call) => unlinkIdentity(ports, call)),
     adminRoute('GET', 'ip-blocks', async () => {
-      const data = ports.access.blocks().map(({ ip, untilMs, times }) => ({ ip, until: new Date(untilMs).toISOString(), times }))
+      const data = ports.access
+        .blocks()
+        .map(({ ip, untilMs, times }) => ({ ip, until: new Date(untilMs).toISOString(), times }))
       return { status: 200, body: { data, total: data.length } }
     }),
     adminRoute('DELETE', 'ip-blocks/*ip', async (call) => {
@@ -49,8 +51,14 @@ function wireUser(user: UserRecord): ConsoleUser {
 async function listUsers(ports: AdminPorts, call: AdminCall): Promise<Reply> {
   const role = call.query.get('role')
   const known = ROLES.find((name) => name === role) ?? null
-  if (role !== null && known === null) throw fieldError('role', 'one_of', { allowed: ROLES.join(', ') }, `must be one of ${ROLES.join(', ')}`)
-  const { data, total } = await ports.store.users.list({ accountId: call.query.get('account'), role: known, query: call.query.get('query'), ...page(call) })
+  if (role !== null && known === null)
+    throw fieldError('role', 'one_of', { allowed: ROLES.join(', ') }, `must be one of ${ROLES.join(', ')}`)
+  const { data, total } = await ports.store.users.list({
+    accountId: call.query.get('account'),
+    role: known,
+    query: call.query.get('query'),
+    ...page(call),
+  })
   return { status: 200, body: { data: data.map(wireUser), total } }
 }
 
@@ -71,8 +79,10 @@ async function patchUser(ports: AdminPorts, call: AdminCall): Promise<Reply> {
   if (typeof role === 'string') patch.role = role
   if (disabled !== undefined) patch.disabled = disabled
   const loses = before.role === 'admin' && !before.disabled && (patch.role === 'user' || patch.disabled === true)
-  if (loses && before.email === actor(ports, call)) throw reasonError('conflict', 'another_needed', {}, 'Another administrator must take this from you')
-  if (loses && (await ports.store.users.administrators()) <= 1) throw reasonError('conflict', 'last_administrator', {}, 'This is the last administrator')
+  if (loses && before.email === actor(ports, call))
+    throw reasonError('conflict', 'another_needed', {}, 'Another administrator must take this from you')
+  if (loses && (await ports.store.users.administrators()) <= 1)
+    throw reasonError('conflict', 'last_administrator', {}, 'This is the last administrator')
   const after = await ports.store.users.update(before.id, patch)
   if (after === null) throw notFound('User', before.id)
   // A session has the limits and rights of the role it was opened with.
@@ -99,10 +109,19 @@ async function passwordLink(ports: AdminPorts, call: AdminCall): Promise<Reply> 
   refuseOwnLink(ports, call, user.email)
   const token = await ports.links.newPassword(user, clearTotp)
   await recordEvent(ports, call, 'user.password_link', user.id, null, { clear_totp: clearTotp })
-  return { status: 200, body: { id: user.id, email: user.email, link: `${publicAddress(ports.publicUrl, call)}/setup?token=${token}` } }
+  return {
+    status: 200,
+    body: { id: user.id, email: user.email, link: `${publicAddress(ports.publicUrl, call)}/setup?token=${token}` },
+  }
 }
 
 /** With a link for themselves a session that somebody left open would be worth as much as the password. */
 export function refuseOwnLink(ports: AdminPorts, call: AdminCall, email: string): void {
-  if (actor(ports, call) === email) throw reasonError('conflict', 'another_needed', {}, 'Another administrator must make this link for you; change your own password in the security settings')
+  if (actor(ports, call) === email)
+    throw reasonError(
+      'conflict',
+      'another_needed',
+      {},
+      'Another administrator must make this link for you; change your own password in the security settings',
+    )
 }

@@ -8,7 +8,10 @@ import { adminRoute, notFound, param, recordEvent, type AdminCall, type AdminPor
 
 /** Video jobs whose submission may have arrived, and what the operator found out about them at the provider. */
 export function videoAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
-  return [adminRoute('GET', 'videos/parked', () => parked(ports)), adminRoute('POST', 'videos/:id/resolve', (call) => resolve(ports, call))]
+  return [
+    adminRoute('GET', 'videos/parked', () => parked(ports)),
+    adminRoute('POST', 'videos/:id/resolve', (call) => resolve(ports, call)),
+  ]
 }
 
 async function parked({ store }: AdminPorts): Promise<Reply> {
@@ -16,7 +19,15 @@ async function parked({ store }: AdminPorts): Promise<Reply> {
   return { status: 200, body: { data, total: data.length } }
 }
 
-function parkedRecord({ id, accountId, model, holdMicro, createdAtMs, deadlineMs, details }: JobRow): Record<string, unknown> {
+function parkedRecord({
+  id,
+  accountId,
+  model,
+  holdMicro,
+  createdAtMs,
+  deadlineMs,
+  details,
+}: JobRow): Record<string, unknown> {
   const candidate = details.candidates[details.current]
   return {
     id,
@@ -36,7 +47,13 @@ async function resolve(ports: AdminPorts, call: AdminCall): Promise<Reply> {
   const fields = new BodyFields(call.json)
   const upstreamId = fields.text('upstream_id', 400)
   fields.done()
-  if (upstreamId === undefined) throw fieldError('upstream_id', 'required', {}, "is required: the provider's own id of the job, or null where it never arrived")
+  if (upstreamId === undefined)
+    throw fieldError(
+      'upstream_id',
+      'required',
+      {},
+      "is required: the provider's own id of the job, or null where it never arrived",
+    )
   const outcome = await ports.videos.resolve(id, upstreamId)
   if (outcome === 'unknown') throw notFound('Video job', id)
   if (outcome === 'not_parked') throw reasonError('conflict', 'not_parked', { id }, `Video job '${id}' is not parked`)

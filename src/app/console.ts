@@ -23,24 +23,52 @@ export interface Console extends Pick<ConsoleSite, 'unmatched'> {
 }
 
 /** The people's side: the cabinet, the operator's API and the page behind the set-up link. */
-export function createConsole(services: Services, { config, version, consoleDir }: ConsoleOptions, notice: (message: string) => void): Console {
+export function createConsole(
+  services: Services,
+  { config, version, consoleDir }: ConsoleOptions,
+  notice: (message: string) => void,
+): Console {
   const { core, access, sessions, links, clock, ids, ledger, health, videos, adapters, nodes } = services
   const { publicUrl, adminTotpRequired, allowPrivateUpstreams, oidc, yookassa } = config
   const { store, catalog, keyWrap: seal } = core
   const signupDefault = store.kind === 'embedded' ? 'open' : 'closed'
   const parts = {
-    access, sessions, clock, ids, health,
+    access,
+    sessions,
+    clock,
+    ids,
+    health,
     periods: () => ledger.periods(clock.now()),
     parametersOf: (name: string, type: ModelType) => parametersOf(adapters, name, type),
   }
-  const cabinet = createCabinet({ ...parts, store, catalog, seal, version, publicUrl, adminTotpRequired, signupDefault, oidc, yookassa, notice, leads: () => nodes.leads })
+  const cabinet = createCabinet({
+    ...parts,
+    store,
+    catalog,
+    seal,
+    version,
+    publicUrl,
+    adminTotpRequired,
+    signupDefault,
+    oidc,
+    yookassa,
+    notice,
+    leads: () => nodes.leads,
+  })
   const files = consoleDir === undefined ? null : readConsoleFiles(consoleDir)
   const site = files === null ? null : new ConsoleSite(files)
   const routes = [
     ...cabinet.routes,
-    ...startPageRoutes({ setUp: (request, call) => cabinet.setUp(request, call), publicUrl, hasConsole: site !== null }),
+    ...startPageRoutes({
+      setUp: (request, call) => cabinet.setUp(request, call),
+      publicUrl,
+      hasConsole: site !== null,
+    }),
     ...(site?.routes() ?? []),
-    ...adminRoutes({ ...core, ...parts, links, videos: videos.desk, signupDefault, allowPrivateUpstreams, publicUrl }, new Set(adapters.keys())),
+    ...adminRoutes(
+      { ...core, ...parts, links, videos: videos.desk, signupDefault, allowPrivateUpstreams, publicUrl },
+      new Set(adapters.keys()),
+    ),
   ]
   return { routes, stop: () => cabinet.stop(), unmatched: (request, path) => site?.unmatched(request, path) ?? null }
 }

@@ -32,7 +32,10 @@ export interface Core {
   audit(sinceMs: number): ReturnType<Store['audit']['run']>
   /** The charges of the requests that arrived from `fromMs` on and before `toMs`, made again from the log. */
   replay(fromMs: number, toMs: number): ReturnType<Store['audit']['replay']>
-  /** Seals anew with the first wrapping key: credentials, seeds of two-step sign-in, prompts of jobs, kept answers; answers how many of the first two. */
+  /**
+   * Seals anew with the first wrapping key: credentials, seeds of two-step sign-in, prompts of jobs, kept answers;
+   * answers how many of the first two.
+   */
   rewrap(): Promise<number>
   close(): Promise<void>
 }
@@ -43,7 +46,15 @@ export async function openCore(options: CoreOptions, clock: Clock = systemClock)
   const keyWrap = new KeyWrap(options.wrappingKeys)
   const store = await openStore({ dataDir: config.dataDir, databaseUrl: config.databaseUrl, keyWrap, clock })
   const { adapters, close } = createAdapters({ clock })
-  const catalog = new CatalogService({ store: store.catalogs, clock, seal: keyWrap, adapters: new Set(adapters.keys()), env, release: options.release ?? readBundledRelease(), providerKeys: options.server === true ? providerKeys(env) : null })
+  const catalog = new CatalogService({
+    store: store.catalogs,
+    clock,
+    seal: keyWrap,
+    adapters: new Set(adapters.keys()),
+    env,
+    release: options.release ?? readBundledRelease(),
+    providerKeys: options.server === true ? providerKeys(env) : null,
+  })
   await catalog.load()
   return {
     store,
@@ -65,12 +76,22 @@ export async function openCore(options: CoreOptions, clock: Clock = systemClock)
   }
 }
 
-/** Made again by the code that makes charges, and where that says the same, by a page of arithmetic that shares nothing with it. */
-export function checkedReplay(catalog: Pick<CatalogService, 'priceOf'> & { pricedCatalog(version: number): Promise<PricedCatalog | null> }): Replay {
+/**
+ * Made again by the code that makes charges, and where that says the same, by a page of arithmetic that shares nothing
+ * with it.
+ */
+export function checkedReplay(
+  catalog: Pick<CatalogService, 'priceOf'> & { pricedCatalog(version: number): Promise<PricedCatalog | null> },
+): Replay {
   const replay = replayBy(catalog)
   return async (row) => {
     const own = await replay(row)
-    if (own === null || own.costMicro !== row.costMicro + row.shortfallMicro || own.providerCostMicro !== row.providerCostMicro) return own
+    if (
+      own === null ||
+      own.costMicro !== row.costMicro + row.shortfallMicro ||
+      own.providerCostMicro !== row.providerCostMicro
+    )
+      return own
     const document = await catalog.pricedCatalog(row.priceVersion)
     return document === null ? null : recheckedCharge(document, row)
   }
@@ -79,7 +100,10 @@ export function checkedReplay(catalog: Pick<CatalogService, 'priceOf'> & { price
 /** By the price version that the row names, which holds its exchange rates as well. */
 export function replayBy(catalog: Pick<CatalogService, 'priceOf'>): Replay {
   return async (row) => {
-    const prices = row.endpointId === null ? null : await catalog.priceOf(row.priceVersion, row.model, row.endpointId, row.variant ?? null)
+    const prices =
+      row.endpointId === null
+        ? null
+        : await catalog.priceOf(row.priceVersion, row.model, row.endpointId, row.variant ?? null)
     if (prices === null) return null
     return {
       costMicro: chargeMicro(row.usage, row.billingBasis === 'provider_cost' ? prices.buy : prices.sell),

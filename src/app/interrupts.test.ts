@@ -15,7 +15,12 @@ function bench(running: number): Bench {
   const said: string[] = []
   const done: string[] = []
   const clock = movingClock()
-  const interrupts = new Interrupts({ app: { running, cut: () => done.push('cut') }, clock, say: (line) => said.push(line), exit: () => done.push('exit') })
+  const interrupts = new Interrupts({
+    app: { running, cut: () => done.push('cut') },
+    clock,
+    say: (line) => said.push(line),
+    exit: () => done.push('exit'),
+  })
   return { interrupts, clock, said, done, stop: () => done.push('stop') }
 }
 
@@ -28,7 +33,11 @@ test('Ctrl-C: once stops, twice tells what is waited for, thrice cuts it, and on
     clock.advance(1_000)
   }
   assert.deepEqual(done, ['stop', 'cut', 'exit'])
-  assert.deepEqual(said, ['Stopping when 2 running answers have ended, in 120 s at the latest', 'Waiting for 2 running answers. Press Ctrl-C again to cut them', 'Cutting 2 running answers: their clients get an error, and nothing of them is charged'])
+  assert.deepEqual(said, [
+    'Stopping when 2 running answers have ended, in 120 s at the latest',
+    'Waiting for 2 running answers. Press Ctrl-C again to cut them',
+    'Cutting 2 running answers: their clients get an error, and nothing of them is charged',
+  ])
 })
 
 test('SIGTERM stops once, however often it comes, and the Ctrl-C after it tells what is waited for', () => {

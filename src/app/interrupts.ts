@@ -12,7 +12,10 @@ export interface InterruptPorts {
   readonly exit: () => void
 }
 
-/** Ctrl-C by steps: the first lets answers end, the second says what is waited for, the third cuts it, and one more ends the process. */
+/**
+ * Ctrl-C by steps: the first lets answers end, the second says what is waited for, the third cuts it, and one more ends
+ * the process.
+ */
 export class Interrupts {
   readonly #ports: InterruptPorts
   #count = 0
@@ -45,7 +48,8 @@ export class Interrupts {
   #begin(stop: () => void): void {
     const { app, say } = this.#ports
     this.#count = 1
-    if (app.running > 0) say(`Stopping when ${answers(app.running)} ${app.running === 1 ? 'has' : 'have'} ended, in 120 s at the latest`)
+    if (app.running > 0)
+      say(`Stopping when ${answers(app.running)} ${app.running === 1 ? 'has' : 'have'} ended, in 120 s at the latest`)
     stop()
   }
 }

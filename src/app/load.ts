@@ -56,7 +56,8 @@ export class Load {
   metrics(version: string, ready: () => boolean, edge: () => Edge): readonly Metric[] {
     const { relay, slots, drains, watch, sse, ledger, health, core } = this.#services
     const own = nodeMetrics({
-      version, ready,
+      version,
+      ready,
       inFlight: () => relay.inFlight.count,
       providers: () => slots.report(),
       drains: () => drains.running,
@@ -68,7 +69,11 @@ export class Load {
       shedding: () => this.#shedding.levels,
       ledger: () => ledger.load,
       priceVersion: () => core.catalog.current().priceVersion,
-      unhealthyEndpoints: () => [...core.catalog.current().models.values()].reduce((sum, { endpoints }) => sum + endpoints.filter(({ id }) => health.unhealthy(id)).length, 0),
+      unhealthyEndpoints: () =>
+        [...core.catalog.current().models.values()].reduce(
+          (sum, { endpoints }) => sum + endpoints.filter(({ id }) => health.unhealthy(id)).length,
+          0,
+        ),
     })
     return [...own, ...this.#machine.metrics]
   }

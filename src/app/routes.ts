@@ -15,14 +15,24 @@ import type { Services } from './services.ts'
 import { streamAccessRoutes } from './stream-access.ts'
 
 /** Every route there is; `web` = those of people. `unready` says why requests should go elsewhere. */
-export function allRoutes(services: Services, web: readonly Route<Principal>[], config: Config, version: string, unready: () => string | null): readonly Route<Principal>[] {
+export function allRoutes(
+  services: Services,
+  web: readonly Route<Principal>[],
+  config: Config,
+  version: string,
+  unready: () => string | null,
+): readonly Route<Principal>[] {
   const { core, clock, adapters, nodes, ledger, health, relay, videos, pictures, sse, idempotency } = services
   const { store, catalog } = core
   const { publicUrl } = config
   const periods = (): ReturnType<Ledger['periods']> => ledger.periods(clock.now())
   const kinds = paidKinds(adapters, { pictures })
   const paid = { relay, sse, idempotency, publicUrl }
-  const calls = [...paidRoutes(paid, kinds), ...videoRoutes({ videos: videos.desk, idempotency, clock, publicUrl }), ...streamAccessRoutes(paid, nodes, config.valkeyUrl !== null)]
+  const calls = [
+    ...paidRoutes(paid, kinds),
+    ...videoRoutes({ videos: videos.desk, idempotency, clock, publicUrl }),
+    ...streamAccessRoutes(paid, nodes, config.valkeyUrl !== null),
+  ]
   const routes: Route<Principal>[] = [
     ...calls,
     ...playgroundRoutes(calls),

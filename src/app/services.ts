@@ -36,7 +36,10 @@ import { createVideos } from '../videos/videos.ts'
 import type { Core } from './core.ts'
 import { ownStream } from './stream-access.ts'
 
-/** Adds at most this to the end of an answer, and only where another ended just before; a tenth of the commits under load. */
+/**
+ * Adds at most this to the end of an answer, and only where another ended just before; a tenth of the commits under
+ * load.
+ */
 const COMMIT_SPACING_MS = 5
 
 /** Everything that runs behind the routes. */
@@ -71,35 +74,93 @@ export interface Services {
 }
 
 /** Constructs and connects them; nothing listens yet. */
-export async function createServices(core: Core, config: Config, clock: SyncedClock, notice: (message: string) => void): Promise<Services> {
+export async function createServices(
+  core: Core,
+  config: Config,
+  clock: SyncedClock,
+  notice: (message: string) => void,
+): Promise<Services> {
   const { store, catalog, keyWrap } = core
   const ids = randomIds()
   const { adapters, close: closeAdapters } = createAdapters({ clock })
   const timezone = (): string => catalog.current().settings.timezone
-  const nodes = new Nodes({ store: store.nodes, valkeyUrl: config.valkeyUrl, sealKeys: keyWrap.derived('tollgate nodes'), clock, ids, notice, refreshCatalog: () => catalog.refresh() })
+  const nodes = new Nodes({
+    store: store.nodes,
+    valkeyUrl: config.valkeyUrl,
+    sealKeys: keyWrap.derived('tollgate nodes'),
+    clock,
+    ids,
+    notice,
+    refreshCatalog: () => catalog.refresh(),
+  })
   const own = { node: nodes.id, singleProcess: store.kind === 'embedded' }
   const journal = await journalOf(config)
-  const ledger = new Ledger({ ...own, store: store.ledger, clock, timezone, gather: nextTurn, commitSpacingMs: COMMIT_SPACING_MS, notice, ...(journal === null ? {} : { journal: new EndJournal(journal) }) })
+  const ledger = new Ledger({
+    ...own,
+    store: store.ledger,
+    clock,
+    timezone,
+    gather: nextTurn,
+    commitSpacingMs: COMMIT_SPACING_MS,
+    notice,
+    ...(journal === null ? {} : { journal: new EndJournal(journal) }),
+  })
   const recovered = await ledger.start()
   if (own.singleProcess) await store.idempotency.releaseLost()
   const health = new EndpointHealthBook(clock)
   const tokens = createTokenCounter()
   tokens.warm()
-  const attempts = { clock, health, keyPools: new KeyPools(clock, notice), retries: new RetryBudget(clock, () => relay.running) }
+  const attempts = {
+    clock,
+    health,
+    keyPools: new KeyPools(clock, notice),
+    retries: new RetryBudget(clock, () => relay.running),
+  }
   const drains = new DrainCount()
   const slots = new ProviderSlots(clock)
   const watch = new UsageWatch({ clock, event: systemEvents(store.events, clock) })
   const relay: Relay = new Relay({
-    ...attempts, ledger, adapters, ids, tokens, catalog,
-    drains, slots, watch,
+    ...attempts,
+    ledger,
+    adapters,
+    ids,
+    tokens,
+    catalog,
+    drains,
+    slots,
+    watch,
     sharedStreams: nodes.sharedStreams,
     random: uniform,
     limitResetsAtMs: (reset) => (reset === null ? null : periodEndMs(clock.now(), reset, timezone())),
   })
-  const videos = createVideos({ ...attempts, ...own, relay, jobs: store.jobs, files: store.files, ledger, catalog, adapters, seal: keyWrap, notice })
-  const rateFeed = new RateFeed({ catalog, events: store.events, clock, url: config.cbrUrl, log: notice, leads: () => nodes.leads })
+  const videos = createVideos({
+    ...attempts,
+    ...own,
+    relay,
+    jobs: store.jobs,
+    files: store.files,
+    ledger,
+    catalog,
+    adapters,
+    seal: keyWrap,
+    notice,
+  })
+  const rateFeed = new RateFeed({
+    catalog,
+    events: store.events,
+    clock,
+    url: config.cbrUrl,
+    log: notice,
+    leads: () => nodes.leads,
+  })
   const sweep = new ExpirySweep({ 'Stored files': store.files, 'Idempotency keys': store.idempotency }, clock, notice)
-  const logKeeper = new LogKeeper({ upkeep: store.logUpkeep, books: store.books, clock, retentionDays: config.logRetentionDays, log: notice })
+  const logKeeper = new LogKeeper({
+    upkeep: store.logUpkeep,
+    books: store.books,
+    clock,
+    retentionDays: config.logRetentionDays,
+    log: notice,
+  })
   const isSecure = createIsSecure(config.publicUrl, config.trustedProxies)
   const sessions = new ConsoleSessions({ store: store.sessions, clock, ids, seal: keyWrap, isSecure })
   const access = createAccess({
@@ -113,7 +174,24 @@ export async function createServices(core: Core, config: Config, clock: SyncedCl
   })
   const pictures = new StoredPictures({ files: store.files, clock, ids })
   return {
-    core, clock, ids, adapters, nodes, ledger, health, relay, drains, slots, watch, videos, pictures, rateFeed, sessions, isSecure, access, recovered,
+    core,
+    clock,
+    ids,
+    adapters,
+    nodes,
+    ledger,
+    health,
+    relay,
+    drains,
+    slots,
+    watch,
+    videos,
+    pictures,
+    rateFeed,
+    sessions,
+    isSecure,
+    access,
+    recovered,
     idempotency: new IdempotentCalls({ store: store.idempotency, keyWrap, clock, ids }),
     links: new SetupLinks({ users: store.users, clock, ids }),
     sse: new SseStreams(clock),
@@ -121,7 +199,11 @@ export async function createServices(core: Core, config: Config, clock: SyncedCl
       await videos.runner.start()
       sweep.start()
       logKeeper.start()
-      await nodes.start({ block: (ip, leftMs, blocks) => access.block(ip, leftMs, blocks), tellWindows: () => access.tellWindows(), findStream: (accountId, id) => ownStream(relay, accountId, id) })
+      await nodes.start({
+        block: (ip, leftMs, blocks) => access.block(ip, leftMs, blocks),
+        tellWindows: () => access.tellWindows(),
+        findStream: (accountId, id) => ownStream(relay, accountId, id),
+      })
     },
     stop: async (drainMs, closed) => {
       await rateFeed.stop()
@@ -141,18 +223,37 @@ export async function createServices(core: Core, config: Config, clock: SyncedCl
 }
 
 /** What the server itself has to tell the operator; a store that is down loses it. */
-function systemEvents(events: Store['events'], clock: Clock): (action: EventAction, object: string, detail: Readonly<Record<string, unknown>>) => void {
+function systemEvents(
+  events: Store['events'],
+  clock: Clock,
+): (action: EventAction, object: string, detail: Readonly<Record<string, unknown>>) => void {
   return (action, object, detail) => {
-    void events.append({ atMs: clock.now(), actor: 'system', ip: null, action, object, before: null, after: JSON.stringify(detail) }).catch(() => undefined)
+    void events
+      .append({
+        atMs: clock.now(),
+        actor: 'system',
+        ip: null,
+        action,
+        object,
+        before: null,
+        after: JSON.stringify(detail),
+      })
+      .catch(() => undefined)
   }
 }
 
-/** A database over the network may go away while answers end; the embedded store is on the disk that the journal would be on. */
+/**
+ * A database over the network may go away while answers end; the embedded store is on the disk that the journal would
+ * be on.
+ */
 function journalOf({ databaseUrl, dataDir }: Config): Promise<Journal | null> {
   return databaseUrl === null ? Promise.resolve(null) : openJournal(join(dataDir, 'journal'))
 }
 
-/** Requests read from many sockets in one turn of the event loop are called one after another, with no microtask between them in common. */
+/**
+ * Requests read from many sockets in one turn of the event loop are called one after another, with no microtask between
+ * them in common.
+ */
 function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve)

@@ -21,7 +21,10 @@ export function streamAccessRoutes(paid: PaidRoutePorts, nodes: Nodes, shared: b
 /** What streams and Responses ask of the other nodes with which this one shares a Valkey. */
 function otherNodes(nodes: Nodes, sse: SseStreams) {
   return {
-    attach: (call: Call<Principal>, id: string, after: number) => (nodes.remoteStreams === null ? Promise.resolve(false) : attachRemote({ sse }, nodes.remoteStreams, call, id, after)),
+    attach: (call: Call<Principal>, id: string, after: number) =>
+      nodes.remoteStreams === null
+        ? Promise.resolve(false)
+        : attachRemote({ sse }, nodes.remoteStreams, call, id, after),
     cancel: (accountId: string, id: string) => nodes.cancelElsewhere(accountId, id),
     body: (accountId: string, id: string) => nodes.responseElsewhere(accountId, id),
   }

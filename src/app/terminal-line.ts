@@ -8,7 +8,14 @@ const ID = /_id$/
 export function terminalLine(fields: LogFields, at: Date): string {
   const { duration_ms: durationMs, ...rest } = fields
   const names = Object.keys(rest).filter((name) => !HEAD.some((head) => head === name))
-  const tail = [...names.filter((name) => !ID.test(name)), ...names.filter((name) => ID.test(name))].filter((name) => fields[name] !== null)
+  const tail = [...names.filter((name) => !ID.test(name)), ...names.filter((name) => ID.test(name))].filter(
+    (name) => fields[name] !== null,
+  )
   const time = at.toTimeString().slice(0, 8)
-  return [time, ...HEAD.map((name) => fields[name] ?? '-'), ...(durationMs === undefined ? [] : [`${durationMs} ms`]), ...tail.map((name) => `${name}=${fields[name]}`)].join(' ')
+  return [
+    time,
+    ...HEAD.map((name) => fields[name] ?? '-'),
+    ...(durationMs === undefined ? [] : [`${durationMs} ms`]),
+    ...tail.map((name) => `${name}=${fields[name]}`),
+  ].join(' ')
 }

@@ -6,7 +6,10 @@ import { recordEvent, type CabinetPorts, type Visit } from './ports.ts'
 import { takeTurn } from './turns.ts'
 
 /** A code becomes money, once for each account. */
-export async function redeemCode(ports: CabinetPorts, { call, user, accountId }: Visit): Promise<{ readonly amount: number; readonly balance: number }> {
+export async function redeemCode(
+  ports: CabinetPorts,
+  { call, user, accountId }: Visit,
+): Promise<{ readonly amount: number; readonly balance: number }> {
   const fields = new BodyFields(call.json)
   const code = fields.requiredText('code', 100)
   fields.done()
@@ -20,7 +23,10 @@ export async function redeemCode(ports: CabinetPorts, { call, user, accountId }:
       throw reasonError('conflict', 'code_used', {}, 'code: this account has used it already')
     case 'redeemed': {
       const body = { amount: rubles(outcome.amountMicro), balance: rubles(outcome.balanceMicro) }
-      await recordEvent(ports, user.email, call.clientIp, 'code.redeem', outcome.codeId, { account: accountId, amount: body.amount })
+      await recordEvent(ports, user.email, call.clientIp, 'code.redeem', outcome.codeId, {
+        account: accountId,
+        amount: body.amount,
+      })
       return body
     }
   }

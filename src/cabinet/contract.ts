@@ -2,11 +2,15 @@
  * What the console and the server say to each other under `/cabinet/v1`. Types alone: the browser imports this file.
  *
  * - A session cookie opens it; API keys and the admin token are refused. Without a session: 401 `unauthorized`.
- * - A changing request must come from our own page: `Sec-Fetch-Site: same-origin` (or Origin equal to Host), JSON body. Else 403 `access_denied`.
- * - Amounts are RUB numbers with at most 6 decimals; times are ISO 8601 in UTC; days are `YYYY-MM-DD` in the service's time zone.
- * - Errors have one shape, `ErrorBody`; 400 `invalid_input` names the field at the start of its message (`password: must …`), and in
- *   `metadata.field` with `check` (one of `FieldChecks`) and its `params`; other refusals have `metadata.reason` (one of `RefusalReasons`).
- * - Lists that may be long are read with cursors: pass `next_cursor` back as `cursor`; null = the end. Cursors are opaque.
+ * - A changing request must come from our own page: `Sec-Fetch-Site: same-origin` (or Origin equal to Host), JSON body.
+ *   Else 403 `access_denied`.
+ * - Amounts are RUB numbers with at most 6 decimals; times are ISO 8601 in UTC; days are `YYYY-MM-DD` in the service's
+ *   time zone.
+ * - Errors have one shape, `ErrorBody`; 400 `invalid_input` names the field at the start of its message (`password: must
+ *   …`), and in `metadata.field` with `check` (one of `FieldChecks`) and its `params`; other refusals have
+ *   `metadata.reason` (one of `RefusalReasons`).
+ * - Lists that may be long are read with cursors: pass `next_cursor` back as `cursor`; null = the end. Cursors are
+ *   opaque.
  * - Texts that users typed or clients sent (names, titles, referers) come back as they were: render them as text only.
  */
 import type { ErrorType } from '../errors.ts'
@@ -31,7 +35,17 @@ export type Language = 'en' | 'ru'
 export type Theme = 'light' | 'dark' | 'auto'
 export type Role = 'user' | 'admin'
 export type ModelType = 'chat' | 'embeddings' | 'image' | 'tts' | 'transcription' | 'rerank' | 'video'
-export type RequestType = 'chat' | 'responses' | 'completions' | 'embeddings' | 'image' | 'tts' | 'transcription' | 'translation' | 'rerank' | 'video'
+export type RequestType =
+  | 'chat'
+  | 'responses'
+  | 'completions'
+  | 'embeddings'
+  | 'image'
+  | 'tts'
+  | 'transcription'
+  | 'translation'
+  | 'rerank'
+  | 'video'
 export type RequestStatus = 'completed' | 'error' | 'cancelled'
 export type LimitReset = 'daily' | 'weekly' | 'monthly'
 
@@ -78,8 +92,16 @@ export interface SessionState {
   readonly service: ServiceFacts
   /** null = not signed in. */
   readonly profile: Profile | null
-  /** When this session ends if it is left alone, and at the latest; until when its sign-in stands for a user who has neither password nor two-step sign-in. */
-  readonly session: { readonly id: string; readonly idle_ends_at: string; readonly ends_at: string; readonly fresh_until: string } | null
+  /**
+   * When this session ends if it is left alone, and at the latest; until when its sign-in stands for a user who has
+   * neither password nor two-step sign-in.
+   */
+  readonly session: {
+    readonly id: string
+    readonly idle_ends_at: string
+    readonly ends_at: string
+    readonly fresh_until: string
+  } | null
 }
 
 export interface SignUpBody {
@@ -97,7 +119,9 @@ export interface SignInBody {
 }
 
 /** `code_required`: the password was right; send the ticket (5 minutes) with a code to `sign-in/code`. */
-export type SignInAnswer = ({ readonly status: 'signed_in' } & SessionState) | { readonly status: 'code_required'; readonly ticket: string }
+export type SignInAnswer =
+  | ({ readonly status: 'signed_in' } & SessionState)
+  | { readonly status: 'code_required'; readonly ticket: string }
 
 export interface SessionItem {
   readonly id: string
@@ -262,8 +286,8 @@ export interface LogRow {
 }
 
 /**
- * A search that found too little in the time it may take answers what it has, with `next_cursor` and `searched_to`, the time
- * it got back to: ask again with the cursor to go on.
+ * A search that found too little in the time it may take answers what it has, with `next_cursor` and `searched_to`, the
+ * time it got back to: ask again with the cursor to go on.
  */
 export interface LogAnswer extends Cursored<LogRow> {
   readonly searched_to: string | null
@@ -273,7 +297,12 @@ export interface LogAnswer extends Cursored<LogRow> {
 export interface LogFilters {
   readonly models: readonly string[]
   readonly providers: readonly string[]
-  readonly keys: readonly { readonly id: string; readonly name: string; readonly label: string; readonly deleted: boolean }[]
+  readonly keys: readonly {
+    readonly id: string
+    readonly name: string
+    readonly label: string
+    readonly deleted: boolean
+  }[]
   readonly apps: readonly { readonly id: string; readonly title: string }[]
 }
 
@@ -297,7 +326,12 @@ export interface RequestStory extends LogRow {
   readonly session_id: string | null
   readonly price_version: number
   /** Every try in order; the last one answered when the status is `completed`. */
-  readonly attempts: readonly { readonly provider: string | null; readonly outcome: 'answered' | 'failed'; readonly reason: AttemptReason | ErrorType | null; readonly status: number | null }[]
+  readonly attempts: readonly {
+    readonly provider: string | null
+    readonly outcome: 'answered' | 'failed'
+    readonly reason: AttemptReason | ErrorType | null
+    readonly status: number | null
+  }[]
   readonly attempt_count: number
   readonly bill: readonly BillLine[]
   /** The exact sum of the bill before rounding; null when its price version is gone. */
@@ -326,7 +360,10 @@ export interface AppRow extends SpendSums {
   readonly last_used_at: string
 }
 
-/** RUB per million tokens or characters (`prompt`, `completion`, `input_cache_read`, …, `characters`) or per unit (`request`, `image`, `image_output`, `search`, `second`, `video_second`): exact decimals. */
+/**
+ * RUB per million tokens or characters (`prompt`, `completion`, `input_cache_read`, …, `characters`) or per unit
+ * (`request`, `image`, `image_output`, `search`, `second`, `video_second`): exact decimals.
+ */
 export type Prices = Readonly<Record<string, string>>
 
 export interface Percentiles {
@@ -400,57 +437,120 @@ export interface LedgerQuery {
 /**
  * Every endpoint as `METHOD path`. GET takes `query`, the others `body`; `answer` is the JSON of a 2xx.
  * Not JSON, and so not below:
- * - `GET /cabinet/v1/log.csv?` LogQuery without cursor and limit: `text/csv`, streamed, newest first, at most a million rows;
- * - `GET /cabinet/v1/oidc/start` (navigation; signs in) and `/cabinet/v1/oidc/callback`, which ends at `/` or at `/sign-in#ticket=…` (a code is
- *   needed) or `/sign-in#error=<ErrorType>`; where an identity was to be linked, at `/security#linked` or `/security#error=<ErrorType>`;
- * - `POST /cabinet/v1/playground/<path of /v1>`, for example `…/playground/chat/completions`: body and answer of the customer API, streams
- *   included (`text/event-stream`), also `DELETE …/playground/streams?id=` to stop one, and GET routes of jobs. The header
- *   `X-Tollgate-Key-Id: key_…` names the key that it is charged and limited by.
+ *
+ * - `GET /cabinet/v1/log.csv?` LogQuery without cursor and limit: `text/csv`, streamed, newest first, at most a million
+ *   rows;
+ * - `GET /cabinet/v1/oidc/start` (navigation; signs in) and `/cabinet/v1/oidc/callback`, which ends at `/` or at
+ *   `/sign-in#ticket=…` (a code is needed) or `/sign-in#error=<ErrorType>`; where an identity was to be linked, at
+ *   `/security#linked` or `/security#error=<ErrorType>`;
+ * - `POST /cabinet/v1/playground/<path of /v1>`, for example `…/playground/chat/completions`: body and answer of the
+ *   customer API, streams included (`text/event-stream`), also `DELETE …/playground/streams?id=` to stop one, and GET
+ *   routes of jobs. The header `X-Tollgate-Key-Id: key_…` names the key that it is charged and limited by.
  */
 export interface CabinetApi {
   /** Open to anybody; says who is signed in. */
   readonly 'GET /cabinet/v1/session': { readonly answer: SessionState }
   /** 201. 403 `access_denied` while closed; 409 `conflict` for a known e-mail. */
   readonly 'POST /cabinet/v1/sign-up': { readonly body: SignUpBody; readonly answer: SessionState }
-  /** 401 `unauthorized` for a wrong e-mail or password alike; 429 with `retry_after` after too many; 503 when too many wait. */
+  /**
+   * 401 `unauthorized` for a wrong e-mail or password alike; 429 with `retry_after` after too many; 503 when too many
+   * wait.
+   */
   readonly 'POST /cabinet/v1/sign-in': { readonly body: SignInBody; readonly answer: SignInAnswer }
-  readonly 'POST /cabinet/v1/sign-in/code': { readonly body: { readonly ticket: string; readonly code: string }; readonly answer: SignInAnswer }
-  readonly 'POST /cabinet/v1/sign-out': { readonly body: Record<string, never>; readonly answer: { readonly signed_out: true } }
-  /** What a set-up link (`/setup?token=…`) is for: the first administrator, an invited one, or a new password. 403 when it is used or expired. `email` null = asked for. */
-  readonly 'POST /cabinet/v1/setup/check': { readonly body: { readonly token: string }; readonly answer: { readonly purpose: 'first_administrator' | 'administrator' | 'password'; readonly email: string | null; readonly code_required: boolean } }
-  /** 201, signed in. `code` (from the authenticator, or a recovery code) where `setup/check` says `code_required`: 401 for a wrong one, and the link stays good. */
-  readonly 'POST /cabinet/v1/setup': { readonly body: { readonly token: string; readonly email?: string; readonly password: string; readonly code?: string }; readonly answer: SessionState }
+  readonly 'POST /cabinet/v1/sign-in/code': {
+    readonly body: { readonly ticket: string; readonly code: string }
+    readonly answer: SignInAnswer
+  }
+  readonly 'POST /cabinet/v1/sign-out': {
+    readonly body: Record<string, never>
+    readonly answer: { readonly signed_out: true }
+  }
+  /**
+   * What a set-up link (`/setup?token=…`) is for: the first administrator, an invited one, or a new password. 403 when
+   * it is used or expired. `email` null = asked for.
+   */
+  readonly 'POST /cabinet/v1/setup/check': {
+    readonly body: { readonly token: string }
+    readonly answer: {
+      readonly purpose: 'first_administrator' | 'administrator' | 'password'
+      readonly email: string | null
+      readonly code_required: boolean
+    }
+  }
+  /**
+   * 201, signed in. `code` (from the authenticator, or a recovery code) where `setup/check` says `code_required`: 401
+   * for a wrong one, and the link stays good.
+   */
+  readonly 'POST /cabinet/v1/setup': {
+    readonly body: {
+      readonly token: string
+      readonly email?: string
+      readonly password: string
+      readonly code?: string
+    }
+    readonly answer: SessionState
+  }
 
   readonly 'GET /cabinet/v1/profile': { readonly answer: Profile }
   readonly 'PATCH /cabinet/v1/profile': {
-    readonly body: { readonly name?: string; readonly default_model?: string | null; readonly timezone?: string | null; readonly language?: Language | null; readonly theme?: Theme }
+    readonly body: {
+      readonly name?: string
+      readonly default_model?: string | null
+      readonly timezone?: string | null
+      readonly language?: Language | null
+      readonly theme?: Theme
+    }
     readonly answer: Profile
   }
   /** All other sessions end. A proof as in `ProofBody`, the password being `current_password`. */
-  readonly 'POST /cabinet/v1/password': { readonly body: { readonly current_password?: string; readonly code?: string; readonly new_password: string }; readonly answer: Profile }
+  readonly 'POST /cabinet/v1/password': {
+    readonly body: { readonly current_password?: string; readonly code?: string; readonly new_password: string }
+    readonly answer: Profile
+  }
   /** A new seed, in use once it is confirmed. `uri` is the otpauth:// address for an authenticator. */
-  readonly 'POST /cabinet/v1/totp': { readonly body: ProofBody; readonly answer: { readonly secret: string; readonly uri: string } }
+  readonly 'POST /cabinet/v1/totp': {
+    readonly body: ProofBody
+    readonly answer: { readonly secret: string; readonly uri: string }
+  }
   /** All other sessions end; the ten codes are shown this once. */
-  readonly 'POST /cabinet/v1/totp/confirm': { readonly body: { readonly code: string }; readonly answer: { readonly recovery_codes: readonly string[] } }
-  readonly 'POST /cabinet/v1/totp/recovery-codes': { readonly body: { readonly code: string }; readonly answer: { readonly recovery_codes: readonly string[] } }
+  readonly 'POST /cabinet/v1/totp/confirm': {
+    readonly body: { readonly code: string }
+    readonly answer: { readonly recovery_codes: readonly string[] }
+  }
+  readonly 'POST /cabinet/v1/totp/recovery-codes': {
+    readonly body: { readonly code: string }
+    readonly answer: { readonly recovery_codes: readonly string[] }
+  }
   /** `code`: from the authenticator or a recovery code. All other sessions end. */
   readonly 'POST /cabinet/v1/totp/disable': { readonly body: { readonly code: string }; readonly answer: Profile }
   readonly 'GET /cabinet/v1/identities': { readonly answer: { readonly data: readonly Identity[] } }
   /** Send the browser to `url`. 409 `conflict` while one is linked; 404 where there is no single sign-on. */
   readonly 'POST /cabinet/v1/identities/link': { readonly body: ProofBody; readonly answer: { readonly url: string } }
   /** All other sessions end. 409 `conflict` for the only way in. */
-  readonly 'POST /cabinet/v1/identities/:id/unlink': { readonly body: ProofBody; readonly answer: { readonly id: string; readonly deleted: true } }
+  readonly 'POST /cabinet/v1/identities/:id/unlink': {
+    readonly body: ProofBody
+    readonly answer: { readonly id: string; readonly deleted: true }
+  }
   readonly 'GET /cabinet/v1/sessions': { readonly answer: { readonly data: readonly SessionItem[] } }
   readonly 'DELETE /cabinet/v1/sessions/:id': { readonly answer: { readonly id: string; readonly deleted: true } }
-  readonly 'POST /cabinet/v1/sessions/revoke-others': { readonly body: Record<string, never>; readonly answer: { readonly revoked: number } }
-  readonly 'GET /cabinet/v1/sign-ins': { readonly query: { readonly cursor?: string; readonly limit?: number }; readonly answer: Cursored<SignInItem> }
+  readonly 'POST /cabinet/v1/sessions/revoke-others': {
+    readonly body: Record<string, never>
+    readonly answer: { readonly revoked: number }
+  }
+  readonly 'GET /cabinet/v1/sign-ins': {
+    readonly query: { readonly cursor?: string; readonly limit?: number }
+    readonly answer: Cursored<SignInItem>
+  }
 
   readonly 'GET /cabinet/v1/summary': { readonly answer: Summary }
   readonly 'GET /cabinet/v1/keys': { readonly answer: { readonly data: readonly Key[] } }
   /** 201. */
   readonly 'POST /cabinet/v1/keys': { readonly body: KeyBody; readonly answer: NewKey }
   readonly 'GET /cabinet/v1/keys/:id': { readonly answer: Key }
-  readonly 'PATCH /cabinet/v1/keys/:id': { readonly body: Partial<KeyBody> & { readonly disabled?: boolean }; readonly answer: Key }
+  readonly 'PATCH /cabinet/v1/keys/:id': {
+    readonly body: Partial<KeyBody> & { readonly disabled?: boolean }
+    readonly answer: Key
+  }
   readonly 'DELETE /cabinet/v1/keys/:id': { readonly answer: { readonly id: string; readonly deleted: true } }
 
   readonly 'GET /cabinet/v1/usage': { readonly query: UsageQuery; readonly answer: UsageAnswer }
@@ -458,7 +558,10 @@ export interface CabinetApi {
   readonly 'GET /cabinet/v1/log/filters': { readonly answer: LogFilters }
   /** By generation id; 404 `generation_not_found`. */
   readonly 'GET /cabinet/v1/log/:id': { readonly answer: RequestStory }
-  readonly 'GET /cabinet/v1/apps': { readonly query: { readonly range?: 'day' | '7d' | '30d' }; readonly answer: { readonly data: readonly AppRow[] } }
+  readonly 'GET /cabinet/v1/apps': {
+    readonly query: { readonly range?: 'day' | '7d' | '30d' }
+    readonly answer: { readonly data: readonly AppRow[] }
+  }
 
   /** The whole catalogue that is listed; filtering and comparing is the browser's. */
   readonly 'GET /cabinet/v1/models': { readonly answer: { readonly data: readonly ModelRow[] } }
@@ -467,13 +570,28 @@ export interface CabinetApi {
 
   readonly 'GET /cabinet/v1/ledger': { readonly query: LedgerQuery; readonly answer: Cursored<Entry> & Money }
   /** Days, both included. At most 366. */
-  readonly 'GET /cabinet/v1/statement': { readonly query: { readonly from: string; readonly to: string }; readonly answer: Statement }
-  /** 404 `not_found` for an unknown, used-up or expired code; 409 `conflict` when this account has used it; 429 after 10 tries in an hour. */
-  readonly 'POST /cabinet/v1/codes/redeem': { readonly body: { readonly code: string }; readonly answer: { readonly amount: number; readonly balance: number } }
+  readonly 'GET /cabinet/v1/statement': {
+    readonly query: { readonly from: string; readonly to: string }
+    readonly answer: Statement
+  }
+  /**
+   * 404 `not_found` for an unknown, used-up or expired code; 409 `conflict` when this account has used it; 429 after 10
+   * tries in an hour.
+   */
+  readonly 'POST /cabinet/v1/codes/redeem': {
+    readonly body: { readonly code: string }
+    readonly answer: { readonly amount: number; readonly balance: number }
+  }
   /** `methods` is empty when no payment provider is set up. */
-  readonly 'GET /cabinet/v1/payments': { readonly query: { readonly cursor?: string; readonly limit?: number }; readonly answer: Cursored<Payment> & { readonly methods: readonly PaymentMethod[] } }
+  readonly 'GET /cabinet/v1/payments': {
+    readonly query: { readonly cursor?: string; readonly limit?: number }
+    readonly answer: Cursored<Payment> & { readonly methods: readonly PaymentMethod[] }
+  }
   /** 201; send the browser to `confirmation_url`. It comes back to `/top-up?payment=<id>`. */
-  readonly 'POST /cabinet/v1/payments': { readonly body: { readonly method: 'yookassa'; readonly amount: number }; readonly answer: Payment }
+  readonly 'POST /cabinet/v1/payments': {
+    readonly body: { readonly method: 'yookassa'; readonly amount: number }
+    readonly answer: Payment
+  }
   readonly 'GET /cabinet/v1/payments/:id': { readonly answer: Payment }
   /** Asks the provider now instead of waiting for its notification. */
   readonly 'POST /cabinet/v1/payments/:id/check': { readonly body: Record<string, never>; readonly answer: Payment }

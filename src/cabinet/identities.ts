@@ -8,15 +8,22 @@ import { flowCookie, FLOW_SECONDS, redirectUri } from './oidc-flow.ts'
 import { proveOwner, readProof, type OwnProof } from './own-proof.ts'
 import { recordEvent, visitReply, visitRoute, type CabinetPorts, type Visit } from './ports.ts'
 
-/** Identities at an issuer with which a user signs in: listed, added and taken away by the user, each change with a proof. */
+/**
+ * Identities at an issuer with which a user signs in: listed, added and taken away by the user, each change with a
+ * proof.
+ */
 export function identityRoutes(ports: CabinetPorts, oidc: OidcSignIn | null): readonly Route<Principal>[] {
   return [
     visitRoute(ports, 'GET /cabinet/v1/identities', ({ user }) => ({ data: identitiesOf(user) })),
     visitReply(ports, 'POST /cabinet/v1/identities/link', async (visit) => {
       await proveOwner(ports, visit, proofOf(visit))
       if (oidc === null) throw reasonError('not_found', 'oidc_unset', {}, 'There is no single sign-on here')
-      if (visit.user.oidc !== null) throw reasonError('conflict', 'connected', {}, 'A single sign-on is connected already: disconnect it first')
-      const { url, flow } = await oidc.begin(redirectUri(ports, visit.call), { userId: visit.user.id, sessionId: visit.session.id })
+      if (visit.user.oidc !== null)
+        throw reasonError('conflict', 'connected', {}, 'A single sign-on is connected already: disconnect it first')
+      const { url, flow } = await oidc.begin(redirectUri(ports, visit.call), {
+        userId: visit.user.id,
+        sessionId: visit.session.id,
+      })
       return { status: 200, body: { url }, headers: { 'set-cookie': flowCookie(visit.call, flow, FLOW_SECONDS) } }
     }),
     visitRoute(ports, 'POST /cabinet/v1/identities/:id/unlink', (visit) => unlink(ports, visit)),

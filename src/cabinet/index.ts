@@ -36,7 +36,10 @@ const NOTICES = 20_000
 const PRUNE_MS = 6 * HOUR_SECONDS * 1_000
 const SIGN_INS_KEPT_MS = 90 * 86_400_000
 
-export interface CabinetOptions extends Omit<CabinetPorts, 'passwords' | 'signUps' | 'redemptions' | 'proofs' | 'notices'> {
+export interface CabinetOptions extends Omit<
+  CabinetPorts,
+  'passwords' | 'signUps' | 'redemptions' | 'proofs' | 'notices'
+> {
   readonly oidc: OidcOptions | null
   readonly yookassa: YookassaOptions | null
   /** What is enough to be done once is this node's to do. */
@@ -58,14 +61,20 @@ function paymentsOf(ports: CabinetPorts, provider: PaymentProvider): Payments {
 export function createCabinet({ oidc, yookassa, leads, ...given }: CabinetOptions): Cabinet {
   const { clock, store } = given
   const ports: CabinetPorts = {
-    ...given, passwords: new Passwords(), signUps: turns(clock, SIGN_UPS, HOUR_SECONDS), redemptions: turns(clock, REDEMPTIONS, HOUR_SECONDS), proofs: turns(clock, PROOFS, HOUR_SECONDS),
+    ...given,
+    passwords: new Passwords(),
+    signUps: turns(clock, SIGN_UPS, HOUR_SECONDS),
+    redemptions: turns(clock, REDEMPTIONS, HOUR_SECONDS),
+    proofs: turns(clock, PROOFS, HOUR_SECONDS),
     notices: turns(clock, NOTICES, HOUR_SECONDS),
   }
   let cancel = (): void => undefined
   const prune = (): void => {
     cancel = clock.after(PRUNE_MS, prune)
     // What stays a while longer does no harm: ended sessions open nothing.
-    Promise.all([store.sessions.prune(clock.now()), store.signIns.prune(clock.now() - SIGN_INS_KEPT_MS)]).catch(() => undefined)
+    Promise.all([store.sessions.prune(clock.now()), store.signIns.prune(clock.now() - SIGN_INS_KEPT_MS)]).catch(
+      () => undefined,
+    )
   }
   cancel = clock.after(PRUNE_MS, prune)
   const payments = yookassa === null ? null : paymentsOf(ports, new Yookassa(yookassa))
@@ -85,7 +94,10 @@ export function createCabinet({ oidc, yookassa, leads, ...given }: CabinetOption
   }
 }
 
-function cabinetRoutes(ports: CabinetPorts, parts: { readonly oidc: OidcSignIn | null; readonly payments: Payments | null }): readonly Route<Principal>[] {
+function cabinetRoutes(
+  ports: CabinetPorts,
+  parts: { readonly oidc: OidcSignIn | null; readonly payments: Payments | null },
+): readonly Route<Principal>[] {
   return [
     ...sessionRoutes(ports, parts.oidc?.name ?? null),
     ...(parts.oidc === null ? [] : oidcRoutes(ports, parts.oidc)),
@@ -99,7 +111,13 @@ function cabinetRoutes(ports: CabinetPorts, parts: { readonly oidc: OidcSignIn |
     visitRoute(ports, 'GET /cabinet/v1/log', (visit) => logPage(ports, visit)),
     visitRoute(ports, 'GET /cabinet/v1/log/filters', (visit) => logFilters(ports, visit)),
     visitRoute(ports, 'GET /cabinet/v1/log/:id', (visit) => requestStory(ports, visit)),
-    { method: 'GET', path: '/cabinet/v1/log.csv', plane: 'session', body: 'none', handle: (call) => logCsv(ports, visitOf(ports, call)) },
+    {
+      method: 'GET',
+      path: '/cabinet/v1/log.csv',
+      plane: 'session',
+      body: 'none',
+      handle: (call) => logCsv(ports, visitOf(ports, call)),
+    },
     visitRoute(ports, 'GET /cabinet/v1/models', (visit) => modelList(ports, visit)),
     visitRoute(ports, 'GET /cabinet/v1/models/*id', (visit) => oneModel(ports, visit)),
     visitRoute(ports, 'GET /cabinet/v1/ledger', (visit) => ledgerPage(ports, visit)),

@@ -25,7 +25,9 @@ interface KeyWithSpend {
 /** The account's own keys. */
 export function keyRoutes(ports: CabinetPorts): readonly Route<Principal>[] {
   return [
-    visitRoute(ports, 'GET /cabinet/v1/keys', async ({ accountId }) => ({ data: (await ports.store.keys.list(accountId, ports.periods())).map((found) => wireKey(ports, found)) })),
+    visitRoute(ports, 'GET /cabinet/v1/keys', async ({ accountId }) => ({
+      data: (await ports.store.keys.list(accountId, ports.periods())).map((found) => wireKey(ports, found)),
+    })),
     visitRoute(ports, 'POST /cabinet/v1/keys', (visit) => createKey(ports, visit), 201),
     visitRoute(ports, 'GET /cabinet/v1/keys/:id', async (visit) => wireKey(ports, await ownKey(ports, visit))),
     visitRoute(ports, 'PATCH /cabinet/v1/keys/:id', (visit) => patchKey(ports, visit)),
@@ -50,7 +52,10 @@ export function wireKey(ports: Pick<CabinetPorts, 'periods' | 'clock' | 'catalog
     limit: key.limitMicro === null ? null : rubles(key.limitMicro),
     limit_reset: key.limitReset,
     limit_remaining: remaining === null ? null : rubles(remaining),
-    limit_resets_at: key.limitMicro === null || key.limitReset === null ? null : iso(periodEndMs(ports.clock.now(), key.limitReset, timezone)),
+    limit_resets_at:
+      key.limitMicro === null || key.limitReset === null
+        ? null
+        : iso(periodEndMs(ports.clock.now(), key.limitReset, timezone)),
     usage: rubles(spend.totalMicro),
     usage_daily: rubles(spend.dayMicro),
     usage_weekly: rubles(spend.weekMicro),
@@ -66,7 +71,8 @@ export function wireKey(ports: Pick<CabinetPorts, 'periods' | 'clock' | 'catalog
 async function ownKey(ports: CabinetPorts, { call, accountId }: Visit): Promise<KeyWithSpend> {
   const id = call.params['id'] ?? ''
   const found = await ports.store.keys.get(id, ports.periods())
-  if (found === null || found.key.accountId !== accountId) throw reasonError('not_found', 'unknown_id', { id: id.slice(0, 80) }, `Key '${id.slice(0, 80)}' not found`)
+  if (found === null || found.key.accountId !== accountId)
+    throw reasonError('not_found', 'unknown_id', { id: id.slice(0, 80) }, `Key '${id.slice(0, 80)}' not found`)
   return found
 }
 
@@ -86,8 +92,15 @@ async function createKey(ports: CabinetPorts, { call, accountId, user }: Visit):
     createdAtMs: ports.clock.now(),
   }
   fields.done()
-  if (record.limitReset !== null && record.limitMicro === null) throw fieldError('limit_reset', 'needs_limit', {}, 'needs a limit')
-  if ((await ports.store.keys.list(accountId, ports.periods())).length >= KEYS_MAX) throw reasonError('conflict', 'keys_most', { most: KEYS_MAX }, `An account has at most ${KEYS_MAX} keys: delete some first`)
+  if (record.limitReset !== null && record.limitMicro === null)
+    throw fieldError('limit_reset', 'needs_limit', {}, 'needs a limit')
+  if ((await ports.store.keys.list(accountId, ports.periods())).length >= KEYS_MAX)
+    throw reasonError(
+      'conflict',
+      'keys_most',
+      { most: KEYS_MAX },
+      `An account has at most ${KEYS_MAX} keys: delete some first`,
+    )
   const made = wireKey(ports, { key: await ports.store.keys.create(record), spend: NOTHING_SPENT })
   await recordEvent(ports, user.email, call.clientIp, 'key.create', made.id, made)
   return { ...made, key }
@@ -95,7 +108,8 @@ async function createKey(ports: CabinetPorts, { call, accountId, user }: Visit):
 
 function limitAmount(fields: BodyFields): bigint | null | undefined {
   const limit = fields.amount('limit')
-  if (typeof limit === 'bigint' && limit < 0n) throw fieldError('limit', 'not_negative', {}, 'must be 0 or more, or null for none')
+  if (typeof limit === 'bigint' && limit < 0n)
+    throw fieldError('limit', 'not_negative', {}, 'must be 0 or more, or null for none')
   return limit
 }
 
@@ -118,7 +132,8 @@ async function patchKey(ports: CabinetPorts, visit: Visit): Promise<Key> {
   if (expiresAtMs !== undefined) patch.expiresAtMs = expiresAtMs
   if (models !== undefined) patch.allowedModels = models
   const limitAfter = limitMicro === undefined ? before.key.limitMicro : limitMicro
-  if (limitAfter === null && typeof limitReset === 'string') throw fieldError('limit_reset', 'needs_limit', {}, 'needs a limit')
+  if (limitAfter === null && typeof limitReset === 'string')
+    throw fieldError('limit_reset', 'needs_limit', {}, 'needs a limit')
   // A key without a limit has no period that could begin anew.
   if (limitAfter === null) patch.limitReset = null
   await ports.store.keys.update(before.key.id, patch, ports.periods())

@@ -14,11 +14,23 @@ const KINDS = ['topup', 'refund', 'adjustment', 'charge', 'money'] as const
 export async function ledgerPage(ports: CabinetPorts, { call, accountId }: Visit): Promise<Cursored<Entry> & Money> {
   const text = call.query.get('kind')
   const kind = KINDS.find((name) => name === text) ?? null
-  if (text !== null && kind === null) throw fieldError('kind', 'one_of', { allowed: KINDS.join(', ') }, `must be one of ${KINDS.join(', ')}`)
+  if (text !== null && kind === null)
+    throw fieldError('kind', 'one_of', { allowed: KINDS.join(', ') }, `must be one of ${KINDS.join(', ')}`)
   const limit = wholeParameter(call.query, 'limit', 1, 300) ?? 50
   const rows = await ports.store.entries.before({ accountId, kind, beforeId: cursorOf(call.query), limit })
-  const data = rows.map((entry) => ({ id: entry.id, at: iso(entry.createdAtMs), kind: kindOf(entry), amount: rubles(entry.amountMicro), reference: entry.reference, reason: entry.reason }))
-  return { data, next_cursor: rows.length < limit ? null : String(rows.at(-1)?.id ?? 0), ...moneyOf(await accountOf(ports, accountId)) }
+  const data = rows.map((entry) => ({
+    id: entry.id,
+    at: iso(entry.createdAtMs),
+    kind: kindOf(entry),
+    amount: rubles(entry.amountMicro),
+    reference: entry.reference,
+    reason: entry.reason,
+  }))
+  return {
+    data,
+    next_cursor: rows.length < limit ? null : String(rows.at(-1)?.id ?? 0),
+    ...moneyOf(await accountOf(ports, accountId)),
+  }
 }
 
 /** The store answers an account's own kinds alone. */

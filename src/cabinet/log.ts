@@ -12,7 +12,11 @@ const STATUSES = ['completed', 'error', 'cancelled'] as const
 const TEXTS = { key: 'keyId', model: 'model', type: 'type', provider: 'provider', app: 'app' } as const
 
 export function logFilter(query: URLSearchParams, accountId: string): LogFilter {
-  const filter: { -readonly [K in keyof LogFilter]: LogFilter[K] } = { accountId, beforeSeq: cursorOf(query), limit: wholeParameter(query, 'limit', 1, LIMIT_MAX) ?? LIMIT_DEFAULT }
+  const filter: { -readonly [K in keyof LogFilter]: LogFilter[K] } = {
+    accountId,
+    beforeSeq: cursorOf(query),
+    limit: wholeParameter(query, 'limit', 1, LIMIT_MAX) ?? LIMIT_DEFAULT,
+  }
   for (const [parameter, name] of Object.entries(TEXTS)) {
     const value = query.get(parameter)
     if (value !== null) filter[name] = value
@@ -22,7 +26,8 @@ export function logFilter(query: URLSearchParams, accountId: string): LogFilter 
   const status = query.get('status')
   if (status !== null) {
     const known = STATUSES.find((name) => name === status)
-    if (known === undefined) throw fieldError('status', 'one_of', { allowed: STATUSES.join(', ') }, `must be one of ${STATUSES.join(', ')}`)
+    if (known === undefined)
+      throw fieldError('status', 'one_of', { allowed: STATUSES.join(', ') }, `must be one of ${STATUSES.join(', ')}`)
     filter.status = known
   }
   const fromMs = timeParameter(query, 'from')
@@ -35,7 +40,11 @@ export function logFilter(query: URLSearchParams, accountId: string): LogFilter 
 /** The account's own log, newest first. */
 export async function logPage(ports: CabinetPorts, { call, accountId }: Visit): Promise<LogAnswer> {
   const page = await ports.store.log.page(logFilter(call.query, accountId))
-  return { data: page.data.map(logRow), next_cursor: page.nextSeq === null ? null : String(page.nextSeq), searched_to: isoOrNull(page.searchedToMs) }
+  return {
+    data: page.data.map(logRow),
+    next_cursor: page.nextSeq === null ? null : String(page.nextSeq),
+    searched_to: isoOrNull(page.searchedToMs),
+  }
 }
 
 export function logRow(row: GenerationRow): LogRow {

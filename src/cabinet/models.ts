@@ -8,9 +8,22 @@ import type { CabinetPorts, Visit } from './ports.ts'
 import { accountOf } from './summary.ts'
 
 /** One of everything, to find the cheapest endpoint without a request at hand. */
-const TYPICAL: Usage = { input: 1_000, output: 1_000, audio_output: 100, request: 1, image_output: 1, characters: 1_000, deciseconds: 600, video_seconds: 1, search: 1 }
+const TYPICAL: Usage = {
+  input: 1_000,
+  output: 1_000,
+  audio_output: 100,
+  request: 1,
+  image_output: 1,
+  characters: 1_000,
+  deciseconds: 600,
+  video_seconds: 1,
+  search: 1,
+}
 
-export async function modelList(ports: CabinetPorts, { accountId }: Visit): Promise<{ readonly data: readonly ModelRow[] }> {
+export async function modelList(
+  ports: CabinetPorts,
+  { accountId }: Visit,
+): Promise<{ readonly data: readonly ModelRow[] }> {
   const { allowedModels } = await accountOf(ports, accountId)
   const listed = [...ports.catalog.current().models.values()].filter(({ hidden }) => !hidden)
   return { data: listed.map((model) => modelRow(ports, model, allowedModels)) }
@@ -25,7 +38,9 @@ export async function oneModel(ports: CabinetPorts, { call, accountId }: Visit):
 }
 
 function modelRow(ports: CabinetPorts, model: Model, allowed: readonly string[] | null): ModelRow {
-  const [cheapest] = model.endpoints.toSorted((left, right) => compare(exactCost(TYPICAL, left.sell), exactCost(TYPICAL, right.sell)))
+  const [cheapest] = model.endpoints.toSorted((left, right) =>
+    compare(exactCost(TYPICAL, left.sell), exactCost(TYPICAL, right.sell)),
+  )
   return {
     id: model.id,
     name: model.name,

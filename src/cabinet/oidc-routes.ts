@@ -11,17 +11,31 @@ import { signUp } from './people.ts'
 import { recordEvent, type CabinetCall, type CabinetPorts } from './ports.ts'
 import { signInProven } from './sign-in.ts'
 
-/** Where the browser leaves for the issuer to sign in, and where it comes back to. Both are navigations, so each ends with a page. A navigation changes nobody: adding an identity begins with a POST. */
+/**
+ * Where the browser leaves for the issuer to sign in, and where it comes back to. Both are navigations, so each ends
+ * with a page. A navigation changes nobody: adding an identity begins with a POST.
+ */
 export function oidcRoutes(ports: CabinetPorts, oidc: OidcSignIn): readonly Route<Principal>[] {
   return [
-    { method: 'GET', path: '/cabinet/v1/oidc/start', plane: 'open', body: 'none', handle: (call) => begin(ports, oidc, call) },
+    {
+      method: 'GET',
+      path: '/cabinet/v1/oidc/start',
+      plane: 'open',
+      body: 'none',
+      handle: (call) => begin(ports, oidc, call),
+    },
     { method: 'GET', path: CALLBACK, plane: 'open', body: 'none', handle: (call) => end(ports, oidc, call) },
   ]
 }
 
 async function begin(ports: CabinetPorts, oidc: OidcSignIn, call: CabinetCall): Promise<Reply> {
   const { url, flow } = await oidc.begin(redirectUri(ports, call), null)
-  return { status: 302, body: '', contentType: 'text/plain', headers: { location: url, 'set-cookie': flowCookie(call, flow, FLOW_SECONDS) } }
+  return {
+    status: 302,
+    body: '',
+    contentType: 'text/plain',
+    headers: { location: url, 'set-cookie': flowCookie(call, flow, FLOW_SECONDS) },
+  }
 }
 
 async function end(ports: CabinetPorts, oidc: OidcSignIn, call: CabinetCall): Promise<Reply> {
@@ -43,26 +57,69 @@ async function end(ports: CabinetPorts, oidc: OidcSignIn, call: CabinetCall): Pr
 }
 
 /** The signed-in user of the flow, in the session that gave the proof, must still be the one whose browser this is. */
-async function link(ports: CabinetPorts, call: CabinetCall, { issuer, subject, email }: OidcIdentity, { userId, sessionId }: FlowLink): Promise<Reply> {
+async function link(
+  ports: CabinetPorts,
+  call: CabinetCall,
+  { issuer, subject, email }: OidcIdentity,
+  { userId, sessionId }: FlowLink,
+): Promise<Reply> {
   const visitor = await ports.sessions.find(call.request)
-  if (visitor === null || visitor.user.id !== userId || visitor.session.id !== sessionId) throw reasonError('unauthorized', 'sign_in_first', {}, 'Sign in first')
-  const outcome = await ports.store.users.linkIdentity(userId, { issuer, subject, email, linkedAtMs: ports.clock.now() })
-  if (outcome !== 'linked') throw outcome === 'taken' ? reasonError('conflict', 'identity_taken', {}, 'Another user has this single sign-on') : reasonError('conflict', 'connected', {}, 'A single sign-on is connected already')
+  if (visitor === null || visitor.user.id !== userId || visitor.session.id !== sessionId)
+    throw reasonError('unauthorized', 'sign_in_first', {}, 'Sign in first')
+  const outcome = await ports.store.users.linkIdentity(userId, {
+    issuer,
+    subject,
+    email,
+    linkedAtMs: ports.clock.now(),
+  })
+  if (outcome !== 'linked')
+    throw outcome === 'taken'
+      ? reasonError('conflict', 'identity_taken', {}, 'Another user has this single sign-on')
+      : reasonError('conflict', 'connected', {}, 'A single sign-on is connected already')
   await recordEvent(ports, visitor.user.email, call.clientIp, 'user.oidc_link', userId, { issuer, subject, email })
   return leave(call, '/security#linked', [])
 }
 
-/** Known by issuer and subject alone. An e-mail that has a user already is no proof of being them: they add single sign-on themselves. */
-async function userOf(ports: CabinetPorts, call: CabinetCall, { issuer, subject, email, emailVerified, name }: OidcIdentity): Promise<UserRecord> {
+/**
+ * Known by issuer and subject alone. An e-mail that has a user already is no proof of being them: they add single
+ * sign-on themselves.
+ */
+async function userOf(
+  ports: CabinetPorts,
+  call: CabinetCall,
+  { issuer, subject, email, emailVerified, name }: OidcIdentity,
+): Promise<UserRecord> {
   const known = await ports.store.users.findByOidc(issuer, subject)
   if (known !== null) return known
-  if ((ports.catalog.current().settings.signup ?? ports.signupDefault) === 'closed') throw reasonError('access_denied', 'sign_up_closed', {}, 'Signing up is closed here: ask the operator for an account')
-  if (email === null || !emailVerified) throw reasonError('access_denied', 'email_unproven', {}, 'The single sign-on does not vouch for your e-mail')
+  if ((ports.catalog.current().settings.signup ?? ports.signupDefault) === 'closed')
+    throw reasonError(
+      'access_denied',
+      'sign_up_closed',
+      {},
+      'Signing up is closed here: ask the operator for an account',
+    )
+  if (email === null || !emailVerified)
+    throw reasonError('access_denied', 'email_unproven', {}, 'The single sign-on does not vouch for your e-mail')
   const address = readEmail(email)
-  return signUp(ports, { email: address, name: (name ?? address).slice(0, 100), passwordHash: null, language: null, oidc: { issuer, subject, email } }, call.clientIp)
+  return signUp(
+    ports,
+    {
+      email: address,
+      name: (name ?? address).slice(0, 100),
+      passwordHash: null,
+      language: null,
+      oidc: { issuer, subject, email },
+    },
+    call.clientIp,
+  )
 }
 
 /** The flow ends with it, whatever became of it. */
 function leave(call: CabinetCall, location: string, cookies: readonly string[]): Reply {
-  return { status: 302, body: '', contentType: 'text/plain', headers: { location, 'set-cookie': [...cookies, flowCookie(call, '', 0)] } }
+  return {
+    status: 302,
+    body: '',
+    contentType: 'text/plain',
+    headers: { location, 'set-cookie': [...cookies, flowCookie(call, '', 0)] },
+  }
 }

@@ -1,5 +1,13 @@
 import {
-  allowInsecureRequests, authorizationCodeGrant, buildAuthorizationUrl, calculatePKCECodeChallenge, discovery, randomNonce, randomPKCECodeVerifier, randomState, type Configuration,
+  allowInsecureRequests,
+  authorizationCodeGrant,
+  buildAuthorizationUrl,
+  calculatePKCECodeChallenge,
+  discovery,
+  randomNonce,
+  randomPKCECodeVerifier,
+  randomState,
+  type Configuration,
 } from 'openid-client'
 import type { Seal } from '../catalog/credentials.ts'
 import { reasonError, unavailable } from '../errors.ts'
@@ -40,7 +48,10 @@ interface Flow {
   readonly untilMs: number
 }
 
-/** Single sign-on by the authorization code flow with PKCE, state and nonce. The issuer's addresses are read when first needed. */
+/**
+ * Single sign-on by the authorization code flow with PKCE, state and nonce. The issuer's addresses are read when first
+ * needed.
+ */
 export class OidcSignIn {
   readonly name: string
   readonly #options: OidcOptions
@@ -58,9 +69,20 @@ export class OidcSignIn {
   /** Where the browser goes, and the sealed note that it brings back in a cookie. */
   async begin(redirectUri: string, link: FlowLink | null): Promise<{ readonly url: string; readonly flow: string }> {
     const configuration = await this.#ready()
-    const flow: Flow = { verifier: randomPKCECodeVerifier(), state: randomState(), nonce: randomNonce(), link, untilMs: this.#clock.now() + FLOW_MS }
+    const flow: Flow = {
+      verifier: randomPKCECodeVerifier(),
+      state: randomState(),
+      nonce: randomNonce(),
+      link,
+      untilMs: this.#clock.now() + FLOW_MS,
+    }
     const url = buildAuthorizationUrl(configuration, {
-      redirect_uri: redirectUri, scope: SCOPE, state: flow.state, nonce: flow.nonce, code_challenge: await calculatePKCECodeChallenge(flow.verifier), code_challenge_method: 'S256',
+      redirect_uri: redirectUri,
+      scope: SCOPE,
+      state: flow.state,
+      nonce: flow.nonce,
+      code_challenge: await calculatePKCECodeChallenge(flow.verifier),
+      code_challenge_method: 'S256',
     })
     return { url: url.href, flow: this.#seal.seal(Buffer.from(JSON.stringify(flow)), PURPOSE).toString('base64url') }
   }
@@ -73,15 +95,27 @@ export class OidcSignIn {
   /** Who came back. `url` is the whole address that the browser was sent to. */
   async end(url: URL, cookie: string | null): Promise<OidcIdentity> {
     const flow = cookie === null ? null : this.#openFlow(cookie)
-    if (flow === null || flow.untilMs <= this.#clock.now()) throw reasonError('access_denied', 'sign_in_late', {}, 'This sign-in took too long: begin again')
+    if (flow === null || flow.untilMs <= this.#clock.now())
+      throw reasonError('access_denied', 'sign_in_late', {}, 'This sign-in took too long: begin again')
     const configuration = await this.#ready()
-    const tokens = await authorizationCodeGrant(configuration, url, { pkceCodeVerifier: flow.verifier, expectedState: flow.state, expectedNonce: flow.nonce, idTokenExpected: true }).catch((cause: unknown) => {
+    const tokens = await authorizationCodeGrant(configuration, url, {
+      pkceCodeVerifier: flow.verifier,
+      expectedState: flow.state,
+      expectedNonce: flow.nonce,
+      idTokenExpected: true,
+    }).catch((cause: unknown) => {
       throw reasonError('access_denied', 'oidc_refused', {}, 'The single sign-on was refused', cause)
     })
     const claims = tokens.claims()
     if (claims === undefined) throw reasonError('access_denied', 'oidc_refused', {}, 'The single sign-on says nobody')
     const { email, email_verified: verified, name } = claims
-    return { issuer: claims.iss, subject: claims.sub, email: typeof email === 'string' ? email : null, emailVerified: verified === true, name: typeof name === 'string' ? name : null }
+    return {
+      issuer: claims.iss,
+      subject: claims.sub,
+      email: typeof email === 'string' ? email : null,
+      emailVerified: verified === true,
+      name: typeof name === 'string' ? name : null,
+    }
   }
 
   #openFlow(cookie: string): Flow | null {
@@ -106,6 +140,12 @@ export class OidcSignIn {
     const { issuer, clientId, clientSecret } = this.#options
     const url = new URL(issuer)
     // Settings allow plain http on this machine alone.
-    return discovery(url, clientId, clientSecret, undefined, url.protocol === 'http:' ? { execute: [allowInsecureRequests] } : {})
+    return discovery(
+      url,
+      clientId,
+      clientSecret,
+      undefined,
+      url.protocol === 'http:' ? { execute: [allowInsecureRequests] } : {},
+    )
   }
 }

@@ -12,7 +12,10 @@ const EVENT_NAME_MAX = 60
 /** `unknown`: none of our orders has it; `different`: it is not what was ordered. */
 export type Booked = 'booked' | 'nothing_new' | 'unknown' | 'different'
 
-/** Makes money of what a provider says of a payment or a refund: asked by its id, compared with our order, booked once, whoever asks and how often. */
+/**
+ * Makes money of what a provider says of a payment or a refund: asked by its id, compared with our order, booked once,
+ * whoever asks and how often.
+ */
 export class PaymentBooking {
   readonly #ports: BookingPorts
   readonly #provider: PaymentProvider
@@ -26,8 +29,10 @@ export class PaymentBooking {
   async payment(paymentId: string, ip: string | null, stop?: AbortSignal): Promise<Booked> {
     const payment = await this.#provider.find(paymentId, stop)
     const { store, clock } = this.#ports
-    const found = payment?.orderId === undefined || payment.orderId === null ? null : await store.payments.get(payment.orderId)
-    if (payment === null || found === null || found.method !== this.#provider.id) return this.#unknown('payment', paymentId, ip)
+    const found =
+      payment?.orderId === undefined || payment.orderId === null ? null : await store.payments.get(payment.orderId)
+    if (payment === null || found === null || found.method !== this.#provider.id)
+      return this.#unknown('payment', paymentId, ip)
     const difference = differenceOf(found, payment)
     if (difference !== null) return this.#different(found, `payment ${paymentId}`, difference, ip)
     if (payment.state === 'cancelled') await store.payments.cancel(found.id)
@@ -35,7 +40,11 @@ export class PaymentBooking {
     // A crash between the provider's answer and our note of it left the order without a payment id.
     if (found.paymentId === null) await store.payments.begin(found.id, paymentId, null)
     if (!(await store.payments.pay({ id: found.id, paymentId, atMs: clock.now() }))) return 'nothing_new'
-    await recordEvent(this.#ports, this.#provider.id, ip, 'payment.paid', found.id, { account: found.accountId, amount: rubles(found.amountMicro), payment: paymentId })
+    await recordEvent(this.#ports, this.#provider.id, ip, 'payment.paid', found.id, {
+      account: found.accountId,
+      amount: rubles(found.amountMicro),
+      payment: paymentId,
+    })
     return 'booked'
   }
 
@@ -44,7 +53,8 @@ export class PaymentBooking {
     if (refund === null) return this.#unknown('refund', refundId, ip)
     // What is given back was paid first: its notification may have been lost, or come later.
     const paid = await this.payment(refund.paymentId, ip)
-    const found = paid === 'unknown' ? null : await this.#ports.store.payments.findByPayment(this.#provider.id, refund.paymentId)
+    const found =
+      paid === 'unknown' ? null : await this.#ports.store.payments.findByPayment(this.#provider.id, refund.paymentId)
     if (found === null) return this.#unknown('refund', refundId, ip)
     if (refund.state !== 'succeeded') return 'nothing_new'
     return this.#bookRefund(found, refund, ip)
@@ -59,15 +69,38 @@ export class PaymentBooking {
 
   async #bookRefund(found: PaymentRecord, refund: ProviderRefund, ip: string | null): Promise<Booked> {
     const { store, clock } = this.#ports
-    if (refund.currency !== found.currency) return this.#different(found, `refund ${refund.refundId}`, 'another currency', ip)
-    const outcome = await store.payments.refund({ orderId: found.id, refundId: refund.refundId, amountMicro: refund.amountMicro, atMs: clock.now() })
+    if (refund.currency !== found.currency)
+      return this.#different(found, `refund ${refund.refundId}`, 'another currency', ip)
+    const outcome = await store.payments.refund({
+      orderId: found.id,
+      refundId: refund.refundId,
+      amountMicro: refund.amountMicro,
+      atMs: clock.now(),
+    })
     if (outcome.status === 'known') return 'nothing_new'
     if (outcome.status === 'refused') return this.#different(found, `refund ${refund.refundId}`, outcome.why, ip)
     const { bookedMicro } = outcome
     const missing = refund.amountMicro - bookedMicro
-    const told = { account: found.accountId, order: found.id, amount: rubles(refund.amountMicro), booked: rubles(bookedMicro), missing: rubles(missing), refund: refund.refundId }
-    await recordEvent(this.#ports, this.#provider.id, ip, missing > 0n ? 'payment.refund_short' : 'payment.refund', found.id, told)
-    if (missing > 0n) this.#ports.notice(`Refund ${refund.refundId} of ${told.amount} RUB: account ${found.accountId} had only ${told.booked} RUB left, ${told.missing} RUB are missing`)
+    const told = {
+      account: found.accountId,
+      order: found.id,
+      amount: rubles(refund.amountMicro),
+      booked: rubles(bookedMicro),
+      missing: rubles(missing),
+      refund: refund.refundId,
+    }
+    await recordEvent(
+      this.#ports,
+      this.#provider.id,
+      ip,
+      missing > 0n ? 'payment.refund_short' : 'payment.refund',
+      found.id,
+      told,
+    )
+    if (missing > 0n)
+      this.#ports.notice(
+        `Refund ${refund.refundId} of ${told.amount} RUB: account ${found.accountId} had only ${told.booked} RUB left, ${told.missing} RUB are missing`,
+      )
     return 'booked'
   }
 
@@ -84,7 +117,12 @@ export class PaymentBooking {
     return 'different'
   }
 
-  async #once(action: EventAction, object: string, ip: string | null, after: Readonly<Record<string, unknown>>): Promise<boolean> {
+  async #once(
+    action: EventAction,
+    object: string,
+    ip: string | null,
+    after: Readonly<Record<string, unknown>>,
+  ): Promise<boolean> {
     const before = await this.#ports.store.events.list(1, 0, { action, object })
     if (before.total > 0) return false
     await recordEvent(this.#ports, this.#provider.id, ip, action, object, after)

@@ -56,7 +56,10 @@ export class PaymentWatch {
         await this.#look(order)
       }
     } catch (thrown) {
-      if (!this.#stop.signal.aborted) notice(`Payments: the open orders could not be looked at: ${thrown instanceof Error ? thrown.message : String(thrown)}`)
+      if (!this.#stop.signal.aborted)
+        notice(
+          `Payments: the open orders could not be looked at: ${thrown instanceof Error ? thrown.message : String(thrown)}`,
+        )
     }
   }
 
@@ -69,6 +72,7 @@ export class PaymentWatch {
     if (order.paymentId !== null) await this.#booking.payment(order.paymentId, null, this.#stop.signal)
     if (ageMs <= (order.paymentId === null ? NEVER_TAKEN_MS : GIVE_UP_MS)) return
     // It may still be paid there: then its notification books it all the same.
-    if (await store.payments.cancel(order.id)) await recordEvent(this.#ports, order.method, null, 'payment.given_up', order.id, { account: order.accountId })
+    if (await store.payments.cancel(order.id))
+      await recordEvent(this.#ports, order.method, null, 'payment.given_up', order.id, { account: order.accountId })
   }
 }

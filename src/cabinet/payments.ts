@@ -24,18 +24,26 @@ export interface Payments {
 /** Top-ups with real money. The notification route exists only where a provider is set up. */
 export function paymentRoutes(ports: CabinetPorts, payments: Payments | null): readonly Route<Principal>[] {
   const provider = payments?.provider ?? null
-  const methods: readonly PaymentMethod[] = provider === null ? [] : [{ id: provider.id, name: provider.name, least: rubles(provider.leastMicro), most: rubles(provider.mostMicro) }]
+  const methods: readonly PaymentMethod[] =
+    provider === null
+      ? []
+      : [{ id: provider.id, name: provider.name, least: rubles(provider.leastMicro), most: rubles(provider.mostMicro) }]
   return [
     visitRoute(ports, 'GET /cabinet/v1/payments', async ({ call, accountId }) => {
       const limit = wholeParameter(call.query, 'limit', 1, 300) ?? 50
       const { data } = await ports.store.payments.list({ accountId, beforeMs: cursorOf(call.query), limit, offset: 0 })
-      return { methods, data: data.map(wirePayment), next_cursor: data.length < limit ? null : String(data.at(-1)?.createdAtMs ?? 0) }
+      return {
+        methods,
+        data: data.map(wirePayment),
+        next_cursor: data.length < limit ? null : String(data.at(-1)?.createdAtMs ?? 0),
+      }
     }),
     visitRoute(ports, 'POST /cabinet/v1/payments', (visit) => order(ports, provider, visit), 201),
     visitRoute(ports, 'GET /cabinet/v1/payments/:id', async (visit) => wirePayment(await ownOrder(ports, visit))),
     visitRoute(ports, 'POST /cabinet/v1/payments/:id/check', async (visit) => {
       const found = await ownOrder(ports, visit)
-      if (payments !== null && found.state === 'pending' && found.paymentId !== null) await payments.booking.payment(found.paymentId, visit.call.clientIp)
+      if (payments !== null && found.state === 'pending' && found.paymentId !== null)
+        await payments.booking.payment(found.paymentId, visit.call.clientIp)
       return wirePayment(await ownOrder(ports, visit))
     }),
     ...(payments === null ? [] : [notificationRoute(ports, payments)]),
@@ -44,13 +52,18 @@ export function paymentRoutes(ports: CabinetPorts, payments: Payments | null): r
 
 function notificationRoute(ports: CabinetPorts, { provider, booking }: Payments): Route<Principal> {
   return {
-    method: 'POST', path: `/cabinet/v1/payments/notifications/${provider.id}`, plane: 'open', body: 'json',
+    method: 'POST',
+    path: `/cabinet/v1/payments/notifications/${provider.id}`,
+    plane: 'open',
+    body: 'json',
     refuse: (_request, clientIp) => provider.foreign(clientIp),
     handle: async (call): Promise<Reply> => {
       const notice = provider.notified(call.json)
       // What concerns none of our orders is an event, and is answered all the same: else it would be sent again for a day.
       takeTurn(ports.notices, provider.id, 'notifications')
-      const booked = await (notice === null ? booking.strange(call.json, call.clientIp) : booking[notice.of](notice.id, call.clientIp))
+      const booked = await (notice === null
+        ? booking.strange(call.json, call.clientIp)
+        : booking[notice.of](notice.id, call.clientIp))
       return { status: 200, body: { received: true, known: booked !== 'unknown' } }
     },
   }
@@ -73,25 +86,48 @@ export function wirePayment(payment: PaymentRecord): Payment {
 async function ownOrder({ store }: CabinetPorts, { call, accountId }: Visit): Promise<PaymentRecord> {
   const id = call.params['id'] ?? ''
   const found = await store.payments.get(id)
-  if (found === null || found.accountId !== accountId) throw reasonError('not_found', 'unknown_id', { id: id.slice(0, 80) }, `Payment '${id.slice(0, 80)}' not found`)
+  if (found === null || found.accountId !== accountId)
+    throw reasonError('not_found', 'unknown_id', { id: id.slice(0, 80) }, `Payment '${id.slice(0, 80)}' not found`)
   return found
 }
 
-async function order(ports: CabinetPorts, provider: PaymentProvider | null, { call, accountId, user }: Visit): Promise<Payment> {
+async function order(
+  ports: CabinetPorts,
+  provider: PaymentProvider | null,
+  { call, accountId, user }: Visit,
+): Promise<Payment> {
   const fields = new BodyFields(call.json)
   const method = fields.requiredText('method', 40)
   const amountMicro = fields.amount('amount') ?? 0n
   fields.done()
-  if (provider === null || method !== provider.id) throw fieldError('method', 'not_set_up', { given: method }, `'${method}' is not set up here`)
+  if (provider === null || method !== provider.id)
+    throw fieldError('method', 'not_set_up', { given: method }, `'${method}' is not set up here`)
   if (amountMicro < provider.leastMicro || amountMicro > provider.mostMicro || amountMicro % KOPECK_MICRO !== 0n) {
-    throw fieldError('amount', 'kopecks', { least: rubles(provider.leastMicro), most: rubles(provider.mostMicro) }, `must be whole kopecks, from ${rubles(provider.leastMicro)} to ${rubles(provider.mostMicro)} RUB`)
+    throw fieldError(
+      'amount',
+      'kopecks',
+      { least: rubles(provider.leastMicro), most: rubles(provider.mostMicro) },
+      `must be whole kopecks, from ${rubles(provider.leastMicro)} to ${rubles(provider.mostMicro)} RUB`,
+    )
   }
   const id = `pay_${ports.ids.letters(ID_LETTERS)}`
   const made = { id, accountId, method, amountMicro, currency: 'RUB', createdAtMs: ports.clock.now() }
   await ports.store.payments.create(made)
-  const blank: PaymentRecord = { ...made, state: 'pending', paymentId: null, confirmationUrl: null, paidAtMs: null, checks: 0, refundedMicro: 0n, refundMissingMicro: 0n }
+  const blank: PaymentRecord = {
+    ...made,
+    state: 'pending',
+    paymentId: null,
+    confirmationUrl: null,
+    paidAtMs: null,
+    checks: 0,
+    refundedMicro: 0n,
+    refundMissingMicro: 0n,
+  }
   const payment = await provider.create(blank, `${publicAddress(ports.publicUrl, call)}/top-up?payment=${id}`)
   await ports.store.payments.begin(id, payment.paymentId, payment.confirmationUrl)
-  await recordEvent(ports, user.email, call.clientIp, 'payment.create', id, { amount: rubles(amountMicro), payment: payment.paymentId })
+  await recordEvent(ports, user.email, call.clientIp, 'payment.create', id, {
+    amount: rubles(amountMicro),
+    payment: payment.paymentId,
+  })
   return wirePayment({ ...blank, paymentId: payment.paymentId, confirmationUrl: payment.confirmationUrl })
 }

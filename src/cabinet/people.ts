@@ -20,9 +20,19 @@ export interface SetUpRequest {
 }
 
 /** A new user with an account of their own. */
-export async function signUp(ports: PeoplePorts, person: Pick<NewUser, 'email' | 'name' | 'passwordHash' | 'language' | 'oidc'>, ip: string): Promise<UserRecord> {
+export async function signUp(
+  ports: PeoplePorts,
+  person: Pick<NewUser, 'email' | 'name' | 'passwordHash' | 'language' | 'oidc'>,
+  ip: string,
+): Promise<UserRecord> {
   if ((await ports.store.users.findByEmail(person.email)) !== null) throw taken(person.email)
-  const created = await ports.store.users.create({ ...person, id: newUserId(ports), role: 'user', accountId: null, createdAtMs: ports.clock.now() })
+  const created = await ports.store.users.create({
+    ...person,
+    id: newUserId(ports),
+    role: 'user',
+    accountId: null,
+    createdAtMs: ports.clock.now(),
+  })
   if (created === null) throw taken(person.email)
   const user = await withAccount(ports, created)
   await recordEvent(ports, user.email, ip, 'user.sign_up', user.id, { account: user.accountId })
@@ -34,7 +44,16 @@ export async function withAccount(ports: PeoplePorts, user: UserRecord): Promise
   if (user.accountId !== null) return user
   const { accounts, users } = ports.store
   const demo = user.role === 'admin' ? await demoAccount(ports) : null
-  const account = demo ?? (await accounts.create({ id: `acc_${ports.ids.letters(ID_LETTERS)}`, name: user.name, email: user.email, defaultModel: null, rateLimit: null, createdAtMs: ports.clock.now() }))
+  const account =
+    demo ??
+    (await accounts.create({
+      id: `acc_${ports.ids.letters(ID_LETTERS)}`,
+      name: user.name,
+      email: user.email,
+      defaultModel: null,
+      rateLimit: null,
+      createdAtMs: ports.clock.now(),
+    }))
   const after = await users.update(user.id, { accountId: account.id })
   if (after === null) throw new Error(`User ${user.id} was not found after it was created.`)
   return after
@@ -44,23 +63,37 @@ async function demoAccount({ store }: PeoplePorts): Promise<{ readonly id: strin
   const { data, total } = await store.accounts.list({ query: null, limit: 1, offset: 0 })
   const [only] = data
   if (total !== 1 || only === undefined || only.email !== null || only.name !== 'Demo') return null
-  return (await store.users.list({ accountId: only.id, role: null, query: null, limit: 1, offset: 0 })).total === 0 ? only : null
+  return (await store.users.list({ accountId: only.id, role: null, query: null, limit: 1, offset: 0 })).total === 0
+    ? only
+    : null
 }
 
 /** What a link is for; refuses one that is used, expired or unknown. */
-export async function checkLink(ports: PeoplePorts, token: string): Promise<{ readonly claim: SetupTokenClaim; readonly user: UserRecord | null }> {
-  const claim = TOKEN_SHAPE.test(token) ? await ports.store.users.findSetupToken(hashOf(token), ports.clock.now()) : null
+export async function checkLink(
+  ports: PeoplePorts,
+  token: string,
+): Promise<{ readonly claim: SetupTokenClaim; readonly user: UserRecord | null }> {
+  const claim = TOKEN_SHAPE.test(token)
+    ? await ports.store.users.findSetupToken(hashOf(token), ports.clock.now())
+    : null
   if (claim === null) throw badLink()
   return { claim, user: claim.userId === null ? null : await ports.store.users.get(claim.userId) }
 }
 
-/** A link stands for a password alone: whoever has two-step sign-in gives a code as well, unless the link was made to take it off. */
+/**
+ * A link stands for a password alone: whoever has two-step sign-in gives a code as well, unless the link was made to
+ * take it off.
+ */
 export function needsCode(claim: SetupTokenClaim, user: UserRecord | null): user is UserRecord {
   return user !== null && user.totpEnabled && !claim.clearTotp
 }
 
 /** Uses up a link: makes the first administrator, or gives a user their password. Their sessions end. */
-export async function setUp(ports: CabinetPorts, { token, email, password, code }: SetUpRequest, call: CabinetCall): Promise<UserRecord> {
+export async function setUp(
+  ports: CabinetPorts,
+  { token, email, password, code }: SetUpRequest,
+  call: CabinetCall,
+): Promise<UserRecord> {
   // The link is proven before the password is hashed: a stranger must not be able to make the server work.
   const { claim: found, user } = await checkLink(ports, token)
   const address = user?.email ?? readEmail(email ?? '')
@@ -73,17 +106,38 @@ export async function setUp(ports: CabinetPorts, { token, email, password, code 
   const claim = await ports.store.users.claimSetupToken(hashOf(token), ports.clock.now())
   if (claim === null) throw badLink()
   const passwordHash = await ports.passwords.hash(password)
-  const ready = claim.userId === null ? await first(ports, address, passwordHash) : await ports.store.users.update(claim.userId, { passwordHash })
+  const ready =
+    claim.userId === null
+      ? await first(ports, address, passwordHash)
+      : await ports.store.users.update(claim.userId, { passwordHash })
   if (ready === null) throw badLink()
-  if (claim.clearTotp) await ports.store.users.setTotp(ready.id, { seed: null, enabled: false, step: 0, recoveryHashes: [] })
+  if (claim.clearTotp)
+    await ports.store.users.setTotp(ready.id, { seed: null, enabled: false, step: 0, recoveryHashes: [] })
   await ports.store.sessions.deleteOthers(ready.id, null)
-  await recordEvent(ports, ready.id, call.clientIp, ready.role === 'admin' ? 'administrator.setup' : 'user.password', ready.id)
+  await recordEvent(
+    ports,
+    ready.id,
+    call.clientIp,
+    ready.role === 'admin' ? 'administrator.setup' : 'user.password',
+    ready.id,
+  )
   return withAccount(ports, (await ports.store.users.get(ready.id)) ?? ready)
 }
 
 async function first(ports: PeoplePorts, email: string, passwordHash: string): Promise<UserRecord> {
-  if ((await ports.store.users.administrators()) > 0) throw reasonError('access_denied', 'has_administrator', {}, 'There is an administrator already')
-  const created = await ports.store.users.create({ id: newUserId(ports), email, name: email, role: 'admin', accountId: null, passwordHash, language: null, oidc: null, createdAtMs: ports.clock.now() })
+  if ((await ports.store.users.administrators()) > 0)
+    throw reasonError('access_denied', 'has_administrator', {}, 'There is an administrator already')
+  const created = await ports.store.users.create({
+    id: newUserId(ports),
+    email,
+    name: email,
+    role: 'admin',
+    accountId: null,
+    passwordHash,
+    language: null,
+    oidc: null,
+    createdAtMs: ports.clock.now(),
+  })
   if (created === null) throw taken(email)
   return created
 }
@@ -97,7 +151,12 @@ function taken(email: string): ApiError {
 }
 
 function badLink(): ApiError {
-  return reasonError('access_denied', 'link_dead', {}, 'This set-up link is used, expired or unknown. Start the server again, or ask an administrator for a new one')
+  return reasonError(
+    'access_denied',
+    'link_dead',
+    {},
+    'This set-up link is used, expired or unknown. Start the server again, or ask an administrator for a new one',
+  )
 }
 
 function hashOf(token: string): string {

@@ -45,7 +45,10 @@ export interface CabinetPorts {
   /** Sign-up where the settings say nothing. */
   readonly signupDefault: 'open' | 'closed'
   readonly adminTotpRequired: boolean
-  /** Sign-ups of an address; codes tried by an account; passwords and codes that a signed-in user proves themselves with. */
+  /**
+   * Sign-ups of an address; codes tried by an account; passwords and codes that a signed-in user proves themselves
+   * with.
+   */
   readonly signUps: Turns
   readonly redemptions: Turns
   readonly proofs: Turns
@@ -76,13 +79,28 @@ function bodyOf(method: string): 'none' | 'json' {
 }
 
 /** One endpoint of the contract for whoever is signed in. */
-export function visitRoute<K extends keyof CabinetApi>(ports: CabinetPorts, key: K, handle: (visit: Visit) => Promise<Answers[K]> | Answers[K], status = 200): Route<Principal> {
+export function visitRoute<K extends keyof CabinetApi>(
+  ports: CabinetPorts,
+  key: K,
+  handle: (visit: Visit) => Promise<Answers[K]> | Answers[K],
+  status = 200,
+): Route<Principal> {
   const { method, path } = split(key)
-  return { method, path, plane: 'session', body: bodyOf(method), handle: async (call) => ({ status, body: await handle(visitOf(ports, call)) }) }
+  return {
+    method,
+    path,
+    plane: 'session',
+    body: bodyOf(method),
+    handle: async (call) => ({ status, body: await handle(visitOf(ports, call)) }),
+  }
 }
 
 /** One endpoint of the contract that answers with a cookie. */
-export function visitReply(ports: CabinetPorts, key: keyof CabinetApi, handle: (visit: Visit) => Promise<Reply>): Route<Principal> {
+export function visitReply(
+  ports: CabinetPorts,
+  key: keyof CabinetApi,
+  handle: (visit: Visit) => Promise<Reply>,
+): Route<Principal> {
   const { method, path } = split(key)
   return { method, path, plane: 'session', body: bodyOf(method), handle: (call) => handle(visitOf(ports, call)) }
 }
@@ -108,8 +126,23 @@ export function isoOrNull(atMs: number | null): string | null {
 }
 
 /** Writes what a user did into the append-only audit log. */
-export async function recordEvent(ports: Pick<CabinetPorts, 'store' | 'clock'>, actor: string, ip: string | null, action: EventAction, object: string, after: unknown = null): Promise<void> {
-  await ports.store.events.append({ atMs: ports.clock.now(), actor, ip, action, object, before: null, after: after === null ? null : JSON.stringify(after) })
+export async function recordEvent(
+  ports: Pick<CabinetPorts, 'store' | 'clock'>,
+  actor: string,
+  ip: string | null,
+  action: EventAction,
+  object: string,
+  after: unknown = null,
+): Promise<void> {
+  await ports.store.events.append({
+    atMs: ports.clock.now(),
+    actor,
+    ip,
+    action,
+    object,
+    before: null,
+    after: after === null ? null : JSON.stringify(after),
+  })
 }
 
 /** A number of a cursor of ours; null = the beginning. */

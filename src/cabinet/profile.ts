@@ -22,12 +22,19 @@ export function profileRoutes(ports: CabinetPorts): readonly Route<Principal>[] 
     visitRoute(ports, 'POST /cabinet/v1/password', (visit) => changePassword(ports, visit)),
     visitRoute(ports, 'GET /cabinet/v1/sessions', async ({ user, session }) => ({
       data: (await ports.store.sessions.list(user.id, ports.clock.now())).map((item) => ({
-        id: item.id, current: item.id === session.id, ip: item.ip, user_agent: item.userAgent, created_at: iso(item.createdAtMs), last_seen_at: iso(item.lastSeenAtMs), ends_at: iso(item.endsAtMs),
+        id: item.id,
+        current: item.id === session.id,
+        ip: item.ip,
+        user_agent: item.userAgent,
+        created_at: iso(item.createdAtMs),
+        last_seen_at: iso(item.lastSeenAtMs),
+        ends_at: iso(item.endsAtMs),
       })),
     })),
     visitRoute(ports, 'DELETE /cabinet/v1/sessions/:id', async ({ call, user }) => {
       const id = call.params['id'] ?? ''
-      if (!(await ports.store.sessions.deleteById(user.id, id))) throw reasonError('not_found', 'unknown_id', { id: id.slice(0, 80) }, `Session '${id.slice(0, 80)}' not found`)
+      if (!(await ports.store.sessions.deleteById(user.id, id)))
+        throw reasonError('not_found', 'unknown_id', { id: id.slice(0, 80) }, `Session '${id.slice(0, 80)}' not found`)
       await recordEvent(ports, user.email, call.clientIp, 'session.revoke', id)
       return { id, deleted: true }
     }),
@@ -40,7 +47,14 @@ export function profileRoutes(ports: CabinetPorts): readonly Route<Principal>[] 
       const limit = wholeParameter(call.query, 'limit', 1, 300) ?? 50
       const rows = await ports.store.signIns.list(user.id, cursorOf(call.query), limit)
       return {
-        data: rows.map(({ id, atMs, ip, userAgent, method, outcome }) => ({ id, at: iso(atMs), ip, user_agent: userAgent, method, outcome })),
+        data: rows.map(({ id, atMs, ip, userAgent, method, outcome }) => ({
+          id,
+          at: iso(atMs),
+          ip,
+          user_agent: userAgent,
+          method,
+          outcome,
+        })),
         next_cursor: rows.length < limit ? null : String(rows.at(-1)?.id ?? 0),
       }
     }),
@@ -60,7 +74,13 @@ async function patchProfile(ports: CabinetPorts, { call, user, accountId }: Visi
   if (timezone !== undefined) patch.timezone = timezone
   if (language !== undefined) patch.language = language
   if (typeof theme === 'string') patch.theme = theme
-  if (typeof timezone === 'string' && !isTimezone(timezone)) throw fieldError('timezone', 'bad_timezone', { given: timezone }, `must be an IANA time zone such as Europe/Moscow, got '${timezone}'`)
+  if (typeof timezone === 'string' && !isTimezone(timezone))
+    throw fieldError(
+      'timezone',
+      'bad_timezone',
+      { given: timezone },
+      `must be an IANA time zone such as Europe/Moscow, got '${timezone}'`,
+    )
   if (typeof defaultModel === 'string') checkModel(ports, defaultModel)
   if (defaultModel !== undefined) {
     await ports.store.accounts.update(accountId, { defaultModel })
@@ -71,7 +91,13 @@ async function patchProfile(ports: CabinetPorts, { call, user, accountId }: Visi
 
 function checkModel({ catalog }: CabinetPorts, id: string): void {
   const { models, aliases } = catalog.current()
-  if (!models.has(id) && !aliases.has(id)) throw fieldError('default_model', 'unknown_model', { given: id.slice(0, 200) }, `there is no model '${id.slice(0, 200)}'`)
+  if (!models.has(id) && !aliases.has(id))
+    throw fieldError(
+      'default_model',
+      'unknown_model',
+      { given: id.slice(0, 200) },
+      `there is no model '${id.slice(0, 200)}'`,
+    )
 }
 
 async function changePassword(ports: CabinetPorts, visit: Visit): Promise<Profile> {

@@ -37,19 +37,32 @@ export async function profileOf(ports: CabinetPorts, given: UserRecord): Promise
     theme: user.theme,
     has_password: user.passwordHash !== null,
     has_oidc: user.oidc !== null,
-    totp: { enabled: user.totpEnabled, recovery_codes_left: user.totpEnabled ? await ports.store.users.recoveryCodesLeft(user.id) : 0 },
+    totp: {
+      enabled: user.totpEnabled,
+      recovery_codes_left: user.totpEnabled ? await ports.store.users.recoveryCodesLeft(user.id) : 0,
+    },
     must_enrol_totp: user.role === 'admin' && ports.adminTotpRequired && !user.totpEnabled,
     created_at: iso(user.createdAtMs),
   }
 }
 
-export async function sessionState(ports: CabinetPorts, call: CabinetCall, oidcName: string | null, found: { readonly user: UserRecord; readonly session: SessionRecord } | null): Promise<SessionState> {
+export async function sessionState(
+  ports: CabinetPorts,
+  call: CabinetCall,
+  oidcName: string | null,
+  found: { readonly user: UserRecord; readonly session: SessionRecord } | null,
+): Promise<SessionState> {
   const service = await serviceFacts(ports, call, oidcName)
   if (found === null) return { service, profile: null, session: null }
   const { session } = found
   return {
     service,
     profile: await profileOf(ports, found.user),
-    session: { id: session.id, idle_ends_at: iso(Math.min(session.endsAtMs, session.lastSeenAtMs + session.idleMs)), ends_at: iso(session.endsAtMs), fresh_until: iso(session.createdAtMs + FRESH_SIGN_IN_MS) },
+    session: {
+      id: session.id,
+      idle_ends_at: iso(Math.min(session.endsAtMs, session.lastSeenAtMs + session.idleMs)),
+      ends_at: iso(session.endsAtMs),
+      fresh_until: iso(session.createdAtMs + FRESH_SIGN_IN_MS),
+    },
   }
 }

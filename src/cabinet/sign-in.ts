@@ -24,12 +24,20 @@ const KNOWN_ADDRESS_MS = 30 * DAY_MS
 const ACCOUNT_RULE: SignInRule = { of: 'email', failures: 100, windowMs: HOUR_MS, knownAddressMs: KNOWN_ADDRESS_MS }
 
 /** Codes are short: a thief of the password must not try them from everywhere. */
-const CODE_RULES: readonly SignInRule[] = [...RULES, { of: 'email_codes', failures: 100, windowMs: HOUR_MS, knownAddressMs: KNOWN_ADDRESS_MS }]
-/** A browser that the user has signed in from answers for itself alone, wherever it is: neighbours on its address cannot shut it out either. */
+const CODE_RULES: readonly SignInRule[] = [
+  ...RULES,
+  { of: 'email_codes', failures: 100, windowMs: HOUR_MS, knownAddressMs: KNOWN_ADDRESS_MS },
+]
+/**
+ * A browser that the user has signed in from answers for itself alone, wherever it is: neighbours on its address cannot
+ * shut it out either.
+ */
 const DEVICE_RULES: readonly SignInRule[] = [{ of: 'device', failures: 5, windowMs: 15 * MINUTE_MS }]
 
 /** `code_required`: the first factor was right; the ticket stands for it. */
-export type SignInResult = { readonly status: 'signed_in'; readonly user: UserRecord } | { readonly status: 'code_required'; readonly ticket: string }
+export type SignInResult =
+  | { readonly status: 'signed_in'; readonly user: UserRecord }
+  | { readonly status: 'code_required'; readonly ticket: string }
 
 /** E-mail and password, and the code where it is given or asked for. */
 export async function signIn(ports: CabinetPorts, call: CabinetCall): Promise<SignInResult> {
@@ -65,47 +73,108 @@ export async function signInWithCode(ports: CabinetPorts, call: CabinetCall): Pr
   const code = fields.requiredText('code', 100)
   fields.done()
   const user = await ticketHolder(ports, ticket)
-  if (user === null || user.disabled || !user.totpEnabled) throw reasonError('unauthorized', 'sign_in_late', {}, 'This sign-in took too long: begin again')
+  if (user === null || user.disabled || !user.totpEnabled)
+    throw reasonError('unauthorized', 'sign_in_late', {}, 'This sign-in took too long: begin again')
   return finishWithCode(ports, call, await begin(ports, call, user.email, user, CODE_RULES), user, code)
 }
 
-/** The second factor of somebody whose first one was neither a password nor single sign-on. Counted as a try to sign in; throws unless it is right. */
-export async function proveSecondFactor(ports: CabinetPorts, call: CabinetCall, user: UserRecord, code: string): Promise<void> {
+/**
+ * The second factor of somebody whose first one was neither a password nor single sign-on. Counted as a try to sign in;
+ * throws unless it is right.
+ */
+export async function proveSecondFactor(
+  ports: CabinetPorts,
+  call: CabinetCall,
+  user: UserRecord,
+  code: string,
+): Promise<void> {
   const attempt = await begin(ports, call, user.email, user, CODE_RULES)
   await rightCode(ports, call, attempt, user, code)
   await ports.store.signIns.forget(attempt)
 }
 
 /** Who was proven by something else than a password: single sign-on. */
-export async function signInProven(ports: CabinetPorts, call: CabinetCall, user: UserRecord, method: 'oidc'): Promise<SignInResult> {
+export async function signInProven(
+  ports: CabinetPorts,
+  call: CabinetCall,
+  user: UserRecord,
+  method: 'oidc',
+): Promise<SignInResult> {
   if (user.disabled) throw wrong()
   if (user.totpEnabled) return { status: 'code_required', ticket: ticketFor(ports, user) }
   return done(ports, call, await noted(ports, call, user, method), user, method)
 }
 
 /** Notes a sign-in that needed no try: a sign-up, a set-up link. */
-export async function noted(ports: CabinetPorts, call: CabinetCall, user: UserRecord, method: SignInMethod): Promise<number> {
-  const started = await ports.store.signIns.begin({ atMs: ports.clock.now(), email: user.email, userId: user.id, ip: call.clientIp, ipKey: ipKey(call.clientIp), userAgent: userAgentOf(call.request), method, device: null }, [])
+export async function noted(
+  ports: CabinetPorts,
+  call: CabinetCall,
+  user: UserRecord,
+  method: SignInMethod,
+): Promise<number> {
+  const started = await ports.store.signIns.begin(
+    {
+      atMs: ports.clock.now(),
+      email: user.email,
+      userId: user.id,
+      ip: call.clientIp,
+      ipKey: ipKey(call.clientIp),
+      userAgent: userAgentOf(call.request),
+      method,
+      device: null,
+    },
+    [],
+  )
   if (started.status !== 'begun') throw new Error('Without rules nothing is limited.')
   await ports.store.signIns.succeed(started.id, user.id, method)
   return started.id
 }
 
-async function begin(ports: CabinetPorts, call: CabinetCall, email: string, user: UserRecord | null, rules: readonly SignInRule[]): Promise<number> {
+async function begin(
+  ports: CabinetPorts,
+  call: CabinetCall,
+  email: string,
+  user: UserRecord | null,
+  rules: readonly SignInRule[],
+): Promise<number> {
   const nowMs = ports.clock.now()
   const device = user === null ? null : ports.sessions.deviceOf(user, call.request)
-  const attempt = { atMs: nowMs, email, userId: user?.id ?? null, ip: call.clientIp, ipKey: ipKey(call.clientIp), userAgent: userAgentOf(call.request), method: 'password' as const, device }
+  const attempt = {
+    atMs: nowMs,
+    email,
+    userId: user?.id ?? null,
+    ip: call.clientIp,
+    ipKey: ipKey(call.clientIp),
+    userAgent: userAgentOf(call.request),
+    method: 'password' as const,
+    device,
+  }
   const started = await ports.store.signIns.begin(attempt, device === null ? rules : DEVICE_RULES)
   if (started.status === 'begun') return started.id
   const retryAfterSeconds = Math.max(1, Math.ceil((started.retryAtMs - nowMs) / 1_000))
-  throw new ApiError('rate_limit_exceeded', `Too many failed sign-ins. Retry after ${retryAfterSeconds} seconds`, { retryAfterSeconds, noRetry: true })
+  throw new ApiError('rate_limit_exceeded', `Too many failed sign-ins. Retry after ${retryAfterSeconds} seconds`, {
+    retryAfterSeconds,
+    noRetry: true,
+  })
 }
 
-async function finishWithCode(ports: CabinetPorts, call: CabinetCall, attempt: number, user: UserRecord, code: string): Promise<SignInResult> {
+async function finishWithCode(
+  ports: CabinetPorts,
+  call: CabinetCall,
+  attempt: number,
+  user: UserRecord,
+  code: string,
+): Promise<SignInResult> {
   return done(ports, call, attempt, user, await rightCode(ports, call, attempt, user, code))
 }
 
-async function rightCode(ports: CabinetPorts, call: CabinetCall, attempt: number, user: UserRecord, code: string): Promise<SignInMethod> {
+async function rightCode(
+  ports: CabinetPorts,
+  call: CabinetCall,
+  attempt: number,
+  user: UserRecord,
+  code: string,
+): Promise<SignInMethod> {
   const method = await useCode({ users: ports.store.users, seal: ports.seal }, user, code, ports.clock.now())
   if (method !== null) return method
   await ports.store.signIns.failCode(attempt)
@@ -113,7 +182,13 @@ async function rightCode(ports: CabinetPorts, call: CabinetCall, attempt: number
   throw reasonError('unauthorized', 'wrong_code', {}, 'code: is wrong, or was used before')
 }
 
-async function done(ports: CabinetPorts, call: CabinetCall, attempt: number, user: UserRecord, method: SignInMethod): Promise<SignInResult> {
+async function done(
+  ports: CabinetPorts,
+  call: CabinetCall,
+  attempt: number,
+  user: UserRecord,
+  method: SignInMethod,
+): Promise<SignInResult> {
   await ports.store.signIns.succeed(attempt, user.id, method)
   await recordEvent(ports, user.email, call.clientIp, 'sign_in', user.id, { method })
   return { status: 'signed_in', user }
@@ -121,7 +196,12 @@ async function done(ports: CabinetPorts, call: CabinetCall, attempt: number, use
 
 /** Sealed, so that it needs no row: it names who has passed the first factor, and until when that holds. */
 function ticketFor({ seal, clock }: CabinetPorts, user: UserRecord): string {
-  return seal.seal(Buffer.from(JSON.stringify([user.id, clock.now() + TICKET_MS, user.passwordHash?.slice(-16) ?? ''])), TICKET_PURPOSE).toString('base64url')
+  return seal
+    .seal(
+      Buffer.from(JSON.stringify([user.id, clock.now() + TICKET_MS, user.passwordHash?.slice(-16) ?? ''])),
+      TICKET_PURPOSE,
+    )
+    .toString('base64url')
 }
 
 async function ticketHolder({ seal, clock, store }: CabinetPorts, ticket: string): Promise<UserRecord | null> {

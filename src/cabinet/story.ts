@@ -11,8 +11,12 @@ import { iso, isoOrNull, type CabinetPorts, type Visit } from './ports.ts'
 export async function requestStory(ports: CabinetPorts, { call, accountId }: Visit): Promise<RequestStory> {
   const id = (call.params['id'] ?? '').replace(/^resp-/, 'gen-')
   const row = await ports.store.generations.get(id)
-  if (row === null || row.accountId !== accountId) throw new ApiError('generation_not_found', `Generation '${id.slice(0, 80)}' not found`)
-  const both = row.endpointId === null ? null : await ports.catalog.priceOf(row.priceVersion, row.model, row.endpointId, row.variant ?? null)
+  if (row === null || row.accountId !== accountId)
+    throw new ApiError('generation_not_found', `Generation '${id.slice(0, 80)}' not found`)
+  const both =
+    row.endpointId === null
+      ? null
+      : await ports.catalog.priceOf(row.priceVersion, row.model, row.endpointId, row.variant ?? null)
   const prices = both === null ? null : row.billingBasis === 'provider_cost' ? both.buy : both.sell
   return {
     ...logRow(row),
@@ -27,14 +31,31 @@ export async function requestStory(ports: CabinetPorts, { call, accountId }: Vis
     bill: prices === null ? [] : billOf(row, prices),
     bill_total: prices === null ? null : decimalText(shift(exactCost(row.usage, prices), -6)),
     hold: holdOf(await ports.store.log.hold(row.generationId)),
-    timings: { arrived_at: iso(row.createdAtMs), first_token_at: row.latencyMs === null ? null : iso(row.createdAtMs + row.latencyMs), ended_at: iso(row.createdAtMs + row.durationMs) },
+    timings: {
+      arrived_at: iso(row.createdAtMs),
+      first_token_at: row.latencyMs === null ? null : iso(row.createdAtMs + row.latencyMs),
+      ended_at: iso(row.createdAtMs + row.durationMs),
+    },
   }
 }
 
 function attemptsOf(row: GenerationRow): RequestStory['attempts'] {
-  const failed = (row.failedAttempts ?? []).map(({ provider, reason, status }) => ({ provider, outcome: 'failed' as const, reason, status }))
+  const failed = (row.failedAttempts ?? []).map(({ provider, reason, status }) => ({
+    provider,
+    outcome: 'failed' as const,
+    reason,
+    status,
+  }))
   if (row.attempts <= failed.length) return failed
-  return [...failed, { provider: row.providerName, outcome: row.status === 'error' ? 'failed' : 'answered', reason: row.errorType, status: null }]
+  return [
+    ...failed,
+    {
+      provider: row.providerName,
+      outcome: row.status === 'error' ? 'failed' : 'answered',
+      reason: row.errorType,
+      status: null,
+    },
+  ]
 }
 
 /** What was free is shown with what it would have cost. */
@@ -42,7 +63,14 @@ function billOf(row: GenerationRow, prices: PriceSheet): readonly BillLine[] {
   return METERS.flatMap((meter) => {
     const units = row.usage[meter] ?? 0
     if (units === 0) return []
-    return [{ meter, units, price: decimalText(shift(prices[meter], -6)), cost: decimalText(shift(multiply({ digits: BigInt(units), scale: 0 }, prices[meter]), -6)) }]
+    return [
+      {
+        meter,
+        units,
+        price: decimalText(shift(prices[meter], -6)),
+        cost: decimalText(shift(multiply({ digits: BigInt(units), scale: 0 }, prices[meter]), -6)),
+      },
+    ]
   })
 }
 

@@ -28,7 +28,9 @@ export async function summary(ports: CabinetPorts, { accountId }: Visit): Promis
     last_7_days: since(dayAfter(today, -6)),
     last_30_days: since(from),
     days,
-    top_models: byCost(rows, ({ group }) => group).slice(0, TOP_MODELS).map(({ id, sums }) => ({ model: id, ...wireSums(sums) })),
+    top_models: byCost(rows, ({ group }) => group)
+      .slice(0, TOP_MODELS)
+      .map(({ id, sums }) => ({ model: id, ...wireSums(sums) })),
     keys_near_limit: keys.filter((key) => nearLimit(key, ports.clock.now())),
     keys: keys.length,
     has_requests: rows.length > 0 || keys.some(({ last_used_at: used }) => used !== null),
@@ -43,10 +45,17 @@ export async function accountOf({ store }: CabinetPorts, accountId: string): Pro
 }
 
 export function moneyOf(account: AccountRecord): Money {
-  return { balance: rubles(account.availableMicro + account.heldMicro), available: rubles(account.availableMicro), reserved: rubles(account.heldMicro) }
+  return {
+    balance: rubles(account.availableMicro + account.heldMicro),
+    available: rubles(account.availableMicro),
+    reserved: rubles(account.heldMicro),
+  }
 }
 
-function nearLimit({ limit, limit_remaining: remaining, expires_at: expiresAt, disabled }: Key, nowMs: number): boolean {
+function nearLimit(
+  { limit, limit_remaining: remaining, expires_at: expiresAt, disabled }: Key,
+  nowMs: number,
+): boolean {
   if (disabled) return false
   if (expiresAt !== null && Date.parse(expiresAt) - nowMs < EXPIRES_SOON_MS) return true
   return limit !== null && remaining !== null && remaining <= limit * (1 - NEAR_SHARE)
@@ -54,7 +63,9 @@ function nearLimit({ limit, limit_remaining: remaining, expires_at: expiresAt, d
 
 function exampleModel({ models, aliases }: Snapshot, { defaultModel, allowedModels }: AccountRecord): string | null {
   if (defaultModel !== null && (models.has(defaultModel) || aliases.has(defaultModel))) return defaultModel
-  const chats = [...models.values()].filter(({ id, type, hidden }) => type === 'chat' && !hidden && (allowedModels === null || allowedModels.includes(id)))
+  const chats = [...models.values()].filter(
+    ({ id, type, hidden }) => type === 'chat' && !hidden && (allowedModels === null || allowedModels.includes(id)),
+  )
   const [cheapest] = chats.toSorted((left, right) => {
     const [a, b] = [left.endpoints[0], right.endpoints[0]]
     return a === undefined || b === undefined ? 0 : compare(a.sell.output, b.sell.output)

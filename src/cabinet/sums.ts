@@ -25,17 +25,36 @@ export function total(rows: readonly StoredSums[]): StoredSums {
 }
 
 export function wireSums(sums: StoredSums): SpendSums {
-  return { requests: sums.requests, errors: sums.errors, input_tokens: sums.inputTokens, output_tokens: sums.outputTokens, cost: rubles(sums.costMicro) }
+  return {
+    requests: sums.requests,
+    errors: sums.errors,
+    input_tokens: sums.inputTokens,
+    output_tokens: sums.outputTokens,
+    cost: rubles(sums.costMicro),
+  }
 }
 
 /** Each day of a range, days without requests with zeros. */
-export function everyDay(rows: readonly (StoredSums & { readonly day: string })[], from: string, to: string): readonly DaySums[] {
+export function everyDay(
+  rows: readonly (StoredSums & { readonly day: string })[],
+  from: string,
+  to: string,
+): readonly DaySums[] {
   const known = Map.groupBy(rows, ({ day }) => day)
   return daysBetween(from, to).map((day) => ({ day, ...wireSums(total(known.get(day) ?? [])) }))
 }
 
 /** The rows of each group under its name, the dearest first. */
-export function byCost<T extends StoredSums>(rows: readonly T[], name: (row: T) => string): readonly { readonly id: string; readonly rows: readonly T[]; readonly sums: StoredSums }[] {
+export function byCost<T extends StoredSums>(
+  rows: readonly T[],
+  name: (row: T) => string,
+): readonly { readonly id: string; readonly rows: readonly T[]; readonly sums: StoredSums }[] {
   const groups = [...Map.groupBy(rows, name)].map(([id, members]) => ({ id, rows: members, sums: total(members) }))
-  return groups.toSorted((left, right) => (left.sums.costMicro === right.sums.costMicro ? right.sums.requests - left.sums.requests : left.sums.costMicro < right.sums.costMicro ? 1 : -1))
+  return groups.toSorted((left, right) =>
+    left.sums.costMicro === right.sums.costMicro
+      ? right.sums.requests - left.sums.requests
+      : left.sums.costMicro < right.sums.costMicro
+        ? 1
+        : -1,
+  )
 }

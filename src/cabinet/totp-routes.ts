@@ -46,14 +46,20 @@ async function begin(ports: CabinetPorts, visit: Visit): Promise<{ readonly secr
   fields.done()
   await proveOwner(ports, visit, proof)
   const seed = newSeed()
-  await ports.store.users.setTotp(user.id, { seed: sealSeed(ports.seal, user.id, seed), enabled: false, step: 0, recoveryHashes: [] })
+  await ports.store.users.setTotp(user.id, {
+    seed: sealSeed(ports.seal, user.id, seed),
+    enabled: false,
+    step: 0,
+    recoveryHashes: [],
+  })
   return totpUri(seed, user.email)
 }
 
 async function confirm(ports: CabinetPorts, visit: Visit): Promise<{ readonly recovery_codes: readonly string[] }> {
   const { user } = visit
   const code = codeOf(visit)
-  if (user.totpEnabled || user.totpSeed === null) throw reasonError('conflict', 'totp_none_new', {}, 'There is no new two-step sign-in to confirm')
+  if (user.totpEnabled || user.totpSeed === null)
+    throw reasonError('conflict', 'totp_none_new', {}, 'There is no new two-step sign-in to confirm')
   takeTurn(ports.proofs, user.id, 'tries')
   const step = stepOf(openSeed(ports.seal, user.id, user.totpSeed), code, ports.clock.now())
   if (step === null) throw fieldError('code', 'wrong', {}, 'is wrong')
@@ -67,7 +73,8 @@ async function confirm(ports: CabinetPorts, visit: Visit): Promise<{ readonly re
 async function proveCode(ports: CabinetPorts, { user }: Visit, code: string): Promise<void> {
   if (!user.totpEnabled) throw reasonError('conflict', 'totp_off', {}, 'Two-step sign-in is off')
   takeTurn(ports.proofs, user.id, 'tries')
-  if ((await useCode({ users: ports.store.users, seal: ports.seal }, user, code, ports.clock.now())) === null) throw fieldError('code', 'used_code', {}, 'is wrong, or was used before')
+  if ((await useCode({ users: ports.store.users, seal: ports.seal }, user, code, ports.clock.now())) === null)
+    throw fieldError('code', 'used_code', {}, 'is wrong, or was used before')
 }
 
 async function changed(ports: CabinetPorts, { user, session, call }: Visit, action: EventAction): Promise<void> {

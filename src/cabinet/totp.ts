@@ -42,16 +42,30 @@ export function newRecoveryCodes(): { readonly codes: readonly string[]; readonl
 }
 
 /** A user's second factor, each code once: which one it was, or null. */
-export async function useCode({ users, seal }: TotpPorts, user: UserRecord, code: string, atMs: number): Promise<'totp' | 'recovery_code' | null> {
+export async function useCode(
+  { users, seal }: TotpPorts,
+  user: UserRecord,
+  code: string,
+  atMs: number,
+): Promise<'totp' | 'recovery_code' | null> {
   if (user.totpSeed === null || !user.totpEnabled) return null
   const step = stepOf(openSeed(seal, user.id, user.totpSeed), code, atMs)
   if (step !== null) return (await users.useTotpStep(user.id, step)) ? 'totp' : null
   const recovery = code.replaceAll(/[\s-]/g, '').toLowerCase()
-  return RECOVERY_SHAPE.test(recovery) && (await users.useRecoveryCode(user.id, hashOf(recovery))) ? 'recovery_code' : null
+  return RECOVERY_SHAPE.test(recovery) && (await users.useRecoveryCode(user.id, hashOf(recovery)))
+    ? 'recovery_code'
+    : null
 }
 
 function totpOf(seed: Buffer, email: string): TOTP {
-  return new TOTP({ issuer: 'Tollgate', label: email, algorithm: 'SHA1', digits: 6, period: PERIOD_SECONDS, secret: new Secret({ buffer: Uint8Array.from(seed).buffer }) })
+  return new TOTP({
+    issuer: 'Tollgate',
+    label: email,
+    algorithm: 'SHA1',
+    digits: 6,
+    period: PERIOD_SECONDS,
+    secret: new Secret({ buffer: Uint8Array.from(seed).buffer }),
+  })
 }
 
 function hashOf(code: string): string {

@@ -17,5 +17,9 @@ export function turns(clock: Clock, requests: number, window: number): Turns {
 /** Takes one turn, or refuses with the time until the next. */
 export function takeTurn({ limiter, requests, window }: Turns, who: string, what: string): void {
   const { allowed, retryAfterSeconds } = limiter.takeHere(who, { requests, window })
-  if (!allowed) throw new ApiError('rate_limit_exceeded', `Too many ${what}. Retry after ${retryAfterSeconds} seconds`, { retryAfterSeconds, noRetry: true })
+  if (!allowed)
+    throw new ApiError('rate_limit_exceeded', `Too many ${what}. Retry after ${retryAfterSeconds} seconds`, {
+      retryAfterSeconds,
+      noRetry: true,
+    })
 }

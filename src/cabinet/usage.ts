@@ -16,13 +16,25 @@ const TOP_MODELS = 5
 /** Sums by day and by model, key or app. */
 export async function usage(ports: CabinetPorts, { call, accountId }: Visit): Promise<UsageAnswer> {
   const group = GROUPS.find((name) => name === (call.query.get('group_by') ?? 'model'))
-  if (group === undefined) throw fieldError('group_by', 'one_of', { allowed: GROUPS.join(', ') }, `must be one of ${GROUPS.join(', ')}`)
+  if (group === undefined)
+    throw fieldError('group_by', 'one_of', { allowed: GROUPS.join(', ') }, `must be one of ${GROUPS.join(', ')}`)
   const { from, to } = dayRange(call.query, ports.periods().day)
   const rows = await ports.store.log.grouped(accountId, group, from, to)
-  const names = group === 'key' ? new Map((await ports.store.log.keys(accountId)).map(({ id, name }) => [id, name])) : new Map<string, string>()
-  const kept = new Set(byCost(rows, (row) => row.group).slice(0, GROUPS_MAX).map(({ id }) => id))
+  const names =
+    group === 'key'
+      ? new Map((await ports.store.log.keys(accountId)).map(({ id, name }) => [id, name]))
+      : new Map<string, string>()
+  const kept = new Set(
+    byCost(rows, (row) => row.group)
+      .slice(0, GROUPS_MAX)
+      .map(({ id }) => id),
+  )
   const shown = rows.map((row) => (kept.has(row.group) ? row : { ...row, group: REST, title: null }))
-  const groups = byCost(shown, (row) => row.group).map(({ id, rows: members, sums }) => ({ id, label: names.get(id) ?? members.find(({ title }) => title !== null)?.title ?? id, ...wireSums(sums) }))
+  const groups = byCost(shown, (row) => row.group).map(({ id, rows: members, sums }) => ({
+    id,
+    label: names.get(id) ?? members.find(({ title }) => title !== null)?.title ?? id,
+    ...wireSums(sums),
+  }))
   const cells = [...Map.groupBy(shown, (row) => `${row.day} ${row.group}`).values()].flatMap(([first, ...more]) =>
     first === undefined ? [] : [{ day: first.day, group: first.group, ...wireSums(total([first, ...more])) }],
   )
@@ -30,9 +42,18 @@ export async function usage(ports: CabinetPorts, { call, accountId }: Visit): Pr
 }
 
 /** Apps as wire.md 11 has them: the account's own, in a range that ends today. */
-export async function apps(ports: CabinetPorts, { call, accountId }: Visit): Promise<{ readonly data: readonly AppRow[] }> {
+export async function apps(
+  ports: CabinetPorts,
+  { call, accountId }: Visit,
+): Promise<{ readonly data: readonly AppRow[] }> {
   const range = RANGES[call.query.get('range') ?? '30d']
-  if (range === undefined) throw fieldError('range', 'one_of', { allowed: Object.keys(RANGES).join(', ') }, `must be one of ${Object.keys(RANGES).join(', ')}`)
+  if (range === undefined)
+    throw fieldError(
+      'range',
+      'one_of',
+      { allowed: Object.keys(RANGES).join(', ') },
+      `must be one of ${Object.keys(RANGES).join(', ')}`,
+    )
   const today = ports.periods().day
   const rows = await ports.store.log.apps(accountId, dayAfter(today, 1 - range), today)
   const all = total(rows).costMicro
@@ -42,7 +63,9 @@ export async function apps(ports: CabinetPorts, { call, accountId }: Visit): Pro
     url: /^https?:\/\//.test(id) ? id : null,
     ...wireSums(sums),
     share: all === 0n ? 0 : Number((sums.costMicro * 1_000_000n) / all) / 1_000_000,
-    top_models: byCost(members, ({ model }) => model).slice(0, TOP_MODELS).map((model) => ({ model: model.id, requests: model.sums.requests, cost: rubles(model.sums.costMicro) })),
+    top_models: byCost(members, ({ model }) => model)
+      .slice(0, TOP_MODELS)
+      .map((model) => ({ model: model.id, requests: model.sums.requests, cost: rubles(model.sums.costMicro) })),
     last_used_at: iso(Math.max(...members.map(({ lastAtMs }) => lastAtMs))),
   }))
   return { data }
@@ -57,6 +80,8 @@ export async function logFilters(ports: CabinetPorts, { accountId }: Visit): Pro
     models: [...new Set(rows.map(({ model }) => model))].toSorted(),
     providers: await ports.store.log.providers(accountId, from),
     keys: await ports.store.log.keys(accountId),
-    apps: byCost(rows, ({ app }) => app).filter(({ id }) => id !== '').map(({ id, rows: members }) => ({ id, title: members.find(({ title }) => title !== null)?.title ?? id })),
+    apps: byCost(rows, ({ app }) => app)
+      .filter(({ id }) => id !== '')
+      .map(({ id, rows: members }) => ({ id, title: members.find(({ title }) => title !== null)?.title ?? id })),
   }
 }

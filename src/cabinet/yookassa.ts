@@ -22,7 +22,10 @@ export interface YookassaOptions {
   readonly networks: readonly string[]
 }
 
-/** YooKassa's API v3. Its notifications carry no signature: they are taken from its addresses alone, and each is only a reason to ask for the payment. */
+/**
+ * YooKassa's API v3. Its notifications carry no signature: they are taken from its addresses alone, and each is only a
+ * reason to ask for the payment.
+ */
 export class Yookassa implements PaymentProvider {
   readonly id = 'yookassa'
   readonly name = 'YooKassa'
@@ -45,7 +48,12 @@ export class Yookassa implements PaymentProvider {
       metadata: { order_id: order.id },
     }
     // A repeat with the order's own key makes no second payment.
-    const answer = await this.#ask('POST', '/payments', { 'idempotence-key': order.id, 'content-type': 'application/json' }, JSON.stringify(body))
+    const answer = await this.#ask(
+      'POST',
+      '/payments',
+      { 'idempotence-key': order.id, 'content-type': 'application/json' },
+      JSON.stringify(body),
+    )
     const payment = answer.status === 200 ? readPayment(answer.body) : null
     if (payment === null) throw silent(`YooKassa answered ${answer.status} to a new payment`)
     return payment
@@ -54,21 +62,25 @@ export class Yookassa implements PaymentProvider {
   async find(paymentId: string, stop?: AbortSignal): Promise<ProviderPayment | null> {
     const body = await this.#look('payments', paymentId, stop)
     const payment = body === null ? null : readPayment(body)
-    if (body !== null && payment?.paymentId !== paymentId) throw silent('YooKassa answered something else when asked for a payment')
+    if (body !== null && payment?.paymentId !== paymentId)
+      throw silent('YooKassa answered something else when asked for a payment')
     return payment
   }
 
   async findRefund(refundId: string): Promise<ProviderRefund | null> {
     const body = await this.#look('refunds', refundId)
     const refund = body === null ? null : readRefund(body)
-    if (body !== null && refund?.refundId !== refundId) throw silent('YooKassa answered something else when asked for a refund')
+    if (body !== null && refund?.refundId !== refundId)
+      throw silent('YooKassa answered something else when asked for a refund')
     return refund
   }
 
   foreign(clientIp: string): ApiError | null {
     const family = isIP(clientIp)
     const known = family !== 0 && this.#networks.check(clientIp, family === 6 ? 'ipv6' : 'ipv4')
-    return known ? null : reasonError('access_denied', 'only_provider', {}, 'Notifications are taken from YooKassa alone')
+    return known
+      ? null
+      : reasonError('access_denied', 'only_provider', {}, 'Notifications are taken from YooKassa alone')
   }
 
   notified(body: unknown): PaymentNotice | null {
@@ -89,13 +101,24 @@ export class Yookassa implements PaymentProvider {
     return answer.body
   }
 
-  async #ask(method: 'GET' | 'POST', path: string, headers: Readonly<Record<string, string>>, body: string | null, stop?: AbortSignal): Promise<{ readonly status: number; readonly body: unknown }> {
+  async #ask(
+    method: 'GET' | 'POST',
+    path: string,
+    headers: Readonly<Record<string, string>>,
+    body: string | null,
+    stop?: AbortSignal,
+  ): Promise<{ readonly status: number; readonly body: unknown }> {
     const { apiUrl, shopId, secretKey } = this.#options
     const authorization = `Basic ${Buffer.from(`${shopId}:${secretKey}`).toString('base64')}`
     try {
       // undici's request follows no redirect: the answer comes from the address that was given.
       const timeout = AbortSignal.timeout(TIMEOUT_MS)
-      const answer = await request(`${apiUrl}${path}`, { method, body, headers: { ...headers, authorization, accept: 'application/json' }, signal: stop === undefined ? timeout : AbortSignal.any([timeout, stop]) })
+      const answer = await request(`${apiUrl}${path}`, {
+        method,
+        body,
+        headers: { ...headers, authorization, accept: 'application/json' },
+        signal: stop === undefined ? timeout : AbortSignal.any([timeout, stop]),
+      })
       return { status: answer.statusCode, body: JSON.parse(await readText(answer.body)) }
     } catch (cause) {
       throw silent('YooKassa did not answer', cause)
@@ -140,7 +163,8 @@ function readPayment(body: unknown): ProviderPayment | null {
 function readRefund(body: unknown): ProviderRefund | null {
   if (!isObject(body)) return null
   const { id, payment_id: paymentId, status, amount } = body
-  if (typeof id !== 'string' || typeof paymentId !== 'string' || typeof status !== 'string' || !isObject(amount)) return null
+  if (typeof id !== 'string' || typeof paymentId !== 'string' || typeof status !== 'string' || !isObject(amount))
+    return null
   const { value, currency } = amount
   const amountMicro = typeof value === 'string' ? microOf(value) : null
   if (amountMicro === null || typeof currency !== 'string') return null

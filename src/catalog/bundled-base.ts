@@ -20,22 +20,38 @@ export interface BaseInput {
 
 /** The conventional variables of the bundled providers; an empty one counts as unset. */
 export function providerKeys(env: Readonly<Record<string, string | undefined>>): ProviderKeys {
-  return Object.fromEntries(KNOWN_PROVIDERS.flatMap(({ slug, keyVariables }) => {
-    const key = keyVariables.map((name) => env[name]?.trim() ?? '').find((value) => value !== '')
-    return key === undefined ? [] : [[slug, key]]
-  }))
+  return Object.fromEntries(
+    KNOWN_PROVIDERS.flatMap(({ slug, keyVariables }) => {
+      const key = keyVariables.map((name) => env[name]?.trim() ?? '').find((value) => value !== '')
+      return key === undefined ? [] : [[slug, key]]
+    }),
+  )
 }
 
 /** The keys that a base was made with. */
 export function keysOf(base: CatalogDocument): ProviderKeys {
-  return Object.fromEntries(Object.entries(base.providers).flatMap(([slug, { api_key: keys }]) => (keys?.[0] === undefined ? [] : [[slug, keys[0]]])))
+  return Object.fromEntries(
+    Object.entries(base.providers).flatMap(([slug, { api_key: keys }]) =>
+      keys?.[0] === undefined ? [] : [[slug, keys[0]]],
+    ),
+  )
 }
 
-/** The part of the catalogue that comes with Tollgate: the sandbox, and every known provider that has a key with its models. */
+/**
+ * The part of the catalogue that comes with Tollgate: the sandbox, and every known provider that has a key with its
+ * models.
+ */
 export function bundledBase(input: BaseInput): CatalogDocument {
   const active = KNOWN_PROVIDERS.filter((provider) => isActive(provider, input))
-  const providers = Object.fromEntries(active.map((provider) => [provider.slug, providerEntry(provider, input.keys[provider.slug])]))
-  return { bundled: true, settings: {}, providers: { ...BUNDLED.providers, ...providers }, models: [...BUNDLED.models, ...modelsOf(active, input)] }
+  const providers = Object.fromEntries(
+    active.map((provider) => [provider.slug, providerEntry(provider, input.keys[provider.slug])]),
+  )
+  return {
+    bundled: true,
+    settings: {},
+    providers: { ...BUNDLED.providers, ...providers },
+    models: [...BUNDLED.models, ...modelsOf(active, input)],
+  }
 }
 
 /** A provider of the operator's own counts by his key alone: the environment's is not sent to an address he chose. */
@@ -44,20 +60,40 @@ function isActive({ slug, adapter }: KnownProvider, { own, keys, adapters }: Bas
   return entry === undefined ? adapters.has(adapter) && keys[slug] !== undefined : (entry.api_key?.length ?? 0) > 0
 }
 
-function providerEntry({ name, adapter, baseUrl, cancelStopsBilling }: KnownProvider, key: string | undefined): ProviderEntry {
-  return { name, adapter, base_url: baseUrl, ...(key === undefined ? {} : { api_key: [key] }), ...(cancelStopsBilling ? { cancel_stops_billing: true } : {}) }
+function providerEntry(
+  { name, adapter, baseUrl, cancelStopsBilling }: KnownProvider,
+  key: string | undefined,
+): ProviderEntry {
+  return {
+    name,
+    adapter,
+    base_url: baseUrl,
+    ...(key === undefined ? {} : { api_key: [key] }),
+    ...(cancelStopsBilling ? { cancel_stops_billing: true } : {}),
+  }
 }
 
-function modelsOf(active: readonly KnownProvider[], { release, previous, renew, today }: BaseInput): readonly ModelEntry[] {
+function modelsOf(
+  active: readonly KnownProvider[],
+  { release, previous, renew, today }: BaseInput,
+): readonly ModelEntry[] {
   const slugs = new Set(active.map(({ slug }) => slug))
   const kept = new Set([...slugs].filter((slug) => !renew && previous?.providers[slug] !== undefined))
   const created = new Map(previous?.models.map((model) => [model.id, model.created]))
   const models = new Map<string, ModelEntry>()
-  for (const [source, wanted] of [[previous?.models ?? [], kept], [release.models, slugs.difference(kept)]] as const) {
+  for (const [source, wanted] of [
+    [previous?.models ?? [], kept],
+    [release.models, slugs.difference(kept)],
+  ] as const) {
     for (const model of source) {
       const endpoints = model.endpoints.filter(({ provider }) => wanted.has(provider))
       const known = models.get(model.id)
-      if (endpoints.length > 0) models.set(model.id, { ...(known ?? model), created: created.get(model.id) ?? today, endpoints: inOrder([...(known?.endpoints ?? []), ...endpoints]) })
+      if (endpoints.length > 0)
+        models.set(model.id, {
+          ...(known ?? model),
+          created: created.get(model.id) ?? today,
+          endpoints: inOrder([...(known?.endpoints ?? []), ...endpoints]),
+        })
     }
   }
   return [...models.values()].toSorted((one, other) => (one.id < other.id ? -1 : 1))

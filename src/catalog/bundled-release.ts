@@ -8,20 +8,30 @@ export interface BundledRelease {
   readonly models: readonly ModelEntry[]
 }
 
-/** What `npm run catalog:bundle` wrote: entries of the catalogue file, each endpoint with the source and the date of its price. */
+/**
+ * What `npm run catalog:bundle` wrote: entries of the catalogue file, each endpoint with the source and the date of its
+ * price.
+ */
 interface BundledFile {
   readonly version: string
   readonly published: string
-  readonly models: readonly (Omit<ModelEntry, 'endpoints'> & { readonly endpoints: readonly (EndpointEntry & { readonly source: string; readonly date: string })[] })[]
+  readonly models: readonly (Omit<ModelEntry, 'endpoints'> & {
+    readonly endpoints: readonly (EndpointEntry & { readonly source: string; readonly date: string })[]
+  })[]
 }
 
 /** Reads the generated file that stands beside this one. */
 export function readBundledRelease(): BundledRelease {
   // A test holds the file to what its script makes.
-  const { version, published, models } = JSON.parse(readFileSync(new URL('./bundled-models.json', import.meta.url), 'utf8')) as BundledFile
+  const { version, published, models } = JSON.parse(
+    readFileSync(new URL('./bundled-models.json', import.meta.url), 'utf8'),
+  ) as BundledFile
   return {
     version,
     published,
-    models: models.map((model) => ({ ...model, endpoints: model.endpoints.map(({ source: _source, date: _date, ...endpoint }) => endpoint) })),
+    models: models.map((model) => ({
+      ...model,
+      endpoints: model.endpoints.map(({ source: _source, date: _date, ...endpoint }) => endpoint),
+    })),
   }
 }

@@ -12,20 +12,28 @@ export const BUNDLED = Object.freeze<CatalogDocument>({
       id: 'sandbox/chat',
       type: 'chat',
       name: 'Sandbox: Chat',
-      description: 'Answers deterministically without any provider. A line "sandbox: key=value" in the last user text asks for delays, failures, tool calls and odd usage.',
+      description:
+        'Answers deterministically without any provider. A line "sandbox: key=value" in the last user text asks for delays, failures, tool calls and odd usage.',
       created: '2026-11-01',
       context_length: 128_000,
       max_completion_tokens: 16_384,
       input_modalities: ['text', 'image'],
       output_modalities: ['text'],
       tokenizer: 'o200k_base',
-      endpoints: [{ provider: 'sandbox', model: 'chat', price: { currency: 'RUB', prompt: '15', completion: '60', input_cache_read: '7.5' } }],
+      endpoints: [
+        {
+          provider: 'sandbox',
+          model: 'chat',
+          price: { currency: 'RUB', prompt: '15', completion: '60', input_cache_read: '7.5' },
+        },
+      ],
     },
     {
       id: 'sandbox/embeddings',
       type: 'embeddings',
       name: 'Sandbox: Embeddings',
-      description: 'Vectors of 64 dimensions, or as many as asked for, that depend on the text alone. A line "sandbox: key=value" in a text asks for delays, failures and odd usage.',
+      description:
+        'Vectors of 64 dimensions, or as many as asked for, that depend on the text alone. A line "sandbox: key=value" in a text asks for delays, failures and odd usage.',
       created: '2026-11-01',
       context_length: 8_192,
       tokenizer: 'o200k_base',
@@ -35,7 +43,8 @@ export const BUNDLED = Object.freeze<CatalogDocument>({
       id: 'sandbox/rerank',
       type: 'rerank',
       name: 'Sandbox: Rerank',
-      description: 'Ranks documents by the words they share with the query. A line "sandbox: key=value" in the query asks for delays, failures and odd usage.',
+      description:
+        'Ranks documents by the words they share with the query. A line "sandbox: key=value" in the query asks for delays, failures and odd usage.',
       created: '2026-11-01',
       context_length: 8_192,
       tokenizer: 'o200k_base',
@@ -45,7 +54,8 @@ export const BUNDLED = Object.freeze<CatalogDocument>({
       id: 'sandbox/image',
       type: 'image',
       name: 'Sandbox: Image',
-      description: 'Draws a small PNG of the size that was asked for, from the prompt alone. A line "sandbox: key=value" in the prompt asks for delays, failures and fewer pictures (words=N).',
+      description:
+        'Draws a small PNG of the size that was asked for, from the prompt alone. A line "sandbox: key=value" in the prompt asks for delays, failures and fewer pictures (words=N).',
       created: '2026-11-01',
       input_modalities: ['text', 'image'],
       output_modalities: ['image'],
@@ -56,7 +66,8 @@ export const BUNDLED = Object.freeze<CatalogDocument>({
       id: 'sandbox/tts',
       type: 'tts',
       name: 'Sandbox: Speech',
-      description: 'Speaks in tones, made from the text, the voice and the speed alone; its mp3 is silent. A line "sandbox: key=value" in the input asks for delays and failures.',
+      description:
+        'Speaks in tones, made from the text, the voice and the speed alone; its mp3 is silent. A line "sandbox: key=value" in the input asks for delays and failures.',
       created: '2026-11-01',
       supported_voices: ['alloy', 'echo', 'fable', 'onyx', 'nova', 'shimmer'],
       supported_formats: ['mp3', 'wav', 'pcm'],
@@ -66,7 +77,8 @@ export const BUNDLED = Object.freeze<CatalogDocument>({
       id: 'sandbox/transcription',
       type: 'transcription',
       name: 'Sandbox: Transcription',
-      description: 'Says how long a sound is and what format it has. A line "sandbox: key=value" in the prompt asks for delays, failures and a number of words.',
+      description:
+        'Says how long a sound is and what format it has. A line "sandbox: key=value" in the prompt asks for delays, failures and a number of words.',
       created: '2026-11-01',
       endpoints: [{ provider: 'sandbox', model: 'transcription', price: { currency: 'RUB', second: '0.01' } }],
     },
@@ -74,19 +86,29 @@ export const BUNDLED = Object.freeze<CatalogDocument>({
       id: 'sandbox/video',
       type: 'video',
       name: 'Sandbox: Video',
-      description: 'Makes real MP4s of one colour, the same for the same prompt, without any provider. A line "sandbox: key=value" in the prompt asks for delays and failures.',
+      description:
+        'Makes real MP4s of one colour, the same for the same prompt, without any provider. A line "sandbox: key=value" in the prompt asks for delays and failures.',
       created: '2026-11-01',
       input_modalities: ['text', 'image'],
       supported_durations: [4, 8, 12],
       supported_sizes: ['1280x720', '720x1280', '1920x1080', '1080x1920'],
       supported_resolutions: ['720p', '1080p'],
       supported_aspect_ratios: ['16:9', '9:16'],
-      endpoints: [{ provider: 'sandbox', model: 'video', price: { currency: 'RUB', video_second: { '720p': '0.5', '1080p': '0.75' } } }],
+      endpoints: [
+        {
+          provider: 'sandbox',
+          model: 'video',
+          price: { currency: 'RUB', video_second: { '720p': '0.5', '1080p': '0.75' } },
+        },
+      ],
     },
   ],
 })
 
-/** The file's entries over the bundled ones, by provider slug and model id; a bundled model whose name the file gives away as an alias steps back. */
+/**
+ * The file's entries over the bundled ones, by provider slug and model id; a bundled model whose name the file gives
+ * away as an alias steps back.
+ */
 export function withBundled(document: CatalogDocument, base: CatalogDocument = BUNDLED): CatalogDocument {
   if (!document.bundled) return document
   const own = new Set(document.models.flatMap(({ id, aliases }) => [id, ...(aliases ?? [])]))
@@ -98,18 +120,34 @@ export function withBundled(document: CatalogDocument, base: CatalogDocument = B
   }
 }
 
-/** The document without entries that say the same as the bundled ones, keys masked or not, which would else hide what is bundled later. */
+/**
+ * The document without entries that say the same as the bundled ones, keys masked or not, which would else hide what is
+ * bundled later.
+ */
 export function withoutBundled(document: CatalogDocument, base: CatalogDocument = BUNDLED): CatalogDocument {
   if (!document.bundled) return document
   const bundled = new Map(base.models.map((model) => [model.id, model]))
   const masked = withMaskedCredentials(base).providers
   const models = document.models.filter((model) => !isDeepStrictEqual(model, bundled.get(model.id)))
-  const providers = Object.fromEntries(Object.entries(document.providers).filter(([slug, entry]) => !isDeepStrictEqual(entry, base.providers[slug]) && !isDeepStrictEqual(entry, masked[slug])))
+  const providers = Object.fromEntries(
+    Object.entries(document.providers).filter(
+      ([slug, entry]) => !isDeepStrictEqual(entry, base.providers[slug]) && !isDeepStrictEqual(entry, masked[slug]),
+    ),
+  )
   return { ...document, providers, models }
 }
 
-/** The document ready for the removal of an entry: a bundled one can go only when the rest of the bundle stands in the document itself. */
-export function withExplicit(document: CatalogDocument, removed: { readonly provider?: string; readonly model?: string }, base: CatalogDocument = BUNDLED): CatalogDocument {
-  const bundled = (removed.provider !== undefined && base.providers[removed.provider] !== undefined) || base.models.some(({ id }) => id === removed.model)
+/**
+ * The document ready for the removal of an entry: a bundled one can go only when the rest of the bundle stands in the
+ * document itself.
+ */
+export function withExplicit(
+  document: CatalogDocument,
+  removed: { readonly provider?: string; readonly model?: string },
+  base: CatalogDocument = BUNDLED,
+): CatalogDocument {
+  const bundled =
+    (removed.provider !== undefined && base.providers[removed.provider] !== undefined) ||
+    base.models.some(({ id }) => id === removed.model)
   return document.bundled && bundled ? { ...withBundled(document, base), bundled: false } : document
 }

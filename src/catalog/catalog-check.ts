@@ -21,10 +21,21 @@ export function problemText(problem: Problem, file: string): string {
   return problem.path === '' ? `${place}: ${problem.message}` : `${place}: ${problem.path}: ${problem.message}`
 }
 
-/** Everything wrong with a file's text, unroutable endpoints included; `base` = the bundled part that it will stand on, `known` = models whose prices are known. */
-export function checkText(text: string, context: DocumentContext, base?: CatalogDocument, known: readonly ModelEntry[] = []): { readonly document: CatalogDocument; readonly problems: readonly Problem[] } {
+/**
+ * Everything wrong with a file's text, unroutable endpoints included; `base` = the bundled part that it will stand on,
+ * `known` = models whose prices are known.
+ */
+export function checkText(
+  text: string,
+  context: DocumentContext,
+  base?: CatalogDocument,
+  known: readonly ModelEntry[] = [],
+): { readonly document: CatalogDocument; readonly problems: readonly Problem[] } {
   const { document, problems, lineOf } = parseDocumentText(text, context)
-  const faults = [...soundnessProblems(document, base), ...priceFaults(document.models, known, document.settings.rates ?? {})]
+  const faults = [
+    ...soundnessProblems(document, base),
+    ...priceFaults(document.models, known, document.settings.rates ?? {}),
+  ]
   const found = faults.map((problem) => ({ ...problem, line: lineOf(problem.path) }))
   return { document, problems: [...problems, ...found].toSorted((left, right) => left.line - right.line) }
 }

@@ -27,11 +27,16 @@ models:
 `
 
 /** A store in memory that keeps what the real one keeps. */
-function memoryStore(): CatalogStore & { rows: { version: number; document: string; credentials: Buffer; fileDigest: string | null; createdAtMs: number }[] } {
+function memoryStore(): CatalogStore & {
+  rows: { version: number; document: string; credentials: Buffer; fileDigest: string | null; createdAtMs: number }[]
+} {
   const rows: ReturnType<typeof memoryStore>['rows'] = []
   return {
     rows,
-    append: async ({ after, document, credentials, fileDigest, atMs }) => (after === rows.length ? rows.push({ version: after + 1, document, credentials, fileDigest, createdAtMs: atMs }) : null),
+    append: async ({ after, document, credentials, fileDigest, atMs }) =>
+      after === rows.length
+        ? rows.push({ version: after + 1, document, credentials, fileDigest, createdAtMs: atMs })
+        : null,
     newest: async () => rows.length,
     latest: async () => rows.at(-1) ?? null,
     byVersion: async (version) => rows[version - 1] ?? null,
@@ -39,10 +44,21 @@ function memoryStore(): CatalogStore & { rows: { version: number; document: stri
   }
 }
 
-async function service(store = memoryStore(), env: Record<string, string> = { KEY: 'sk-canary-1234' }): Promise<CatalogService> {
+async function service(
+  store = memoryStore(),
+  env: Record<string, string> = { KEY: 'sk-canary-1234' },
+): Promise<CatalogService> {
   let nowMs = Date.parse('2026-11-21T00:00:00Z')
   const clock = { now: () => (nowMs += 1_000), monotonic: () => 0, after: () => () => undefined }
-  const catalog = new CatalogService({ store, clock, seal: WRAP, adapters: ADAPTERS, env, release: RELEASE, providerKeys: {} })
+  const catalog = new CatalogService({
+    store,
+    clock,
+    seal: WRAP,
+    adapters: ADAPTERS,
+    env,
+    release: RELEASE,
+    providerKeys: {},
+  })
   await catalog.load()
   return catalog
 }
@@ -61,7 +77,10 @@ function documentOf(json: unknown): CatalogDocument {
 test('an empty store starts with the bundled sandbox as version 1', async () => {
   const catalog = await service()
   assert.equal(catalog.current().priceVersion, 1)
-  assert.deepEqual([...catalog.current().models.keys()], BUNDLED.models.map(({ id }) => id))
+  assert.deepEqual(
+    [...catalog.current().models.keys()],
+    BUNDLED.models.map(({ id }) => id),
+  )
   assert.ok((catalog.current().models.get('sandbox/chat')?.endpoints[0]?.sell.input.digits ?? 0n) > 0n)
 })
 
@@ -76,23 +95,38 @@ test('applying a file prints the difference, makes a version and tells listeners
   const catalog = await service(store)
   const seen: number[] = []
   catalog.onChange(() => seen.push(catalog.current().priceVersion))
-  assert.deepEqual(await catalog.applyText(FILE, { ...NEW, dryRun: true }), ['~ settings: markup absent → 2', '+ provider p', '+ model v/m'])
+  assert.deepEqual(await catalog.applyText(FILE, { ...NEW, dryRun: true }), [
+    '~ settings: markup absent → 2',
+    '+ provider p',
+    '+ model v/m',
+  ])
   assert.equal(store.rows.length, 1)
   assert.equal((await catalog.applyText(FILE, NEW)).length, 3)
   assert.deepEqual(await catalog.applyText(FILE, NEW), [])
   assert.deepEqual([store.rows.length, seen], [2, [2]])
   const [endpoint] = catalog.current().models.get('v/m')?.endpoints ?? []
-  assert.deepEqual(endpoint === undefined ? null : [decimalText(endpoint.sell.input), decimalText(endpoint.sell.output)], ['0.2', '0.0000002'])
+  assert.deepEqual(
+    endpoint === undefined ? null : [decimalText(endpoint.sell.input), decimalText(endpoint.sell.output)],
+    ['0.2', '0.0000002'],
+  )
 })
 
 test('a file with problems changes nothing and names each of them', async () => {
   const store = memoryStore()
   const catalog = await service(store)
-  await assert.rejects(async () => catalog.applyText(FILE, { ...NEW, file: 'x.yaml' }).then(() => catalog.applyText(FILE.replace('v/m', 'vm').replace('markup: 2', 'markup: x'), { ...NEW, file: 'x.yaml' })), (thrown: Error) => {
-    assert.ok(thrown instanceof CatalogError)
-    assert.match(thrown.message, /^x\.yaml:1: markup: .*\nx\.yaml:5: models\[0\]\.id: /)
-    return true
-  })
+  await assert.rejects(
+    async () =>
+      catalog
+        .applyText(FILE, { ...NEW, file: 'x.yaml' })
+        .then(() =>
+          catalog.applyText(FILE.replace('v/m', 'vm').replace('markup: 2', 'markup: x'), { ...NEW, file: 'x.yaml' }),
+        ),
+    (thrown: Error) => {
+      assert.ok(thrown instanceof CatalogError)
+      assert.match(thrown.message, /^x\.yaml:1: markup: .*\nx\.yaml:5: models\[0\]\.id: /)
+      return true
+    },
+  )
   assert.equal(store.rows.length, 2)
 })
 
@@ -105,7 +139,10 @@ test('at the next start the file counts only when it or a variable in it changed
   assert.deepEqual(await second.applyText(FILE, { ...NEW, onlyNew: true }), [])
   assert.equal(decimalText(second.current().settings.markup), '3')
   const third = await service(store, { KEY: 'sk-rotated-5678' })
-  assert.deepEqual(await third.applyText(FILE, { ...NEW, onlyNew: true }), ['~ settings: markup 3 → 2', '~ provider p: api_key changed'])
+  assert.deepEqual(await third.applyText(FILE, { ...NEW, onlyNew: true }), [
+    '~ settings: markup 3 → 2',
+    '~ provider p: api_key changed',
+  ])
   assert.deepEqual(third.current().providers.get('p')?.apiKeys, ['sk-rotated-5678', 'sk-second-9876'])
 })
 
@@ -113,9 +150,17 @@ test('credentials never leave: not in the document, the difference, the export o
   const store = memoryStore()
   const catalog = await service(store)
   const lines = await catalog.applyText(FILE, NEW)
-  const outside = [JSON.stringify(bodyOf(catalog)), lines.join('\n'), catalog.exportText(), ...store.rows.flatMap(({ document, credentials }) => [document, credentials.toString('latin1')])].join('\n')
+  const outside = [
+    JSON.stringify(bodyOf(catalog)),
+    lines.join('\n'),
+    catalog.exportText(),
+    ...store.rows.flatMap(({ document, credentials }) => [document, credentials.toString('latin1')]),
+  ].join('\n')
   assert.doesNotMatch(outside, /canary|sk-second/)
-  assert.deepEqual(bodyOf(catalog)['providers'], { ...Object(bodyOf(catalog)['providers']), p: { adapter: 'openai', base_url: 'http://up.test/v1', api_key: ['…1234', '…9876'] } })
+  assert.deepEqual(bodyOf(catalog)['providers'], {
+    ...Object(bodyOf(catalog)['providers']),
+    p: { adapter: 'openai', base_url: 'http://up.test/v1', api_key: ['…1234', '…9876'] },
+  })
   const again = await service(store)
   assert.deepEqual(again.current().providers.get('p')?.apiKeys, ['sk-canary-1234', 'sk-second-9876'])
 })
@@ -124,7 +169,10 @@ test("a credential sealed for one provider does not open as another's, nor under
   const stored = JSON.parse(sealCredentials({ a: ['k-a'], b: ['k-b'] }, WRAP).toString()) as Record<string, string>
   assert.deepEqual(openCredentials(Buffer.from(JSON.stringify(stored)), WRAP), { a: ['k-a'], b: ['k-b'] })
   assert.throws(() => openCredentials(Buffer.from(JSON.stringify({ a: stored['b'], b: stored['a'] })), WRAP))
-  assert.throws(() => openCredentials(Buffer.from(JSON.stringify(stored)), new KeyWrap([Buffer.alloc(32, 2)])), /TOLLGATE_KEK/)
+  assert.throws(
+    () => openCredentials(Buffer.from(JSON.stringify(stored)), new KeyWrap([Buffer.alloc(32, 2)])),
+    /TOLLGATE_KEK/,
+  )
 })
 
 test('what GET shows can be PUT back: nothing changes, keys included', async () => {
@@ -148,10 +196,14 @@ test('what export writes applies to the same catalogue', async () => {
 test('a kept key goes to the same address only', async () => {
   const catalog = await service()
   await catalog.applyText(FILE, NEW)
-  const put = (json: object): Promise<unknown> => catalog.putProvider('p', parseProviderJson({ adapter: 'openai', ...json }, CONTEXT).entry)
+  const put = (json: object): Promise<unknown> =>
+    catalog.putProvider('p', parseProviderJson({ adapter: 'openai', ...json }, CONTEXT).entry)
   await put({ base_url: 'http://up.test/v1', name: 'P', api_key: ['…9876', 'sk-third-0000'] })
   assert.deepEqual(catalog.current().providers.get('p')?.apiKeys, ['sk-second-9876', 'sk-third-0000'])
-  await assert.rejects(put({ base_url: 'http://thief.test/v1', api_key: '…9876' }), /stands for no key that is sent to this address/)
+  await assert.rejects(
+    put({ base_url: 'http://thief.test/v1', api_key: '…9876' }),
+    /stands for no key that is sent to this address/,
+  )
   await put({ base_url: 'http://thief.test/v1' })
   assert.deepEqual(catalog.current().providers.get('p')?.apiKeys, [])
 })
@@ -179,18 +231,43 @@ test('models and providers come and go one at a time; what is in use cannot go',
   const catalog = await service()
   await catalog.applyText(FILE, NEW)
   await assert.rejects(catalog.deleteProvider('p'), /no provider 'p' is defined/)
-  const { entry } = parseModelJson({ id: 'v/n', type: 'chat', context_length: 5, endpoints: [{ provider: 'p', model: 'n', price: { currency: 'RUB', prompt: 1, completion: 1 } }] })
-  assert.deepEqual([await catalog.putModel(entry), await catalog.putModel({ ...entry, name: 'N' })], ['created', 'changed'])
-  await assert.rejects(catalog.putModel({ ...entry, id: 'v/o', aliases: ['m'] }), /'m' is the name of another model or alias/)
-  assert.deepEqual([await catalog.deleteModel('v/n'), await catalog.deleteModel('v/n'), await catalog.deleteModel('v/m'), await catalog.deleteProvider('p')], [true, false, true, true])
-  assert.deepEqual([...catalog.current().models.keys()], BUNDLED.models.map(({ id }) => id))
+  const { entry } = parseModelJson({
+    id: 'v/n',
+    type: 'chat',
+    context_length: 5,
+    endpoints: [{ provider: 'p', model: 'n', price: { currency: 'RUB', prompt: 1, completion: 1 } }],
+  })
+  assert.deepEqual(
+    [await catalog.putModel(entry), await catalog.putModel({ ...entry, name: 'N' })],
+    ['created', 'changed'],
+  )
+  await assert.rejects(
+    catalog.putModel({ ...entry, id: 'v/o', aliases: ['m'] }),
+    /'m' is the name of another model or alias/,
+  )
+  assert.deepEqual(
+    [
+      await catalog.deleteModel('v/n'),
+      await catalog.deleteModel('v/n'),
+      await catalog.deleteModel('v/m'),
+      await catalog.deleteProvider('p'),
+    ],
+    [true, false, true, true],
+  )
+  assert.deepEqual(
+    [...catalog.current().models.keys()],
+    BUNDLED.models.map(({ id }) => id),
+  )
 })
 
 test('a bundled model can be deleted, and stays deleted', async () => {
   const store = memoryStore()
   const catalog = await service(store)
   assert.equal(await catalog.deleteModel('sandbox/chat'), true)
-  assert.deepEqual([...(await service(store)).current().models.keys()], BUNDLED.models.map(({ id }) => id).filter((id) => id !== 'sandbox/chat'))
+  assert.deepEqual(
+    [...(await service(store)).current().models.keys()],
+    BUNDLED.models.map(({ id }) => id).filter((id) => id !== 'sandbox/chat'),
+  )
 })
 
 test('an old version still answers its own prices, also for a provider that is gone', async () => {
@@ -212,15 +289,27 @@ test('two processes on one store see each other: refresh adopts, and a change bu
   assert.deepEqual([await two.refresh(), await two.refresh(), two.current().priceVersion], [true, false, 2])
   await one.patchSettings({ timezone: 'Europe/Moscow' })
   await two.patchSettings({ markup: '7' })
-  assert.deepEqual([two.current().settings.timezone, decimalText(two.current().settings.markup), two.current().priceVersion], ['Europe/Moscow', '7', 4])
+  assert.deepEqual(
+    [two.current().settings.timezone, decimalText(two.current().settings.markup), two.current().priceVersion],
+    ['Europe/Moscow', '7', 4],
+  )
 })
 
 test('two nodes that change the catalogue at once: each change is made on the other, none is lost', async () => {
   const store = memoryStore()
   const nodes = [await service(store), await service(store), await service(store)]
   await nodes[0]?.applyText(FILE, NEW)
-  const entry = parseModelJson({ id: 'v/x', type: 'chat', context_length: 5, endpoints: [{ provider: 'p', model: 'x', price: { currency: 'RUB', prompt: 1, completion: 1 } }] }).entry
-  await Promise.all(nodes.flatMap((node, owner) => Array.from({ length: 5 }, (_, index) => node.putModel({ ...entry, id: `v/x${owner}-${index}` }))))
+  const entry = parseModelJson({
+    id: 'v/x',
+    type: 'chat',
+    context_length: 5,
+    endpoints: [{ provider: 'p', model: 'x', price: { currency: 'RUB', prompt: 1, completion: 1 } }],
+  }).entry
+  await Promise.all(
+    nodes.flatMap((node, owner) =>
+      Array.from({ length: 5 }, (_, index) => node.putModel({ ...entry, id: `v/x${owner}-${index}` })),
+    ),
+  )
   for (const node of nodes) {
     await node.refresh()
     assert.equal(node.current().models.size, BUNDLED.models.length + 16)
@@ -230,7 +319,12 @@ test('two nodes that change the catalogue at once: each change is made on the ot
 test('concurrent changes are applied one after another, none lost', async () => {
   const catalog = await service()
   await catalog.applyText(FILE, NEW)
-  const entry = parseModelJson({ id: 'v/x', type: 'chat', context_length: 5, endpoints: [{ provider: 'p', model: 'x', price: { currency: 'RUB', prompt: 1, completion: 1 } }] }).entry
+  const entry = parseModelJson({
+    id: 'v/x',
+    type: 'chat',
+    context_length: 5,
+    endpoints: [{ provider: 'p', model: 'x', price: { currency: 'RUB', prompt: 1, completion: 1 } }],
+  }).entry
   await Promise.all(Array.from({ length: 20 }, (_, index) => catalog.putModel({ ...entry, id: `v/x${index}` })))
   assert.equal(catalog.current().models.size, BUNDLED.models.length + 21)
 })

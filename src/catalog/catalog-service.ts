@@ -8,12 +8,27 @@ import type { BundledRelease } from './bundled-release.ts'
 import { withBundled, withoutBundled } from './bundled.ts'
 import { CatalogError, checkText, soundnessProblems } from './catalog-check.ts'
 import { catalogNotes } from './catalog-notes.ts'
-import { effectiveDocument, NOTHING, openState, parseStored, sealState, stateAfter, storedText, type CatalogState } from './catalog-state.ts'
+import {
+  effectiveDocument,
+  NOTHING,
+  openState,
+  parseStored,
+  sealState,
+  stateAfter,
+  storedText,
+  type CatalogState,
+} from './catalog-state.ts'
 import type { Catalog, Prices, Snapshot } from './catalog.ts'
 import { credentialsOf, withMaskedCredentials, withoutCredentials, type Seal } from './credentials.ts'
 import { difference } from './difference.ts'
 import { successorOf, withModel, withoutModel, withoutProvider, withProvider, withSettings } from './document-edits.ts'
-import { EMPTY_DOCUMENT, type CatalogDocument, type ModelEntry, type ProviderEntry, type SettingsEntry } from './document.ts'
+import {
+  EMPTY_DOCUMENT,
+  type CatalogDocument,
+  type ModelEntry,
+  type ProviderEntry,
+  type SettingsEntry,
+} from './document.ts'
 import { mergeRates, type MergedRates } from './feed-rates.ts'
 import { priceFaults, priceWarnings } from './price-doubts.ts'
 import { buildSnapshot, settingsOf } from './snapshot.ts'
@@ -37,7 +52,10 @@ export interface CatalogPorts {
   readonly adapters: ReadonlySet<string>
   readonly env: Readonly<Record<string, string | undefined>>
   readonly release: BundledRelease
-  /** Of the environment; a server decides by them which bundled providers are on. null = they stay as the store has them. */
+  /**
+   * Of the environment; a server decides by them which bundled providers are on. null = they stay as the store has
+   * them.
+   */
   readonly providerKeys: ProviderKeys | null
 }
 
@@ -74,7 +92,11 @@ export class CatalogService implements Catalog {
       // The environment's keys and the sandbox may be others than at the last start; prices of bundled models wait for `updateBundle`.
       const next = this.#after(this.#state.own)
       const stored = parseStored(latest.document).effective
-      if (!isDeepStrictEqual(next.base, this.#state.base) || !isDeepStrictEqual(withoutCredentials(effectiveDocument(next)), stored)) await this.#apply(next, this.#fileDigest)
+      if (
+        !isDeepStrictEqual(next.base, this.#state.base) ||
+        !isDeepStrictEqual(withoutCredentials(effectiveDocument(next)), stored)
+      )
+        await this.#apply(next, this.#fileDigest)
     })
   }
 
@@ -85,8 +107,14 @@ export class CatalogService implements Catalog {
     return this.#inTurn(() => this.#adoptNewer())
   }
 
-  /** Makes the catalogue equal to the file; answers the difference. With `onlyNew` a file that was the last one applied changes nothing. */
-  applyText(text: string, options: { readonly dryRun: boolean; readonly onlyNew: boolean; readonly file: string }): Promise<readonly string[]> {
+  /**
+   * Makes the catalogue equal to the file; answers the difference. With `onlyNew` a file that was the last one applied
+   * changes nothing.
+   */
+  applyText(
+    text: string,
+    options: { readonly dryRun: boolean; readonly onlyNew: boolean; readonly file: string },
+  ): Promise<readonly string[]> {
     const { document, problems } = checkText(text, this.#ports, this.#state.base, this.#ports.release.models)
     const fatal = problems.filter((problem) => problem.unroutable !== true)
     if (fatal.length > 0) throw new CatalogError(fatal, options.file)
@@ -103,7 +131,11 @@ export class CatalogService implements Catalog {
     return this.#change(async () => {
       await this.#adoptNewer()
       // A document read from here comes back with the bundled entries in it.
-      return this.#replace(this.#after(this.#successor(withoutBundled(document, this.#state.base))), dryRun, this.#fileDigest)
+      return this.#replace(
+        this.#after(this.#successor(withoutBundled(document, this.#state.base))),
+        dryRun,
+        this.#fileDigest,
+      )
     })
   }
 
@@ -155,7 +187,9 @@ export class CatalogService implements Catalog {
   }
 
   credentialCount(): number {
-    return [this.#state.own, this.#state.base].flatMap((document) => Object.values(credentialsOf(document))).reduce((sum, keys) => sum + keys.length, 0)
+    return [this.#state.own, this.#state.base]
+      .flatMap((document) => Object.values(credentialsOf(document)))
+      .reduce((sum, keys) => sum + keys.length, 0)
   }
 
   /** The effective document with each credential cut to its last four characters. */
@@ -183,8 +217,16 @@ export class CatalogService implements Catalog {
     return catalogNotes(this.#state)
   }
 
-  /** The prices an endpoint had in some version; null when that version did not sell it. `variant` = which of its prices by resolution. */
-  async priceOf(version: number, modelId: string, endpointId: string, variant: string | null = null): Promise<Prices | null> {
+  /**
+   * The prices an endpoint had in some version; null when that version did not sell it. `variant` = which of its prices
+   * by resolution.
+   */
+  async priceOf(
+    version: number,
+    modelId: string,
+    endpointId: string,
+    variant: string | null = null,
+  ): Promise<Prices | null> {
     const snapshot = this.#versions.get(version) ?? (await this.#loadVersion(version))
     const endpoint = snapshot?.models.get(modelId)?.endpoints.find(({ id }) => id === endpointId)
     return (variant === null ? endpoint : endpoint?.variants?.get(variant)) ?? null
@@ -240,7 +282,13 @@ export class CatalogService implements Catalog {
 
   #after(own: CatalogDocument, renew = false): CatalogState {
     const { adapters, release, providerKeys: keys, clock } = this.#ports
-    return stateAfter(this.#state, own, { adapters, release, keys, renew, today: new Date(clock.now()).toISOString().slice(0, 10) })
+    return stateAfter(this.#state, own, {
+      adapters,
+      release,
+      keys,
+      renew,
+      today: new Date(clock.now()).toISOString().slice(0, 10),
+    })
   }
 
   /** A change that another node's overtakes is made again on what that left, so that neither is lost. */
@@ -265,11 +313,21 @@ export class CatalogService implements Catalog {
   /** The operator's next document. Throws CatalogError. */
   #successor(document: CatalogDocument): CatalogDocument {
     const problems: Problem[] = []
-    const next = successorOf(withBundled(this.#state.own, this.#state.base), document, new Date(this.#ports.clock.now()).toISOString(), problems)
+    const next = successorOf(
+      withBundled(this.#state.own, this.#state.base),
+      document,
+      new Date(this.#ports.clock.now()).toISOString(),
+      problems,
+    )
     const state = this.#after(next)
     // What stood there before is not this change's fault.
-    const isNew = (path: string): boolean => !this.#state.own.models.some((model) => isDeepStrictEqual(model, next.models[Number(/\d+/.exec(path)?.[0])]))
-    const faults = priceFaults(next.models, this.#ports.release.models, effectiveDocument(state).settings.rates ?? {}).filter(({ path }) => isNew(path))
+    const isNew = (path: string): boolean =>
+      !this.#state.own.models.some((model) => isDeepStrictEqual(model, next.models[Number(/\d+/.exec(path)?.[0])]))
+    const faults = priceFaults(
+      next.models,
+      this.#ports.release.models,
+      effectiveDocument(state).settings.rates ?? {},
+    ).filter(({ path }) => isNew(path))
     problems.push(...[...soundnessProblems(next, state.base), ...faults].map((problem) => ({ ...problem, line: 0 })))
     if (problems.length > 0) throw new CatalogError(problems)
     return next
@@ -291,7 +349,13 @@ export class CatalogService implements Catalog {
   async #apply(state: CatalogState, fileDigest: string | null): Promise<void> {
     const atMs = this.#ports.clock.now()
     const after = this.#snapshot.priceVersion
-    const version = await this.#ports.store.append({ after, document: storedText(state), credentials: sealState(state, this.#ports.seal), fileDigest, atMs })
+    const version = await this.#ports.store.append({
+      after,
+      document: storedText(state),
+      credentials: sealState(state, this.#ports.seal),
+      fileDigest,
+      atMs,
+    })
     if (version === null) throw new OvertakenError(`Price version ${after + 1} is another node's.`)
     this.#state = state
     this.#fileDigest = fileDigest

@@ -1,6 +1,13 @@
 import { bundledBase, keysOf, type BaseInput } from './bundled-base.ts'
 import { BUNDLED, withBundled } from './bundled.ts'
-import { credentialsOf, openCredentials, sealCredentials, withCredentials, withoutCredentials, type Seal } from './credentials.ts'
+import {
+  credentialsOf,
+  openCredentials,
+  sealCredentials,
+  withCredentials,
+  withoutCredentials,
+  type Seal,
+} from './credentials.ts'
 import { EMPTY_DOCUMENT, type CatalogDocument } from './document.ts'
 
 /** Everything that a price version is made of. */
@@ -50,17 +57,34 @@ export function sealState({ own, base }: CatalogState, seal: Seal): Buffer {
 /** The stored state with its keys in place. */
 export function openState({ own, base, feed }: CatalogState, sealed: Buffer, seal: Seal): CatalogState {
   const all = openCredentials(sealed, seal)
-  const bundled = Object.fromEntries(Object.entries(all).flatMap(([name, keys]) => (name.startsWith(BASE_PREFIX) ? [[name.slice(BASE_PREFIX.length), keys]] : [])))
+  const bundled = Object.fromEntries(
+    Object.entries(all).flatMap(([name, keys]) =>
+      name.startsWith(BASE_PREFIX) ? [[name.slice(BASE_PREFIX.length), keys]] : [],
+    ),
+  )
   return { own: withCredentials(own, all), base: withCredentials(base, bundled), feed }
 }
 
-/** The state after the operator's document became `own`. Without keys of an environment the bundled providers keep those they have. */
-export function stateAfter(before: CatalogState, own: CatalogDocument, input: Pick<BaseInput, 'adapters' | 'release' | 'today' | 'renew'> & { readonly keys: BaseInput['keys'] | null }): CatalogState {
-  return { own, base: bundledBase({ ...input, own, previous: before.base, keys: input.keys ?? keysOf(before.base) }), feed: feedAfter(before, own) }
+/**
+ * The state after the operator's document became `own`. Without keys of an environment the bundled providers keep those
+ * they have.
+ */
+export function stateAfter(
+  before: CatalogState,
+  own: CatalogDocument,
+  input: Pick<BaseInput, 'adapters' | 'release' | 'today' | 'renew'> & { readonly keys: BaseInput['keys'] | null },
+): CatalogState {
+  return {
+    own,
+    base: bundledBase({ ...input, own, previous: before.base, keys: input.keys ?? keysOf(before.base) }),
+    feed: feedAfter(before, own),
+  }
 }
 
 /** A last known rate that the operator changes is newer than the one that was fetched. */
 function feedAfter({ own: before, feed }: CatalogState, own: CatalogDocument): CatalogState['feed'] {
   const same = (currency: string): boolean => own.settings.rates?.[currency] === before.settings.rates?.[currency]
-  return Object.fromEntries(Object.entries(feed).filter(([currency]) => own.settings.rates?.[currency] === undefined || same(currency)))
+  return Object.fromEntries(
+    Object.entries(feed).filter(([currency]) => own.settings.rates?.[currency] === undefined || same(currency)),
+  )
 }

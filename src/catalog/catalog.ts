@@ -56,7 +56,10 @@ export interface Endpoint {
   readonly buy: PriceSheet
   /** Keys that its price names itself, and its `sell` where it has one: 0 is a price, what a parent lends is none. */
   readonly priced: ReadonlySet<PriceKey>
-  /** Prices by resolution, or by size and quality, where they depend on it; `sell` and `buy` are then the dearest of them. */
+  /**
+   * Prices by resolution, or by size and quality, where they depend on it; `sell` and `buy` are then the dearest of
+   * them.
+   */
   readonly variants?: ReadonlyMap<string, Prices>
   /** Which of them `sell` and `buy` are, where a request has chosen one. */
   readonly variant?: string
@@ -135,4 +138,3 @@ export interface Snapshot {
 export interface Catalog {
   current(): Snapshot
 }
-

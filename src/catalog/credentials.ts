@@ -16,7 +16,11 @@ const SHOWN_FROM_LENGTH = 8
 const MASK = '…'
 
 export function credentialsOf(document: CatalogDocument): Credentials {
-  return Object.fromEntries(Object.entries(document.providers).flatMap(([slug, { api_key: keys }]) => (keys === undefined ? [] : [[slug, keys]])))
+  return Object.fromEntries(
+    Object.entries(document.providers).flatMap(([slug, { api_key: keys }]) =>
+      keys === undefined ? [] : [[slug, keys]],
+    ),
+  )
 }
 
 export function withoutCredentials(document: CatalogDocument): CatalogDocument {
@@ -36,20 +40,32 @@ function maskedKey(key: string): string {
   return key.length < SHOWN_FROM_LENGTH ? MASK : `${MASK}${key.slice(-SHOWN_CHARACTERS)}`
 }
 
-/** No provider has this name. What is sealed under it tells a wrong key at the start, even where there are no credentials yet. */
+/**
+ * No provider has this name. What is sealed under it tells a wrong key at the start, even where there are no
+ * credentials yet.
+ */
 const PROOF = ''
 
 /** Each provider is sealed for its own slug, so that a row moved to another provider does not open. */
 export function sealCredentials(given: Credentials, seal: Seal): Buffer {
   const credentials: Credentials = { ...given, [PROOF]: [] }
-  const sealed = Object.entries(credentials).map(([slug, keys]) => [slug, seal.seal(Buffer.from(JSON.stringify(keys)), purposeOf(slug)).toString('base64')])
+  const sealed = Object.entries(credentials).map(([slug, keys]) => [
+    slug,
+    seal.seal(Buffer.from(JSON.stringify(keys)), purposeOf(slug)).toString('base64'),
+  ])
   return Buffer.from(JSON.stringify(Object.fromEntries(sealed)))
 }
 
 export function openCredentials(stored: Buffer, seal: Seal): Credentials {
   // Written by sealCredentials, and the seal proves each value.
   const sealed = JSON.parse(stored.toString('utf8')) as Readonly<Record<string, string>>
-  const opened = Object.entries(sealed).map(([slug, text]) => [slug, JSON.parse(seal.open(Buffer.from(text, 'base64'), purposeOf(slug)).toString('utf8')) as readonly string[]] as const)
+  const opened = Object.entries(sealed).map(
+    ([slug, text]) =>
+      [
+        slug,
+        JSON.parse(seal.open(Buffer.from(text, 'base64'), purposeOf(slug)).toString('utf8')) as readonly string[],
+      ] as const,
+  )
   return Object.fromEntries(opened.filter(([slug]) => slug !== PROOF))
 }
 
@@ -58,21 +74,31 @@ function purposeOf(slug: string): string {
 }
 
 /**
- * Keys are write-only, so a document that leaves a provider's out, or gives them back masked, means those it has. They stay only
- * while they are sent to the same address: else whoever may edit a provider could have its key sent to himself.
+ * Keys are write-only, so a document that leaves a provider's out, or gives them back masked, means those it has. They
+ * stay only while they are sent to the same address: else whoever may edit a provider could have its key sent to
+ * himself.
  */
 export function keepCredentials(before: CatalogDocument, after: CatalogDocument, problems: Problem[]): CatalogDocument {
   return mapProviders(after, (slug, entry) => {
     const old = before.providers[slug]
-    const kept = old !== undefined && old.adapter === entry.adapter && old.base_url === entry.base_url ? (old.api_key ?? []) : []
+    const kept =
+      old !== undefined && old.adapter === entry.adapter && old.base_url === entry.base_url ? (old.api_key ?? []) : []
     if (entry.api_key === undefined) return withKeys(entry, kept.length === 0 ? undefined : kept)
-    return withKeys(entry, entry.api_key.map((key) => (key.startsWith(MASK) ? unmasked(key, kept, slug, problems) : key)))
+    return withKeys(
+      entry,
+      entry.api_key.map((key) => (key.startsWith(MASK) ? unmasked(key, kept, slug, problems) : key)),
+    )
   })
 }
 
 function unmasked(masked: string, kept: readonly string[], slug: string, problems: Problem[]): string {
   const key = kept.find((candidate) => maskedKey(candidate) === masked)
-  if (key === undefined) problems.push({ line: 0, path: `providers.${slug}.api_key`, message: `'${masked}' stands for no key that is sent to this address: give the whole key` })
+  if (key === undefined)
+    problems.push({
+      line: 0,
+      path: `providers.${slug}.api_key`,
+      message: `'${masked}' stands for no key that is sent to this address: give the whole key`,
+    })
   return key ?? ''
 }
 
@@ -81,6 +107,14 @@ function withKeys(entry: ProviderEntry, keys: readonly string[] | undefined): Pr
   return keys === undefined ? rest : { ...rest, api_key: keys }
 }
 
-function mapProviders(document: CatalogDocument, change: (slug: string, entry: ProviderEntry) => ProviderEntry): CatalogDocument {
-  return { ...document, providers: Object.fromEntries(Object.entries(document.providers).map(([slug, entry]) => [slug, change(slug, entry)])) }
+function mapProviders(
+  document: CatalogDocument,
+  change: (slug: string, entry: ProviderEntry) => ProviderEntry,
+): CatalogDocument {
+  return {
+    ...document,
+    providers: Object.fromEntries(
+      Object.entries(document.providers).map(([slug, entry]) => [slug, change(slug, entry)]),
+    ),
+  }
 }

@@ -1,6 +1,9 @@
 import { defined, type FieldReader } from './field-reader.ts'
 
-/** How a service differs from OpenAI's own spelling of its protocol, as the catalogue file has it. Only what was given is present. */
+/**
+ * How a service differs from OpenAI's own spelling of its protocol, as the catalogue file has it. Only what was given
+ * is present.
+ */
 export interface DialectEntry {
   readonly auth_header?: string
   readonly query?: Readonly<Record<string, string>>
@@ -20,7 +23,10 @@ export type VideoForm = 'openai' | 'openrouter' | 'xai'
 /** `size` = OpenAI's `size` and files, `words` = xAI's `aspect_ratio`, `resolution` and addresses. */
 export type ImageForm = 'size' | 'words'
 
-/** How its embeddings write a vector that is no list of numbers: 32-bit floats in base64, or whole numbers of 8 bits (Perplexity's `base64_int8`). */
+/**
+ * How its embeddings write a vector that is no list of numbers: 32-bit floats in base64, or whole numbers of 8 bits
+ * (Perplexity's `base64_int8`).
+ */
 export type VectorForm = 'float32' | 'int8'
 
 /** Declared quirks of an OpenAI-compatible service. */
@@ -43,13 +49,23 @@ export interface Dialect {
   readonly vectors: VectorForm | null
 }
 
-export const PLAIN_DIALECT: Dialect = Object.freeze({ authHeader: null, query: '', streamUsage: true, reasoning: null, images: null, names: Object.freeze({}), videos: null, vectors: null })
+export const PLAIN_DIALECT: Dialect = Object.freeze({
+  authHeader: null,
+  query: '',
+  streamUsage: true,
+  reasoning: null,
+  images: null,
+  names: Object.freeze({}),
+  videos: null,
+  vectors: null,
+})
 const NAME = /^[A-Za-z][A-Za-z0-9_]{0,63}$/
 const HEADER = /^[a-z][a-z0-9-]{0,63}$/
 
 export function readDialect(reader: FieldReader): DialectEntry {
   const header = reader.text('auth_header')?.toLowerCase() ?? null
-  if (header !== null && !HEADER.test(header)) reader.problem('auth_header', `must be the name of a header, got '${header}'`)
+  if (header !== null && !HEADER.test(header))
+    reader.problem('auth_header', `must be the name of a header, got '${header}'`)
   const given = reader.map('query')
   const query: Record<string, string> = {}
   for (const name of given?.keys() ?? []) query[name] = given?.text(name) ?? ''
@@ -71,8 +87,12 @@ export function readDialect(reader: FieldReader): DialectEntry {
 function namesOf(reader: FieldReader): Readonly<Record<string, string>> | null {
   const given = reader.map('names')
   if (given === null) return null
-  const names: Readonly<Record<string, string>> = defined({ dimensions: given.text('dimensions'), top_n: given.text('top_n') })
-  for (const [ours, theirs] of Object.entries(names)) if (!NAME.test(theirs)) given.problem(ours, `must be the name of a parameter, got '${theirs}'`)
+  const names: Readonly<Record<string, string>> = defined({
+    dimensions: given.text('dimensions'),
+    top_n: given.text('top_n'),
+  })
+  for (const [ours, theirs] of Object.entries(names))
+    if (!NAME.test(theirs)) given.problem(ours, `must be the name of a parameter, got '${theirs}'`)
   given.done()
   return names
 }

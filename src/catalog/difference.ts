@@ -12,10 +12,20 @@ export function difference(before: CatalogDocument, after: CatalogDocument): rea
 
 /** Endpoints become fields named by what they are, so that a changed price is one line and not two lists. */
 function modelsById({ models }: CatalogDocument): ReadonlyMap<string, object> {
-  return new Map(models.map((model: ModelEntry) => {
-    const { endpoints, ...fields } = model
-    return [model.id, { ...fields, ...Object.fromEntries(endpoints.map((endpoint) => [`endpoint ${endpoint.provider}/${endpoint.model}`, endpoint])) }]
-  }))
+  return new Map(
+    models.map((model: ModelEntry) => {
+      const { endpoints, ...fields } = model
+      return [
+        model.id,
+        {
+          ...fields,
+          ...Object.fromEntries(
+            endpoints.map((endpoint) => [`endpoint ${endpoint.provider}/${endpoint.model}`, endpoint]),
+          ),
+        },
+      ]
+    }),
+  )
 }
 
 function entryLines(kind: string, before: ReadonlyMap<string, object>, after: ReadonlyMap<string, object>): string[] {
@@ -41,7 +51,10 @@ function fieldLines(title: string, before: object, after: object): string[] {
     else if (isMap(is) && field.startsWith('endpoint ')) lines.push(`+ ${title}: ${field}`)
     else if (isMap(was) && field.startsWith('endpoint ')) lines.push(`- ${title}: ${field}`)
     else if (shown(was) === shown(is)) continue
-    else lines.push(field === 'api_key' ? `~ ${title}: api_key changed` : `~ ${title}: ${field} ${shown(was)} → ${shown(is)}`)
+    else
+      lines.push(
+        field === 'api_key' ? `~ ${title}: api_key changed` : `~ ${title}: ${field} ${shown(was)} → ${shown(is)}`,
+      )
   }
   return lines
 }

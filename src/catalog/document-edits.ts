@@ -6,7 +6,12 @@ import type { Problem } from './source-tree.ts'
 /** A changed document with what the caller is told of the change; `base` is the bundled part under it. */
 type Edited<T> = readonly [T, CatalogDocument]
 
-export function withProvider(document: CatalogDocument, base: CatalogDocument, slug: string, entry: ProviderEntry): Edited<'created' | 'changed'> {
+export function withProvider(
+  document: CatalogDocument,
+  base: CatalogDocument,
+  slug: string,
+  entry: ProviderEntry,
+): Edited<'created' | 'changed'> {
   const known = withBundled(document, base).providers[slug] !== undefined
   return [known ? 'changed' : 'created', { ...document, providers: { ...document.providers, [slug]: entry } }]
 }
@@ -18,9 +23,16 @@ export function withoutProvider(document: CatalogDocument, base: CatalogDocument
   return [removed !== undefined, { ...explicit, providers }]
 }
 
-export function withModel(document: CatalogDocument, base: CatalogDocument, entry: ModelEntry): Edited<'created' | 'changed'> {
+export function withModel(
+  document: CatalogDocument,
+  base: CatalogDocument,
+  entry: ModelEntry,
+): Edited<'created' | 'changed'> {
   const known = withBundled(document, base).models.some(({ id }) => id === entry.id)
-  return [known ? 'changed' : 'created', { ...document, models: [...document.models.filter(({ id }) => id !== entry.id), entry] }]
+  return [
+    known ? 'changed' : 'created',
+    { ...document, models: [...document.models.filter(({ id }) => id !== entry.id), entry] },
+  ]
 }
 
 /** false = no such model. */
@@ -33,14 +45,30 @@ export function withoutModel(document: CatalogDocument, base: CatalogDocument, i
 /** Those given change. A rate that is set by hand stays: the feed goes off unless it is named again. */
 export function withSettings(document: CatalogDocument, settings: SettingsEntry): Edited<undefined> {
   const { rates_source: _feed, ...fixed } = document.settings
-  return [undefined, { ...document, settings: { ...(settings.rates === undefined ? document.settings : fixed), ...settings } }]
+  return [
+    undefined,
+    { ...document, settings: { ...(settings.rates === undefined ? document.settings : fixed), ...settings } },
+  ]
 }
 
-/** `document` with what it takes over from the one it replaces: dates of first use, credentials, the maintenance notice. `before` includes the bundled part. */
-export function successorOf(before: CatalogDocument, document: CatalogDocument, now: string, problems: Problem[]): CatalogDocument {
+/**
+ * `document` with what it takes over from the one it replaces: dates of first use, credentials, the maintenance notice.
+ * `before` includes the bundled part.
+ */
+export function successorOf(
+  before: CatalogDocument,
+  document: CatalogDocument,
+  now: string,
+  problems: Problem[],
+): CatalogDocument {
   const created = new Map(before.models.map((model) => [model.id, model.created]))
-  const models = document.models.map((model) => (model.created === undefined ? { ...model, created: created.get(model.id) ?? now } : model))
+  const models = document.models.map((model) =>
+    model.created === undefined ? { ...model, created: created.get(model.id) ?? now } : model,
+  )
   const maintenance = before.settings.maintenance
-  const settings = maintenance === undefined || document.settings.maintenance !== undefined ? document.settings : { ...document.settings, maintenance }
+  const settings =
+    maintenance === undefined || document.settings.maintenance !== undefined
+      ? document.settings
+      : { ...document.settings, maintenance }
   return keepCredentials(before, { ...document, settings, models }, problems)
 }

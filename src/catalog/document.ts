@@ -9,7 +9,10 @@ import { readSdkPackage } from './sdk-package.ts'
 import { lineOf, readSource, sourceOfJson, type Problem, type SourceNode } from './source-tree.ts'
 import { forbiddenUpstream } from './upstream-address.ts'
 
-/** Decimal texts by key, in the file's units; a map for `video_second` by resolution, and for `image_output` by size and quality. */
+/**
+ * Decimal texts by key, in the file's units; a map for `video_second` by resolution, and for `image_output` by size and
+ * quality.
+ */
 export type PriceTexts = Readonly<Partial<Record<PriceKey, string | Readonly<Record<string, string>>>>>
 
 /** A provider's entry of the file, credentials included. */
@@ -99,7 +102,8 @@ export const EMPTY_DOCUMENT: CatalogDocument = Object.freeze({ bundled: true, se
 const SLUG = /^[a-z0-9][a-z0-9._-]*$/
 const SLUG_CHARS_MAX = 64
 /** What a client puts behind the base address, and people copy along with it. */
-const OPERATION = /\/(chat\/completions|completions|responses|messages|embeddings|rerank|images\/generations|audio\/(speech|transcriptions))\/*$/
+const OPERATION =
+  /\/(chat\/completions|completions|responses|messages|embeddings|rerank|images\/generations|audio\/(speech|transcriptions))\/*$/
 const SECONDS_MAX = 86_400
 
 export interface DocumentContext {
@@ -122,7 +126,10 @@ export function parseDocumentText(text: string, context: DocumentContext): Parse
   return { document, problems, lineOf: (path) => lineOf(source, path) }
 }
 
-export function parseDocumentJson(value: unknown, context: DocumentContext): { readonly document: CatalogDocument; readonly problems: readonly Problem[] } {
+export function parseDocumentJson(
+  value: unknown,
+  context: DocumentContext,
+): { readonly document: CatalogDocument; readonly problems: readonly Problem[] } {
   const problems: Problem[] = []
   return { document: readDocument(sourceOfJson(value), context, problems), problems }
 }
@@ -147,11 +154,16 @@ function readDocument(source: SourceNode, context: DocumentContext, problems: Pr
 /** What is wrong with the name of a provider; null = nothing. */
 export function slugProblem(slug: string): string | null {
   if (slug.length > SLUG_CHARS_MAX) return `must be at most ${SLUG_CHARS_MAX} characters long, got ${slug.length}`
-  return SLUG.test(slug) ? null : 'must be a slug of lower-case letters, digits, dots, dashes and underscores, which begins with a letter or a digit'
+  return SLUG.test(slug)
+    ? null
+    : 'must be a slug of lower-case letters, digits, dots, dashes and underscores, which begins with a letter or a digit'
 }
 
 /** One provider entry as the admin API takes it. */
-export function parseProviderJson(value: unknown, context: DocumentContext): { readonly entry: ProviderEntry; readonly problems: readonly Problem[] } {
+export function parseProviderJson(
+  value: unknown,
+  context: DocumentContext,
+): { readonly entry: ProviderEntry; readonly problems: readonly Problem[] } {
   const problems: Problem[] = []
   return { entry: readProvider(new FieldReader(sourceOfJson(value), '', problems), context.adapters), problems }
 }
@@ -163,13 +175,19 @@ export function parseModelJson(value: unknown): { readonly entry: ModelEntry; re
 }
 
 /** Settings as the admin API patches them. */
-export function parseSettingsJson(value: unknown): { readonly settings: SettingsEntry; readonly problems: readonly Problem[] } {
+export function parseSettingsJson(value: unknown): {
+  readonly settings: SettingsEntry
+  readonly problems: readonly Problem[]
+} {
   const problems: Problem[] = []
   const reader = new FieldReader(sourceOfJson(value), '', problems)
   const settings = readSettings(reader)
   const given = value !== null && typeof value === 'object' && 'maintenance' in value
   const notice = reader.map('maintenance')
-  const maintenance = notice === null ? null : { message: notice.text('message'), retry_after: notice.whole('retry_after', 1, SECONDS_MAX) }
+  const maintenance =
+    notice === null
+      ? null
+      : { message: notice.text('message'), retry_after: notice.whole('retry_after', 1, SECONDS_MAX) }
   notice?.done()
   reader.done()
   return { settings: given ? { ...settings, maintenance } : settings, problems }
@@ -177,7 +195,8 @@ export function parseSettingsJson(value: unknown): { readonly settings: Settings
 
 function readSettings(reader: FieldReader): SettingsEntry {
   const timezone = reader.text('timezone')
-  if (timezone !== null && !isTimezone(timezone)) reader.problem('timezone', `must be an IANA time zone such as Europe/Moscow, got '${timezone}'`)
+  if (timezone !== null && !isTimezone(timezone))
+    reader.problem('timezone', `must be an IANA time zone such as Europe/Moscow, got '${timezone}'`)
   const rates = reader.map('rates')
   const rateTexts: Record<string, string> = {}
   const ratesSource = rates?.oneOf<'cbr'>('source', ['cbr']) ?? null
@@ -207,7 +226,12 @@ function readSettings(reader: FieldReader): SettingsEntry {
 }
 
 /** A map of required whole numbers, each from `least` to its bound. */
-function wholes<K extends string>(reader: FieldReader, key: string, bounds: Readonly<Record<K, number>>, least = 1): Readonly<Record<K, number>> | null {
+function wholes<K extends string>(
+  reader: FieldReader,
+  key: string,
+  bounds: Readonly<Record<K, number>>,
+  least = 1,
+): Readonly<Record<K, number>> | null {
   const map = reader.map(key)
   if (map === null) return null
   const result: Partial<Record<K, number>> = {}
@@ -223,26 +247,37 @@ function wholes<K extends string>(reader: FieldReader, key: string, bounds: Read
 
 function readProvider(reader: FieldReader, adapters: ReadonlySet<string>): ProviderEntry {
   const adapter = reader.required('adapter')
-  if (adapter !== '' && !adapters.has(adapter)) reader.problem('adapter', `must be one of ${[...adapters].toSorted().join(', ')}, got '${adapter}'`)
+  if (adapter !== '' && !adapters.has(adapter))
+    reader.problem('adapter', `must be one of ${[...adapters].toSorted().join(', ')}, got '${adapter}'`)
   const baseUrl = reader.text('base_url')
-  if (baseUrl !== null && !isHttpUrl(baseUrl)) reader.problem('base_url', `must be an http or https address, got '${baseUrl}'`)
-  else if (baseUrl !== null && forbiddenUpstream(baseUrl)) reader.problem('base_url', `must not be a link-local or metadata address, got '${baseUrl}'`)
+  if (baseUrl !== null && !isHttpUrl(baseUrl))
+    reader.problem('base_url', `must be an http or https address, got '${baseUrl}'`)
+  else if (baseUrl !== null && forbiddenUpstream(baseUrl))
+    reader.problem('base_url', `must not be a link-local or metadata address, got '${baseUrl}'`)
   const operation = baseUrl === null ? undefined : OPERATION.exec(baseUrl)?.[0]
-  if (operation !== undefined) reader.problem('base_url', `must be what stands before the operation's path: leave out '${operation}'`)
-  if (baseUrl === null && adapter !== 'sandbox' && adapters.has(adapter) && ADAPTER_BASE_URLS[adapter] === undefined) reader.problem('base_url', 'is required')
+  if (operation !== undefined)
+    reader.problem('base_url', `must be what stands before the operation's path: leave out '${operation}'`)
+  if (baseUrl === null && adapter !== 'sandbox' && adapters.has(adapter) && ADAPTER_BASE_URLS[adapter] === undefined)
+    reader.problem('base_url', 'is required')
   const single = reader.node('api_key')
-  const keys = single?.kind === 'list' ? reader.texts('api_key') : single === null ? null : [reader.text('api_key') ?? '']
-  if (!reader.isWrong('api_key') && (keys?.length === 0 || keys?.some((key) => key.trim() === '') === true)) reader.problem('api_key', 'must not be empty; a provider without a key has none of it')
+  const keys =
+    single?.kind === 'list' ? reader.texts('api_key') : single === null ? null : [reader.text('api_key') ?? '']
+  if (!reader.isWrong('api_key') && (keys?.length === 0 || keys?.some((key) => key.trim() === '') === true))
+    reader.problem('api_key', 'must not be empty; a provider without a key has none of it')
   const limits = reader.map('timeouts')
-  const timeouts = limits === null ? null : defined({
-    connect: limits.whole('connect', 1, 60),
-    first_byte: limits.whole('first_byte', 1, 3_600),
-    progress: limits.whole('progress', 1, 3_600),
-    total: limits.whole('total', 1, SECONDS_MAX),
-  })
+  const timeouts =
+    limits === null
+      ? null
+      : defined({
+          connect: limits.whole('connect', 1, 60),
+          first_byte: limits.whole('first_byte', 1, 3_600),
+          progress: limits.whole('progress', 1, 3_600),
+          total: limits.whole('total', 1, SECONDS_MAX),
+        })
   limits?.done()
   const quirks = reader.map('dialect')
-  if (quirks !== null && adapter !== 'openai') reader.problem('dialect', `is for the adapter openai alone, got '${adapter}'`)
+  if (quirks !== null && adapter !== 'openai')
+    reader.problem('dialect', `is for the adapter openai alone, got '${adapter}'`)
   const entry = defined({
     name: reader.text('name'),
     base_url: baseUrl,
@@ -259,5 +294,10 @@ function readProvider(reader: FieldReader, adapters: ReadonlySet<string>): Provi
 function isHttpUrl(text: string): boolean {
   if (!URL.canParse(text)) return false
   const url = new URL(text)
-  return (url.protocol === 'http:' || url.protocol === 'https:') && url.username === '' && url.hash === '' && url.search === ''
+  return (
+    (url.protocol === 'http:' || url.protocol === 'https:') &&
+    url.username === '' &&
+    url.hash === '' &&
+    url.search === ''
+  )
 }

@@ -17,7 +17,11 @@ export interface MergedRates {
 const PERCENT_MAX = 30n
 
 /** The fetched rates over those held; one that moved by more than 30 % against the last good one stays as it was. */
-export function mergeRates(lastGood: Readonly<Record<string, string>>, held: Readonly<Record<string, string>>, fetched: Readonly<Record<string, string>>): MergedRates {
+export function mergeRates(
+  lastGood: Readonly<Record<string, string>>,
+  held: Readonly<Record<string, string>>,
+  fetched: Readonly<Record<string, string>>,
+): MergedRates {
   const rates: Record<string, string> = { ...held }
   const refused: RefusedRate[] = []
   for (const [currency, text] of Object.entries(fetched)) {
@@ -46,8 +50,8 @@ const FIELD_CHARS_MAX = 40
 const CURRENCIES_MAX = 500
 
 /**
- * RUB per unit of each currency of the Central Bank's daily XML, exact. The text may be read as Latin-1: only names are in windows-1251,
- * and they are not read. null = this is not that document.
+ * RUB per unit of each currency of the Central Bank's daily XML, exact. The text may be read as Latin-1: only names are
+ * in windows-1251, and they are not read. null = this is not that document.
  */
 export function parseDailyRates(xml: string): Readonly<Record<string, string>> | null {
   if (!/<ValCurs\b/.test(xml) || !/<\/ValCurs>\s*$/.test(xml)) return null
@@ -56,7 +60,8 @@ export function parseDailyRates(xml: string): Readonly<Record<string, string>> |
     if (!/<Valute\b/.test(entry)) continue
     const currency = fieldOf(entry, 'CharCode')
     const rate = unitRate(entry)
-    if (rate !== null && rate.digits > 0n && /^[A-Z]{3}$/.test(currency) && currency !== 'RUB') rates[currency] = decimalText(rate)
+    if (rate !== null && rate.digits > 0n && /^[A-Z]{3}$/.test(currency) && currency !== 'RUB')
+      rates[currency] = decimalText(rate)
   }
   const found = Object.keys(rates).length
   return found === 0 || found > CURRENCIES_MAX ? null : rates
@@ -66,7 +71,8 @@ export function parseDailyRates(xml: string): Readonly<Record<string, string>> |
 function unitRate(entry: string): Decimal | null {
   const value = decimalOf(fieldOf(entry, 'Value'))
   const nominal = fieldOf(entry, 'Nominal')
-  if (value !== null && /^10{0,9}$/.test(nominal)) return parseDecimal(decimalText({ digits: value.digits, scale: value.scale + nominal.length - 1 }))
+  if (value !== null && /^10{0,9}$/.test(nominal))
+    return parseDecimal(decimalText({ digits: value.digits, scale: value.scale + nominal.length - 1 }))
   return decimalOf(fieldOf(entry, 'VunitRate'))
 }
 

@@ -4,7 +4,10 @@ import type { KnownCheck, Problem, SourceNode } from './source-tree.ts'
 /** Far above any price or rate, far below what a sum of money may hold. */
 const DECIMAL_MAX: Decimal = { digits: 1_000_000_000n, scale: 0 }
 
-/** Reads the known keys of one map; what is left over at `done` is an unknown key. Every problem names its path and line. */
+/**
+ * Reads the known keys of one map; what is left over at `done` is an unknown key. Every problem names its path and
+ * line.
+ */
 export class FieldReader {
   readonly path: string
   readonly #entries: ReadonlyMap<string, SourceNode>
@@ -17,7 +20,13 @@ export class FieldReader {
     this.#problems = problems
     this.#line = node.line
     this.#entries = node.kind === 'map' ? node.entries : new Map()
-    if (node.kind !== 'map') problems.push({ line: node.line, path, message: 'must be a map of fields', known: { check: 'object', params: {} } })
+    if (node.kind !== 'map')
+      problems.push({
+        line: node.line,
+        path,
+        message: 'must be a map of fields',
+        known: { check: 'object', params: {} },
+      })
   }
 
   has(key: string): boolean {
@@ -36,7 +45,13 @@ export class FieldReader {
   }
 
   problem(key: string, message: string, unroutable = false, known: KnownCheck | null = null): void {
-    this.#problems.push({ line: this.#entries.get(key)?.line ?? this.#line, path: key === '' ? this.path : this.pathOf(key), message, ...(known === null ? {} : { known }), ...(unroutable ? { unroutable } : {}) })
+    this.#problems.push({
+      line: this.#entries.get(key)?.line ?? this.#line,
+      path: key === '' ? this.path : this.pathOf(key),
+      message,
+      ...(known === null ? {} : { known }),
+      ...(unroutable ? { unroutable } : {}),
+    })
   }
 
   /** Whether the value of `key`, or an item of it, was found wrong already. */
@@ -68,7 +83,11 @@ export class FieldReader {
     const value = this.text(key)
     if (value === null) return null
     const found = allowed.find((name) => name === value)
-    if (found === undefined) this.problem(key, `must be one of ${allowed.join(', ')}, got '${value}'`, false, { check: 'one_of', params: { allowed: allowed.join(', ') } })
+    if (found === undefined)
+      this.problem(key, `must be one of ${allowed.join(', ')}, got '${value}'`, false, {
+        check: 'one_of',
+        params: { allowed: allowed.join(', ') },
+      })
     return found ?? null
   }
 
@@ -84,7 +103,14 @@ export class FieldReader {
     if (node === null) return null
     const value = node.kind === 'number' ? Number(node.text) : Number.NaN
     if (Number.isSafeInteger(value) && value >= least && value <= most) return value
-    this.problem(key, `must be a whole number from ${least}${most === Number.MAX_SAFE_INTEGER ? '' : ` to ${most}`}`, false, most === Number.MAX_SAFE_INTEGER ? { check: 'least', params: { least } } : { check: 'whole', params: { least, most } })
+    this.problem(
+      key,
+      `must be a whole number from ${least}${most === Number.MAX_SAFE_INTEGER ? '' : ` to ${most}`}`,
+      false,
+      most === Number.MAX_SAFE_INTEGER
+        ? { check: 'least', params: { least } }
+        : { check: 'whole', params: { least, most } },
+    )
     return null
   }
 
@@ -94,7 +120,10 @@ export class FieldReader {
     if (node === null) return null
     const value = node.kind === 'number' || node.kind === 'text' ? parseDecimal(node.text) : null
     if (value === null || value.digits < 0n || compare(value, DECIMAL_MAX) > 0) {
-      this.problem(key, `must be a decimal number from 0 to ${decimalText(DECIMAL_MAX)}`, false, { check: 'decimal', params: { most: decimalText(DECIMAL_MAX) } })
+      this.problem(key, `must be a decimal number from 0 to ${decimalText(DECIMAL_MAX)}`, false, {
+        check: 'decimal',
+        params: { most: decimalText(DECIMAL_MAX) },
+      })
       return null
     }
     return decimalText(value)
@@ -125,7 +154,8 @@ export class FieldReader {
   items(key: string): readonly FieldReader[] {
     const node = this.node(key)
     if (node === null) return []
-    if (node.kind === 'list') return node.items.map((item, index) => new FieldReader(item, `${this.pathOf(key)}[${index}]`, this.#problems))
+    if (node.kind === 'list')
+      return node.items.map((item, index) => new FieldReader(item, `${this.pathOf(key)}[${index}]`, this.#problems))
     this.problem(key, 'must be a list', false, { check: 'list', params: {} })
     return []
   }
@@ -133,7 +163,11 @@ export class FieldReader {
   /** Every key that nobody asked for is an error. */
   done(): void {
     for (const key of this.#entries.keys()) {
-      if (!this.#seen.has(key)) this.problem(key, 'is not a known field', false, { check: 'unknown_field', params: { known: [...this.#seen].join(', ') } })
+      if (!this.#seen.has(key))
+        this.problem(key, 'is not a known field', false, {
+          check: 'unknown_field',
+          params: { known: [...this.#seen].join(', ') },
+        })
     }
   }
 }

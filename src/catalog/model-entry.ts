@@ -14,19 +14,28 @@ const DATE = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?Z)?$/
 /** Reads one model with its endpoints; what is wrong goes to the reader's problems. */
 export function readModel(reader: FieldReader): ModelEntry {
   const id = reader.required('id')
-  if (id !== '' && (!MODEL_ID.test(id) || SUFFIX.test(id))) reader.problem('id', `must be of the form vendor/model_name, without :nitro or :floor, got '${id}'`)
+  if (id !== '' && (!MODEL_ID.test(id) || SUFFIX.test(id)))
+    reader.problem('id', `must be of the form vendor/model_name, without :nitro or :floor, got '${id}'`)
   const aliases = reader.texts('aliases')
   const wrongAlias = aliases?.find((alias) => !ALIAS.test(alias) || SUFFIX.test(alias))
-  if (wrongAlias !== undefined) reader.problem('aliases', `must be names of letters, digits and ._:@/-, without :nitro or :floor, got '${wrongAlias}'`)
+  if (wrongAlias !== undefined)
+    reader.problem(
+      'aliases',
+      `must be names of letters, digits and ._:@/-, without :nitro or :floor, got '${wrongAlias}'`,
+    )
   const type = reader.oneOf('type', MODEL_TYPES)
   if (type === null && !reader.has('type')) reader.problem('type', 'is required')
   const created = reader.text('created')
-  if (created !== null && (!DATE.test(created) || Number.isNaN(Date.parse(created)))) reader.problem('created', `must be a date such as 2024-07-18, got '${created}'`)
+  if (created !== null && (!DATE.test(created) || Number.isNaN(Date.parse(created))))
+    reader.problem('created', `must be a date such as 2024-07-18, got '${created}'`)
   const contextLength = reader.whole('context_length', 1)
   const maxCompletionTokens = reader.whole('max_completion_tokens', 1)
-  if (contextLength !== null && maxCompletionTokens !== null && maxCompletionTokens > contextLength) reader.problem('max_completion_tokens', aboveContext(maxCompletionTokens, contextLength))
+  if (contextLength !== null && maxCompletionTokens !== null && maxCompletionTokens > contextLength)
+    reader.problem('max_completion_tokens', aboveContext(maxCompletionTokens, contextLength))
   const outputBounded = contextLength !== null || maxCompletionTokens !== null
-  const endpoints = reader.items('endpoints').map((endpoint) => readEndpoint(endpoint, type, outputBounded, contextLength))
+  const endpoints = reader
+    .items('endpoints')
+    .map((endpoint) => readEndpoint(endpoint, type, outputBounded, contextLength))
   if (endpoints.length === 0) reader.problem('endpoints', 'is required: at least one way to serve the model')
   if (type === 'chat' && !reader.has('context_length')) reader.problem('context_length', 'is required for a chat model')
   const rest = defined({
@@ -54,16 +63,23 @@ export function readModel(reader: FieldReader): ModelEntry {
   return { id, type: type ?? 'chat', endpoints, ...rest }
 }
 
-function readEndpoint(reader: FieldReader, type: ModelType | null, outputBounded: boolean, modelContext: number | null): EndpointEntry {
+function readEndpoint(
+  reader: FieldReader,
+  type: ModelType | null,
+  outputBounded: boolean,
+  modelContext: number | null,
+): EndpointEntry {
   const price = reader.map('price')
   if (price === null) reader.problem('price', 'is required')
   const currency = price?.text('currency') ?? ''
   // No currency is the default one: dollars taken for rubles are sold at a hundredth, rubles taken for dollars at a hundredfold.
-  if (price?.has('currency') === false) price.problem('currency', 'is required: RUB, or a currency with a rate such as USD')
+  if (price?.has('currency') === false)
+    price.problem('currency', 'is required: RUB, or a currency with a rate such as USD')
   else if (!/^[A-Z]{3}$/.test(currency)) price?.problem('currency', 'must be a currency code of three capital letters')
   const prices = price === null ? {} : readPrices(price)
   const sell = reader.map('sell')
-  if (sell?.has('currency') === true && sell.text('currency') !== 'RUB') sell.problem('currency', 'must be RUB: what the customer pays is in rubles')
+  if (sell?.has('currency') === true && sell.text('currency') !== 'RUB')
+    sell.problem('currency', 'must be RUB: what the customer pays is in rubles')
   const sells = sell === null ? null : readPrices(sell)
   const bounded = outputBounded || reader.has('max_completion_tokens')
   const listed = readNames(reader, 'supported_parameters', PARAMETER_NAMES)
@@ -71,13 +87,27 @@ function readEndpoint(reader: FieldReader, type: ModelType | null, outputBounded
   const contextLength = reader.whole('context_length', 1)
   const most = reader.whole('max_completion_tokens', 1)
   const context = contextLength ?? modelContext
-  if (context !== null && most !== null && most > context) reader.problem('max_completion_tokens', aboveContext(most, context))
-  for (const [key, given] of [['price', price], ['sell', sell]] as const) {
+  if (context !== null && most !== null && most > context)
+    reader.problem('max_completion_tokens', aboveContext(most, context))
+  for (const [key, given] of [
+    ['price', price],
+    ['sell', sell],
+  ] as const) {
     // A price that is there but wrong has its own problem and is not missing.
-    const missing = type === null || given === null ? [] : missingPrices(type, new Set(given.keys().filter((name) => given.has(name))), bounded)
+    const missing =
+      type === null || given === null
+        ? []
+        : missingPrices(type, new Set(given.keys().filter((name) => given.has(name))), bounded)
     const uses = { listed: listed ?? [], nativeResponses: nativeResponses ?? false }
-    for (const name of given?.keys() ?? []) if (type !== null && given?.has(name) === true && uncharged(type, name, uses)) given.problem(name, unchargedText(type, name))
-    if (missing.length > 0) reader.problem(key, `is not complete for a ${type} model: needs ${missing.join(' or ')}. The endpoint is not routable`, true)
+    for (const name of given?.keys() ?? [])
+      if (type !== null && given?.has(name) === true && uncharged(type, name, uses))
+        given.problem(name, unchargedText(type, name))
+    if (missing.length > 0)
+      reader.problem(
+        key,
+        `is not complete for a ${type} model: needs ${missing.join(' or ')}. The endpoint is not routable`,
+        true,
+      )
   }
   const rest = defined({
     sell: sells,
@@ -89,7 +119,12 @@ function readEndpoint(reader: FieldReader, type: ModelType | null, outputBounded
     native_completions: reader.has('native_completions') ? reader.flag('native_completions', false) : null,
     force: reader.has('force') ? reader.flag('force', false) : null,
   })
-  const entry = { provider: reader.required('provider'), model: reader.required('model'), price: { currency, ...prices }, ...rest }
+  const entry = {
+    provider: reader.required('provider'),
+    model: reader.required('model'),
+    price: { currency, ...prices },
+    ...rest,
+  }
   reader.done()
   return entry
 }
@@ -107,14 +142,20 @@ function readNames(reader: FieldReader, key: string, known: readonly string[]): 
 }
 
 function unchargedText(type: ModelType, key: string): string {
-  if (type === 'chat' && key === 'search') return 'would never be charged: only an endpoint with native_responses: true, or with web_search_options among its supported_parameters, searches'
+  if (type === 'chat' && key === 'search')
+    return 'would never be charged: only an endpoint with native_responses: true, or with web_search_options among its supported_parameters, searches'
   return `would never be charged: no answer of ${/^[aeiou]/.test(type) ? 'an' : 'a'} ${type} model is measured by it`
 }
 
 /** The most tokens of one picture, document, sound or video in a prompt. */
 function readMediaTokens(reader: FieldReader | null): MediaTokens | null {
   if (reader === null) return null
-  const tokens = defined({ image: reader.whole('image', 0), file: reader.whole('file', 0), audio: reader.whole('audio', 0), video: reader.whole('video', 0) })
+  const tokens = defined({
+    image: reader.whole('image', 0),
+    file: reader.whole('file', 0),
+    audio: reader.whole('audio', 0),
+    video: reader.whole('video', 0),
+  })
   reader.done()
   return tokens
 }
@@ -128,7 +169,11 @@ function readPrices(reader: FieldReader): PriceTexts {
       const sizes = reader.map(key)
       const bySize: Record<string, string> = {}
       for (const size of sizes?.keys() ?? []) {
-        if (key === 'image_output' && !isPictureKey(size)) sizes?.problem(size, "must be a size such as 1024x1024 or 2K, a quality such as high, or both as '1024x1024/high'")
+        if (key === 'image_output' && !isPictureKey(size))
+          sizes?.problem(
+            size,
+            "must be a size such as 1024x1024 or 2K, a quality such as high, or both as '1024x1024/high'",
+          )
         bySize[size] = sizes?.decimal(size) ?? '0'
       }
       if (Object.keys(bySize).length === 0) reader.problem(key, 'must have at least one price')

@@ -10,18 +10,38 @@ function priced(map: Readonly<Record<string, string>>): Pick<Endpoint, 'variants
   return { variants: new Map(Object.keys(map).map((key) => [key, { sell: sheet(key), buy: sheet(key) }])) }
 }
 
-const keyOf = (map: Readonly<Record<string, string>>, size: string | null, quality: string | null): string | null => pictureVariant(priced(map), { size, quality })
+const keyOf = (map: Readonly<Record<string, string>>, size: string | null, quality: string | null): string | null =>
+  pictureVariant(priced(map), { size, quality })
 
 test('the key that names what was asked, most of it first; else the dearest that says nothing contrary; else none', () => {
   const both = { '1024x1024': '4', '1024x1024/high': '17', '1536x1024': '6', '1536x1024/high': '25' }
   assert.deepEqual(
-    [['1024x1024', null], ['1024x1024', 'low'], ['1024x1024', 'HIGH'], ['1536x1024', 'high'], [null, null], [null, 'high'], ['2K', 'high'], ['2K', null]].map(([size = null, quality = null]) => keyOf(both, size, quality)),
+    [
+      ['1024x1024', null],
+      ['1024x1024', 'low'],
+      ['1024x1024', 'HIGH'],
+      ['1536x1024', 'high'],
+      [null, null],
+      [null, 'high'],
+      ['2K', 'high'],
+      ['2K', null],
+    ].map(([size = null, quality = null]) => keyOf(both, size, quality)),
     ['1024x1024', '1024x1024', '1024x1024/high', '1536x1024/high', '1536x1024/high', '1536x1024/high', null, null],
   )
-  assert.deepEqual([keyOf({ low: '1', high: '9' }, '1024x1024', 'low'), keyOf({ low: '1', high: '9' }, null, null), keyOf({ '1K': '1', '4K': '9' }, '4k', null)], ['low', 'high', '4K'])
+  assert.deepEqual(
+    [
+      keyOf({ low: '1', high: '9' }, '1024x1024', 'low'),
+      keyOf({ low: '1', high: '9' }, null, null),
+      keyOf({ '1K': '1', '4K': '9' }, '4k', null),
+    ],
+    ['low', 'high', '4K'],
+  )
   assert.equal(pictureVariant({}, { size: '1024x1024', quality: 'high' }), null, 'one price has no keys')
 })
 
 test('keys are a size, a quality, or both', () => {
-  assert.deepEqual(['1024x1024', '2K', 'high', '1024x1024/high', 'hd/1024x1024', 'a/b', '1K/2K', '', 'x y', '1/2/3'].map(isPictureKey), [true, true, true, true, true, false, false, false, false, false])
+  assert.deepEqual(
+    ['1024x1024', '2K', 'high', '1024x1024/high', 'hd/1024x1024', 'a/b', '1K/2K', '', 'x y', '1/2/3'].map(isPictureKey),
+    [true, true, true, true, true, false, false, false, false, false],
+  )
 })

@@ -12,14 +12,22 @@ const SIZE_PART = /^(\d+x\d+|\d+k)$/
 /** The parts of a key: `1024x1024`, `high`, or both as `1024x1024/high`. */
 function partsOf(key: string): PictureWish {
   const parts = key.toLowerCase().split('/')
-  return { size: parts.find((part) => SIZE_PART.test(part)) ?? null, quality: parts.find((part) => !SIZE_PART.test(part)) ?? null }
+  return {
+    size: parts.find((part) => SIZE_PART.test(part)) ?? null,
+    quality: parts.find((part) => !SIZE_PART.test(part)) ?? null,
+  }
 }
 
 /** Whether a key of a price by size and quality is one that a picture can have. */
 export function isPictureKey(key: string): boolean {
   const parts = key.split('/')
   const sizes = parts.filter((part) => SIZE_PART.test(part.toLowerCase()))
-  return parts.length <= 2 && parts.every((part) => /^[\w.-]{1,64}$/.test(part)) && sizes.length <= 1 && parts.length - sizes.length <= 1
+  return (
+    parts.length <= 2 &&
+    parts.every((part) => /^[\w.-]{1,64}$/.test(part)) &&
+    sizes.length <= 1 &&
+    parts.length - sizes.length <= 1
+  )
 }
 
 /** Whether a price names a quality: else it has none for the dearer ones. */
@@ -28,14 +36,17 @@ export function namesQuality({ variants }: Pick<Endpoint, 'variants'>, quality: 
 }
 
 /**
- * The key of the endpoint's prices that a picture falls under: the one that names most of what is asked and nothing else, else the
- * dearest that names nothing contrary. null = one price, or no key that fits: that is as dear as the dearest.
+ * The key of the endpoint's prices that a picture falls under: the one that names most of what is asked and nothing
+ * else, else the dearest that names nothing contrary. null = one price, or no key that fits: that is as dear as the
+ * dearest.
  */
 export function pictureVariant({ variants }: Pick<Endpoint, 'variants'>, wish: PictureWish): string | null {
   if (variants === undefined) return null
   const asked = { size: wish.size?.toLowerCase() ?? null, quality: wish.quality?.toLowerCase() ?? null }
   const keys = [...variants].map(([key, prices]) => ({ key, prices, ...partsOf(key) }))
-  const named = keys.filter(({ size, quality }) => (size === null || size === asked.size) && (quality === null || quality === asked.quality))
+  const named = keys.filter(
+    ({ size, quality }) => (size === null || size === asked.size) && (quality === null || quality === asked.quality),
+  )
   if (named.length > 0) return dearestOf(mostNamed(named))
   const fitting = keys.filter(({ size, quality }) => agrees(size, asked.size) && agrees(quality, asked.quality))
   return fitting.length === 0 ? null : dearestOf(fitting)

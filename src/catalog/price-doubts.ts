@@ -8,20 +8,40 @@ const DECADES = 5
 type Rates = Readonly<Record<string, string>>
 
 /** What an operator may mean but hardly does: it sells below what it costs, or gives away. One sentence each. */
-export function priceWarnings(document: CatalogDocument, rates: Rates = document.settings.rates ?? {}): readonly string[] {
+export function priceWarnings(
+  document: CatalogDocument,
+  rates: Rates = document.settings.rates ?? {},
+): readonly string[] {
   const { markup } = document.settings
   const factor = markup === undefined ? null : parseDecimal(markup)
-  const below = factor !== null && compare(factor, ONE) < 0 ? [`markup: ${markup ?? ''} sells every model without a sell of its own for less than its provider charges`] : []
-  return [...below, ...document.models.flatMap((model) => model.endpoints.flatMap((endpoint) => [...unpaidPictures(model, endpoint), ...lossesOf(model, endpoint, rates)]))]
+  const below =
+    factor !== null && compare(factor, ONE) < 0
+      ? [`markup: ${markup ?? ''} sells every model without a sell of its own for less than its provider charges`]
+      : []
+  return [
+    ...below,
+    ...document.models.flatMap((model) =>
+      model.endpoints.flatMap((endpoint) => [...unpaidPictures(model, endpoint), ...lossesOf(model, endpoint, rates)]),
+    ),
+  ]
 }
 
 /** A model that answers with pictures brings them unasked. */
-function unpaidPictures({ id, type, output_modalities: brings = [] }: ModelEntry, { provider, model, price }: EndpointEntry): readonly string[] {
+function unpaidPictures(
+  { id, type, output_modalities: brings = [] }: ModelEntry,
+  { provider, model, price }: EndpointEntry,
+): readonly string[] {
   if (type !== 'chat' || !brings.includes('image') || price.image_output !== undefined) return []
-  return [`${id} at ${provider}/${model}: pictures of its answers have no price of their own; price.image_output gives one, 0 says that their tokens pay for them`]
+  return [
+    `${id} at ${provider}/${model}: pictures of its answers have no price of their own; price.image_output gives one, 0 says that their tokens pay for them`,
+  ]
 }
 
-function lossesOf({ id }: ModelEntry, { provider, model, price, sell }: EndpointEntry, rates: Rates): readonly string[] {
+function lossesOf(
+  { id }: ModelEntry,
+  { provider, model, price, sell }: EndpointEntry,
+  rates: Rates,
+): readonly string[] {
   const rate = rateOf(price.currency, rates)
   if (sell === undefined || rate === null) return []
   return PRICE_KEYS.flatMap((key) => {
@@ -29,7 +49,11 @@ function lossesOf({ id }: ModelEntry, { provider, model, price, sell }: Endpoint
     const asked = least(sell, key)
     if (cost === null || asked === null) return []
     const inRubles = multiply(cost, rate)
-    return compare(asked, inRubles) < 0 ? [`${id} at ${provider}/${model}: sell.${key} is ${decimalText(asked)} RUB, and the provider charges ${decimalText(inRubles)} RUB`] : []
+    return compare(asked, inRubles) < 0
+      ? [
+          `${id} at ${provider}/${model}: sell.${key} is ${decimalText(asked)} RUB, and the provider charges ${decimalText(inRubles)} RUB`,
+        ]
+      : []
   })
 }
 
@@ -39,28 +63,48 @@ export interface PriceFault {
 }
 
 /**
- * Prices that are off by five digits from all that is known of the model, as a price of one token in a field for a million is.
- * An endpoint with `force: true` means what it says.
+ * Prices that are off by five digits from all that is known of the model, as a price of one token in a field for a
+ * million is. An endpoint with `force: true` means what it says.
  */
-export function priceFaults(models: readonly ModelEntry[], known: readonly ModelEntry[], rates: Rates): readonly PriceFault[] {
+export function priceFaults(
+  models: readonly ModelEntry[],
+  known: readonly ModelEntry[],
+  rates: Rates,
+): readonly PriceFault[] {
   return models.flatMap((model, at) =>
     model.endpoints.flatMap((endpoint, index) => {
       if (endpoint.force === true) return []
-      const like = known.flatMap(({ id, endpoints }) => (id === model.id ? endpoints : endpoints.filter((one) => one.model === endpoint.model)))
+      const like = known.flatMap(({ id, endpoints }) =>
+        id === model.id ? endpoints : endpoints.filter((one) => one.model === endpoint.model),
+      )
       const path = `models[${at}].endpoints[${index}]`
-      return [...faultsOf(endpoint.price, endpoint.price.currency, like, rates, `${path}.price`), ...faultsOf(endpoint.sell ?? {}, 'RUB', like, rates, `${path}.sell`)]
+      return [
+        ...faultsOf(endpoint.price, endpoint.price.currency, like, rates, `${path}.price`),
+        ...faultsOf(endpoint.sell ?? {}, 'RUB', like, rates, `${path}.sell`),
+      ]
     }),
   )
 }
 
-function faultsOf(prices: PriceTexts, currency: string, like: readonly EndpointEntry[], rates: Rates, path: string): readonly PriceFault[] {
+function faultsOf(
+  prices: PriceTexts,
+  currency: string,
+  like: readonly EndpointEntry[],
+  rates: Rates,
+  path: string,
+): readonly PriceFault[] {
   return PRICE_KEYS.flatMap((key) => {
     const known = like.flatMap(({ price }) => inCurrency(least(price, key), price.currency, currency, rates))
     if (known.length === 0) return []
     return valuesOf(prices[key]).flatMap((value) => {
       if (value.digits === 0n || !known.every((other) => isFar(value, other))) return []
       const [example = ONE] = known
-      return [{ path: `${path}.${key}`, message: `is ${decimalText(value)} ${currency}, and a price of this model that is known is ${decimalText(example)} ${currency}: prices are per million tokens. If it is meant, say force: true beside price` }]
+      return [
+        {
+          path: `${path}.${key}`,
+          message: `is ${decimalText(value)} ${currency}, and a price of this model that is known is ${decimalText(example)} ${currency}: prices are per million tokens. If it is meant, say force: true beside price`,
+        },
+      ]
     })
   })
 }

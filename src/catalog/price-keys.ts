@@ -2,8 +2,21 @@ import type { ModelType } from './catalog.ts'
 
 /** Price keys of the catalogue file (operator.md 3). */
 export const PRICE_KEYS = [
-  'prompt', 'completion', 'input_cache_read', 'input_cache_write', 'input_cache_write_1h', 'internal_reasoning', 'audio', 'audio_output',
-  'characters', 'request', 'image', 'image_output', 'search', 'second', 'video_second',
+  'prompt',
+  'completion',
+  'input_cache_read',
+  'input_cache_write',
+  'input_cache_write_1h',
+  'internal_reasoning',
+  'audio',
+  'audio_output',
+  'characters',
+  'request',
+  'image',
+  'image_output',
+  'search',
+  'second',
+  'video_second',
 ] as const
 export type PriceKey = (typeof PRICE_KEYS)[number]
 
@@ -22,18 +35,38 @@ const COMPLETE: Readonly<Record<ModelType, readonly (readonly PriceKey[])[]>> = 
 const BOUNDED_BY_MODEL: ReadonlySet<ModelType> = new Set(['image', 'tts', 'transcription'])
 const PER_TOKEN: ReadonlySet<PriceKey> = new Set(['prompt', 'completion', 'audio', 'audio_output'])
 
-/** What a price lacks to be complete for its type, as readable alternatives; empty = complete. `outputBounded`: `max_completion_tokens` is known. */
+/**
+ * What a price lacks to be complete for its type, as readable alternatives; empty = complete. `outputBounded`:
+ * `max_completion_tokens` is known.
+ */
 export function missingPrices(type: ModelType, given: ReadonlySet<string>, outputBounded: boolean): readonly string[] {
-  const needsBound = (keys: readonly PriceKey[]): boolean => BOUNDED_BY_MODEL.has(type) && keys.some((key) => PER_TOKEN.has(key))
+  const needsBound = (keys: readonly PriceKey[]): boolean =>
+    BOUNDED_BY_MODEL.has(type) && keys.some((key) => PER_TOKEN.has(key))
   const alternatives = COMPLETE[type]
-  if (alternatives.some((keys) => keys.every((key) => given.has(key)) && (outputBounded || !needsBound(keys)))) return []
+  if (alternatives.some((keys) => keys.every((key) => given.has(key)) && (outputBounded || !needsBound(keys))))
+    return []
   return alternatives.map((keys) => `${keys.join(' + ')}${needsBound(keys) ? ' with max_completion_tokens' : ''}`)
 }
 
-const TOKENS_IN = ['prompt', 'input_cache_read', 'input_cache_write', 'input_cache_write_1h'] as const satisfies readonly PriceKey[]
+const TOKENS_IN = [
+  'prompt',
+  'input_cache_read',
+  'input_cache_write',
+  'input_cache_write_1h',
+] as const satisfies readonly PriceKey[]
 /** What answers of a type are measured by; any other price of a row would be one that nobody ever pays. */
 const CHARGED: Readonly<Record<ModelType, ReadonlySet<string>>> = {
-  chat: new Set([...TOKENS_IN, 'completion', 'internal_reasoning', 'audio', 'audio_output', 'request', 'image', 'image_output', 'search']),
+  chat: new Set([
+    ...TOKENS_IN,
+    'completion',
+    'internal_reasoning',
+    'audio',
+    'audio_output',
+    'request',
+    'image',
+    'image_output',
+    'search',
+  ]),
   embeddings: new Set(['prompt']),
   image: new Set([...TOKENS_IN, 'completion', 'internal_reasoning', 'request', 'image', 'image_output']),
   tts: new Set(['characters', 'prompt', 'completion', 'audio_output']),

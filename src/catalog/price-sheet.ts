@@ -34,11 +34,18 @@ const PARENT: Readonly<Partial<Record<Meter, Meter>>> = {
 }
 
 /** Places that turn RUB in the file's unit into µRUB per unit: a price per million is µRUB per one as it stands. */
-const PLACES: Readonly<Partial<Record<Meter, number>>> = { request: 6, image_input: 6, image_output: 6, search: 6, deciseconds: 5, video_seconds: 6 }
+const PLACES: Readonly<Partial<Record<Meter, number>>> = {
+  request: 6,
+  image_input: 6,
+  image_output: 6,
+  search: 6,
+  deciseconds: 5,
+  video_seconds: 6,
+}
 
 /**
- * Exact µRUB per unit of every meter; `factor` = rate × markup, or 1 for prices already in the client's rubles. A price by
- * resolution is that of `variant`, and the dearest where there is no such key or none is asked for.
+ * Exact µRUB per unit of every meter; `factor` = rate × markup, or 1 for prices already in the client's rubles. A price
+ * by resolution is that of `variant`, and the dearest where there is no such key or none is asked for.
  */
 export function priceSheet(prices: PriceTexts, factor: Decimal, variant: string | null = null): PriceSheet {
   const sheet: Partial<Record<Meter, Decimal>> = {}
@@ -55,7 +62,13 @@ export function priceSheet(prices: PriceTexts, factor: Decimal, variant: string 
 
 /** The resolutions that a price names, in the file's order. */
 export function variantsOf(...sheets: readonly (PriceTexts | undefined)[]): readonly string[] {
-  return [...new Set(sheets.flatMap((prices) => Object.values(prices ?? {}).flatMap((price) => (typeof price === 'string' ? [] : Object.keys(price)))))]
+  return [
+    ...new Set(
+      sheets.flatMap((prices) =>
+        Object.values(prices ?? {}).flatMap((price) => (typeof price === 'string' ? [] : Object.keys(price))),
+      ),
+    ),
+  ]
 }
 
 function ownPrice(prices: PriceTexts, key: PriceKey, variant: string | null): Decimal | null {
@@ -68,7 +81,11 @@ function ownPrice(prices: PriceTexts, key: PriceKey, variant: string | null): De
   let dearest: Decimal | null = null
   for (const value of Object.values(text)) {
     const price = parseDecimal(value)
-    if (price !== null && (dearest === null || price.digits * 10n ** BigInt(dearest.scale) > dearest.digits * 10n ** BigInt(price.scale))) dearest = price
+    if (
+      price !== null &&
+      (dearest === null || price.digits * 10n ** BigInt(dearest.scale) > dearest.digits * 10n ** BigInt(price.scale))
+    )
+      dearest = price
   }
   return dearest
 }

@@ -37,7 +37,10 @@ export class RateFeed {
     ports.catalog.onChange(() => this.#follow())
   }
 
-  /** Fetches now and from then on every six hours, in trouble every quarter of an hour, while the catalogue asks for it; resolves after the first time. */
+  /**
+   * Fetches now and from then on every six hours, in trouble every quarter of an hour, while the catalogue asks for it;
+   * resolves after the first time.
+   */
   start(): Promise<void> {
     this.#wasOn = this.#isOn()
     return this.#turn()
@@ -83,7 +86,9 @@ export class RateFeed {
     // A server that stops does not wait for the Bank.
     if (this.#stop.signal.aborted) return
     if (trouble !== null) this.#again(RETRY_MS)
-    await noteRates(events, clock, trouble).catch((thrown: unknown) => log(`Central Bank: the event could not be written: ${String(thrown)}`))
+    await noteRates(events, clock, trouble).catch((thrown: unknown) =>
+      log(`Central Bank: the event could not be written: ${String(thrown)}`),
+    )
   }
 
   async #fetch(): Promise<RateTrouble | null> {
@@ -94,7 +99,8 @@ export class RateFeed {
       return refused.length === 0 ? null : { kind: 'rates_refused', rates: refused }
     } catch (thrown) {
       const reason = thrown instanceof Error ? thrown.message : String(thrown)
-      if (!this.#stop.signal.aborted) log(`Central Bank: the rates could not be fetched, the last good ones stay: ${reason}`)
+      if (!this.#stop.signal.aborted)
+        log(`Central Bank: the rates could not be fetched, the last good ones stay: ${reason}`)
       return { kind: 'rates_failed', reason: reason.slice(0, REASON_MAX) }
     }
   }
@@ -102,7 +108,11 @@ export class RateFeed {
 
 /** A redirect is not followed: the answer must come from the address that was given. */
 async function fetchRates(url: string, stop: AbortSignal): Promise<Readonly<Record<string, string>>> {
-  const answer = await request(url, { method: 'GET', headers: { accept: 'application/xml, text/xml', 'user-agent': 'tollgate' }, signal: AbortSignal.any([stop, AbortSignal.timeout(TIMEOUT_MS)]) })
+  const answer = await request(url, {
+    method: 'GET',
+    headers: { accept: 'application/xml, text/xml', 'user-agent': 'tollgate' },
+    signal: AbortSignal.any([stop, AbortSignal.timeout(TIMEOUT_MS)]),
+  })
   const chunks: Buffer[] = []
   let bytes = 0
   for await (const chunk of answer.body) {

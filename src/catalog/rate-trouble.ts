@@ -4,7 +4,9 @@ import type { EventRecord, EventStore } from '../store/store.ts'
 import type { RefusedRate } from './feed-rates.ts'
 
 /** Why the rates in force are not those of the Central Bank. */
-export type RateTrouble = { readonly kind: 'rates_failed'; readonly reason: string } | { readonly kind: 'rates_refused'; readonly rates: readonly RefusedRate[] }
+export type RateTrouble =
+  | { readonly kind: 'rates_failed'; readonly reason: string }
+  | { readonly kind: 'rates_refused'; readonly rates: readonly RefusedRate[] }
 
 const ACTIONS = { rates_failed: 'rates.failed', rates_refused: 'rates.refused' } as const
 const MENDED = 'rates.mended'
@@ -15,8 +17,8 @@ const OBJECT = 'rates'
 type Events = Pick<EventStore, 'append' | 'newest'>
 
 /**
- * Writes an event when the trouble begins, changes or ends, and none while it lasts: the newest one is what holds now, on every node and after
- * a restart.
+ * Writes an event when the trouble begins, changes or ends, and none while it lasts: the newest one is what holds now,
+ * on every node and after a restart.
  */
 export async function noteRates(events: Events, clock: Clock, trouble: RateTrouble | null): Promise<void> {
   const before = await events.newest(ALL)
@@ -24,19 +26,33 @@ export async function noteRates(events: Events, clock: Clock, trouble: RateTroub
     if (before === null || before.action === MENDED) return
     return append(events, clock, MENDED, null)
   }
-  if (before?.action === ACTIONS[trouble.kind] && (trouble.kind === 'rates_failed' || currencies(readTrouble(before)) === currencies(trouble))) return
+  if (
+    before?.action === ACTIONS[trouble.kind] &&
+    (trouble.kind === 'rates_failed' || currencies(readTrouble(before)) === currencies(trouble))
+  )
+    return
   await append(events, clock, ACTIONS[trouble.kind], trouble)
 }
 
 /** What the operator is warned of now, and since when. */
-export async function currentRateTrouble(events: Pick<EventStore, 'newest'>): Promise<(RateTrouble & { readonly sinceMs: number }) | null> {
+export async function currentRateTrouble(
+  events: Pick<EventStore, 'newest'>,
+): Promise<(RateTrouble & { readonly sinceMs: number }) | null> {
   const newest = await events.newest(ALL)
   const trouble = newest === null ? null : readTrouble(newest)
   return newest === null || trouble === null ? null : { ...trouble, sinceMs: newest.atMs }
 }
 
 function append(events: Events, clock: Clock, action: EventAction, trouble: RateTrouble | null): Promise<void> {
-  return events.append({ atMs: clock.now(), actor: ACTOR, ip: null, action, object: OBJECT, before: null, after: trouble === null ? null : JSON.stringify(trouble) })
+  return events.append({
+    atMs: clock.now(),
+    actor: ACTOR,
+    ip: null,
+    action,
+    object: OBJECT,
+    before: null,
+    after: trouble === null ? null : JSON.stringify(trouble),
+  })
 }
 
 function readTrouble({ after }: EventRecord): RateTrouble | null {
@@ -45,5 +61,10 @@ function readTrouble({ after }: EventRecord): RateTrouble | null {
 }
 
 function currencies(trouble: RateTrouble | null): string {
-  return trouble?.kind === 'rates_refused' ? trouble.rates.map(({ currency }) => currency).toSorted().join(' ') : ''
+  return trouble?.kind === 'rates_refused'
+    ? trouble.rates
+        .map(({ currency }) => currency)
+        .toSorted()
+        .join(' ')
+    : ''
 }

@@ -3,13 +3,30 @@ import { test } from 'node:test'
 import { aspectRatioOf, keyFor, resolutionOf } from './resolution.ts'
 
 test('a size and its other spellings are one resolution', () => {
-  for (const [name, resolution] of [['1280x720', '720p'], ['720x1280', '720p'], ['720P', '720p'], ['HD', '720p'], ['1920x1080', '1080p'], ['1K', '1080p'], ['4K', '2160p'], ['3840x2160', '2160p'], ['odd', 'odd']] as const) {
+  for (const [name, resolution] of [
+    ['1280x720', '720p'],
+    ['720x1280', '720p'],
+    ['720P', '720p'],
+    ['HD', '720p'],
+    ['1920x1080', '1080p'],
+    ['1K', '1080p'],
+    ['4K', '2160p'],
+    ['3840x2160', '2160p'],
+    ['odd', 'odd'],
+  ] as const) {
     assert.equal(resolutionOf(name), resolution, name)
   }
 })
 
 test('the ratio of a size in its shortest form', () => {
-  for (const [size, ratio] of [['1280x720', '16:9'], ['720x1280', '9:16'], ['1024x1024', '1:1'], ['1024x1792', '4:7'], ['720p', null]] as const) assert.equal(aspectRatioOf(size), ratio, size)
+  for (const [size, ratio] of [
+    ['1280x720', '16:9'],
+    ['720x1280', '9:16'],
+    ['1024x1024', '1:1'],
+    ['1024x1792', '4:7'],
+    ['720p', null],
+  ] as const)
+    assert.equal(aspectRatioOf(size), ratio, size)
 })
 
 test('a key is found literally first, then by its resolution, else not at all', () => {

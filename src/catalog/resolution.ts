@@ -2,7 +2,14 @@ import type { Endpoint } from './catalog.ts'
 
 const SIZE = /^(\d+)x(\d+)$/
 /** Names of resolutions that are no number of lines. */
-const LINES: Readonly<Record<string, string>> = { '1k': '1080p', '2k': '1440p', '4k': '2160p', hd: '720p', fhd: '1080p', uhd: '2160p' }
+const LINES: Readonly<Record<string, string>> = {
+  '1k': '1080p',
+  '2k': '1440p',
+  '4k': '2160p',
+  hd: '720p',
+  fhd: '1080p',
+  uhd: '2160p',
+}
 
 /** What is asked of a video that its price may depend on. */
 interface Dimensions {
@@ -33,8 +40,8 @@ export function keyFor(asked: string, keys: readonly string[]): string | null {
 }
 
 /**
- * The key of the endpoint's prices that a video falls under. null where it has one price, and where no key names it: that is as
- * dear as the dearest, since less could be below what the provider bills.
+ * The key of the endpoint's prices that a video falls under. null where it has one price, and where no key names it:
+ * that is as dear as the dearest, since less could be below what the provider bills.
  */
 export function variantOf({ variants }: Endpoint, { size, resolution }: Dimensions): string | null {
   const keys = [...(variants?.keys() ?? [])]

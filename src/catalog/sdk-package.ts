@@ -13,12 +13,14 @@ export function readSdkPackage(reader: FieldReader, adapter: string): Pick<Provi
   const name = reader.text('package')
   const factory = reader.text('factory')
   if (adapter !== SDK_ADAPTER) {
-    for (const key of ['package', 'factory']) if (reader.has(key)) reader.problem(key, `belongs to adapter ${SDK_ADAPTER} alone`)
+    for (const key of ['package', 'factory'])
+      if (reader.has(key)) reader.problem(key, `belongs to adapter ${SDK_ADAPTER} alone`)
     return {}
   }
   const problem = name === null ? 'is required: the @ai-sdk package to load' : sdkPackageProblem(name)
   if (problem !== null) reader.problem('package', problem)
-  if (factory !== null && !FACTORY.test(factory)) reader.problem('factory', `must be the name of an exported function such as createMistral, got '${factory}'`)
+  if (factory !== null && !FACTORY.test(factory))
+    reader.problem('factory', `must be the name of an exported function such as createMistral, got '${factory}'`)
   return { ...(name === null ? {} : { package: name }), ...(factory === null ? {} : { factory }) }
 }
 

@@ -3,8 +3,16 @@ import { compare, decimalText, shift, type Decimal } from '../money.ts'
 import type { ModelType } from './catalog.ts'
 import type { PriceKey } from './price-keys.ts'
 
-/** Each price of the file, the meter it is of, the digits between a µRUB a unit and its own unit in RUB, and the price it falls back to. */
-const SHOWN: readonly { readonly key: PriceKey; readonly meter: Meter; readonly places: number; readonly parent?: Meter }[] = [
+/**
+ * Each price of the file, the meter it is of, the digits between a µRUB a unit and its own unit in RUB, and the price
+ * it falls back to.
+ */
+const SHOWN: readonly {
+  readonly key: PriceKey
+  readonly meter: Meter
+  readonly places: number
+  readonly parent?: Meter
+}[] = [
   // Micro-rubles a token are rubles a million of them.
   { key: 'prompt', meter: 'input', places: 0 },
   { key: 'completion', meter: 'output', places: 0 },
@@ -24,11 +32,20 @@ const SHOWN: readonly { readonly key: PriceKey; readonly meter: Meter; readonly 
   { key: 'video_second', meter: 'video_seconds', places: -6 },
 ]
 const ALWAYS: Readonly<Record<ModelType, readonly PriceKey[]>> = {
-  chat: ['prompt', 'completion'], embeddings: ['prompt'], image: [], tts: [], transcription: [], rerank: [], video: [],
+  chat: ['prompt', 'completion'],
+  embeddings: ['prompt'],
+  image: [],
+  tts: [],
+  transcription: [],
+  rerank: [],
+  video: [],
 }
 
 /** Prices worth showing, in the file's units and RUB; what only repeats its parent, or is 0, says nothing. */
-export function shownPrices(type: ModelType, sheet: PriceSheet): readonly { readonly key: PriceKey; readonly meter: Meter; readonly price: Decimal; readonly text: string }[] {
+export function shownPrices(
+  type: ModelType,
+  sheet: PriceSheet,
+): readonly { readonly key: PriceKey; readonly meter: Meter; readonly price: Decimal; readonly text: string }[] {
   return SHOWN.flatMap(({ key, meter, places, parent }) => {
     const price = sheet[meter]
     const says = price.digits !== 0n && (parent === undefined || compare(price, sheet[parent]) !== 0)

@@ -9,7 +9,9 @@ import { priceSheet, variantsOf } from './price-sheet.ts'
 
 const TIMEOUTS = { connect: 3, first_byte: 60, progress: 60, total: 1_800 }
 /** OpenRouter's names, which its clients filter by. */
-const MODALITIES: Readonly<Record<ModelType, { readonly input: readonly string[]; readonly output: readonly string[] }>> = {
+const MODALITIES: Readonly<
+  Record<ModelType, { readonly input: readonly string[]; readonly output: readonly string[] }>
+> = {
   chat: { input: ['text'], output: ['text'] },
   embeddings: { input: ['text'], output: ['embeddings'] },
   image: { input: ['text'], output: ['image'] },
@@ -32,11 +34,17 @@ export function settingsOf(entry: SettingsEntry): Settings {
     streamResume: Object.freeze(entry.stream_resume ?? { grace: 15, retention: 300 }),
     fetchUrls: entry.fetch_urls ?? false,
     signup: entry.signup ?? null,
-    maintenance: entry.maintenance === undefined || entry.maintenance === null ? null : { message: entry.maintenance.message, retryAfter: entry.maintenance.retry_after },
+    maintenance:
+      entry.maintenance === undefined || entry.maintenance === null
+        ? null
+        : { message: entry.maintenance.message, retryAfter: entry.maintenance.retry_after },
   })
 }
 
-/** The immutable view of a document. What cannot be sold (inactive, unpriced, without a rate or a provider) is not in it. */
+/**
+ * The immutable view of a document. What cannot be sold (inactive, unpriced, without a rate or a provider) is not in
+ * it.
+ */
 export function buildSnapshot(document: CatalogDocument, priceVersion: number, appliedAtMs: number): Snapshot {
   const settings = settingsOf(document.settings)
   const providers = new Map<string, Provider>()
@@ -49,7 +57,13 @@ export function buildSnapshot(document: CatalogDocument, priceVersion: number, a
     models.set(model.id, model)
     for (const alias of model.aliases) aliases.set(alias, model.id)
   }
-  return Object.freeze({ priceVersion, settings, providers: sealed(providers), models: sealed(models), aliases: sealed(aliases) })
+  return Object.freeze({
+    priceVersion,
+    settings,
+    providers: sealed(providers),
+    models: sealed(models),
+    aliases: sealed(aliases),
+  })
 }
 
 /** A map that cannot be changed: a request keeps its snapshot, and so must everybody else. */
@@ -85,11 +99,18 @@ function providerOf(slug: string, entry: ProviderEntry): Provider {
     cancelStopsBilling: entry.cancel_stops_billing ?? false,
     timeouts: Object.freeze({ ...TIMEOUTS, ...entry.timeouts }),
     dialect: dialectOf(entry.dialect),
-    ...(entry.package === undefined ? {} : { sdkPackage: Object.freeze({ name: entry.package, factory: entry.factory ?? null }) }),
+    ...(entry.package === undefined
+      ? {}
+      : { sdkPackage: Object.freeze({ name: entry.package, factory: entry.factory ?? null }) }),
   })
 }
 
-function modelOf(entry: ModelEntry, providers: ReadonlyMap<string, Provider>, settings: Settings, appliedAtMs: number): Model | null {
+function modelOf(
+  entry: ModelEntry,
+  providers: ReadonlyMap<string, Provider>,
+  settings: Settings,
+  appliedAtMs: number,
+): Model | null {
   if (entry.active === false) return null
   const endpoints = entry.endpoints.flatMap((endpoint) => {
     const routable = endpointOf(endpoint, entry, providers, settings)
@@ -124,14 +145,29 @@ function modelOf(entry: ModelEntry, providers: ReadonlyMap<string, Provider>, se
 }
 
 /** null = not routable: no such provider, no rate for its currency, or a price that is not complete. */
-function endpointOf(entry: EndpointEntry, model: ModelEntry, providers: ReadonlyMap<string, Provider>, settings: Settings): Endpoint | null {
+function endpointOf(
+  entry: EndpointEntry,
+  model: ModelEntry,
+  providers: ReadonlyMap<string, Provider>,
+  settings: Settings,
+): Endpoint | null {
   const provider = providers.get(entry.provider)
   const rate = settings.rates[entry.price.currency]
   const maxCompletionTokens = entry.max_completion_tokens ?? model.max_completion_tokens ?? model.context_length ?? null
-  const complete = (prices: object): boolean => missingPrices(model.type, new Set(Object.keys(prices)), maxCompletionTokens !== null).length === 0
-  if (provider === undefined || rate === undefined || !complete(entry.price) || (entry.sell !== undefined && !complete(entry.sell))) return null
+  const complete = (prices: object): boolean =>
+    missingPrices(model.type, new Set(Object.keys(prices)), maxCompletionTokens !== null).length === 0
+  if (
+    provider === undefined ||
+    rate === undefined ||
+    !complete(entry.price) ||
+    (entry.sell !== undefined && !complete(entry.sell))
+  )
+    return null
   const pricesOf = (variant: string | null): Prices => ({
-    sell: entry.sell === undefined ? priceSheet(entry.price, multiply(rate, settings.markup), variant) : priceSheet(entry.sell, ONE, variant),
+    sell:
+      entry.sell === undefined
+        ? priceSheet(entry.price, multiply(rate, settings.markup), variant)
+        : priceSheet(entry.sell, ONE, variant),
     buy: priceSheet(entry.price, rate, variant),
   })
   const variants = variantsOf(entry.price, entry.sell)
@@ -141,7 +177,9 @@ function endpointOf(entry: EndpointEntry, model: ModelEntry, providers: Readonly
     upstreamModel: entry.model,
     ...pricesOf(null),
     priced: pricedKeys(entry),
-    ...(variants.length === 0 ? {} : { variants: sealed(new Map(variants.map((variant) => [variant, Object.freeze(pricesOf(variant))]))) }),
+    ...(variants.length === 0
+      ? {}
+      : { variants: sealed(new Map(variants.map((variant) => [variant, Object.freeze(pricesOf(variant))]))) }),
     contextLength: entry.context_length ?? model.context_length ?? null,
     maxCompletionTokens,
     ...(entry.media_tokens === undefined ? {} : { mediaTokens: Object.freeze(entry.media_tokens) }),
@@ -152,14 +190,19 @@ function endpointOf(entry: EndpointEntry, model: ModelEntry, providers: Readonly
 }
 
 function pricedKeys({ price, sell }: EndpointEntry): ReadonlySet<PriceKey> {
-  return sealedSet(new Set(PRICE_KEYS.filter((key) => price[key] !== undefined && (sell === undefined || sell[key] !== undefined))))
+  return sealedSet(
+    new Set(PRICE_KEYS.filter((key) => price[key] !== undefined && (sell === undefined || sell[key] !== undefined))),
+  )
 }
 
 /**
- * Faults between the entries of a document: references that lead nowhere, names used twice. `ownFrom` is where the operator's models
- * start in the list: paths count from there, as in the file.
+ * Faults between the entries of a document: references that lead nowhere, names used twice. `ownFrom` is where the
+ * operator's models start in the list: paths count from there, as in the file.
  */
-export function crossProblems(document: CatalogDocument, ownFrom = 0): readonly { readonly path: string; readonly message: string }[] {
+export function crossProblems(
+  document: CatalogDocument,
+  ownFrom = 0,
+): readonly { readonly path: string; readonly message: string }[] {
   const problems: { path: string; message: string }[] = []
   const names = new Set<string>()
   const { rates: known, rates_source: source } = document.settings
@@ -167,9 +210,13 @@ export function crossProblems(document: CatalogDocument, ownFrom = 0): readonly 
   const given = source === undefined ? new Set(['RUB', ...Object.keys(known ?? {})]) : null
   for (const [index, model] of document.models.entries()) {
     const place = index < ownFrom ? `bundled ${model.id}` : `models[${index - ownFrom}]`
-    const named = [{ path: `${place}.id`, name: model.id }, ...(model.aliases ?? []).map((name, at) => ({ path: `${place}.aliases[${at}]`, name }))]
+    const named = [
+      { path: `${place}.id`, name: model.id },
+      ...(model.aliases ?? []).map((name, at) => ({ path: `${place}.aliases[${at}]`, name })),
+    ]
     for (const { path, name } of named) {
-      if (name !== '' && names.has(name)) problems.push({ path, message: `'${name}' is the name of another model or alias` })
+      if (name !== '' && names.has(name))
+        problems.push({ path, message: `'${name}' is the name of another model or alias` })
       names.add(name)
     }
     problems.push(...endpointProblems(document, model, place, index < ownFrom ? null : given))
@@ -177,16 +224,27 @@ export function crossProblems(document: CatalogDocument, ownFrom = 0): readonly 
   return problems
 }
 
-function endpointProblems(document: CatalogDocument, model: ModelEntry, place: string, rates: ReadonlySet<string> | null): { path: string; message: string }[] {
+function endpointProblems(
+  document: CatalogDocument,
+  model: ModelEntry,
+  place: string,
+  rates: ReadonlySet<string> | null,
+): { path: string; message: string }[] {
   const problems: { path: string; message: string }[] = []
   const ways = new Set<string>()
   for (const [at, endpoint] of model.endpoints.entries()) {
     const path = `${place}.endpoints[${at}]`
     const way = `${endpoint.provider}/${endpoint.model}`
-    if (endpoint.provider !== '' && document.providers[endpoint.provider] === undefined) problems.push({ path: `${path}.provider`, message: `no provider '${endpoint.provider}' is defined` })
-    if (endpoint.price.currency !== '' && rates?.has(endpoint.price.currency) === false) problems.push({ path: `${path}.price.currency`, message: `no rate is given for ${endpoint.price.currency}: add rates.${endpoint.price.currency}, in RUB` })
+    if (endpoint.provider !== '' && document.providers[endpoint.provider] === undefined)
+      problems.push({ path: `${path}.provider`, message: `no provider '${endpoint.provider}' is defined` })
+    if (endpoint.price.currency !== '' && rates?.has(endpoint.price.currency) === false)
+      problems.push({
+        path: `${path}.price.currency`,
+        message: `no rate is given for ${endpoint.price.currency}: add rates.${endpoint.price.currency}, in RUB`,
+      })
     // The log names an endpoint by this pair, and a replayed charge must find its one price.
-    if (ways.has(way)) problems.push({ path: `${path}.model`, message: `'${way}' is an endpoint of this model already` })
+    if (ways.has(way))
+      problems.push({ path: `${path}.model`, message: `'${way}' is an endpoint of this model already` })
     ways.add(way)
   }
   return problems

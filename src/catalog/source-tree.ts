@@ -1,7 +1,21 @@
 import type { FieldCheck, FieldChecks } from '../errors.ts'
-import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, type Document, type Scalar, type YAMLMap } from 'yaml'
+import {
+  isAlias,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  type Document,
+  type Scalar,
+  type YAMLMap,
+} from 'yaml'
 
-/** A value of the catalogue document with the place it stands at. Numbers keep their source text: a price never passes through a float. */
+/**
+ * A value of the catalogue document with the place it stands at. Numbers keep their source text: a price never passes
+ * through a float.
+ */
 export type SourceNode =
   | { readonly kind: 'map'; readonly line: number; readonly entries: ReadonlyMap<string, SourceNode> }
   | { readonly kind: 'list'; readonly line: number; readonly items: readonly SourceNode[] }
@@ -11,7 +25,9 @@ export type SourceNode =
 
 /** What is wrong, and where: `line` is 0 for a document that came as JSON through the API. */
 /** A check that the pages know by name, with its figures. */
-export type KnownCheck = { readonly [C in FieldCheck]: { readonly check: C; readonly params: FieldChecks[C] } }[FieldCheck]
+export type KnownCheck = {
+  readonly [C in FieldCheck]: { readonly check: C; readonly params: FieldChecks[C] }
+}[FieldCheck]
 
 export interface Problem {
   readonly line: number
@@ -42,8 +58,13 @@ export function readSource(text: string, env: Env, problems: Problem[]): SourceN
     return empty
   }
   const lines = new LineCounter()
-  const document = parseDocument(text.replaceAll(VARIABLE, '\u{E000}$1\u{E001}'), { lineCounter: lines, prettyErrors: false, uniqueKeys: true })
-  for (const { pos, message } of document.errors) problems.push({ line: lines.linePos(pos[0]).line, path: '', message: unmarked(message.split('\n', 1)[0] ?? '') })
+  const document = parseDocument(text.replaceAll(VARIABLE, '\u{E000}$1\u{E001}'), {
+    lineCounter: lines,
+    prettyErrors: false,
+    uniqueKeys: true,
+  })
+  for (const { pos, message } of document.errors)
+    problems.push({ line: lines.linePos(pos[0]).line, path: '', message: unmarked(message.split('\n', 1)[0] ?? '') })
   if (document.errors.length > 0 || document.contents === null) return empty
   return new Conversion(document, lines, env, problems).convert(document.contents, '', 0)
 }
@@ -68,13 +89,21 @@ class Conversion {
     const node = isAlias(value) ? value.resolve(this.#document) : value
     this.#nodes += 1
     if (depth > DEPTH_MAX || this.#nodes > NODES_MAX) {
-      const message = depth > DEPTH_MAX ? `is nested deeper than ${DEPTH_MAX} levels` : `makes the document larger than ${NODES_MAX} values`
+      const message =
+        depth > DEPTH_MAX
+          ? `is nested deeper than ${DEPTH_MAX} levels`
+          : `makes the document larger than ${NODES_MAX} values`
       // Said once: every value after it is over the limit too.
       if (depth > DEPTH_MAX || this.#nodes === NODES_MAX + 1) this.#problems.push({ line, path, message })
       return { kind: 'null', line }
     }
     if (isMap(node)) return { kind: 'map', line, entries: this.#entries(node, path, depth) }
-    if (isSeq(node)) return { kind: 'list', line, items: node.items.map((item, index) => this.convert(item, `${path}[${index}]`, depth + 1)) }
+    if (isSeq(node))
+      return {
+        kind: 'list',
+        line,
+        items: node.items.map((item, index) => this.convert(item, `${path}[${index}]`, depth + 1)),
+      }
     return isScalar(node) ? this.#scalar(node, line, path) : { kind: 'null', line }
   }
 
@@ -84,7 +113,12 @@ class Conversion {
       const name = unmarked(isScalar(key) ? String(key.source ?? key.value) : String(key))
       const node = this.convert(value, path === '' ? name : `${path}.${name}`, depth + 1)
       // A key without a value has no place of its own.
-      entries.set(name, node.line > 0 || !isNode(key) || key.range === null || key.range === undefined ? node : { ...node, line: this.#lines.linePos(key.range[0]).line })
+      entries.set(
+        name,
+        node.line > 0 || !isNode(key) || key.range === null || key.range === undefined
+          ? node
+          : { ...node, line: this.#lines.linePos(key.range[0]).line },
+      )
     }
     return entries
   }
@@ -98,13 +132,16 @@ class Conversion {
     if (filled === text || node.type !== 'PLAIN') return { kind: 'text', line, text: filled }
     // An unquoted variable means what its value would mean in its place.
     if (NUMBER.test(filled)) return { kind: 'number', line, text: filled }
-    return filled === 'true' || filled === 'false' ? { kind: 'boolean', line, value: filled === 'true' } : { kind: 'text', line, text: filled }
+    return filled === 'true' || filled === 'false'
+      ? { kind: 'boolean', line, value: filled === 'true' }
+      : { kind: 'text', line, text: filled }
   }
 
   #filled(text: string, line: number, path: string): string {
     return text.replaceAll(MARKED, (_whole, name: string) => {
       const value = this.#env[name]
-      if (value === undefined || value === '') this.#problems.push({ line, path, message: `environment variable ${name} is not set` })
+      if (value === undefined || value === '')
+        this.#problems.push({ line, path, message: `environment variable ${name} is not set` })
       return value ?? ''
     })
   }
@@ -118,7 +155,8 @@ function unmarked(text: string): string {
 export function lineOf(source: SourceNode, path: string): number {
   let node = source
   for (const step of path.split(/[.[\]]+/).filter((part) => part !== '')) {
-    const next = node.kind === 'map' ? node.entries.get(step) : node.kind === 'list' ? node.items[Number(step)] : undefined
+    const next =
+      node.kind === 'map' ? node.entries.get(step) : node.kind === 'list' ? node.items[Number(step)] : undefined
     if (next === undefined) break
     node = next
   }
@@ -132,5 +170,9 @@ export function sourceOfJson(value: unknown, depth = 0): SourceNode {
   if (typeof value === 'number') return { kind: 'number', line: 0, text: String(value) }
   if (typeof value === 'string') return { kind: 'text', line: 0, text: value }
   if (Array.isArray(value)) return { kind: 'list', line: 0, items: value.map((item) => sourceOfJson(item, depth + 1)) }
-  return { kind: 'map', line: 0, entries: new Map(Object.entries(value).map(([key, item]) => [key, sourceOfJson(item, depth + 1)])) }
+  return {
+    kind: 'map',
+    line: 0,
+    entries: new Map(Object.entries(value).map(([key, item]) => [key, sourceOfJson(item, depth + 1)])),
+  }
 }

@@ -2,12 +2,20 @@ import { BlockList, isIP } from 'node:net'
 
 /** Never an upstream, whoever asks: link-local addresses and the places where clouds keep a machine's credentials. */
 const FORBIDDEN = ranges(['169.254.0.0/16', '168.63.129.16/32', '100.100.100.200/32'], ['fe80::/10', 'fd00:ec2::/32'])
-const FORBIDDEN_NAMES: ReadonlySet<string> = new Set(['metadata', 'metadata.google.internal', 'metadata.goog', 'instance-data'])
+const FORBIDDEN_NAMES: ReadonlySet<string> = new Set([
+  'metadata',
+  'metadata.google.internal',
+  'metadata.goog',
+  'instance-data',
+])
 /** Prefixes of IPv6 that carry an IPv4 address: the last 32 bits of the first two, bits 16 to 48 of 6to4. */
 const CARRIES_IPV4 = ranges([], ['::ffff:0:0/96', '64:ff9b::/96', '::/96'])
 const SIX_TO_FOUR = ranges([], ['2002::/16'])
 
-/** True for an address that no provider may have, in a file neither (reliability.md 4 row 14); a name is resolved only when the connection is made. */
+/**
+ * True for an address that no provider may have, in a file neither (reliability.md 4 row 14); a name is resolved only
+ * when the connection is made.
+ */
 export function forbiddenUpstream(baseUrl: string): boolean {
   const host = hostOf(baseUrl)
   return host === null || FORBIDDEN_NAMES.has(host) || within(FORBIDDEN, host)
@@ -21,7 +29,10 @@ export function isForbiddenAddress(address: string): boolean {
 /** The host as URL spells it: `0x7f.1` and full-width digits have become an address. null = not a URL. */
 function hostOf(baseUrl: string): string | null {
   if (!URL.canParse(baseUrl)) return null
-  return new URL(baseUrl).hostname.replace(/^\[(.+)\]$/, '$1').replace(/\.$/, '').toLowerCase()
+  return new URL(baseUrl).hostname
+    .replace(/^\[(.+)\]$/, '$1')
+    .replace(/\.$/, '')
+    .toLowerCase()
 }
 
 function within(list: BlockList, host: string): boolean {
@@ -33,14 +44,19 @@ function within(list: BlockList, host: string): boolean {
 
 function carriedIpv4(host: string): string | null {
   const groups = fullGroups(host)
-  const [high, low] = CARRIES_IPV4.check(host, 'ipv6') ? groups.slice(6) : SIX_TO_FOUR.check(host, 'ipv6') ? groups.slice(1, 3) : []
+  const [high, low] = CARRIES_IPV4.check(host, 'ipv6')
+    ? groups.slice(6)
+    : SIX_TO_FOUR.check(host, 'ipv6')
+      ? groups.slice(1, 3)
+      : []
   return high === undefined || low === undefined ? null : `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`
 }
 
 /** The eight groups of an IPv6 address as URL writes it, without a dotted tail. */
 function fullGroups(host: string): readonly number[] {
   const [head = '', tail] = host.split('::', 2)
-  const numbers = (text: string): number[] => (text === '' ? [] : text.split(':').map((group) => Number.parseInt(group, 16)))
+  const numbers = (text: string): number[] =>
+    text === '' ? [] : text.split(':').map((group) => Number.parseInt(group, 16))
   if (tail === undefined) return numbers(head)
   const left = numbers(head)
   const right = numbers(tail)
@@ -49,7 +65,10 @@ function fullGroups(host: string): readonly number[] {
 
 function ranges(ipv4: readonly string[], ipv6: readonly string[]): BlockList {
   const list = new BlockList()
-  for (const [family, cidrs] of [['ipv4', ipv4], ['ipv6', ipv6]] as const) {
+  for (const [family, cidrs] of [
+    ['ipv4', ipv4],
+    ['ipv6', ipv6],
+  ] as const) {
     for (const cidr of cidrs) {
       const [address = '', bits] = cidr.split('/')
       list.addSubnet(address, Number(bits), family)

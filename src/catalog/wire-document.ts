@@ -8,7 +8,9 @@ export function wireDocument({ bundled, settings, providers, models }: CatalogDo
   return {
     bundled,
     ...rest,
-    ...(rates === undefined && source === undefined ? {} : { rates: { ...(source === undefined ? {} : { source }), ...mapValues(rates ?? {}, numberOrText) } }),
+    ...(rates === undefined && source === undefined
+      ? {}
+      : { rates: { ...(source === undefined ? {} : { source }), ...mapValues(rates ?? {}, numberOrText) } }),
     ...(markup === undefined ? {} : { markup: numberOrText(markup) }),
     providers: mapValues(providers, wireProvider),
     models: models.map(wireModel),
@@ -34,11 +36,17 @@ export function documentYaml(document: CatalogDocument): string {
 
 function wireEndpoint({ price, sell, ...rest }: EndpointEntry): Record<string, unknown> {
   const { currency, ...prices } = price
-  return { ...rest, price: { currency, ...wirePrices(prices) }, ...(sell === undefined ? {} : { sell: wirePrices(sell) }) }
+  return {
+    ...rest,
+    price: { currency, ...wirePrices(prices) },
+    ...(sell === undefined ? {} : { sell: wirePrices(sell) }),
+  }
 }
 
 function wirePrices(prices: PriceTexts): Record<string, unknown> {
-  return mapValues(prices, (value) => (typeof value === 'object' ? mapValues(value, numberOrText) : value === undefined ? undefined : numberOrText(value)))
+  return mapValues(prices, (value) =>
+    typeof value === 'object' ? mapValues(value, numberOrText) : value === undefined ? undefined : numberOrText(value),
+  )
 }
 
 /** A number where it says exactly what the decimal says, else the text, which is read exactly too. */

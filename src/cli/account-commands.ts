@@ -28,61 +28,134 @@ const KEY_COLUMNS = ['id', 'name', 'label', 'disabled', 'limit', 'limit_reset', 
 /** Thin clients of the admin API of a running server. */
 export const ACCOUNT_COMMANDS: readonly Command[] = [
   {
-    words: 'account create', operands: ['[NAME]'], summary: 'Creates an account.',
-    options: { name: { value: 'NAME', help: 'its name, where it does not stand as an argument' }, email: { value: 'EMAIL', help: 'whom to write to' }, ...ACCOUNT, json: JSON_OPTION },
-    run: (input, context) => show(context, input, 'POST', '/admin/v1/accounts', { name: nameOf(input, 0), ...given('email', input.text('email')), ...accountFields(input) }),
-  },
-  {
-    words: 'account list', operands: [], summary: 'Lists accounts.', options: { query: { value: 'TEXT', help: 'those whose id, name or e-mail begins so' }, ...PAGE, json: JSON_OPTION },
-    run: (input, context) => list(context, input, '/admin/v1/accounts', ['query', 'limit', 'offset'], ACCOUNT_COLUMNS),
-  },
-  {
-    words: 'account show', operands: ['ACCOUNT'], summary: 'Shows one account.', options: { json: JSON_OPTION },
-    run: (input, context) => show(context, input, 'GET', `/admin/v1/accounts/${segment(input, 0)}`),
-  },
-  {
-    words: 'account update', operands: ['ACCOUNT'], summary: 'Changes an account; what is not given stays.',
+    words: 'account create',
+    operands: ['[NAME]'],
+    summary: 'Creates an account.',
     options: {
-      name: { value: 'NAME', help: 'its name' }, status: { value: 'STATUS', help: 'active, deactivated or locked' }, ...ACCOUNT,
-      'allowed-models': { value: 'A,B', help: 'comma list of models; none = every model' }, json: JSON_OPTION,
+      name: { value: 'NAME', help: 'its name, where it does not stand as an argument' },
+      email: { value: 'EMAIL', help: 'whom to write to' },
+      ...ACCOUNT,
+      json: JSON_OPTION,
     },
     run: (input, context) =>
-      change(context, input, `/admin/v1/accounts/${segment(input, 0)}`, {
-        ...given('name', input.text('name')), ...given('status', input.text('status')), ...accountFields(input), ...given('allowed_models', models(input)),
+      show(context, input, 'POST', '/admin/v1/accounts', {
+        name: nameOf(input, 0),
+        ...given('email', input.text('email')),
+        ...accountFields(input),
       }),
   },
   {
-    words: 'key create', operands: ['ACCOUNT', '[NAME]'], summary: 'Creates an API key and prints it, this once.',
-    options: { name: { value: 'NAME', help: 'its name, where it does not stand as an argument' }, ...KEY, json: JSON_OPTION },
-    run: (input, context) => show(context, input, 'POST', `/admin/v1/accounts/${segment(input, 0)}/keys`, { name: nameOf(input, 1), ...keyFields(input) }),
+    words: 'account list',
+    operands: [],
+    summary: 'Lists accounts.',
+    options: { query: { value: 'TEXT', help: 'those whose id, name or e-mail begins so' }, ...PAGE, json: JSON_OPTION },
+    run: (input, context) => list(context, input, '/admin/v1/accounts', ['query', 'limit', 'offset'], ACCOUNT_COLUMNS),
   },
   {
-    words: 'key list', operands: ['ACCOUNT'], summary: 'Lists the keys of an account.', options: { ...PAGE, json: JSON_OPTION },
-    run: (input, context) => list(context, input, `/admin/v1/accounts/${segment(input, 0)}/keys`, ['limit', 'offset'], KEY_COLUMNS),
+    words: 'account show',
+    operands: ['ACCOUNT'],
+    summary: 'Shows one account.',
+    options: { json: JSON_OPTION },
+    run: (input, context) => show(context, input, 'GET', `/admin/v1/accounts/${segment(input, 0)}`),
   },
   {
-    words: 'key update', operands: ['KEY'], summary: 'Changes a key; what is not given stays.',
-    options: { name: { value: 'NAME', help: 'its name' }, disabled: { value: 'true|false', help: 'whether it is refused' }, ...KEY, json: JSON_OPTION },
-    run: (input, context) => change(context, input, `/admin/v1/keys/${segment(input, 0)}`, { ...given('name', input.text('name')), ...given('disabled', flagText(input, 'disabled')), ...keyFields(input) }),
+    words: 'account update',
+    operands: ['ACCOUNT'],
+    summary: 'Changes an account; what is not given stays.',
+    options: {
+      name: { value: 'NAME', help: 'its name' },
+      status: { value: 'STATUS', help: 'active, deactivated or locked' },
+      ...ACCOUNT,
+      'allowed-models': { value: 'A,B', help: 'comma list of models; none = every model' },
+      json: JSON_OPTION,
+    },
+    run: (input, context) =>
+      change(context, input, `/admin/v1/accounts/${segment(input, 0)}`, {
+        ...given('name', input.text('name')),
+        ...given('status', input.text('status')),
+        ...accountFields(input),
+        ...given('allowed_models', models(input)),
+      }),
   },
   {
-    words: 'key delete', operands: ['KEY'], summary: 'Deletes a key; what it spent stays in the log.', options: { json: JSON_OPTION },
+    words: 'key create',
+    operands: ['ACCOUNT', '[NAME]'],
+    summary: 'Creates an API key and prints it, this once.',
+    options: {
+      name: { value: 'NAME', help: 'its name, where it does not stand as an argument' },
+      ...KEY,
+      json: JSON_OPTION,
+    },
+    run: (input, context) =>
+      show(context, input, 'POST', `/admin/v1/accounts/${segment(input, 0)}/keys`, {
+        name: nameOf(input, 1),
+        ...keyFields(input),
+      }),
+  },
+  {
+    words: 'key list',
+    operands: ['ACCOUNT'],
+    summary: 'Lists the keys of an account.',
+    options: { ...PAGE, json: JSON_OPTION },
+    run: (input, context) =>
+      list(context, input, `/admin/v1/accounts/${segment(input, 0)}/keys`, ['limit', 'offset'], KEY_COLUMNS),
+  },
+  {
+    words: 'key update',
+    operands: ['KEY'],
+    summary: 'Changes a key; what is not given stays.',
+    options: {
+      name: { value: 'NAME', help: 'its name' },
+      disabled: { value: 'true|false', help: 'whether it is refused' },
+      ...KEY,
+      json: JSON_OPTION,
+    },
+    run: (input, context) =>
+      change(context, input, `/admin/v1/keys/${segment(input, 0)}`, {
+        ...given('name', input.text('name')),
+        ...given('disabled', flagText(input, 'disabled')),
+        ...keyFields(input),
+      }),
+  },
+  {
+    words: 'key delete',
+    operands: ['KEY'],
+    summary: 'Deletes a key; what it spent stays in the log.',
+    options: { json: JSON_OPTION },
     run: (input, context) => show(context, input, 'DELETE', `/admin/v1/keys/${segment(input, 0)}`),
   },
   {
-    words: 'topup', operands: ['ACCOUNT', 'AMOUNT'], summary: 'Adds RUB to an account. A reference that was used before adds nothing.',
-    options: { reference: { value: 'R', help: "the payment's own number, which makes a repeat harmless" }, reason: { value: 'TEXT', help: 'why, for the ledger' }, json: JSON_OPTION },
+    words: 'topup',
+    operands: ['ACCOUNT', 'AMOUNT'],
+    summary: 'Adds RUB to an account. A reference that was used before adds nothing.',
+    options: {
+      reference: { value: 'R', help: "the payment's own number, which makes a repeat harmless" },
+      reason: { value: 'TEXT', help: 'why, for the ledger' },
+      json: JSON_OPTION,
+    },
     run: (input, context) => {
       const reference = input.text('reference')
-      if (reference === undefined || reference === '') throw new UsageError("--reference is missing: the payment's own number, by which a repeated top-up is known")
+      if (reference === undefined || reference === '')
+        throw new UsageError("--reference is missing: the payment's own number, by which a repeated top-up is known")
       const amount = rublesOf(input.operands[1] ?? '', 'AMOUNT')
       if (amount === 0) throw new UsageError('AMOUNT must be above 0')
-      return show(context, input, 'POST', `/admin/v1/accounts/${segment(input, 0)}/ledger`, { kind: 'topup', amount, reason: input.text('reason') ?? 'top-up', reference })
+      return show(context, input, 'POST', `/admin/v1/accounts/${segment(input, 0)}/ledger`, {
+        kind: 'topup',
+        amount,
+        reason: input.text('reason') ?? 'top-up',
+        reference,
+      })
     },
   },
 ]
 
-async function show(context: CliContext, input: CommandInput, method: Method, path: string, body?: Fields): Promise<number> {
+async function show(
+  context: CliContext,
+  input: CommandInput,
+  method: Method,
+  path: string,
+  body?: Fields,
+): Promise<number> {
   const answer = await adminClient(context).call(method, path, body)
   context.stdout(input.flag('json') ? JSON.stringify(answer) : recordText(answer))
   return 0
@@ -93,7 +166,13 @@ function change(context: CliContext, input: CommandInput, path: string, body: Fi
   return show(context, input, 'PATCH', path, body)
 }
 
-async function list(context: CliContext, input: CommandInput, path: string, filters: readonly string[], names: readonly string[]): Promise<number> {
+async function list(
+  context: CliContext,
+  input: CommandInput,
+  path: string,
+  filters: readonly string[],
+  names: readonly string[],
+): Promise<number> {
   const query = new URLSearchParams()
   for (const name of filters) {
     const value = input.text(name)
@@ -115,7 +194,8 @@ function segment(input: CommandInput, index: number): string {
 
 function nameOf(input: CommandInput, index: number): string {
   const name = input.operands[index] ?? input.text('name')
-  if (name === undefined || name.trim() === '') throw new UsageError('NAME is missing: give it as the last argument or as --name')
+  if (name === undefined || name.trim() === '')
+    throw new UsageError('NAME is missing: give it as the last argument or as --name')
   return name
 }
 
@@ -125,12 +205,18 @@ function orNone<T>(text: string | undefined, read: (text: string) => T): T | nul
 }
 
 function accountFields(input: CommandInput): Fields {
-  return { ...given('default_model', orNone(input.text('default-model'), String)), ...given('rate_limit', orNone(input.text('rate-limit'), rateLimit)) }
+  return {
+    ...given('default_model', orNone(input.text('default-model'), String)),
+    ...given('rate_limit', orNone(input.text('rate-limit'), rateLimit)),
+  }
 }
 
 function keyFields(input: CommandInput): Fields {
   return {
-    ...given('limit', orNone(input.text('limit'), (text) => rublesOf(text, '--limit'))),
+    ...given(
+      'limit',
+      orNone(input.text('limit'), (text) => rublesOf(text, '--limit')),
+    ),
     ...given('limit_reset', orNone(input.text('limit-reset'), String)),
     ...given('expires_at', orNone(input.text('expires-at'), String)),
     ...given('allowed_models', models(input)),
@@ -138,7 +224,12 @@ function keyFields(input: CommandInput): Fields {
 }
 
 function models(input: CommandInput): readonly string[] | null | undefined {
-  return orNone(input.text('allowed-models'), (text) => text.split(',').map((model) => model.trim()).filter((model) => model !== ''))
+  return orNone(input.text('allowed-models'), (text) =>
+    text
+      .split(',')
+      .map((model) => model.trim())
+      .filter((model) => model !== ''),
+  )
 }
 
 function flagText(input: CommandInput, name: string): boolean | undefined {
@@ -149,13 +240,15 @@ function flagText(input: CommandInput, name: string): boolean | undefined {
 
 function rateLimit(text: string): Fields {
   const [, requests, window] = /^(\d{1,6})\/(\d{1,5})$/.exec(text) ?? []
-  if (requests === undefined || window === undefined) throw new UsageError(`--rate-limit must be requests/seconds such as 300/60, or none, got '${text}'`)
+  if (requests === undefined || window === undefined)
+    throw new UsageError(`--rate-limit must be requests/seconds such as 300/60, or none, got '${text}'`)
   return { requests: Number(requests), window: Number(window) }
 }
 
 /** JSON carries the amount as a double, so it must be one that says exactly what was typed. */
 function rublesOf(text: string, name: string): number {
   const micro = /^\d{1,10}(\.\d{1,6})?$/.test(text) ? parseDecimal(text) : null
-  if (micro === null || microFromRubles(Number(text)) !== shift(micro, 6).digits) throw new UsageError(`${name} must be an amount in RUB with at most 6 decimals, such as 100 or 0.5, got '${text}'`)
+  if (micro === null || microFromRubles(Number(text)) !== shift(micro, 6).digits)
+    throw new UsageError(`${name} must be an amount in RUB with at most 6 decimals, such as 100 or 0.5, got '${text}'`)
   return Number(text)
 }

@@ -5,8 +5,11 @@ import { changesOf, printDifference, printApplied, recordEvent, withStore } from
 /** The bundled part of the catalogue. */
 export const CATALOG_COMMANDS: readonly Command[] = [
   {
-    words: 'catalog update', operands: [], summary: 'Shows what the bundled models and prices of this release change; with --yes applies it.',
-    options: { yes: { help: 'apply the difference' } }, run: update,
+    words: 'catalog update',
+    operands: [],
+    summary: 'Shows what the bundled models and prices of this release change; with --yes applies it.',
+    options: { yes: { help: 'apply the difference' } },
+    run: update,
   },
 ]
 
@@ -19,7 +22,8 @@ async function update(input: CommandInput, context: CliContext): Promise<number>
       if (confirmed && changes.length > 0) await recordEvent(context, own, 'catalog.update', 'catalog', changes)
       return changes
     },
-    async (client) => changesOf(await client.call('POST', `/admin/v1/catalog/update${confirmed ? '' : '?dry_run=1'}`, {})),
+    async (client) =>
+      changesOf(await client.call('POST', `/admin/v1/catalog/update${confirmed ? '' : '?dry_run=1'}`, {})),
   )
   printDifference(context, lines)
   if (confirmed) return printApplied(context, lines)

@@ -38,7 +38,12 @@ export class CommandError extends Error {
 
 /** Reads a command's arguments; null when its help was asked for. */
 export function parseInput(command: Command, argv: readonly string[]): CommandInput | null {
-  const options = Object.fromEntries(Object.entries(command.options).map(([name, { value }]) => [name, { type: value === undefined ? ('boolean' as const) : ('string' as const) }]))
+  const options = Object.fromEntries(
+    Object.entries(command.options).map(([name, { value }]) => [
+      name,
+      { type: value === undefined ? ('boolean' as const) : ('string' as const) },
+    ]),
+  )
   const { values, positionals } = parsed(command, argv, { ...options, help: { type: 'boolean', short: 'h' } })
   if (values['help'] === true) return null
   checkOperands(command, positionals)
@@ -54,7 +59,11 @@ export function parseInput(command: Command, argv: readonly string[]): CommandIn
 
 type ParseOptions = Record<string, { type: 'boolean' | 'string'; short?: string }>
 
-function parsed(command: Command, argv: readonly string[], options: ParseOptions): { values: Record<string, unknown>; positionals: string[] } {
+function parsed(
+  command: Command,
+  argv: readonly string[],
+  options: ParseOptions,
+): { values: Record<string, unknown>; positionals: string[] } {
   try {
     return parseArgs({ args: [...argv], options, allowPositionals: true, strict: true })
   } catch (thrown) {
@@ -62,7 +71,9 @@ function parsed(command: Command, argv: readonly string[], options: ParseOptions
     // The first sentence says what is wrong; the advice after it is about parseArgs, not about us.
     const [what = 'wrong arguments'] = thrown.message.split(/\.(?: |\n|$)|\n/)
     const ambiguous = /^Option '(?:-., )?(--[^ ']+)(?: [^']*)?' argument is ambiguous$/.exec(what)?.[1]
-    throw new UsageError(`${ambiguous === undefined ? what : `A value of ${ambiguous} that begins with - is given as ${ambiguous}=VALUE`}. ${knownOptions(command)}`)
+    throw new UsageError(
+      `${ambiguous === undefined ? what : `A value of ${ambiguous} that begins with - is given as ${ambiguous}=VALUE`}. ${knownOptions(command)}`,
+    )
   }
 }
 
@@ -76,7 +87,8 @@ function checkOperands(command: Command, given: readonly string[]): void {
   const extra = given[command.operands.length]
   if (extra !== undefined) throw new UsageError(`'${extra}' is one argument too many. Usage: ${usageLine(command)}`)
   const empty = given.findIndex((operand) => operand === '')
-  if (empty !== -1) throw new UsageError(`${command.operands[empty] ?? 'An argument'} is empty. Usage: ${usageLine(command)}`)
+  if (empty !== -1)
+    throw new UsageError(`${command.operands[empty] ?? 'An argument'} is empty. Usage: ${usageLine(command)}`)
 }
 
 export function usageLine(command: Command): string {
@@ -86,7 +98,12 @@ export function usageLine(command: Command): string {
 
 /** The help of one command. */
 export function commandHelp(command: Command): string {
-  const rows = [...Object.entries(command.options).map(([name, { value, help }]) => [`--${name}${value === undefined ? '' : ` ${value}`}`, help] as const), ['-h, --help', 'this text'] as const]
+  const rows = [
+    ...Object.entries(command.options).map(
+      ([name, { value, help }]) => [`--${name}${value === undefined ? '' : ` ${value}`}`, help] as const,
+    ),
+    ['-h, --help', 'this text'] as const,
+  ]
   return [`Usage: ${usageLine(command)}`, '', `  ${command.summary}`, '', ...columns(rows)].join('\n')
 }
 

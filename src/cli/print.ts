@@ -14,7 +14,14 @@ export function tableText(records: readonly Fields[], names: readonly string[]):
   if (records.length === 0) return 'none'
   const rows = [names, ...records.map((record) => names.map((name) => valueText(record[name])))]
   const widths = names.map((_name, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
-  return rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd()).join('\n')
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
 }
 
 /** The records of a list's answer. */

@@ -13,7 +13,9 @@ type Body = Readonly<Record<string, unknown>>
 /** Commands that show whether the books are right. */
 export const PROOF_COMMANDS: readonly Command[] = [
   {
-    words: 'audit', operands: [], summary: 'Checks the money invariants, or replays the charges of a period; exit 1 on a violation.',
+    words: 'audit',
+    operands: [],
+    summary: 'Checks the money invariants, or replays the charges of a period; exit 1 on a violation.',
     options: {
       since: { value: 'TIME', help: 'an ISO time: looks at what came after it' },
       replay: { help: 'makes each charge again from its log row: price version with its exchange rates × meters' },
@@ -24,7 +26,9 @@ export const PROOF_COMMANDS: readonly Command[] = [
     run: audit,
   },
   {
-    words: 'reconcile', operands: ['FILE'], summary: "Compares a provider's bill (CSV) with what its answers cost by the log; exit 1 where they differ.",
+    words: 'reconcile',
+    operands: ['FILE'],
+    summary: "Compares a provider's bill (CSV) with what its answers cost by the log; exit 1 where they differ.",
     options: {
       provider: { value: 'ID', help: 'whose bill it is, as in the catalogue' },
       tolerance: { value: 'PERCENT', help: 'by which a line may differ, default 1' },
@@ -37,7 +41,8 @@ export const PROOF_COMMANDS: readonly Command[] = [
 
 async function audit(input: CommandInput, context: CliContext): Promise<number> {
   if (input.flag('replay')) return replay(input, context)
-  for (const name of ['from', 'to']) if (input.text(name) !== undefined) throw new UsageError(`--${name} goes with --replay; without it, --since TIME`)
+  for (const name of ['from', 'to'])
+    if (input.text(name) !== undefined) throw new UsageError(`--${name} goes with --replay; without it, --since TIME`)
   const sinceMs = timeOption(input, 'since')
   const report = await withStore<Body>(
     context,
@@ -63,12 +68,15 @@ function timeOption(input: CommandInput, name: string): number | null {
   const text = input.text(name)
   if (text === undefined) return null
   const atMs = Date.parse(text)
-  if (Number.isNaN(atMs)) throw new UsageError(`--${name} must be an ISO time such as 2026-11-20T15:06:04Z, got '${text}'`)
+  if (Number.isNaN(atMs))
+    throw new UsageError(`--${name} must be an ISO time such as 2026-11-20T15:06:04Z, got '${text}'`)
   return atMs
 }
 
 function query(times: Readonly<Record<string, number | null>>): string {
-  const given = Object.entries(times).flatMap(([name, atMs]) => (atMs === null ? [] : [`${name}=${encodeURIComponent(new Date(atMs).toISOString())}`]))
+  const given = Object.entries(times).flatMap(([name, atMs]) =>
+    atMs === null ? [] : [`${name}=${encodeURIComponent(new Date(atMs).toISOString())}`],
+  )
   return given.length === 0 ? '' : `?${given.join('&')}`
 }
 
@@ -86,12 +94,37 @@ function auditText(report: Body): string {
 }
 
 function replayText(report: Body): string {
-  const types = listOf(report, 'types').map(({ type, rows, charged, provider_cost: cost }) => `${String(type)}: ${String(rows)} charges, ${String(charged)} RUB, provider cost ${String(cost)} RUB`)
-  const versions = listOf(report, 'price_versions').map(({ version, rows, rates }) => `price version ${String(version)}: ${String(rows)} charges${isObject(rates) && Object.keys(rates).length > 0 ? `, ${Object.entries(rates).map(([currency, rate]) => `${currency} ${String(rate)}`).join(', ')}` : ''}`)
+  const types = listOf(report, 'types').map(
+    ({ type, rows, charged, provider_cost: cost }) =>
+      `${String(type)}: ${String(rows)} charges, ${String(charged)} RUB, provider cost ${String(cost)} RUB`,
+  )
+  const versions = listOf(report, 'price_versions').map(
+    ({ version, rows, rates }) =>
+      `price version ${String(version)}: ${String(rows)} charges${
+        isObject(rates) && Object.keys(rates).length > 0
+          ? `, ${Object.entries(rates)
+              .map(([currency, rate]) => `${currency} ${String(rate)}`)
+              .join(', ')}`
+          : ''
+      }`,
+  )
   const lost = report['without_log']
-  const left = isObject(lost) && lost['rows'] !== 0 ? [`${String(lost['rows'])} charges of ${String(lost['charged'])} RUB have no log row any more: retention took it`] : []
-  const violations = Array.isArray(report['violations']) ? report['violations'].map((what) => `FAIL  ${String(what)}`) : []
-  return [...types, ...versions, ...left, ...violations, `${String(report['rows'])} charges of ${String(report['charged'])} RUB replayed, ${violations.length} differ`].join('\n')
+  const left =
+    isObject(lost) && lost['rows'] !== 0
+      ? [
+          `${String(lost['rows'])} charges of ${String(lost['charged'])} RUB have no log row any more: retention took it`,
+        ]
+      : []
+  const violations = Array.isArray(report['violations'])
+    ? report['violations'].map((what) => `FAIL  ${String(what)}`)
+    : []
+  return [
+    ...types,
+    ...versions,
+    ...left,
+    ...violations,
+    `${String(report['rows'])} charges of ${String(report['charged'])} RUB replayed, ${violations.length} differ`,
+  ].join('\n')
 }
 
 async function reconcileBill(input: CommandInput, context: CliContext): Promise<number> {
@@ -100,18 +133,34 @@ async function reconcileBill(input: CommandInput, context: CliContext): Promise<
   const percent = input.text('tolerance') ?? '1'
   const decimal = parseDecimal(percent)
   const exact = decimal === null ? null : shift(decimal, 6)
-  if (exact === null || exact.scale !== 0) throw new UsageError(`--tolerance must be a percentage such as 0.5, got '${percent}'`)
+  if (exact === null || exact.scale !== 0)
+    throw new UsageError(`--tolerance must be a percentage such as 0.5, got '${percent}'`)
   const toleranceBasisPoints = basisPoints(exact.digits)
   const currency = input.text('currency') ?? null
   const csv = await fileText(input.operands[0] ?? '')
   const report = await withStore<Body>(
     context,
     async (own) => {
-      const body = await reconcile({ catalog: own.catalog, generations: own.store.generations }, parseBill(csv, currency), { provider, toleranceBasisPoints })
-      await recordEvent(context, own, 'provider.reconcile', provider, { from: body.from, to: body.to, ok: body.ok, ...body.totals })
+      const body = await reconcile(
+        { catalog: own.catalog, generations: own.store.generations },
+        parseBill(csv, currency),
+        { provider, toleranceBasisPoints },
+      )
+      await recordEvent(context, own, 'provider.reconcile', provider, {
+        from: body.from,
+        to: body.to,
+        ok: body.ok,
+        ...body.totals,
+      })
       return { ...body }
     },
-    (client) => client.call('POST', '/admin/v1/reconciliations', { provider, csv, tolerance: Number(exact.digits) / Number(PERCENT), ...(currency === null ? {} : { currency }) }),
+    (client) =>
+      client.call('POST', '/admin/v1/reconciliations', {
+        provider,
+        csv,
+        tolerance: Number(exact.digits) / Number(PERCENT),
+        ...(currency === null ? {} : { currency }),
+      }),
   )
   context.stdout(input.flag('json') ? JSON.stringify(report) : billText(report))
   return report['ok'] === true ? 0 : 1
@@ -120,8 +169,14 @@ async function reconcileBill(input: CommandInput, context: CliContext): Promise<
 function billText(report: Body): string {
   const rows = listOf(report, 'data').map(({ from, to, model, ours, theirs, difference, verdict }) => {
     const period = from === to ? String(from) : `${String(from)} to ${String(to)}`
-    return [`${verdict === 'match' ? 'ok  ' : 'FAIL'}  ${period}  ${String(model)}`, `ours ${String(ours)}, theirs ${String(theirs)} RUB, difference ${String(difference)}: ${String(verdict).replace('_', ' ')}`] as const
+    return [
+      `${verdict === 'match' ? 'ok  ' : 'FAIL'}  ${period}  ${String(model)}`,
+      `ours ${String(ours)}, theirs ${String(theirs)} RUB, difference ${String(difference)}: ${String(verdict).replace('_', ' ')}`,
+    ] as const
   })
   const totals = isObject(report['totals']) ? report['totals'] : {}
-  return [...columns(rows), `In all: ours ${String(totals['ours'])}, theirs ${String(totals['theirs'])} RUB, difference ${String(totals['difference'])}`].join('\n')
+  return [
+    ...columns(rows),
+    `In all: ours ${String(totals['ours'])}, theirs ${String(totals['theirs'])} RUB, difference ${String(totals['difference'])}`,
+  ].join('\n')
 }

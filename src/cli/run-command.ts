@@ -9,10 +9,25 @@ import type { CliPorts } from './ports.ts'
 import { PROOF_COMMANDS } from './proof-commands.ts'
 import { STORE_COMMANDS } from './store-commands.ts'
 
-const START: Command = { words: 'start', operands: [], summary: 'Migrates and starts the server.', options: {}, run: (_input, { start }) => start() }
-const COMMANDS: readonly Command[] = [START, ...STORE_COMMANDS, ...PROOF_COMMANDS, ...CATALOG_COMMANDS, ...ACCOUNT_COMMANDS]
+const START: Command = {
+  words: 'start',
+  operands: [],
+  summary: 'Migrates and starts the server.',
+  options: {},
+  run: (_input, { start }) => start(),
+}
+const COMMANDS: readonly Command[] = [
+  START,
+  ...STORE_COMMANDS,
+  ...PROOF_COMMANDS,
+  ...CATALOG_COMMANDS,
+  ...ACCOUNT_COMMANDS,
+]
 
-/** Runs one command line, such as `['account', 'list']`; answers the exit code: 0 done, 1 failed or violated, 2 asked wrongly. */
+/**
+ * Runs one command line, such as `['account', 'list']`; answers the exit code: 0 done, 1 failed or violated, 2 asked
+ * wrongly.
+ */
 export async function runCommand(argv: readonly string[], ports: CliPorts): Promise<number> {
   const [first = '', second = ''] = argv
   if (['', '--help', '-h', 'help'].includes(first)) return answer(ports, generalHelp(COMMANDS))
@@ -53,12 +68,19 @@ function failed({ stderr }: CliPorts, message: string, code: number): number {
 }
 
 function unknownText(first: string, second: string, family: readonly Command[]): string {
-  if (family.length === 0) return `unknown command '${first}'. Commands: ${[...new Set(COMMANDS.map(({ words }) => words.split(' ')[0] ?? words))].join(', ')}; see --help`
+  if (family.length === 0)
+    return `unknown command '${first}'. Commands: ${[...new Set(COMMANDS.map(({ words }) => words.split(' ')[0] ?? words))].join(', ')}; see --help`
   const known = family.map(({ words }) => words.split(' ')[1] ?? words).join(', ')
   return `${second === '' ? `${first} needs one of` : `unknown command '${first} ${second}', expected one of`}: ${known}; see tollgate ${first} --help`
 }
 
 function generalHelp(commands: readonly Command[]): string {
   const rows = commands.map((command) => [usageLine(command), command.summary] as const)
-  return ['Usage: tollgate COMMAND', '', ...columns(rows), '', 'tollgate COMMAND --help tells more of one command.'].join('\n')
+  return [
+    'Usage: tollgate COMMAND',
+    '',
+    ...columns(rows),
+    '',
+    'tollgate COMMAND --help tells more of one command.',
+  ].join('\n')
 }

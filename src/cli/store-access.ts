@@ -8,7 +8,11 @@ import type { CliContext, OpenStore } from './ports.ts'
 const ACTOR = 'cli'
 
 /** Runs `own` on the store, or `remote` where a running server holds it. */
-export async function withStore<T>(context: CliContext, own: (store: OpenStore) => Promise<T>, remote: (client: AdminClient) => Promise<T>): Promise<T> {
+export async function withStore<T>(
+  context: CliContext,
+  own: (store: OpenStore) => Promise<T>,
+  remote: (client: AdminClient) => Promise<T>,
+): Promise<T> {
   const store = await opened(context)
   if (store === null) return remote(adminClient(context))
   try {
@@ -24,7 +28,10 @@ async function opened(context: CliContext): Promise<OpenStore | null> {
     return await context.open(context.config)
   } catch (thrown) {
     if (!(thrown instanceof StoreBusyError)) throw unopenable(thrown)
-    if (context.config.adminToken === null) throw new CommandError(`${thrown.message} Or set TOLLGATE_ADMIN_TOKEN, and TOLLGATE_URL if needed, to go through the admin API of that process`)
+    if (context.config.adminToken === null)
+      throw new CommandError(
+        `${thrown.message} Or set TOLLGATE_ADMIN_TOKEN, and TOLLGATE_URL if needed, to go through the admin API of that process`,
+      )
     return null
   }
 }
@@ -54,6 +61,20 @@ export function printApplied(context: CliContext, lines: readonly string[]): num
   return 0
 }
 
-export async function recordEvent(context: CliContext, { store }: OpenStore, action: EventAction, object: string, after: unknown): Promise<void> {
-  await store.events.append({ atMs: context.clock.now(), actor: ACTOR, ip: null, action, object, before: null, after: JSON.stringify(after) })
+export async function recordEvent(
+  context: CliContext,
+  { store }: OpenStore,
+  action: EventAction,
+  object: string,
+  after: unknown,
+): Promise<void> {
+  await store.events.append({
+    atMs: context.clock.now(),
+    actor: ACTOR,
+    ip: null,
+    action,
+    object,
+    before: null,
+    after: JSON.stringify(after),
+  })
 }

@@ -15,29 +15,73 @@ import { StoreBusyError } from '../store/sqlite-database.ts'
 import { migrateStore } from '../store/open.ts'
 import { CommandError, UsageError, type Command, type CommandInput } from './command.ts'
 import type { CliContext } from './ports.ts'
-import { changesOf, printApplied, printDifference, recordEvent, refuseBadSettings, unopenable, withStore } from './store-access.ts'
+import {
+  changesOf,
+  printApplied,
+  printDifference,
+  recordEvent,
+  refuseBadSettings,
+  unopenable,
+  withStore,
+} from './store-access.ts'
 
 const FILE_DEFAULT = './tollgate.yaml'
 
 /** Commands that open the store themselves, or go through the server that holds it. */
 export const STORE_COMMANDS: readonly Command[] = [
-  { words: 'check', operands: ['[FILE]'], summary: `Validates the settings and the catalogue file: FILE, else TOLLGATE_CONFIG, else ${FILE_DEFAULT} if it exists.`, options: {}, run: check },
   {
-    words: 'apply', operands: ['FILE'], summary: 'Makes the catalogue equal to the file, printing the difference first.',
-    options: { 'dry-run': { help: 'print the difference alone' } }, run: apply,
+    words: 'check',
+    operands: ['[FILE]'],
+    summary: `Validates the settings and the catalogue file: FILE, else TOLLGATE_CONFIG, else ${FILE_DEFAULT} if it exists.`,
+    options: {},
+    run: check,
   },
-  { words: 'export', operands: [], summary: 'Writes the catalogue out as a file, without credentials.', options: {}, run: exportCatalog },
-  { words: 'backup', operands: ['DIR'], summary: 'Copies the embedded store and its stored files into a new directory, while the server runs or not.', options: { json: { help: 'print what was copied as JSON' } }, run: backup },
+  {
+    words: 'apply',
+    operands: ['FILE'],
+    summary: 'Makes the catalogue equal to the file, printing the difference first.',
+    options: { 'dry-run': { help: 'print the difference alone' } },
+    run: apply,
+  },
+  {
+    words: 'export',
+    operands: [],
+    summary: 'Writes the catalogue out as a file, without credentials.',
+    options: {},
+    run: exportCatalog,
+  },
+  {
+    words: 'backup',
+    operands: ['DIR'],
+    summary: 'Copies the embedded store and its stored files into a new directory, while the server runs or not.',
+    options: { json: { help: 'print what was copied as JSON' } },
+    run: backup,
+  },
   { words: 'migrate', operands: [], summary: "Brings the store's schema up to date.", options: {}, run: migrate },
-  { words: 'admin create', operands: ['EMAIL'], summary: 'Creates a console administrator and prints the one-time link to choose a password with.', options: { json: { help: 'print id, email and link as JSON' } }, run: createAdministrator },
-  { words: 'kek rotate', operands: [], summary: 'Wraps the provider credentials anew with the first key of TOLLGATE_KEK.', options: {}, run: rotateKek },
+  {
+    words: 'admin create',
+    operands: ['EMAIL'],
+    summary: 'Creates a console administrator and prints the one-time link to choose a password with.',
+    options: { json: { help: 'print id, email and link as JSON' } },
+    run: createAdministrator,
+  },
+  {
+    words: 'kek rotate',
+    operands: [],
+    summary: 'Wraps the provider credentials anew with the first key of TOLLGATE_KEK.',
+    options: {},
+    run: rotateKek,
+  },
 ]
 
 export async function fileText(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8')
   } catch (thrown) {
-    const fault = thrown instanceof Error && 'code' in thrown && thrown.code === 'ENOENT' ? null : (diskFault(thrown) ?? String(thrown))
+    const fault =
+      thrown instanceof Error && 'code' in thrown && thrown.code === 'ENOENT'
+        ? null
+        : (diskFault(thrown) ?? String(thrown))
     throw new UsageError(`${path}: ${fault === null ? 'no such file' : `cannot be read: ${fault}`}`)
   }
 }
@@ -46,25 +90,43 @@ async function check(input: CommandInput, context: CliContext): Promise<number> 
   const named = input.operands[0] ?? context.config.configFile
   const text = named === null ? await fileText(FILE_DEFAULT).catch(() => null) : await fileText(named)
   const file = named ?? FILE_DEFAULT
-  const { document, problems } = text === null ? { document: EMPTY_DOCUMENT, problems: [] } : checkText(text, context, stateHere(context, EMPTY_DOCUMENT).base, readBundledRelease().models)
+  const { document, problems } =
+    text === null
+      ? { document: EMPTY_DOCUMENT, problems: [] }
+      : checkText(text, context, stateHere(context, EMPTY_DOCUMENT).base, readBundledRelease().models)
   const lines = [...context.configProblems, ...problems.map((problem) => problemText(problem, file))]
   for (const line of [...lines, ...context.unknownSettings]) context.stderr(line)
   if (lines.length > 0) return 2
   for (const note of catalogNotes(stateHere(context, document))) context.stdout(note)
-  context.stdout(text === null ? 'Settings are valid; there is no catalogue file' : `Settings and ${file} are valid: ${document.models.length} models, ${Object.keys(document.providers).length} providers`)
+  context.stdout(
+    text === null
+      ? 'Settings are valid; there is no catalogue file'
+      : `Settings and ${file} are valid: ${document.models.length} models, ${Object.keys(document.providers).length} providers`,
+  )
   return 0
 }
 
 /** What a server with this environment would make of the document, on an empty store. */
 function stateHere({ adapters, env }: CliContext, own: CatalogDocument): CatalogState {
-  return stateAfter(NOTHING, own, { adapters, release: readBundledRelease(), keys: providerKeys(env), renew: false, today: '' })
+  return stateAfter(NOTHING, own, {
+    adapters,
+    release: readBundledRelease(),
+    keys: providerKeys(env),
+    renew: false,
+    today: '',
+  })
 }
 
 async function apply(input: CommandInput, context: CliContext): Promise<number> {
   const file = input.operands[0] ?? ''
   const text = await fileText(file)
   const dryRun = input.flag('dry-run')
-  const { document, problems } = checkText(text, context, stateHere(context, EMPTY_DOCUMENT).base, readBundledRelease().models)
+  const { document, problems } = checkText(
+    text,
+    context,
+    stateHere(context, EMPTY_DOCUMENT).base,
+    readBundledRelease().models,
+  )
   const fatal = problems.filter(({ unroutable }) => unroutable !== true)
   if (fatal.length > 0) throw new UsageError(fatal.map((problem) => problemText(problem, file)).join('\n'))
   for (const problem of problems) context.stderr(problemText(problem, file))
@@ -92,7 +154,11 @@ async function apply(input: CommandInput, context: CliContext): Promise<number> 
 }
 
 async function exportCatalog(_input: CommandInput, context: CliContext): Promise<number> {
-  const text = await withStore(context, async ({ catalog }) => catalog.exportText(), (client) => client.text('/admin/v1/catalog?format=yaml'))
+  const text = await withStore(
+    context,
+    async ({ catalog }) => catalog.exportText(),
+    (client) => client.text('/admin/v1/catalog?format=yaml'),
+  )
   context.stdout(text.trimEnd())
   return 0
 }
@@ -100,11 +166,19 @@ async function exportCatalog(_input: CommandInput, context: CliContext): Promise
 async function backup(input: CommandInput, context: CliContext): Promise<number> {
   refuseBadSettings(context)
   const { dataDir, databaseUrl } = context.config
-  if (databaseUrl !== null) throw new CommandError('With DATABASE_URL everything is in PostgreSQL: back it up with pg_dump or by its own means')
+  if (databaseUrl !== null)
+    throw new CommandError('With DATABASE_URL everything is in PostgreSQL: back it up with pg_dump or by its own means')
   const directory = input.operands[0] ?? ''
   const { bytes, files, missing } = await backupStore(dataDir, directory)
-  context.stdout(input.flag('json') ? JSON.stringify({ directory, bytes, files, missing }) : `Copied ${bytes} bytes and ${files} stored files to ${directory}`)
-  if (!input.flag('json')) context.stdout(`The key that seals provider credentials is not in it: keep ${context.config.kek === null ? join(dataDir, 'kek') : 'TOLLGATE_KEK'} elsewhere`)
+  context.stdout(
+    input.flag('json')
+      ? JSON.stringify({ directory, bytes, files, missing })
+      : `Copied ${bytes} bytes and ${files} stored files to ${directory}`,
+  )
+  if (!input.flag('json'))
+    context.stdout(
+      `The key that seals provider credentials is not in it: keep ${context.config.kek === null ? join(dataDir, 'kek') : 'TOLLGATE_KEK'} elsewhere`,
+    )
   return 0
 }
 
@@ -131,7 +205,11 @@ async function createAdministrator(input: CommandInput, context: CliContext): Pr
     },
     (client) => client.call('POST', '/admin/v1/administrators', { email }),
   )
-  context.stdout(input.flag('json') ? JSON.stringify(made) : `Set-up link for ${String(made['email'])}, once, within 60 minutes:\n${String(made['link'])}`)
+  context.stdout(
+    input.flag('json')
+      ? JSON.stringify(made)
+      : `Set-up link for ${String(made['email'])}, once, within 60 minutes:\n${String(made['link'])}`,
+  )
   return 0
 }
 

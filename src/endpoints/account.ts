@@ -18,7 +18,10 @@ export interface AccountRoutePorts {
 
 /** Balance, credits and key of the caller: always of the principal's own account. */
 export function accountRoutes(ports: AccountRoutePorts): readonly Route<Principal>[] {
-  const get = (path: string, handle: (ports: AccountRoutePorts, principal: Principal) => Promise<Reply>): Route<Principal> => ({
+  const get = (
+    path: string,
+    handle: (ports: AccountRoutePorts, principal: Principal) => Promise<Reply>,
+  ): Route<Principal> => ({
     method: 'GET',
     path,
     plane: 'key',
@@ -48,7 +51,12 @@ async function balance({ store }: AccountRoutePorts, principal: Principal): Prom
 
 async function credits({ store }: AccountRoutePorts, principal: Principal): Promise<Reply> {
   const totals = await store.entries.totals(principal.accountId)
-  return { status: 200, body: { data: { total_credits: rubles(totals.creditsMicro), total_usage: rubles(totals.chargesMicro), currency: 'RUB' } } }
+  return {
+    status: 200,
+    body: {
+      data: { total_credits: rubles(totals.creditsMicro), total_usage: rubles(totals.chargesMicro), currency: 'RUB' },
+    },
+  }
 }
 
 async function key(ports: AccountRoutePorts, principal: Principal): Promise<Reply> {
@@ -59,7 +67,10 @@ async function key(ports: AccountRoutePorts, principal: Principal): Promise<Repl
   const rate = principal.rateLimit ?? settings.rateLimit
   const { key: record, spend } = found
   const remaining = limitRemaining(record, spend, periods)
-  const resetsAt = record.limitMicro === null || record.limitReset === null ? null : isoSeconds(periodEndMs(ports.clock.now(), record.limitReset, settings.timezone))
+  const resetsAt =
+    record.limitMicro === null || record.limitReset === null
+      ? null
+      : isoSeconds(periodEndMs(ports.clock.now(), record.limitReset, settings.timezone))
   const data = {
     label: record.label,
     name: record.name,
@@ -86,7 +97,11 @@ async function key(ports: AccountRoutePorts, principal: Principal): Promise<Repl
     workspace_id: null,
     allowed_data_regions: ['global'],
     free_model_daily_requests: { limit: 0, remaining: 0, used: 0 },
-    rate_limit: { requests: rate.requests, interval: `${rate.window}s`, note: 'Requests per sliding window; see X-RateLimit-* headers.' },
+    rate_limit: {
+      requests: rate.requests,
+      interval: `${rate.window}s`,
+      note: 'Requests per sliding window; see X-RateLimit-* headers.',
+    },
   }
   return { status: 200, body: { data } }
 }

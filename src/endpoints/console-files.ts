@@ -12,7 +12,10 @@ const TYPES: Readonly<Record<string, string>> = {
   ico: 'image/x-icon',
   woff2: 'font/woff2',
 }
-const ENCODINGS = [['br', '.br'], ['gzip', '.gz']] as const
+const ENCODINGS = [
+  ['br', '.br'],
+  ['gzip', '.gz'],
+] as const
 
 /** One file of the built console. */
 export interface ConsoleFile {
@@ -34,7 +37,12 @@ export function readConsoleFiles(directory: string): ReadonlyMap<string, Console
     const contentType = TYPES[name.slice(name.lastIndexOf('.') + 1)]
     if (contentType === undefined) continue
     const body = readFileSync(join(directory, name))
-    const encoded = new Map(ENCODINGS.filter(([, suffix]) => names.includes(name + suffix)).map(([coding, suffix]) => [coding, readFileSync(join(directory, name + suffix))]))
+    const encoded = new Map(
+      ENCODINGS.filter(([, suffix]) => names.includes(name + suffix)).map(([coding, suffix]) => [
+        coding,
+        readFileSync(join(directory, name + suffix)),
+      ]),
+    )
     const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`
     files.set(`/${name}`, { contentType, body, encoded, immutable: name.startsWith('assets/'), etag })
   }

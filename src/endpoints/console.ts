@@ -26,7 +26,13 @@ export class ConsoleSite {
 
   /** Pages that share their path with a route of another method. */
   routes(): readonly Route<Principal>[] {
-    return ['/', '/setup'].map((path) => ({ method: 'GET', path, plane: 'open', body: 'none', handle: ({ request }) => this.#reply(INDEX, request) ?? { status: 404, body: '', contentType: 'text/plain' } }))
+    return ['/', '/setup'].map((path) => ({
+      method: 'GET',
+      path,
+      plane: 'open',
+      body: 'none',
+      handle: ({ request }) => this.#reply(INDEX, request) ?? { status: 404, body: '', contentType: 'text/plain' },
+    }))
   }
 
   /** What a GET of a path that is no route gets; null = nothing of ours. */
@@ -41,15 +47,26 @@ export class ConsoleSite {
   #reply(path: string, request: IncomingMessage): Reply | null {
     const file = this.#files.get(path)
     if (file === undefined) return null
-    const headers = { ...HEADERS, etag: file.etag, 'cache-control': file.immutable ? 'public, max-age=31536000, immutable' : 'no-cache' }
+    const headers = {
+      ...HEADERS,
+      etag: file.etag,
+      'cache-control': file.immutable ? 'public, max-age=31536000, immutable' : 'no-cache',
+    }
     if (request.headers['if-none-match'] === file.etag) return { status: 304, body: undefined, headers }
     const accepted = acceptedCodings(request.headers['accept-encoding'])
-    for (const [coding, body] of file.encoded) if (accepted.has(coding)) return { status: 200, body, contentType: file.contentType, headers: { ...headers, 'content-encoding': coding } }
+    for (const [coding, body] of file.encoded)
+      if (accepted.has(coding))
+        return { status: 200, body, contentType: file.contentType, headers: { ...headers, 'content-encoding': coding } }
     return { status: 200, body: file.body, contentType: file.contentType, headers }
   }
 }
 
 function acceptedCodings(header: string | string[] | undefined): ReadonlySet<string> {
-  const parts = String(header ?? '').toLowerCase().split(',').map((part) => part.split(';').map((word) => word.trim()))
-  return new Set(parts.filter(([, quality]) => quality === undefined || !/^q=0(?:\.0*)?$/.test(quality)).map(([name = '']) => name))
+  const parts = String(header ?? '')
+    .toLowerCase()
+    .split(',')
+    .map((part) => part.split(';').map((word) => word.trim()))
+  return new Set(
+    parts.filter(([, quality]) => quality === undefined || !/^q=0(?:\.0*)?$/.test(quality)).map(([name = '']) => name),
+  )
 }

@@ -10,8 +10,16 @@ const LIMIT_DEFAULT = 10
 const LIMIT_MAX = 300
 
 const API_TYPES: Readonly<Record<GenerationRow['type'], string>> = {
-  chat: 'completions', responses: 'completions', completions: 'completions', embeddings: 'embeddings', image: 'image', tts: 'tts',
-  transcription: 'stt', translation: 'stt', rerank: 'rerank', video: 'video',
+  chat: 'completions',
+  responses: 'completions',
+  completions: 'completions',
+  embeddings: 'embeddings',
+  image: 'image',
+  tts: 'tts',
+  transcription: 'stt',
+  translation: 'stt',
+  rerank: 'rerank',
+  video: 'video',
 }
 
 export interface GenerationRoutePorts {
@@ -20,7 +28,16 @@ export interface GenerationRoutePorts {
 
 /** The usage log (wire.md 6): the list of `api.md`, and OpenRouter's single record where `id` is given. */
 export function generationRoutes({ store }: GenerationRoutePorts): readonly Route<Principal>[] {
-  return [{ method: 'GET', path: '/v1/generation', plane: 'key', body: 'none', priority: 'low', handle: (call) => (call.query.has('id') ? single(store, call) : list(store, call)) }]
+  return [
+    {
+      method: 'GET',
+      path: '/v1/generation',
+      plane: 'key',
+      body: 'none',
+      priority: 'low',
+      handle: (call) => (call.query.has('id') ? single(store, call) : list(store, call)),
+    },
+  ]
 }
 
 /** Filters that the customer's and the operator's log share; a limit above 300 is clamped, not refused. */
@@ -50,10 +67,16 @@ async function list(store: GenerationRoutePorts['store'], call: Call<Principal>)
   return { status: 200, body: { logs: page.data.map(logRecord), total: page.total, ...searchNotes(page) } }
 }
 
-/** Where a search was cut short: `total` is then the least there is, and rows that ended before `searched_to` were not looked at. */
+/**
+ * Where a search was cut short: `total` is then the least there is, and rows that ended before `searched_to` were not
+ * looked at.
+ */
 export function searchNotes({ atLeast, searchedToMs }: LogPage): Record<string, unknown> {
   if (atLeast === undefined) return {}
-  return { total_exact: false, ...(searchedToMs === undefined ? {} : { searched_to: new Date(searchedToMs).toISOString() }) }
+  return {
+    total_exact: false,
+    ...(searchedToMs === undefined ? {} : { searched_to: new Date(searchedToMs).toISOString() }),
+  }
 }
 
 export function logRecord(row: GenerationRow): Record<string, unknown> {
@@ -87,7 +110,8 @@ async function single(store: GenerationRoutePorts['store'], call: Call<Principal
   const id = call.query.get('id') ?? ''
   // A Responses client knows its answer by `resp-…`, logged under the same tail.
   const row = await store.generations.get(id.replace(/^resp-/, 'gen-'))
-  if (row === null || row.accountId !== principalOf(call).accountId) throw new ApiError('generation_not_found', `Generation '${id.slice(0, 80)}' not found`)
+  if (row === null || row.accountId !== principalOf(call).accountId)
+    throw new ApiError('generation_not_found', `Generation '${id.slice(0, 80)}' not found`)
   return { status: 200, body: { data: openRouterRecord(row) } }
 }
 

@@ -15,14 +15,26 @@ export interface HealthRoutePorts {
 }
 
 export function healthRoutes({ version, routes, catalog, unready }: HealthRoutePorts): readonly Route<Principal>[] {
-  const endpoints = [...new Set(['health', ...routes.filter(({ path }) => path.startsWith('/v1/')).map(({ path }) => shown(path))])]
-  const open = (path: string, handle: Route<Principal>['handle']): Route<Principal> => ({ method: 'GET', path, plane: 'open', body: 'none', handle })
+  const endpoints = [
+    ...new Set(['health', ...routes.filter(({ path }) => path.startsWith('/v1/')).map(({ path }) => shown(path))]),
+  ]
+  const open = (path: string, handle: Route<Principal>['handle']): Route<Principal> => ({
+    method: 'GET',
+    path,
+    plane: 'open',
+    body: 'none',
+    handle,
+  })
   return [
-    open('/v1/health', () => ({ status: 200, body: { status: catalog.current().settings.maintenance === null ? 'ok' : 'maintenance', version, endpoints } })),
+    open('/v1/health', () => ({
+      status: 200,
+      body: { status: catalog.current().settings.maintenance === null ? 'ok' : 'maintenance', version, endpoints },
+    })),
     open('/healthz', () => ({ status: 200, body: { status: 'ok' } })),
     open('/readyz', () => {
       const reason = unready()
-      if (reason !== null) throw unavailable(`${reason}. Retry after ${RETRY_SECONDS} seconds`, RETRY_SECONDS, 'not_ready')
+      if (reason !== null)
+        throw unavailable(`${reason}. Retry after ${RETRY_SECONDS} seconds`, RETRY_SECONDS, 'not_ready')
       return { status: 200, body: { status: 'ready' } }
     }),
   ]

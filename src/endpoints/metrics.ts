@@ -3,18 +3,29 @@ import type { EdgeAccess, Route } from '../http/edge.ts'
 import { PROMETHEUS_TYPE, prometheusText, type MetricReading } from '../lib/prometheus.ts'
 
 const LOOPBACK = /^(?:::ffff:)?127\.|^::1$/
-/** The name of a page whose address was turned to this machine, so that a browser would read it to that page, is none of these. */
+/**
+ * The name of a page whose address was turned to this machine, so that a browser would read it to that page, is none of
+ * these.
+ */
 const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i
 /** What a proxy adds: then the connection's own address is the proxy's. */
 const FORWARDED = ['forwarded', 'via', 'x-forwarded-for', 'x-real-ip'] as const
 
 /** `GET /metrics` for Prometheus (operator.md 4): from this machine itself, else with the admin token. */
-export function metricsRoute(access: EdgeAccess<Principal>, metrics: () => Promise<readonly MetricReading[]>): Route<Principal> {
+export function metricsRoute(
+  access: EdgeAccess<Principal>,
+  metrics: () => Promise<readonly MetricReading[]>,
+): Route<Principal> {
   return {
-    method: 'GET', path: '/metrics', plane: 'open', body: 'none',
+    method: 'GET',
+    path: '/metrics',
+    plane: 'open',
+    body: 'none',
     handle: async ({ request, clientIp }) => {
       const direct = FORWARDED.every((name) => request.headers[name] === undefined)
-      if (!(direct && LOOPBACK.test(request.socket.remoteAddress ?? '') && LOOPBACK_HOST.test(request.headers.host ?? ''))) {
+      if (
+        !(direct && LOOPBACK.test(request.socket.remoteAddress ?? '') && LOOPBACK_HOST.test(request.headers.host ?? ''))
+      ) {
         const admitted = await access.admit(request, 'admin', clientIp)
         if ('error' in admitted) throw admitted.error
       }

@@ -33,7 +33,12 @@ interface Percentiles {
 }
 
 /** Wire name of each price, the meter it shows, how many of the meter's units it is for, and the price it falls back to. */
-const PRICING: readonly { readonly name: string; readonly meter: Meter; readonly parent?: Meter; readonly tenfold?: true }[] = [
+const PRICING: readonly {
+  readonly name: string
+  readonly meter: Meter
+  readonly parent?: Meter
+  readonly tenfold?: true
+}[] = [
   { name: 'request', meter: 'request' },
   { name: 'image', meter: 'image_input' },
   { name: 'input_cache_read', meter: 'cache_read', parent: 'input' },
@@ -50,9 +55,23 @@ const PRICING: readonly { readonly name: string; readonly meter: Meter; readonly
 ]
 
 /** One of everything a call of any type may use, to compare endpoints by price without a request at hand. */
-const TYPICAL_USAGE: Usage = { input: 1_000, output: 1_000, audio_output: 100, request: 1, image_output: 1, characters: 1_000, deciseconds: 600, video_seconds: 1, search: 1 }
+const TYPICAL_USAGE: Usage = {
+  input: 1_000,
+  output: 1_000,
+  audio_output: 100,
+  request: 1,
+  image_output: 1,
+  characters: 1_000,
+  deciseconds: 600,
+  video_seconds: 1,
+  search: 1,
+}
 /** OpenRouter's name of a tokenizer family, which its SDK lists. */
-const TOKENIZER_FAMILY: Readonly<Record<string, string>> = { o200k_base: 'GPT', o200k_harmony: 'GPT', cl100k_base: 'GPT' }
+const TOKENIZER_FAMILY: Readonly<Record<string, string>> = {
+  o200k_base: 'GPT',
+  o200k_harmony: 'GPT',
+  cl100k_base: 'GPT',
+}
 const IMAGES_PER_CALL_MAX = 10
 
 /** The record of wire.md D-1.1, with the fields that D-1.2 adds for its type. */
@@ -69,7 +88,10 @@ export function modelRecord(model: Model, facts: RecordFacts): Record<string, un
     description: model.description,
     context_length: model.contextLength,
     architecture: architectureOf(model),
-    pricing: top === null ? { currency: 'RUB', prompt: '0', completion: '0' } : pricingOf(model.type === 'video' ? videoSecond(model, top) : top.sell),
+    pricing:
+      top === null
+        ? { currency: 'RUB', prompt: '0', completion: '0' }
+        : pricingOf(model.type === 'video' ? videoSecond(model, top) : top.sell),
     top_provider: {
       context_length: top?.contextLength ?? model.contextLength,
       max_completion_tokens: top?.maxCompletionTokens ?? model.maxCompletionTokens,
@@ -101,7 +123,11 @@ export function imageModelRecord(model: Model, facts: RecordFacts): Record<strin
 }
 
 /** `data` of `GET /v1/models/{author}/{slug}/endpoints` (wire.md 12). */
-export function endpointsRecord(model: Model, facts: RecordFacts, stateOf: (endpointId: string) => EndpointState): Record<string, unknown> {
+export function endpointsRecord(
+  model: Model,
+  facts: RecordFacts,
+  stateOf: (endpointId: string) => EndpointState,
+): Record<string, unknown> {
   return {
     id: model.id,
     name: model.name,
@@ -112,7 +138,12 @@ export function endpointsRecord(model: Model, facts: RecordFacts, stateOf: (endp
   }
 }
 
-function endpointRecord(model: Model, endpoint: Endpoint, facts: RecordFacts, state: EndpointState): Record<string, unknown> {
+function endpointRecord(
+  model: Model,
+  endpoint: Endpoint,
+  facts: RecordFacts,
+  state: EndpointState,
+): Record<string, unknown> {
   const parameters = parametersOf(model, endpoint, facts)
   const toolChoice = parameters.includes('tool_choice')
   return {
@@ -144,7 +175,11 @@ function endpointRecord(model: Model, endpoint: Endpoint, facts: RecordFacts, st
  * parent's (a cache read at the price of the prompt says nothing new, and clients read its presence as a discount).
  */
 export function pricingOf(sheet: PriceSheet): Record<string, string> {
-  const pricing: Record<string, string> = { currency: 'RUB', prompt: rublesText(sheet, 'input'), completion: rublesText(sheet, 'output') }
+  const pricing: Record<string, string> = {
+    currency: 'RUB',
+    prompt: rublesText(sheet, 'input'),
+    completion: rublesText(sheet, 'output'),
+  }
   for (const { name, meter, parent, tenfold } of PRICING) {
     const price = sheet[meter]
     if (price.digits === 0n || (parent !== undefined && compare(price, sheet[parent]) === 0)) continue
@@ -157,7 +192,11 @@ export function pricingOf(sheet: PriceSheet): Record<string, string> {
 export function cheapestEndpoint(endpoints: readonly Endpoint[]): Endpoint | null {
   let cheapest: Endpoint | null = null
   for (const endpoint of endpoints) {
-    if (cheapest === null || compare(exactCost(TYPICAL_USAGE, endpoint.sell), exactCost(TYPICAL_USAGE, cheapest.sell)) < 0) cheapest = endpoint
+    if (
+      cheapest === null ||
+      compare(exactCost(TYPICAL_USAGE, endpoint.sell), exactCost(TYPICAL_USAGE, cheapest.sell)) < 0
+    )
+      cheapest = endpoint
   }
   return cheapest
 }
@@ -170,7 +209,10 @@ function fieldsOfType(model: Model, top: Endpoint | null, facts: RecordFacts): R
   const type: ModelType = model.type
   switch (type) {
     case 'tts':
-      return { supported_voices: model.supportedVoices ?? SPEECH_VOICES, supported_formats: facts.speechFormatsOf(model) }
+      return {
+        supported_voices: model.supportedVoices ?? SPEECH_VOICES,
+        supported_formats: facts.speechFormatsOf(model),
+      }
     case 'video':
       return videoFields(model, top)
     case 'chat':
@@ -193,7 +235,9 @@ function architectureOf(model: Model): Record<string, unknown> {
 }
 
 function parametersOf({ type }: Model, endpoint: Endpoint, facts: RecordFacts): readonly string[] {
-  return (endpoint.supportedParameters ?? facts.parametersOf(endpoint.provider.adapter, type)).filter((name) => isPriced(endpoint, name))
+  return (endpoint.supportedParameters ?? facts.parametersOf(endpoint.provider.adapter, type)).filter((name) =>
+    isPriced(endpoint, name),
+  )
 }
 
 function detailsPath(model: Model): string {
@@ -201,7 +245,9 @@ function detailsPath(model: Model): string {
 }
 
 function percentiles(values: Percentiles | null): Percentiles | null {
-  return values === null ? null : { p50: round(values.p50), p75: round(values.p75), p90: round(values.p90), p99: round(values.p99) }
+  return values === null
+    ? null
+    : { p50: round(values.p50), p75: round(values.p75), p90: round(values.p90), p99: round(values.p99) }
 }
 
 function rounded(value: number | null): number | null {

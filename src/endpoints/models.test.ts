@@ -42,9 +42,23 @@ models:
   - { id: v/rank, type: rerank, created: 2024-01-06, endpoints: [{ provider: openai, model: r, price: { currency: RUB, search: 0.2 } }] }
   - { id: v/video, type: video, created: 2024-01-07, supported_durations: [4, 8], endpoints: [{ provider: openai, model: w, price: { currency: RUB, video_second: 37.5 } }] }
 `
-const UNKNOWN: EndpointState = { unhealthy: false, uptime5m: null, uptime30m: null, uptime1d: null, latency30m: null, throughput30m: null }
+const UNKNOWN: EndpointState = {
+  unhealthy: false,
+  uptime5m: null,
+  uptime30m: null,
+  uptime1d: null,
+  latency30m: null,
+  throughput30m: null,
+}
 const STATES: Readonly<Record<string, EndpointState>> = {
-  'cheap/mini': { unhealthy: true, uptime5m: 50, uptime30m: 99.94999, uptime1d: 100, latency30m: { p50: 310.123456, p75: 400, p90: 600, p99: 1200 }, throughput30m: { p50: 85, p75: 70, p90: 50, p99: 20 } },
+  'cheap/mini': {
+    unhealthy: true,
+    uptime5m: 50,
+    uptime30m: 99.94999,
+    uptime1d: 100,
+    latency30m: { p50: 310.123456, p75: 400, p90: 600, p99: 1200 },
+    throughput30m: { p50: 85, p75: 70, p90: 50, p99: 20 },
+  },
 }
 
 function snapshotOf(text: string): Snapshot {
@@ -54,12 +68,17 @@ function snapshotOf(text: string): Snapshot {
 }
 
 const catalog: { shot: Snapshot; current(): Snapshot } = { shot: snapshotOf(CATALOGUE), current: () => catalog.shot }
-const router = new Router<Route<Principal>>(modelRoutes({
-  catalog,
-  health: { report: (id) => STATES[id] ?? UNKNOWN },
-  supportedEndpoints: [{ endpointName: 'chat/completions', modelType: 'chat' }, { endpointName: 'completions', modelType: 'chat' }],
-  parametersOf: (adapter) => [`any-${adapter}`, 'max_tokens'],
-}))
+const router = new Router<Route<Principal>>(
+  modelRoutes({
+    catalog,
+    health: { report: (id) => STATES[id] ?? UNKNOWN },
+    supportedEndpoints: [
+      { endpointName: 'chat/completions', modelType: 'chat' },
+      { endpointName: 'completions', modelType: 'chat' },
+    ],
+    parametersOf: (adapter) => [`any-${adapter}`, 'max_tokens'],
+  }),
+)
 
 // A test reads whatever the handler answered; its assertions are the type check.
 // oxlint-disable-next-line typescript/no-explicit-any
@@ -91,14 +110,33 @@ function refused(target: string): string {
 
 test('D-1.1: the whole record, priced at the cheapest endpoint', () => {
   assert.deepEqual(get('/v1/models/openai/gpt-4o-mini'), {
-    id: 'openai/gpt-4o-mini', object: 'model', owned_by: 'openai', canonical_slug: 'openai/gpt-4o-mini', name: 'OpenAI: GPT-4o mini', type: 'chat',
-    created: 1721260800, description: 'Small multimodal chat model.', context_length: 128000,
-    architecture: { modality: 'text+image->text', input_modalities: ['text', 'image'], output_modalities: ['text'], tokenizer: 'GPT', instruct_type: null },
+    id: 'openai/gpt-4o-mini',
+    object: 'model',
+    owned_by: 'openai',
+    canonical_slug: 'openai/gpt-4o-mini',
+    name: 'OpenAI: GPT-4o mini',
+    type: 'chat',
+    created: 1721260800,
+    description: 'Small multimodal chat model.',
+    context_length: 128000,
+    architecture: {
+      modality: 'text+image->text',
+      input_modalities: ['text', 'image'],
+      output_modalities: ['text'],
+      tokenizer: 'GPT',
+      instruct_type: null,
+    },
     pricing: { currency: 'RUB', prompt: '0.000015', completion: '0.00006', input_cache_read: '0.0000075' },
     top_provider: { context_length: 128000, max_completion_tokens: 16384, is_moderated: false },
-    per_request_limits: null, supported_parameters: ['max_tokens', 'tools', 'tool_choice', 'any-openai'], default_parameters: null, supported_voices: null,
-    supported_endpoints: ['chat/completions', 'completions'], links: { details: '/v1/models/openai/gpt-4o-mini/endpoints' },
-    expiration_date: null, knowledge_cutoff: null, hugging_face_id: null,
+    per_request_limits: null,
+    supported_parameters: ['max_tokens', 'tools', 'tool_choice', 'any-openai'],
+    default_parameters: null,
+    supported_voices: null,
+    supported_endpoints: ['chat/completions', 'completions'],
+    links: { details: '/v1/models/openai/gpt-4o-mini/endpoints' },
+    expiration_date: null,
+    knowledge_cutoff: null,
+    hugging_face_id: null,
   })
 })
 
@@ -120,7 +158,14 @@ test('a hidden model is found by its id but not listed, and its only provider ne
   })
 })
 
-for (const path of ['/v1/models/v/gone', '/v1/models/V/image', '/v1/models/nothing', '/v1/model/no/thing', '/v1/models/no/thing/endpoints', '/v1/models/no%2Fthing/endpoints']) {
+for (const path of [
+  '/v1/models/v/gone',
+  '/v1/models/V/image',
+  '/v1/models/nothing',
+  '/v1/model/no/thing',
+  '/v1/models/no/thing/endpoints',
+  '/v1/models/no%2Fthing/endpoints',
+]) {
   test(`404 model_not_found: ${path}`, () => {
     assert.match(refused(path), /^404 model_not_found Model '.+' not found or inactive$/)
   })
@@ -144,14 +189,29 @@ for (const [id, pricing] of PRICES) {
 
 const FILTERS: Readonly<Record<string, readonly string[]>> = {
   all: ['openai/gpt-4o-mini', 'v/video', 'v/rank', 'v/stt', 'v/tts', 'v/image', 'v/embed', 'v/draws', 'v/hears'],
-  chat: ['openai/gpt-4o-mini', 'v/draws', 'v/hears'], embeddings: ['v/embed'], images: ['v/image', 'v/draws'], audio: ['v/hears'],
-  tts: ['v/tts'], transcriptions: ['v/stt'], rerank: ['v/rank'], videos: ['v/video'],
+  chat: ['openai/gpt-4o-mini', 'v/draws', 'v/hears'],
+  embeddings: ['v/embed'],
+  images: ['v/image', 'v/draws'],
+  audio: ['v/hears'],
+  tts: ['v/tts'],
+  transcriptions: ['v/stt'],
+  rerank: ['v/rank'],
+  videos: ['v/video'],
 }
-const ALIASES = { text: 'chat', embedding: 'embeddings', image: 'images', speech: 'tts', transcription: 'transcriptions', stt: 'transcriptions', video: 'videos' }
+const ALIASES = {
+  text: 'chat',
+  embedding: 'embeddings',
+  image: 'images',
+  speech: 'tts',
+  transcription: 'transcriptions',
+  stt: 'transcriptions',
+  video: 'videos',
+}
 for (const [filter, expected] of Object.entries(FILTERS)) {
   test(`D-1.5: filter=${filter}, its aliases, its own list and its count agree`, () => {
     assert.deepEqual(ids(`/v1/models?filter=${filter}`), expected)
-    for (const [alias, meant] of Object.entries(ALIASES)) if (meant === filter) assert.deepEqual(ids(`/v1/models?filter=${alias}`), expected)
+    for (const [alias, meant] of Object.entries(ALIASES))
+      if (meant === filter) assert.deepEqual(ids(`/v1/models?filter=${alias}`), expected)
     assert.deepEqual(get(`/v1/models/count?filter=${filter}`), { data: { count: expected.length } })
     if (filter !== 'all' && filter !== 'chat') assert.deepEqual(ids(`/v1/${filter}/models`), expected)
   })
@@ -165,7 +225,10 @@ test('D-1.3: without a filter every listed model, newest first, in the wrapper',
 
 for (const value of ['', 'Chat', 'ALL', 'chat,tts', 'toString', '__proto__', 'x']) {
   test(`D-1.5: filter='${value}' is invalid_filter`, () => {
-    assert.equal(refused(`/v1/models?filter=${value}`), `400 invalid_filter Invalid filter '${value}'. Allowed values: all, chat, embeddings, images, audio, tts, transcriptions, rerank, videos`)
+    assert.equal(
+      refused(`/v1/models?filter=${value}`),
+      `400 invalid_filter Invalid filter '${value}'. Allowed values: all, chat, embeddings, images, audio, tts, transcriptions, rerank, videos`,
+    )
     assert.match(refused(`/v1/models/count?filter=${value}`), /^400 invalid_filter/)
   })
 }
@@ -197,9 +260,22 @@ test('D-1.4: the list of a kind pages under its own path; an offset alone answer
   assert.deepEqual(ids('/v1/models?offset=100'), [])
 })
 
-for (const query of ['limit=0', 'limit=1001', 'limit=', 'limit=1.5', 'limit=x', 'limit=-1', 'offset=-1', 'offset=', 'offset=1e3']) {
+for (const query of [
+  'limit=0',
+  'limit=1001',
+  'limit=',
+  'limit=1.5',
+  'limit=x',
+  'limit=-1',
+  'offset=-1',
+  'offset=',
+  'offset=1e3',
+]) {
   test(`D-1.4: ${query} is invalid_input`, () => {
-    assert.match(refused(`/v1/models?${query}`), new RegExp(`^400 invalid_input ${query.split('=')[0]}: must be a whole number`))
+    assert.match(
+      refused(`/v1/models?${query}`),
+      new RegExp(`^400 invalid_input ${query.split('=')[0]}: must be a whole number`),
+    )
     assert.match(refused(`/v1/rerank/models?${query}`), /^400 invalid_input/)
   })
 }
@@ -208,9 +284,22 @@ test('D-1.2: extra fields of tts, video and of the image list', () => {
   const tts = get('/v1/tts/models').data[0]
   assert.deepEqual([tts.supported_voices, tts.supported_formats], [['ann'], ['mp3']])
   const video = get('/v1/videos/models').data[0]
-  assert.deepEqual([video.supported_durations, video.supported_sizes, video.pricing_skus, video.allowed_passthrough_parameters, video.creativity], [[4, 8], null, { 'per-video-second': '37.5' }, [], null])
+  assert.deepEqual(
+    [
+      video.supported_durations,
+      video.supported_sizes,
+      video.pricing_skus,
+      video.allowed_passthrough_parameters,
+      video.creativity,
+    ],
+    [[4, 8], null, { 'per-video-second': '37.5' }, [], null],
+  )
   const image = get('/v1/images/models').data[0]
-  assert.deepEqual(image.supported_parameters, { n: { type: 'range', min: 1, max: 10 }, size: { type: 'enum', values: ['1x1'] }, image: { type: 'boolean' } })
+  assert.deepEqual(image.supported_parameters, {
+    n: { type: 'range', min: 1, max: 10 },
+    size: { type: 'enum', values: ['1x1'] },
+    image: { type: 'boolean' },
+  })
   assert.deepEqual([image.supports_streaming, image.endpoints], [false, '/v1/models/v/image/endpoints'])
   assert.ok(Array.isArray(get('/v1/models?filter=image').data[0].supported_parameters))
 })
@@ -223,12 +312,24 @@ test('section 12: endpoints with their own price, state and metrics; null where 
   const { data } = get('/v1/models/openai/gpt-4o-mini/endpoints')
   assert.deepEqual(get('/v1/models/openai%2Fgpt-4o-mini/endpoints'), { data })
   const [first, second] = data.endpoints
-  assert.deepEqual([data.id, data.created, data.architecture.tokenizer, data.endpoints.length], ['openai/gpt-4o-mini', 1721260800, 'GPT', 2])
-  assert.deepEqual([first.name, first.tag, first.status, first.uptime_last_30m, first.latency_last_30m], ['OpenAI | openai/gpt-4o-mini', 'openai', 0, null, null])
+  assert.deepEqual(
+    [data.id, data.created, data.architecture.tokenizer, data.endpoints.length],
+    ['openai/gpt-4o-mini', 1721260800, 'GPT', 2],
+  )
+  assert.deepEqual(
+    [first.name, first.tag, first.status, first.uptime_last_30m, first.latency_last_30m],
+    ['OpenAI | openai/gpt-4o-mini', 'openai', 0, null, null],
+  )
   assert.deepEqual(first.supports_tool_choice, { auto: true, function: true, none: true, required: true })
   assert.deepEqual(second.pricing, { currency: 'RUB', prompt: '0.00001', completion: '0.00000000001', request: '0.1' })
-  assert.deepEqual([second.tag, second.status, second.max_completion_tokens, second.context_length], ['cheap', -2, 100, 128000])
-  assert.deepEqual([second.uptime_last_5m, second.uptime_last_30m, second.latency_last_30m, second.throughput_last_30m], [50, 99.95, { p50: 310.12, p75: 400, p90: 600, p99: 1200 }, { p50: 85, p75: 70, p90: 50, p99: 20 }])
+  assert.deepEqual(
+    [second.tag, second.status, second.max_completion_tokens, second.context_length],
+    ['cheap', -2, 100, 128000],
+  )
+  assert.deepEqual(
+    [second.uptime_last_5m, second.uptime_last_30m, second.latency_last_30m, second.throughput_last_30m],
+    [50, 99.95, { p50: 310.12, p75: 400, p90: 600, p99: 1200 }, { p50: 85, p75: 70, p90: 50, p99: 20 }],
+  )
 })
 
 test('a changed catalogue shows at once', () => {

@@ -10,7 +10,11 @@ export interface ModelRoutePorts {
   readonly catalog: Catalog
   readonly health: { report(endpointId: string): EndpointState }
   /** Calls that exist, with the type of the models that serve them. */
-  readonly supportedEndpoints: readonly { readonly endpointName: string; readonly modelType: string; readonly alsoServes?: (model: Model) => boolean }[]
+  readonly supportedEndpoints: readonly {
+    readonly endpointName: string
+    readonly modelType: string
+    readonly alsoServes?: (model: Model) => boolean
+  }[]
   /** Parameter names that an adapter carries to models of a type; without it an endpoint that lists none shows none. */
   readonly parametersOf?: (adapterName: string, type: ModelType) => readonly string[]
   /** Formats that a model of speech can be asked for; without it those it declares. */
@@ -33,13 +37,27 @@ export function modelRoutes(ports: ModelRoutePorts): readonly Route<Principal>[]
   const facts = factsOf(ports)
   const recordOf = recordCache(ports.catalog, facts)
   const current = (): Snapshot => ports.catalog.current()
-  const endpoints = (id: string): Reply => ok({ data: endpointsRecord(modelOf(current(), id), facts, (endpointId) => ports.health.report(endpointId)) })
+  const endpoints = (id: string): Reply =>
+    ok({ data: endpointsRecord(modelOf(current(), id), facts, (endpointId) => ports.health.report(endpointId)) })
   const kindLists = KIND_LISTS.map(({ path, filter }) =>
-    get(path, ({ query }) => ok(listBody(listedModels(current().models.values(), filter), path, query, filter === 'images' ? (model) => imageModelRecord(model, facts) : recordOf))),
+    get(path, ({ query }) =>
+      ok(
+        listBody(
+          listedModels(current().models.values(), filter),
+          path,
+          query,
+          filter === 'images' ? (model) => imageModelRecord(model, facts) : recordOf,
+        ),
+      ),
+    ),
   )
   return [
-    get('/v1/models', ({ query }) => ok(listBody(selectedModels(current().models.values(), query), '/v1/models', query, recordOf))),
-    get('/v1/models/count', ({ query }) => ok({ data: { count: selectedModels(current().models.values(), query).length } })),
+    get('/v1/models', ({ query }) =>
+      ok(listBody(selectedModels(current().models.values(), query), '/v1/models', query, recordOf)),
+    ),
+    get('/v1/models/count', ({ query }) =>
+      ok({ data: { count: selectedModels(current().models.values(), query).length } }),
+    ),
     ...kindLists,
     get('/v1/models/:author/:slug/endpoints', ({ params }) => endpoints(`${params['author']}/${params['slug']}`)),
     // SDKs that take the id for one segment encode its slash.
@@ -61,7 +79,10 @@ function ok(body: unknown): Reply {
 function factsOf(ports: ModelRoutePorts): RecordFacts {
   const { parametersOf } = ports
   return {
-    supportedEndpoints: (model) => ports.supportedEndpoints.filter(({ modelType, alsoServes }) => modelType === model.type || alsoServes?.(model) === true).map(({ endpointName }) => endpointName),
+    supportedEndpoints: (model) =>
+      ports.supportedEndpoints
+        .filter(({ modelType, alsoServes }) => modelType === model.type || alsoServes?.(model) === true)
+        .map(({ endpointName }) => endpointName),
     parametersOf: (adapterName, type) => parametersOf?.(adapterName, type) ?? [],
     speechFormatsOf: (model) => ports.speechFormatsOf?.(model) ?? model.supportedFormats ?? [],
   }
@@ -88,6 +109,7 @@ function recordCache(catalog: Catalog, facts: RecordFacts): (model: Model) => Re
 /** By canonical id or alias; hidden models are found, since they may be used. */
 function modelOf(snapshot: Snapshot, id: string): Model {
   const model = snapshot.models.get(id) ?? snapshot.models.get(snapshot.aliases.get(id) ?? '')
-  if (model === undefined) throw new ApiError('model_record_not_found', `Model '${id.slice(0, 200)}' not found or inactive`)
+  if (model === undefined)
+    throw new ApiError('model_record_not_found', `Model '${id.slice(0, 200)}' not found or inactive`)
   return model
 }

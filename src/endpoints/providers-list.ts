@@ -9,6 +9,12 @@ export function providersBody(snapshot: Snapshot): { readonly data: readonly Rec
   const data = [...snapshot.providers.values()]
     .filter(({ slug }) => serving.has(slug))
     .toSorted((left, right) => (left.slug < right.slug ? -1 : 1))
-    .map(({ name, slug }) => ({ name, slug, privacy_policy_url: null, terms_of_service_url: null, status_page_url: null }))
+    .map(({ name, slug }) => ({
+      name,
+      slug,
+      privacy_policy_url: null,
+      terms_of_service_url: null,
+      status_page_url: null,
+    }))
   return { data }
 }

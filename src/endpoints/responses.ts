@@ -28,7 +28,13 @@ export interface ResponseRoutePorts {
 export function responseRoutes(ports: ResponseRoutePorts): readonly Route<Principal>[] {
   return [
     { method: 'GET', path: '/v1/responses/:id', plane: 'key', body: 'none', handle: (call) => retrieve(ports, call) },
-    { method: 'POST', path: '/v1/responses/:id/cancel', plane: 'key', body: 'none', handle: (call) => cancel(ports, call) },
+    {
+      method: 'POST',
+      path: '/v1/responses/:id/cancel',
+      plane: 'key',
+      body: 'none',
+      handle: (call) => cancel(ports, call),
+    },
   ]
 }
 
@@ -50,12 +56,17 @@ async function cancel(ports: ResponseRoutePorts, call: Call<Principal>): Promise
 
 async function responseOf(ports: ResponseRoutePorts, call: Call<Principal>): Promise<FoundResponse> {
   const { accountId } = principalOf(call)
-  const found = ports.find(accountId, generationId(call)) ?? (await responseElsewhere(ports, accountId, generationId(call)))
+  const found =
+    ports.find(accountId, generationId(call)) ?? (await responseElsewhere(ports, accountId, generationId(call)))
   if (found === null) throw notFound(call)
   return found
 }
 
-async function responseElsewhere({ elsewhere }: ResponseRoutePorts, accountId: string, id: string): Promise<FoundResponse | null> {
+async function responseElsewhere(
+  { elsewhere }: ResponseRoutePorts,
+  accountId: string,
+  id: string,
+): Promise<FoundResponse | null> {
   const known = (await elsewhere?.body(accountId, id)) ?? null
   if (elsewhere === null || known === null) return null
   let body = known

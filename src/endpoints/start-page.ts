@@ -15,7 +15,15 @@ const PAGE_HEADERS = Object.freeze({
 
 export interface StartPagePorts {
   /** Uses up a set-up link; answers each `Set-Cookie` of the session. */
-  readonly setUp: (request: { readonly token: string; readonly email: string; readonly password: string; readonly code: string | null }, call: Call<Principal>) => Promise<readonly string[]>
+  readonly setUp: (
+    request: {
+      readonly token: string
+      readonly email: string
+      readonly password: string
+      readonly code: string | null
+    },
+    call: Call<Principal>,
+  ) => Promise<readonly string[]>
   /** null = from the request's Host. */
   readonly publicUrl: string | null
   /** The console's build has pages of its own for these paths. */
@@ -31,7 +39,14 @@ export function startPageRoutes(ports: StartPagePorts): readonly Route<Principal
     body: 'none',
     handle: (call) => ({ status: 200, body: body(call), contentType, headers: PAGE_HEADERS }),
   })
-  const setup: Route<Principal> = { method: 'POST', path: '/setup', plane: 'open', body: 'json', refuse: foreignPage, handle: (call) => setUp(ports, call) }
+  const setup: Route<Principal> = {
+    method: 'POST',
+    path: '/setup',
+    plane: 'open',
+    body: 'json',
+    refuse: foreignPage,
+    handle: (call) => setUp(ports, call),
+  }
   if (ports.hasConsole) return [setup]
   return [
     setup,
@@ -44,13 +59,24 @@ export function startPageRoutes(ports: StartPagePorts): readonly Route<Principal
 
 /** A set-up by hand, without a browser, names no origin. */
 function foreignPage({ headers: { 'sec-fetch-site': site, origin, host } }: IncomingMessage): ApiError | null {
-  const foreign = site === undefined ? origin !== undefined && (!URL.canParse(origin) || new URL(origin).host !== host) : site !== 'same-origin'
+  const foreign =
+    site === undefined
+      ? origin !== undefined && (!URL.canParse(origin) || new URL(origin).host !== host)
+      : site !== 'same-origin'
   return foreign ? new ApiError('access_denied', 'The set-up page must be sent from this server’s own page') : null
 }
 
 async function setUp(ports: StartPagePorts, call: Call<Principal>): Promise<Reply> {
   const body = isObject(call.json) ? call.json : {}
-  const cookies = await ports.setUp({ token: textOf(body, 'token'), email: textOf(body, 'email'), password: textOf(body, 'password'), code: body['code'] === undefined || body['code'] === '' ? null : textOf(body, 'code') }, call)
+  const cookies = await ports.setUp(
+    {
+      token: textOf(body, 'token'),
+      email: textOf(body, 'email'),
+      password: textOf(body, 'password'),
+      code: body['code'] === undefined || body['code'] === '' ? null : textOf(body, 'code'),
+    },
+    call,
+  )
   return { status: 201, body: { created: true }, headers: { 'set-cookie': cookies } }
 }
 

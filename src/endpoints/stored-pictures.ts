@@ -36,10 +36,18 @@ export class StoredPictures {
     const id = timedId('img', clock.now(), ids)
     const token = ids.letters(TOKEN_LETTERS)
     try {
-      await files.put({ id, accountId, mediaType, tokenDigest: digestOf(token), expiresAtMs: clock.now() + KEPT_MS }, oneChunk(bytes))
+      await files.put(
+        { id, accountId, mediaType, tokenDigest: digestOf(token), expiresAtMs: clock.now() + KEPT_MS },
+        oneChunk(bytes),
+      )
     } catch (cause) {
       // A full disk, or a database that is away: the provider is not to blame, and the client pays nothing.
-      throw unavailable(`Service is overloaded or its store is not available. Retry after ${RETRY_SECONDS} seconds`, RETRY_SECONDS, 'file_store', cause)
+      throw unavailable(
+        `Service is overloaded or its store is not available. Retry after ${RETRY_SECONDS} seconds`,
+        RETRY_SECONDS,
+        'file_store',
+        cause,
+      )
     }
     return `${PATH}?id=${id}&token=${token}`
   }
@@ -61,7 +69,12 @@ export class StoredPictures {
   /** Whether the id, the token or the time was wrong is nobody's business. */
   async #opened(id: string, token: string): Promise<StoredFile> {
     const file = await this.#ports.files.find(id)
-    if (file === null || file.tokenDigest === null || !timingSafeEqual(file.tokenDigest, digestOf(token)) || file.expiresAtMs <= this.#ports.clock.now()) {
+    if (
+      file === null ||
+      file.tokenDigest === null ||
+      !timingSafeEqual(file.tokenDigest, digestOf(token)) ||
+      file.expiresAtMs <= this.#ports.clock.now()
+    ) {
       throw new ApiError('file_not_found', `File '${id.slice(0, 100)}' not found or expired`)
     }
     return file

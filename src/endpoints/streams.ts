@@ -62,7 +62,8 @@ async function cancelHere(stream: FoundStream): Promise<CancelledStream> {
 
 function idOf(call: Call<Principal>): string {
   const id = call.query.get('id')
-  if (id === null || id === '') throw new ApiError('invalid_input', 'id: the X-Request-Id or the generation id of the stream is required')
+  if (id === null || id === '')
+    throw new ApiError('invalid_input', 'id: the X-Request-Id or the generation id of the stream is required')
   return id.replace(/^resp-/, 'gen-')
 }
 

@@ -20,7 +20,18 @@ const STALL_MS = 60_000
 
 /** The videos of an account, as far as this folder needs them. */
 interface Videos {
-  create(call: { readonly id?: string; readonly principal: Principal; readonly request: VideoRequest; readonly requestId: string; readonly arrivedAtMs: number; readonly appUrl: string | null; readonly appTitle: string | null }, publicUrl: string): Promise<Record<string, unknown>>
+  create(
+    call: {
+      readonly id?: string
+      readonly principal: Principal
+      readonly request: VideoRequest
+      readonly requestId: string
+      readonly arrivedAtMs: number
+      readonly appUrl: string | null
+      readonly appTitle: string | null
+    },
+    publicUrl: string,
+  ): Promise<Record<string, unknown>>
   show(accountId: string, id: string, publicUrl: string): Promise<Record<string, unknown>>
   history(accountId: string, limit: number, offset: number, publicUrl: string): Promise<Page<Record<string, unknown>>>
   file(accountId: string, id: string, index: number): Promise<StoredFile>
@@ -30,7 +41,11 @@ interface Videos {
 
 /** Runs a call once for each Idempotency-Key. */
 interface OnceOnly {
-  job(call: Call<Principal>, run: (id: string | null) => Promise<Reply>, again: (id: string) => Promise<Reply>): Promise<Reply>
+  job(
+    call: Call<Principal>,
+    run: (id: string | null) => Promise<Reply>,
+    again: (id: string) => Promise<Reply>,
+  ): Promise<Reply>
 }
 
 export interface VideoRoutePorts {
@@ -42,8 +57,18 @@ export interface VideoRoutePorts {
 
 /** Video jobs (wire.md 4): created here, worked on by the server itself, looked at as often as one likes. */
 export function videoRoutes(ports: VideoRoutePorts): readonly Route<Principal>[] {
-  const route = (method: Route<Principal>['method'], path: string, handle: Route<Principal>['handle'], priority?: Route<Principal>['priority']): Route<Principal> => ({
-    method, path, plane: 'key', body: method === 'POST' ? 'json' : 'none', handle, ...(priority === undefined ? {} : { priority }),
+  const route = (
+    method: Route<Principal>['method'],
+    path: string,
+    handle: Route<Principal>['handle'],
+    priority?: Route<Principal>['priority'],
+  ): Route<Principal> => ({
+    method,
+    path,
+    plane: 'key',
+    body: method === 'POST' ? 'json' : 'none',
+    handle,
+    ...(priority === undefined ? {} : { priority }),
   })
   const show = (call: Call<Principal>): Promise<Reply> => shown(ports, call)
   const content = (call: Call<Principal>): Promise<typeof HIJACKED> => sent(ports, call)
@@ -66,8 +91,23 @@ function created({ videos, idempotency, publicUrl }: VideoRoutePorts, call: Call
   const address = publicAddress(publicUrl, call)
   const { requestId, arrivedAtMs } = call
   const create = async (id: string | null): Promise<Reply> =>
-    accepted(call, await videos.create({ ...(id === null ? {} : { id }), principal, request, requestId, arrivedAtMs, ...appIdentity(call.request.headers) }, address))
-  return idempotency.job(call, create, async (id) => accepted(call, await videos.show(principal.accountId, id, address)))
+    accepted(
+      call,
+      await videos.create(
+        {
+          ...(id === null ? {} : { id }),
+          principal,
+          request,
+          requestId,
+          arrivedAtMs,
+          ...appIdentity(call.request.headers),
+        },
+        address,
+      ),
+    )
+  return idempotency.job(call, create, async (id) =>
+    accepted(call, await videos.show(principal.accountId, id, address)),
+  )
 }
 
 function accepted(call: Call<Principal>, record: Record<string, unknown>): Reply {
@@ -79,17 +119,27 @@ function accepted(call: Call<Principal>, record: Record<string, unknown>): Reply
 /** The header says the session where the body does not. */
 function withSession(request: VideoRequest, { request: { headers } }: Call<Principal>): VideoRequest {
   const session = headers['x-session-id']
-  return request.sessionId === null && typeof session === 'string' && /^[\x21-\x7e]{1,256}$/.test(session) ? { ...request, sessionId: session } : request
+  return request.sessionId === null && typeof session === 'string' && /^[\x21-\x7e]{1,256}$/.test(session)
+    ? { ...request, sessionId: session }
+    : request
 }
 
 async function shown({ videos, publicUrl }: VideoRoutePorts, call: Call<Principal>): Promise<Reply> {
-  return { status: 200, body: await videos.show(principalOf(call).accountId, idOf(call), publicAddress(publicUrl, call)) }
+  return {
+    status: 200,
+    body: await videos.show(principalOf(call).accountId, idOf(call), publicAddress(publicUrl, call)),
+  }
 }
 
 async function history({ videos, publicUrl }: VideoRoutePorts, call: Call<Principal>): Promise<Reply> {
   const limit = Math.min(LIMIT_MAX, wholeParameter(call.query, 'limit', 1, Number.MAX_SAFE_INTEGER) ?? LIMIT_DEFAULT)
   const offset = wholeParameter(call.query, 'offset', 0, Number.MAX_SAFE_INTEGER) ?? 0
-  const { data, total } = await videos.history(principalOf(call).accountId, limit, offset, publicAddress(publicUrl, call))
+  const { data, total } = await videos.history(
+    principalOf(call).accountId,
+    limit,
+    offset,
+    publicAddress(publicUrl, call),
+  )
   return { status: 200, body: { object: 'list', data, total, has_more: offset + data.length < total } }
 }
 
@@ -108,10 +158,17 @@ function idOf({ params, query }: Call<Principal>): string {
 async function sent(ports: VideoRoutePorts, call: Call<Principal>): Promise<typeof HIJACKED> {
   const { request, response, baseHeaders, log } = call
   const id = idOf(call)
-  const file = await ports.videos.file(principalOf(call).accountId, id, wholeParameter(call.query, 'index', 0, Number.MAX_SAFE_INTEGER) ?? 0)
+  const file = await ports.videos.file(
+    principalOf(call).accountId,
+    id,
+    wholeParameter(call.query, 'index', 0, Number.MAX_SAFE_INTEGER) ?? 0,
+  )
   // Without a validator of ours a conditional range is never of the same file for certain.
   const range = request.headers['if-range'] === undefined ? byteRange(request.headers.range, file.bytes) : null
-  if (range === 'unsatisfiable') throw new ApiError('invalid_range', 'Range not satisfiable', { headers: { 'content-range': `bytes */${file.bytes}` } })
+  if (range === 'unsatisfiable')
+    throw new ApiError('invalid_range', 'Range not satisfiable', {
+      headers: { 'content-range': `bytes */${file.bytes}` },
+    })
   const { start, end } = range ?? { start: 0, end: file.bytes - 1 }
   const status = range === null ? 200 : 206
   response.writeHead(status, {
@@ -132,7 +189,10 @@ function extensionOf(mediaType: string): string {
   return mediaType === 'video/webm' ? 'webm' : mediaType === 'video/quicktime' ? 'mov' : 'mp4'
 }
 
-/** A file that is lost on the way, or a client that takes nothing any more, breaks the connection: half a video must not look whole. */
+/**
+ * A file that is lost on the way, or a client that takes nothing any more, breaks the connection: half a video must not
+ * look whole.
+ */
 async function send(bytes: AsyncIterable<Buffer>, response: ServerResponse, clock: Clock): Promise<void> {
   try {
     for await (const chunk of bytes) {

@@ -12,9 +12,9 @@ interface Share {
 }
 
 /**
- * Bytes of request bodies that the node holds, as they have arrived: what a head declares reserves nothing. An origin, an address
- * or an account, may hold at most as much as is still free, so one alone gets half of it, and however many fill their shares there is
- * always something left for the next one.
+ * Bytes of request bodies that the node holds, as they have arrived: what a head declares reserves nothing. An origin,
+ * an address or an account, may hold at most as much as is still free, so one alone gets half of it, and however many
+ * fill their shares there is always something left for the next one.
  */
 export class BodyBudget {
   readonly bytesMax: number

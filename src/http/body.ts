@@ -15,7 +15,14 @@ interface BodyLimit {
 const LARGE: BodyLimit = Object.freeze({ bytes: 10_485_760, words: '10 MB' })
 /** Of routes that need no credentials, or those of a person: a form is never longer. */
 const SMALL: BodyLimit = Object.freeze({ bytes: 16_384, words: '16 kB' })
-const LIMITS: Readonly<Record<RoutePlane, BodyLimit>> = Object.freeze({ open: SMALL, token: SMALL, session: SMALL, key: LARGE, playground: LARGE, admin: LARGE })
+const LIMITS: Readonly<Record<RoutePlane, BodyLimit>> = Object.freeze({
+  open: SMALL,
+  token: SMALL,
+  session: SMALL,
+  key: LARGE,
+  playground: LARGE,
+  admin: LARGE,
+})
 const SWEEP_MS = 1_000
 /** Smaller pieces are copied together: each piece alone costs the memory of an object, however short it is. */
 const PIECE_BYTES_MIN = 4_096
@@ -33,7 +40,11 @@ export class ClientGone extends Error {
 }
 
 /** 415 before 413, both before a byte of the body is read (wire.md 7.3, D-7.4). */
-export function checkBodyHead(request: IncomingMessage, allowed: 'json' | 'json-or-multipart', plane: RoutePlane): BodyHead {
+export function checkBodyHead(
+  request: IncomingMessage,
+  allowed: 'json' | 'json-or-multipart',
+  plane: RoutePlane,
+): BodyHead {
   const { headers } = request
   const type = mediaType(headers['content-type'])
   const encoding = headers['content-encoding']
@@ -56,7 +67,10 @@ function mediaType(header: string | undefined): 'json' | 'multipart' | null {
 }
 
 function unsupported(allowed: 'json' | 'json-or-multipart'): ApiError {
-  const types = allowed === 'json' ? 'Only application/json is allowed' : 'Only application/json and multipart/form-data are allowed'
+  const types =
+    allowed === 'json'
+      ? 'Only application/json is allowed'
+      : 'Only application/json and multipart/form-data are allowed'
   return new ApiError('unsupported_media_type', `Unsupported Content-Type. ${types}`)
 }
 
@@ -106,10 +120,19 @@ export interface BodyPorts {
 }
 
 /** Reads a body whole, and takes what arrives from `hold`, which is the caller's to release. */
-export function readBody(request: IncomingMessage, head: BodyHead, hold: BodyHold, deadlineMs: number, ports: BodyPorts): Promise<Buffer> {
+export function readBody(
+  request: IncomingMessage,
+  head: BodyHead,
+  hold: BodyHold,
+  deadlineMs: number,
+  ports: BodyPorts,
+): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const reading = new BodyReading(head, hold, ports.random)
-    const deadline: Deadline = { atMs: deadlineMs, expire: () => stop(new ApiError('request_timeout', 'Request was not received in time')) }
+    const deadline: Deadline = {
+      atMs: deadlineMs,
+      expire: () => stop(new ApiError('request_timeout', 'Request was not received in time')),
+    }
     const onData = (chunk: Buffer): void => {
       const refusal = reading.push(chunk)
       if (refusal !== null) stop(refusal)
@@ -191,5 +214,9 @@ class BodyReading {
 }
 
 function shareTaken(): ApiError {
-  return new ApiError('rate_limit_exceeded', 'Request bodies of your address or account already take their share of this node. Retry after 1 seconds', { retryAfterSeconds: 1 })
+  return new ApiError(
+    'rate_limit_exceeded',
+    'Request bodies of your address or account already take their share of this node. Retry after 1 seconds',
+    { retryAfterSeconds: 1 },
+  )
 }

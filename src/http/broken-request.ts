@@ -7,7 +7,11 @@ import { errorHeaders } from './reply.ts'
 import { RequestLine } from './request-log.ts'
 
 /** Answers what Node's parser refused (smuggling, slow or oversized heads) in our error shape, then closes. */
-export function answerBrokenRequest(thrown: Error & { readonly code?: string }, stream: Duplex, ports: ExchangePorts<unknown>): void {
+export function answerBrokenRequest(
+  thrown: Error & { readonly code?: string },
+  stream: Duplex,
+  ports: ExchangePorts<unknown>,
+): void {
   // Node hands the server's own sockets here and keeps the running response on them, as its default handler reads it.
   const socket = stream as Socket & { readonly _httpMessage?: ServerResponse | null }
   const running = socket._httpMessage ?? null
@@ -28,7 +32,9 @@ export function answerBrokenRequest(thrown: Error & { readonly code?: string }, 
     connection: 'close',
   }
   const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-  socket.end(`HTTP/1.1 ${error.status} ${STATUS_CODES[error.status] ?? ''}\r\n${head.join('')}\r\n${body}`, () => socket.destroySoon())
+  socket.end(`HTTP/1.1 ${error.status} ${STATUS_CODES[error.status] ?? ''}\r\n${head.join('')}\r\n${body}`, () =>
+    socket.destroySoon(),
+  )
   if (running !== null) return
   const line = new RequestLine(ports.log, ports.clock, ports.clock.monotonic(), id, '')
   line.set({ error_type: error.errorType })

@@ -3,7 +3,10 @@ export type ByteRange = { readonly start: number; readonly end: number } | null
 
 const SINGLE = /^bytes=\s*(\d{0,15})-(\d{0,15})\s*$/
 
-/** One range of a file of so many bytes (RFC 9110, 14.2); `unsatisfiable` for what names none of it. Other units mean nothing to us. */
+/**
+ * One range of a file of so many bytes (RFC 9110, 14.2); `unsatisfiable` for what names none of it. Other units mean
+ * nothing to us.
+ */
 export function byteRange(header: string | undefined, bytes: number): ByteRange | 'unsatisfiable' {
   if (header === undefined || !/^bytes\s*=/i.test(header)) return null
   const match = SINGLE.exec(header)

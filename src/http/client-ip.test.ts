@@ -5,7 +5,10 @@ import { ipKey, proxyList, TrustedProxies } from './client-ip.ts'
 
 function ip(proxies: string[], peer: string, forwarded?: string): string {
   // Only what the function reads of a request.
-  const request = { socket: { remoteAddress: peer }, headers: forwarded === undefined ? {} : { 'x-forwarded-for': forwarded } } as unknown as IncomingMessage
+  const request = {
+    socket: { remoteAddress: peer },
+    headers: forwarded === undefined ? {} : { 'x-forwarded-for': forwarded },
+  } as unknown as IncomingMessage
   return new TrustedProxies(proxies).clientIp(request)
 }
 
@@ -66,7 +69,8 @@ test('X-Forwarded-For counts only from configured proxies, walked from the right
     [['fd00::/8'], 'fd00::5', 'fd00::6, 6.6.6.6, fd00::7', '6.6.6.6'],
     [['10.0.0.0/8'], '10.0.0.1', Array.from({ length: 40 }, (_, hop) => `10.0.1.${hop}`).join(','), '10.0.1.20'],
   ]
-  for (const [proxies, peer, forwarded, expected] of table) assert.equal(ip(proxies, peer, forwarded), expected, `${proxies} ${peer} ${forwarded}`)
+  for (const [proxies, peer, forwarded, expected] of table)
+    assert.equal(ip(proxies, peer, forwarded), expected, `${proxies} ${peer} ${forwarded}`)
 })
 
 test('limits count an IPv4 address or an IPv6 /64', () => {
@@ -79,5 +83,6 @@ test('limits count an IPv4 address or an IPv6 /64', () => {
 })
 
 test('a malformed proxy range stops the start with one sentence', () => {
-  for (const entry of ['10.0.0.0/33', '10.0.0/8', 'proxy', '10.0.0.0/8/8', '::/129', '1.2.3.4/']) assert.throws(() => proxyList([entry]), /TRUSTED_PROXIES: '/, entry)
+  for (const entry of ['10.0.0.0/33', '10.0.0/8', 'proxy', '10.0.0.0/8/8', '::/129', '1.2.3.4/'])
+    assert.throws(() => proxyList([entry]), /TRUSTED_PROXIES: '/, entry)
 })

@@ -32,8 +32,9 @@ export class TrustedProxies {
   }
 
   /**
-   * Whose request it is: the socket's address, or, when that is a trusted proxy, the nearest address in X-Forwarded-For that is
-   * not one. `Forwarded` and `X-Real-IP` are ignored: a proxy that does not set them lets a client invent them.
+   * Whose request it is: the socket's address, or, when that is a trusted proxy, the nearest address in X-Forwarded-For
+   * that is not one. `Forwarded` and `X-Real-IP` are ignored: a proxy that does not set them lets a client invent
+   * them.
    */
   clientIp(request: IncomingMessage): string {
     const peer = this.peerOf(request.socket)
@@ -115,5 +116,8 @@ function prefix64(ip: string): string {
   const rightGroups = right.length + (right.at(-1)?.includes('.') === true ? 1 : 0)
   const zeros = tail === undefined ? 0 : Math.max(0, 8 - left.length - rightGroups)
   const groups = [...left, ...Array.from({ length: zeros }, () => '0'), ...right]
-  return `${groups.slice(0, 4).map((group) => group.replace(/^0+(?=.)/, '').toLowerCase()).join(':')}::/64`
+  return `${groups
+    .slice(0, 4)
+    .map((group) => group.replace(/^0+(?=.)/, '').toLowerCase())
+    .join(':')}::/64`
 }

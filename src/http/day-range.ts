@@ -20,13 +20,15 @@ export function dayRange(query: URLSearchParams, today: string): { readonly from
   const to = dayParameter(query, 'to') ?? today
   const from = dayParameter(query, 'from') ?? dayAfter(to, -29)
   if (from > to) throw fieldError('from', 'not_after', {}, `must not be after to, got ${from} and ${to}`)
-  if (Date.parse(to) - Date.parse(from) >= DAYS_MAX * DAY_MS) throw fieldError('from', 'days_most', { most: DAYS_MAX }, `at most ${DAYS_MAX} days are answered at once`)
+  if (Date.parse(to) - Date.parse(from) >= DAYS_MAX * DAY_MS)
+    throw fieldError('from', 'days_most', { most: DAYS_MAX }, `at most ${DAYS_MAX} days are answered at once`)
   return { from, to }
 }
 
 function dayParameter(query: URLSearchParams, name: string): string | null {
   const text = query.get(name)
   if (text === null) return null
-  if (SHAPE.test(text) && !Number.isNaN(Date.parse(text)) && new Date(Date.parse(text)).toISOString().startsWith(text)) return text
+  if (SHAPE.test(text) && !Number.isNaN(Date.parse(text)) && new Date(Date.parse(text)).toISOString().startsWith(text))
+    return text
   throw fieldError(name, 'day', {}, `must be a day such as 2026-11-20, got '${text.slice(0, 40)}'`)
 }

@@ -22,7 +22,10 @@ export interface EdgeOptions<P> {
   readonly clock: Clock
   readonly ids: IdSource
   readonly log: RequestLogSink
-  /** null = not under maintenance. Stops `key`, `playground` and `token` routes; health, the console and the admin plane go on. */
+  /**
+   * null = not under maintenance. Stops `key`, `playground` and `token` routes; health, the console and the admin plane
+   * go on.
+   */
   readonly maintenance: () => MaintenanceNotice | null
   /** Whether a client reached us over TLS. */
   readonly isSecure: (request: IncomingMessage) => boolean

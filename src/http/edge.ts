@@ -2,12 +2,18 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ApiError } from '../errors.ts'
 import type { AttemptSpan } from './request-log.ts'
 
-/** How access looks at a caller: `key` = a principal; `admin` = admin token or an administrator's session; `session` = anybody's session; `playground` = a session that acts as a principal. */
+/**
+ * How access looks at a caller: `key` = a principal; `admin` = admin token or an administrator's session; `session` =
+ * anybody's session; `playground` = a session that acts as a principal.
+ */
 export type AccessPlane = 'key' | 'admin' | 'session' | 'playground'
 /** Who may call a route: also `open` = nobody needs a key; `token` = its own credential in the URL. */
 export type RoutePlane = 'open' | 'token' | AccessPlane
 
-/** One row of the route table, from which 404, 405, the health list and the route × principal matrix come. `P` is what access found. */
+/**
+ * One row of the route table, from which 404, 405, the health list and the route × principal matrix come. `P` is what
+ * access found.
+ */
 export interface Route<P> {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Segments; `:name` one decoded segment, a final `*name` the rest of the path (decoded, slashes kept). */
@@ -17,7 +23,10 @@ export interface Route<P> {
   readonly body: 'none' | 'json' | 'json-or-multipart'
   /** What an overloaded node refuses first: `low`, then `paid`; absent = never. */
   readonly priority?: 'low' | 'paid'
-  /** Why a request of an `open` or `token` route may not go on, judged by its head before a byte of its body is read; null = it may. */
+  /**
+   * Why a request of an `open` or `token` route may not go on, judged by its head before a byte of its body is read;
+   * null = it may.
+   */
   readonly refuse?: (request: IncomingMessage, clientIp: string) => ApiError | null
   handle(call: Call<P>): Promise<Reply | typeof HIJACKED> | Reply | typeof HIJACKED
 }
@@ -52,7 +61,10 @@ export interface Reply {
   readonly body: unknown
   /** A list is sent as so many headers of the name. */
   readonly headers?: Readonly<Record<string, string | readonly string[]>>
-  /** Default application/json; where it is given, `body` is a string, a Buffer or a list of Buffers, which are sent one after another. */
+  /**
+   * Default application/json; where it is given, `body` is a string, a Buffer or a list of Buffers, which are sent one
+   * after another.
+   */
   readonly contentType?: string
 }
 
@@ -60,7 +72,10 @@ export interface Reply {
 export const HIJACKED: unique symbol = Symbol('hijacked')
 
 export interface RequestLog {
-  /** Adds allow-listed fields: generation_id, model, provider, attempts, input_tokens, output_tokens, cost, finish_reason, error_type, status_text, latency_ms, aborted. */
+  /**
+   * Adds allow-listed fields: generation_id, model, provider, attempts, input_tokens, output_tokens, cost,
+   * finish_reason, error_type, status_text, latency_ms, aborted.
+   */
   set(fields: Readonly<Record<string, string | number | boolean | null>>): void
   /** The attempts at providers, for traces. */
   attempts(attempts: readonly AttemptSpan[]): void
@@ -68,7 +83,10 @@ export interface RequestLog {
   finish(status: number): void
 }
 
-/** What access adds to a request before its body is read: who calls and the rate-limit headers, or the refusal with them. */
+/**
+ * What access adds to a request before its body is read: who calls and the rate-limit headers, or the refusal with
+ * them.
+ */
 export type AccessResult<P> =
   | { readonly principal: P | null; readonly headers: Readonly<Record<string, string>> }
   | { readonly error: ApiError; readonly headers: Readonly<Record<string, string>> }

@@ -59,7 +59,14 @@ export class Exchange<P> implements Call<P> {
     this.clientIp = ports.clientIp(request)
     this.isSecure = ports.isSecure(request)
     this.requestId = requestId(request.headers['x-request-id'], this.arrivedAtMs, ports.ids)
-    this.log = new RequestLine(ports.log, ports.clock, this.startedMs, this.requestId, request.method ?? '', traceParentOf(request))
+    this.log = new RequestLine(
+      ports.log,
+      ports.clock,
+      this.startedMs,
+      this.requestId,
+      request.method ?? '',
+      traceParentOf(request),
+    )
     const url = request.url ?? ''
     const queryAt = url.indexOf('?')
     this.path = queryAt === -1 ? url : url.slice(0, queryAt)
@@ -77,7 +84,9 @@ export class Exchange<P> implements Call<P> {
 
   /** Until access has answered, the rate headers are those of the IP address. */
   get baseHeaders(): Readonly<Record<string, string>> {
-    return this.#baseHeaders ?? this.admitted(this.isPublic ? this.#ports.access.anonymousHeaders(this.clientIp) : NO_PARAMS)
+    return (
+      this.#baseHeaders ?? this.admitted(this.isPublic ? this.#ports.access.anonymousHeaders(this.clientIp) : NO_PARAMS)
+    )
   }
 
   /** Fixes the headers that every response of this exchange carries. */

@@ -18,7 +18,8 @@ export function headRefusal(request: IncomingMessage): ApiError | null {
   }
   if (hosts > 1) return refused(`The request has ${hosts} Host headers, exactly one is allowed`)
   // Such a message has no length that two would agree on (RFC 9112, 6.1).
-  if (request.httpVersion !== '1.1' && request.headers['transfer-encoding'] !== undefined) return refused('A request of HTTP/1.0 must not have a Transfer-Encoding')
+  if (request.httpVersion !== '1.1' && request.headers['transfer-encoding'] !== undefined)
+    return refused('A request of HTTP/1.0 must not have a Transfer-Encoding')
   if (hosts === 0 && request.httpVersion === '1.1') return refused('The request has no Host header')
   return null
 }

@@ -46,14 +46,16 @@ export async function parseInTurns(body: Buffer): Promise<Record<string, unknown
 
 function jsonText(body: Buffer): string {
   if (body.length === 0) throw invalidJson('the body is empty')
-  if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf) throw invalidJson('it starts with a byte order mark; send UTF-8 without one')
+  if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf)
+    throw invalidJson('it starts with a byte order mark; send UTF-8 without one')
   if (!isUtf8(body)) throw invalidJson('it is not valid UTF-8')
   return body.toString('utf8')
 }
 
 function objectIn(text: string): Record<string, unknown> {
   const value = parsed(text)
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw invalidJson('the top level must be an object')
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw invalidJson('the top level must be an object')
   // A non-null, non-array object from JSON.parse has string keys and unknown values.
   return value as Record<string, unknown>
 }
@@ -75,17 +77,21 @@ function syntaxDetail(message: string): string {
   const position = / at position (\d+)/.exec(message)?.[1]
   if (message.startsWith('Unexpected end')) return 'it ends too early'
   const token = /^Unexpected token '(.{1,2})'/u.exec(message)?.[1]
-  const what = token !== undefined ? `unexpected '${token}'` : (/^[A-Z][^"“]*? in JSON/.exec(message)?.[0].replace(/ in JSON$/, '') ?? 'unexpected text')
+  const what =
+    token !== undefined
+      ? `unexpected '${token}'`
+      : (/^[A-Z][^"“]*? in JSON/.exec(message)?.[0].replace(/ in JSON$/, '') ?? 'unexpected text')
   return position === undefined ? what : `${what} at position ${position}`
 }
 
 /**
- * JSON escapes are the only way a lone surrogate gets past the UTF-8 check. One pass over the text, whatever it holds: near backslashes
- * are found without a native call, so that a text of nothing else stays cheap, and no text is made for an escape. Stops after each part.
+ * JSON escapes are the only way a lone surrogate gets past the UTF-8 check. One pass over the text, whatever it holds:
+ * near backslashes are found without a native call, so that a text of nothing else stays cheap, and no text is made for
+ * an escape. Stops after each part.
  */
 function* surrogateCheck(text: string): Generator<void> {
   const first = text.indexOf('\\')
-  for (let at = first; at !== -1 && at < text.length; ) {
+  for (let at = first; at !== -1 && at < text.length;) {
     at = checkedUpTo(text, at)
     yield
   }
@@ -110,13 +116,17 @@ function checkedUpTo(text: string, from: number): number {
       continue
     }
     const half = surrogateAt(text, at)
-    if (half === 'low' || (half === 'high' && surrogateAt(text, at + ESCAPE_CHARS) !== 'low')) throw invalidJson('it has an unpaired surrogate escape')
+    if (half === 'low' || (half === 'high' && surrogateAt(text, at + ESCAPE_CHARS) !== 'low'))
+      throw invalidJson('it has an unpaired surrogate escape')
     at += half === 'high' ? 2 * ESCAPE_CHARS : ESCAPE_CHARS
   }
   return at
 }
 
-/** Which half of a pair is written as `\uDxxx` at `index`: D8 to DB begin one, DC to DF end it. A broken escape is none, and no JSON. */
+/**
+ * Which half of a pair is written as `\uDxxx` at `index`: D8 to DB begin one, DC to DF end it. A broken escape is none,
+ * and no JSON.
+ */
 function surrogateAt(text: string, index: number): 'high' | 'low' | null {
   if (text.charCodeAt(index) !== BACKSLASH || text.charCodeAt(index + 1) !== LETTER_U) return null
   if ((text.charCodeAt(index + 2) | LOWER_CASE) !== LETTER_D) return null

@@ -6,9 +6,9 @@ const SILENCE_MS = 5_000
 const BYTES_MAX = 64 * 1_048_576
 
 /**
- * Closing a socket with unread bytes makes the kernel send RST, and the client reports EPIPE instead of our answer. So once the answer is
- * out, our side is closed, and what the client still sends is read and dropped: until it has ended, or is silent, or its time or
- * bytes are over.
+ * Closing a socket with unread bytes makes the kernel send RST, and the client reports EPIPE instead of our answer. So
+ * once the answer is out, our side is closed, and what the client still sends is read and dropped: until it has ended,
+ * or is silent, or its time or bytes are over.
  */
 export class Lingering {
   readonly #clock: Clock

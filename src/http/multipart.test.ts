@@ -12,31 +12,58 @@ function body(...parts: readonly (string | Buffer)[]): Buffer {
 }
 
 function refused(what: RegExp, bytes: Buffer | string, type = TYPE): void {
-  assert.throws(() => parseMultipart(type, Buffer.from(bytes)), (error: unknown) => {
-    assert.ok(error instanceof ApiError)
-    assert.equal(error.errorName, 'file_upload_error')
-    assert.match(error.message, /^File upload failed: /)
-    assert.match(error.message, what)
-    return true
-  })
+  assert.throws(
+    () => parseMultipart(type, Buffer.from(bytes)),
+    (error: unknown) => {
+      assert.ok(error instanceof ApiError)
+      assert.equal(error.errorName, 'file_upload_error')
+      assert.match(error.message, /^File upload failed: /)
+      assert.match(error.message, what)
+      return true
+    },
+  )
 }
 
-const field = (name: string, value: string): string => `--X\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`
+const field = (name: string, value: string): string =>
+  `--X\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`
 
 test('fields keep their order and repetitions, the file its bytes', () => {
   const audio = Buffer.from([0, 1, 2, 13, 10, 45, 45, 88, 65, 13, 10, 45, 45, 255])
   const form = parseMultipart(
     TYPE,
-    body(field('model', 'a/b'), field('g[]', 'word'), field('g[]', 'segment'), '--X\r\nContent-Disposition: form-data; name="file"; filename="Привет \\"x\\".mp3"\r\nContent-Type: Audio/MPEG; x=y\r\n\r\n', audio, '\r\n--X--\r\n'),
+    body(
+      field('model', 'a/b'),
+      field('g[]', 'word'),
+      field('g[]', 'segment'),
+      '--X\r\nContent-Disposition: form-data; name="file"; filename="Привет \\"x\\".mp3"\r\nContent-Type: Audio/MPEG; x=y\r\n\r\n',
+      audio,
+      '\r\n--X--\r\n',
+    ),
   )
-  assert.deepEqual(form.fields, [['model', 'a/b'], ['g[]', 'word'], ['g[]', 'segment']])
+  assert.deepEqual(form.fields, [
+    ['model', 'a/b'],
+    ['g[]', 'word'],
+    ['g[]', 'segment'],
+  ])
   assert.deepEqual(form.file, { field: 'file', fileName: 'Привет "x".mp3', contentType: 'audio/mpeg', bytes: audio })
 })
 
 test('spellings of honest clients are read: quoted boundary, preamble, padding, empty values, filename*, no type', () => {
-  assert.deepEqual(parseMultipart('multipart/form-data; charset=utf-8; BOUNDARY="X"', body('preamble\r\n', field('a', ''), '--X-- \r\nepilogue')).fields, [['a', '']])
-  assert.deepEqual(parseMultipart(TYPE, body('--X  \r\nContent-Disposition: form-data; name=a\r\n\r\n1\r\n--X--')).fields, [['a', '1']])
-  const { file } = parseMultipart(TYPE, body(`--X\r\ncontent-disposition: form-data; name="file"; filename*=UTF-8''na%C3%AFve.mp3\r\n\r\n\r\n--X--`))
+  assert.deepEqual(
+    parseMultipart(
+      'multipart/form-data; charset=utf-8; BOUNDARY="X"',
+      body('preamble\r\n', field('a', ''), '--X-- \r\nepilogue'),
+    ).fields,
+    [['a', '']],
+  )
+  assert.deepEqual(
+    parseMultipart(TYPE, body('--X  \r\nContent-Disposition: form-data; name=a\r\n\r\n1\r\n--X--')).fields,
+    [['a', '1']],
+  )
+  const { file } = parseMultipart(
+    TYPE,
+    body(`--X\r\ncontent-disposition: form-data; name="file"; filename*=UTF-8''na%C3%AFve.mp3\r\n\r\n\r\n--X--`),
+  )
   assert.deepEqual([file?.fileName, file?.contentType, file?.bytes.length], ['naïve.mp3', null, 0])
   assert.deepEqual(parseMultipart(TYPE, Buffer.from('--X--')), { fields: [], file: null })
 })
@@ -53,17 +80,35 @@ test('what is no honest form is refused, each with its reason', () => {
   refused(/final boundary is missing/, `${field('a', '1')}--XY--`)
   refused(/more than 20 parts/, `${field('a', '1').repeat(21)}--X--`)
   refused(/more than 20 parts/, `${field('a', '1').repeat(10_000)}--X--`)
-  refused(/not complete within 8192 bytes/, `--X\r\nX-Long: ${'h'.repeat(1_048_576)}\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n--X--`)
+  refused(
+    /not complete within 8192 bytes/,
+    `--X\r\nX-Long: ${'h'.repeat(1_048_576)}\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n--X--`,
+  )
   refused(/not complete within 8192 bytes/, '--X\r\nContent-Disposition: form-data; name="a"\r\n--X--')
-  refused(/more than one file/, `${'--X\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n1\r\n'.repeat(2)}--X--`)
-  refused(/parts inside a part/, '--X\r\nContent-Disposition: form-data; name="a"\r\nContent-Type: multipart/mixed; boundary=Y\r\n\r\n--Y--\r\n--X--')
+  refused(
+    /more than one file/,
+    `${'--X\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n1\r\n'.repeat(2)}--X--`,
+  )
+  refused(
+    /parts inside a part/,
+    '--X\r\nContent-Disposition: form-data; name="a"\r\nContent-Type: multipart/mixed; boundary=Y\r\n\r\n--Y--\r\n--X--',
+  )
   refused(/no Content-Disposition/, '--X\r\nContent-Type: text/plain\r\n\r\n1\r\n--X--')
   refused(/no Content-Disposition/, '--X\r\n\r\n1\r\n--X--')
   refused(/no name/, '--X\r\nContent-Disposition: form-data\r\n\r\n1\r\n--X--')
   refused(/cannot be read/, '--X\r\nContent-Disposition: form-data; name="a"\r\nfolded\r\n\r\n1\r\n--X--')
-  refused(/cannot be read/, '--X\r\nContent-Disposition: form-data; name="a"\r\nContent-Disposition: form-data; name="b"\r\n\r\n1\r\n--X--')
-  refused(/Transfer-Encoding/, '--X\r\nContent-Disposition: form-data; name="a"\r\nContent-Transfer-Encoding: base64\r\n\r\nMQ==\r\n--X--')
-  refused(/not UTF-8/, body('--X\r\nContent-Disposition: form-data; name="a"\r\n\r\n', Buffer.from([0xff]), '\r\n--X--'))
+  refused(
+    /cannot be read/,
+    '--X\r\nContent-Disposition: form-data; name="a"\r\nContent-Disposition: form-data; name="b"\r\n\r\n1\r\n--X--',
+  )
+  refused(
+    /Transfer-Encoding/,
+    '--X\r\nContent-Disposition: form-data; name="a"\r\nContent-Transfer-Encoding: base64\r\n\r\nMQ==\r\n--X--',
+  )
+  refused(
+    /not UTF-8/,
+    body('--X\r\nContent-Disposition: form-data; name="a"\r\n\r\n', Buffer.from([0xff]), '\r\n--X--'),
+  )
   refused(/longer than 262144/, `${field('a', 'x'.repeat(262_145))}--X--`)
 })
 
@@ -73,7 +118,13 @@ test('20 parts, a header of 8 KiB and a boundary of 70 characters are allowed', 
   const header = `${start}${'h'.repeat(8_192 - start.length - 3)}"`
   assert.equal(parseMultipart(TYPE, Buffer.from(`--X\r\n${header}\r\n\r\n1\r\n--X--`)).fields.length, 1)
   const long = 'b'.repeat(70)
-  assert.deepEqual(parseMultipart(`multipart/form-data; boundary=${long}`, Buffer.from(`--${long}\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n--${long}--`)).fields, [['a', '1']])
+  assert.deepEqual(
+    parseMultipart(
+      `multipart/form-data; boundary=${long}`,
+      Buffer.from(`--${long}\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n--${long}--`),
+    ).fields,
+    [['a', '1']],
+  )
 })
 
 test('10 MB of whatever costs least to send and most to read takes a moment', () => {
@@ -95,15 +146,27 @@ test('10 MB of whatever costs least to send and most to read takes a moment', ()
 
 test('any bytes come back as they went in, and any damage is an ApiError or a form', () => {
   fc.assert(
-    fc.property(fc.uint8Array({ maxLength: 300 }), fc.uint8Array({ maxLength: 40 }), fc.nat(400), (content, noise, at) => {
-      const whole = body('--XyZ\r\nContent-Disposition: form-data; name="file"; filename="f"\r\n\r\n', Buffer.from(content), '\r\n--XyZ--\r\n')
-      assert.deepEqual([...(parseMultipart('multipart/form-data; boundary=XyZ', whole).file?.bytes ?? [])], [...content])
-      const damaged = Buffer.concat([whole.subarray(0, at), Buffer.from(noise), whole.subarray(at)])
-      try {
-        parseMultipart('multipart/form-data; boundary=XyZ', damaged)
-      } catch (error) {
-        assert.ok(error instanceof ApiError)
-      }
-    }),
+    fc.property(
+      fc.uint8Array({ maxLength: 300 }),
+      fc.uint8Array({ maxLength: 40 }),
+      fc.nat(400),
+      (content, noise, at) => {
+        const whole = body(
+          '--XyZ\r\nContent-Disposition: form-data; name="file"; filename="f"\r\n\r\n',
+          Buffer.from(content),
+          '\r\n--XyZ--\r\n',
+        )
+        assert.deepEqual(
+          [...(parseMultipart('multipart/form-data; boundary=XyZ', whole).file?.bytes ?? [])],
+          [...content],
+        )
+        const damaged = Buffer.concat([whole.subarray(0, at), Buffer.from(noise), whole.subarray(at)])
+        try {
+          parseMultipart('multipart/form-data; boundary=XyZ', damaged)
+        } catch (error) {
+          assert.ok(error instanceof ApiError)
+        }
+      },
+    ),
   )
 })

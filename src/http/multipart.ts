@@ -11,7 +11,10 @@ const CRLF = Buffer.from('\r\n')
 const BLANK_LINE = Buffer.from('\r\n\r\n')
 const DASH = 0x2d
 const BOUNDARY = /^[0-9A-Za-z'()+_,\-./:=? ]*[0-9A-Za-z'()+_,\-./:=?]$/
-/** `name="value"` or `name=value`, after a semicolon. Sticky, so that a header of half-open quotes is not read again from each of them. */
+/**
+ * `name="value"` or `name=value`, after a semicolon. Sticky, so that a header of half-open quotes is not read again
+ * from each of them.
+ */
 const PARAMETER = /;[ \t]*(?:([!#$%&'*+\-.^_`|~0-9A-Za-z]+)=(?:"((?:[^"\\]|\\[^])*)"|([^;"\s]*)))?[ \t]*/gy
 /** A boundary is chosen so that the file does not hold it; one that looks like it everywhere only costs time. */
 const LOOKALIKES_MAX = 1_000
@@ -38,7 +41,10 @@ interface Part {
   readonly content: Buffer
 }
 
-/** Reads a whole `multipart/form-data` body: strict, with at most one file, which is never unpacked (reliability.md F53). Throws ApiError. */
+/**
+ * Reads a whole `multipart/form-data` body: strict, with at most one file, which is never unpacked (reliability.md
+ * F53). Throws ApiError.
+ */
 export function parseMultipart(contentType: string | undefined, body: Buffer): MultipartForm {
   const fields: [string, string][] = []
   let file: MultipartFile | null = null
@@ -60,7 +66,8 @@ function broken(what: string): ApiError {
 function boundaryOf(contentType: string): string {
   const boundary = parametersOf(contentType).get('boundary') ?? ''
   if (boundary === '') throw broken('the Content-Type names no boundary')
-  if (boundary.length > BOUNDARY_CHARS_MAX || !BOUNDARY.test(boundary)) throw broken(`the boundary must be at most ${BOUNDARY_CHARS_MAX} plain characters`)
+  if (boundary.length > BOUNDARY_CHARS_MAX || !BOUNDARY.test(boundary))
+    throw broken(`the boundary must be at most ${BOUNDARY_CHARS_MAX} plain characters`)
   return boundary
 }
 
@@ -118,8 +125,10 @@ function partOf(bytes: Buffer): Part {
   const contentType = headers.get('content-type')?.split(';', 1)[0]?.trim().toLowerCase() ?? null
   if (contentType?.startsWith('multipart/') === true) throw broken('parts inside a part are not allowed')
   const encoding = headers.get('content-transfer-encoding')?.toLowerCase() ?? 'binary'
-  if (!['binary', '8bit', '7bit'].includes(encoding)) throw broken('a part with a Content-Transfer-Encoding is not allowed')
-  const fileName = parameters.get('filename') ?? (parameters.has('filename*') ? decodedName(parameters.get('filename*') ?? '') : null)
+  if (!['binary', '8bit', '7bit'].includes(encoding))
+    throw broken('a part with a Content-Transfer-Encoding is not allowed')
+  const fileName =
+    parameters.get('filename') ?? (parameters.has('filename*') ? decodedName(parameters.get('filename*') ?? '') : null)
   return { name, fileName, contentType, content: bytes.subarray(end + BLANK_LINE.length) }
 }
 
@@ -129,7 +138,8 @@ function headersOf(bytes: Buffer): ReadonlyMap<string, string> {
     if (line === '') continue
     const colon = line.indexOf(':')
     const name = line.slice(0, colon).toLowerCase()
-    if (colon < 1 || !/^[a-z0-9-]+$/.test(name) || headers.has(name)) throw broken('the header of a part cannot be read')
+    if (colon < 1 || !/^[a-z0-9-]+$/.test(name) || headers.has(name))
+      throw broken('the header of a part cannot be read')
     headers.set(name, line.slice(colon + 1).trim())
   }
   return headers
@@ -157,7 +167,8 @@ function decodedName(value: string): string {
 }
 
 function textOf({ name, content }: Part): string {
-  if (content.length > FIELD_BYTES_MAX) throw broken(`field '${name.slice(0, 100)}' is longer than ${FIELD_BYTES_MAX} bytes`)
+  if (content.length > FIELD_BYTES_MAX)
+    throw broken(`field '${name.slice(0, 100)}' is longer than ${FIELD_BYTES_MAX} bytes`)
   return textIn(content)
 }
 

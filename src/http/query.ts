@@ -7,7 +7,9 @@ export function wholeParameter(query: URLSearchParams, name: string, least: numb
   const value = /^-?\d{1,15}$/.test(text) ? Number(text) : Number.NaN
   if (value >= least && value <= most) return value
   const got = `got '${text.slice(0, 40)}'`
-  throw most === Number.MAX_SAFE_INTEGER ? fieldError(name, 'least', { least }, `must be a whole number of at least ${least}, ${got}`) : fieldError(name, 'whole', { least, most }, `must be a whole number from ${least} to ${most}, ${got}`)
+  throw most === Number.MAX_SAFE_INTEGER
+    ? fieldError(name, 'least', { least }, `must be a whole number of at least ${least}, ${got}`)
+    : fieldError(name, 'whole', { least, most }, `must be a whole number from ${least} to ${most}, ${got}`)
 }
 
 /** An ISO time of the query as Unix ms; null when absent. */

@@ -11,7 +11,8 @@ const RETRY_AFTER_SECONDS_MAX = 60
 
 /** Sends a handler's answer. */
 export function sendReply(exchange: Exchange<unknown>, reply: Reply): void {
-  const parts = reply.contentType === undefined ? [reply.body === undefined ? '' : JSON.stringify(reply.body)] : partsOf(reply.body)
+  const parts =
+    reply.contentType === undefined ? [reply.body === undefined ? '' : JSON.stringify(reply.body)] : partsOf(reply.body)
   const headers: Record<string, string | number | string[]> = { ...exchange.baseHeaders }
   if (reply.status !== 204 && reply.status !== 304) {
     headers['content-type'] = reply.contentType ?? JSON_TYPE
@@ -36,7 +37,10 @@ function partsOf(body: unknown): readonly (string | Buffer)[] {
   return [typeof body === 'string' || Buffer.isBuffer(body) ? body : String(body ?? '')]
 }
 
-/** What becomes of the connection after an error: `linger` = the rest of the body is read and dropped, as `Lingering` says. */
+/**
+ * What becomes of the connection after an error: `linger` = the rest of the body is read and dropped, as `Lingering`
+ * says.
+ */
 export type AfterError = 'linger' | 'close' | 'keep'
 
 /** Sends an error in the one shape of wire.md D-7.5. */
@@ -65,8 +69,15 @@ export function errorHeaders(error: ApiError): Record<string, string> {
   return all
 }
 
-/** More of the body is to come than Node itself reads off a connection that lives on; `slow` = any rest at all, since its sender has been given up. */
+/**
+ * More of the body is to come than Node itself reads off a connection that lives on; `slow` = any rest at all, since
+ * its sender has been given up.
+ */
 export function leavesRest(request: IncomingMessage, slow: boolean): boolean {
   if (request.complete || request.destroyed) return false
-  return slow || request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > SMALL_REST_BYTES
+  return (
+    slow ||
+    request.headers['transfer-encoding'] !== undefined ||
+    Number(request.headers['content-length'] ?? 0) > SMALL_REST_BYTES
+  )
 }

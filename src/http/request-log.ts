@@ -36,8 +36,26 @@ export interface RequestLogSink {
 
 /** An allow-list, not a redaction list: a prompt or a key cannot be logged by mistake. */
 const ALLOWED: ReadonlySet<string> = new Set([
-  'account_id', 'key_id', 'generation_id', 'model', 'provider', 'attempts', 'input_tokens', 'output_tokens', 'cost', 'billing_basis',
-  'finish_reason', 'failed_attempts', 'provider_said', 'error_type', 'refused_by', 'fault', 'status_text', 'latency_ms', 'first_token_ms', 'aborted',
+  'account_id',
+  'key_id',
+  'generation_id',
+  'model',
+  'provider',
+  'attempts',
+  'input_tokens',
+  'output_tokens',
+  'cost',
+  'billing_basis',
+  'finish_reason',
+  'failed_attempts',
+  'provider_said',
+  'error_type',
+  'refused_by',
+  'fault',
+  'status_text',
+  'latency_ms',
+  'first_token_ms',
+  'aborted',
 ])
 
 /** The one line of a request: collects fields until the first `finish`. */
@@ -50,7 +68,14 @@ export class RequestLine implements RequestLog {
   #attempts: readonly AttemptSpan[] = []
   #finished = false
 
-  constructor(sink: RequestLogSink, clock: Clock, startedMs: number, requestId: string, method: string, traceParent: string | null = null) {
+  constructor(
+    sink: RequestLogSink,
+    clock: Clock,
+    startedMs: number,
+    requestId: string,
+    method: string,
+    traceParent: string | null = null,
+  ) {
     this.#sink = sink
     this.#clock = clock
     this.#startedMs = startedMs
@@ -85,6 +110,11 @@ export class RequestLine implements RequestLog {
     const endedMs = this.#clock.monotonic()
     this.#fields['status'] = status
     this.#fields['duration_ms'] = Math.round((endedMs - this.#startedMs) * 10) / 10
-    this.#sink.line(this.#fields, status >= 500, { startedMs: this.#startedMs, endedMs, traceParent: this.#traceParent, attempts: this.#attempts })
+    this.#sink.line(this.#fields, status >= 500, {
+      startedMs: this.#startedMs,
+      endedMs,
+      traceParent: this.#traceParent,
+      attempts: this.#attempts,
+    })
   }
 }

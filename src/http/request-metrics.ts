@@ -6,14 +6,40 @@ const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60
 /** Counts what the one line of each request says, on its way to the log. */
 export class RequestMetrics implements RequestLogSink {
   readonly #sink: RequestLogSink
-  readonly #requests = new Counter('tollgate_requests_total', 'Requests answered, by route and status; 499 = the client left first.', ['route', 'status'])
+  readonly #requests = new Counter(
+    'tollgate_requests_total',
+    'Requests answered, by route and status; 499 = the client left first.',
+    ['route', 'status'],
+  )
   readonly #refusals = new Counter('tollgate_errors_total', 'Answers that were errors, by error type.', ['type'])
-  readonly #durations = new Histogram('tollgate_request_duration_seconds', 'From the head of a request to the end of its answer.', 'route', SECONDS)
-  readonly #firstTokens = new Histogram('tollgate_first_token_seconds', 'From the head of a request to the first word of its answer, by provider.', 'provider', SECONDS)
-  readonly #generations = new Counter('tollgate_generations_total', 'Paid answers, by provider, model and how they ended.', ['provider', 'model', 'status'])
-  readonly #failedAttempts = new Counter('tollgate_failed_attempts_total', 'Attempts that failed at a provider before another was tried, or all of them.', ['model'])
+  readonly #durations = new Histogram(
+    'tollgate_request_duration_seconds',
+    'From the head of a request to the end of its answer.',
+    'route',
+    SECONDS,
+  )
+  readonly #firstTokens = new Histogram(
+    'tollgate_first_token_seconds',
+    'From the head of a request to the first word of its answer, by provider.',
+    'provider',
+    SECONDS,
+  )
+  readonly #generations = new Counter(
+    'tollgate_generations_total',
+    'Paid answers, by provider, model and how they ended.',
+    ['provider', 'model', 'status'],
+  )
+  readonly #failedAttempts = new Counter(
+    'tollgate_failed_attempts_total',
+    'Attempts that failed at a provider before another was tried, or all of them.',
+    ['model'],
+  )
   readonly #tokens = new Counter('tollgate_tokens_total', 'Tokens of paid answers.', ['provider', 'model', 'direction'])
-  readonly #revenue = new Counter('tollgate_revenue_rub_total', 'What clients were charged, in RUB, rounded: the ledger is exact.', ['provider', 'model'])
+  readonly #revenue = new Counter(
+    'tollgate_revenue_rub_total',
+    'What clients were charged, in RUB, rounded: the ledger is exact.',
+    ['provider', 'model'],
+  )
   readonly #bugs = new Counter('tollgate_faults_total', 'Faults that the log has more about.')
 
   constructor(sink: RequestLogSink) {
@@ -21,7 +47,17 @@ export class RequestMetrics implements RequestLogSink {
   }
 
   get metrics(): readonly Metric[] {
-    return [this.#requests, this.#refusals, this.#durations, this.#firstTokens, this.#generations, this.#failedAttempts, this.#tokens, this.#revenue, this.#bugs]
+    return [
+      this.#requests,
+      this.#refusals,
+      this.#durations,
+      this.#firstTokens,
+      this.#generations,
+      this.#failedAttempts,
+      this.#tokens,
+      this.#revenue,
+      this.#bugs,
+    ]
   }
 
   line(fields: LogFields, failed: boolean, story: RequestStory): void {
@@ -46,8 +82,10 @@ export class RequestMetrics implements RequestLogSink {
     this.#tokens.add(numberOf(fields['input_tokens']), provider, model, 'input')
     this.#tokens.add(numberOf(fields['output_tokens']), provider, model, 'output')
     this.#revenue.add(numberOf(fields['cost']), provider, model)
-    if (typeof fields['failed_attempts'] === 'string') this.#failedAttempts.add(fields['failed_attempts'].split(', ').length, model)
-    if (typeof fields['first_token_ms'] === 'number') this.#firstTokens.observe(fields['first_token_ms'] / 1_000, provider)
+    if (typeof fields['failed_attempts'] === 'string')
+      this.#failedAttempts.add(fields['failed_attempts'].split(', ').length, model)
+    if (typeof fields['first_token_ms'] === 'number')
+      this.#firstTokens.observe(fields['first_token_ms'] / 1_000, provider)
   }
 }
 

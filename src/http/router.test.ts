@@ -20,7 +20,10 @@ function found(method: string, path: string): string {
 
 test('literal paths beat named segments, named segments beat a rest', () => {
   assert.equal(found('GET', '/v1/models/count'), '/v1/models/count {}')
-  assert.equal(found('GET', '/v1/models/openai/gpt-4o/endpoints'), '/v1/models/:author/:slug/endpoints {"author":"openai","slug":"gpt-4o"}')
+  assert.equal(
+    found('GET', '/v1/models/openai/gpt-4o/endpoints'),
+    '/v1/models/:author/:slug/endpoints {"author":"openai","slug":"gpt-4o"}',
+  )
   assert.equal(found('GET', '/v1/models/openai/gpt-4o'), '/v1/models/*id {"id":"openai/gpt-4o"}')
   assert.equal(found('DELETE', '/v1/videos/history'), '/v1/videos/:id {"id":"history"}')
 })
@@ -32,7 +35,8 @@ test('%2F decodes inside a named segment and inside a rest, and never splits a s
 })
 
 test('unknown, empty and undecodable paths name no endpoint', () => {
-  for (const path of ['/', '', '/v1', '/v1/models/', '/v1/models/%zz', '/v1/nothing', 'v1/models', '//v1/models']) assert.equal(found('GET', path), 'unknown', path)
+  for (const path of ['/', '', '/v1', '/v1/models/', '/v1/models/%zz', '/v1/nothing', 'v1/models', '//v1/models'])
+    assert.equal(found('GET', path), 'unknown', path)
 })
 
 test('HEAD finds the route of GET, and a wrong method lists what is allowed', () => {
@@ -42,5 +46,12 @@ test('HEAD finds the route of GET, and a wrong method lists what is allowed', ()
 })
 
 test('a route that stands twice in the table is a bug told at the start', () => {
-  assert.throws(() => new Router([{ method: 'GET', path: '/a' }, { method: 'GET', path: '/a' }]), /once/)
+  assert.throws(
+    () =>
+      new Router([
+        { method: 'GET', path: '/a' },
+        { method: 'GET', path: '/a' },
+      ]),
+    /once/,
+  )
 })

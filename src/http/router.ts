@@ -23,7 +23,10 @@ const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({})
 /** No route is deeper; a longer path only reaches a `*rest`, which takes the path uncut. */
 const SEGMENTS_MAX = 64
 
-/** The route table compiled for look-up: a map of the literal paths, a tree of the others. Literal beats `:name` beats `*rest`. */
+/**
+ * The route table compiled for look-up: a map of the literal paths, a tree of the others. Literal beats `:name` beats
+ * `*rest`.
+ */
 export class Router<R extends RouteKey> {
   readonly #literal = new Map<string, Map<string, RouteMatch<R>>>()
   readonly #root: Node<R> = emptyNode()

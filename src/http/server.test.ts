@@ -22,28 +22,78 @@ let port = 0
 
 const echo = (call: Call<string>): { status: number; body: unknown } => {
   handled += 1
-  return { status: 200, body: { json: call.json, params: call.params, q: call.query.get('q'), bytes: call.rawBody?.length, principal: call.principal } }
+  return {
+    status: 200,
+    body: {
+      json: call.json,
+      params: call.params,
+      q: call.query.get('q'),
+      bytes: call.rawBody?.length,
+      principal: call.principal,
+    },
+  }
 }
 const routes: Route<string>[] = [
   { method: 'GET', path: '/v1/health', plane: 'open', body: 'none', handle: echo },
   { method: 'POST', path: '/v1/echo', plane: 'key', body: 'json', handle: async (call) => echo(call) },
-  { method: 'POST', path: '/open', plane: 'open', body: 'json', refuse: ({ headers }) => (headers.origin === undefined ? null : new ApiError('access_denied', 'from elsewhere')), handle: echo },
+  {
+    method: 'POST',
+    path: '/open',
+    plane: 'open',
+    body: 'json',
+    refuse: ({ headers }) => (headers.origin === undefined ? null : new ApiError('access_denied', 'from elsewhere')),
+    handle: echo,
+  },
   { method: 'POST', path: '/v1/audio', plane: 'key', body: 'json-or-multipart', handle: echo },
   { method: 'GET', path: '/v1/models/*id', plane: 'key', body: 'none', handle: echo },
   { method: 'POST', path: '/admin/v1/accounts', plane: 'admin', body: 'json', handle: echo },
-  { method: 'GET', path: '/v1/bug', plane: 'open', body: 'none', handle: () => { throw new Error('secret detail') } },
-  { method: 'GET', path: '/v1/refused', plane: 'open', body: 'none', handle: async () => { throw new ApiError('service_unavailable', 'busy', { retryAfterSeconds: 61, refusedBy: 'test' }) } },
-  { method: 'GET', path: '/v1/odd', plane: 'open', body: 'none', handle: () => ({ status: 200, body: 'x', contentType: 'text/plain', headers: { 'Cache-Control': 'max-age=1' } }) },
-  { method: 'GET', path: '/v1/bigint', plane: 'open', body: 'none', handle: () => ({ status: 200, body: { amount: 1n } }) },
   {
-    method: 'GET', path: '/v1/endless', plane: 'open', body: 'none',
+    method: 'GET',
+    path: '/v1/bug',
+    plane: 'open',
+    body: 'none',
+    handle: () => {
+      throw new Error('secret detail')
+    },
+  },
+  {
+    method: 'GET',
+    path: '/v1/refused',
+    plane: 'open',
+    body: 'none',
+    handle: async () => {
+      throw new ApiError('service_unavailable', 'busy', { retryAfterSeconds: 61, refusedBy: 'test' })
+    },
+  },
+  {
+    method: 'GET',
+    path: '/v1/odd',
+    plane: 'open',
+    body: 'none',
+    handle: () => ({ status: 200, body: 'x', contentType: 'text/plain', headers: { 'Cache-Control': 'max-age=1' } }),
+  },
+  {
+    method: 'GET',
+    path: '/v1/bigint',
+    plane: 'open',
+    body: 'none',
+    handle: () => ({ status: 200, body: { amount: 1n } }),
+  },
+  {
+    method: 'GET',
+    path: '/v1/endless',
+    plane: 'open',
+    body: 'none',
     handle: (call) => {
       call.response.writeHead(200, call.baseHeaders).write('on and on')
       return HIJACKED
     },
   },
   {
-    method: 'GET', path: '/v1/cut', plane: 'open', body: 'none',
+    method: 'GET',
+    path: '/v1/cut',
+    plane: 'open',
+    body: 'none',
     handle: async (call) => {
       call.response.writeHead(200, call.baseHeaders).write('half')
       await new Promise((resolve) => setTimeout(resolve, 30))
@@ -51,7 +101,10 @@ const routes: Route<string>[] = [
     },
   },
   {
-    method: 'GET', path: '/v1/stream', plane: 'open', body: 'none',
+    method: 'GET',
+    path: '/v1/stream',
+    plane: 'open',
+    body: 'none',
     handle: (call) => {
       call.log.set({ model: 'm', prompt: 'must not be printed' })
       call.response.writeHead(200, call.baseHeaders).end('streamed')
@@ -67,9 +120,11 @@ function newEdge(options: Partial<EdgeOptions<string>> = {}): Edge {
       admit(request, plane) {
         const headers = { 'x-ratelimit-limit': '300', 'x-ratelimit-remaining': '299', 'x-ratelimit-reset': '1' }
         const { authorization } = request.headers
-        if (authorization === 'Bearer late') return new Promise((resolve) => setImmediate(() => resolve({ principal: 'late', headers })))
+        if (authorization === 'Bearer late')
+          return new Promise((resolve) => setImmediate(() => resolve({ principal: 'late', headers })))
         if (authorization === 'Bearer good') return { principal: 'someone', headers: plane === 'key' ? headers : {} }
-        if (authorization === 'Bearer third' || authorization === 'Bearer fourth') return { principal: authorization, headers }
+        if (authorization === 'Bearer third' || authorization === 'Bearer fourth')
+          return { principal: authorization, headers }
         return { error: new ApiError('missing_api_key', 'no key'), headers: { ...headers, 'x-ratelimit-limit': '60' } }
       },
       anonymousHeaders: () => ({ 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '59', 'x-ratelimit-reset': '1' }),
@@ -102,10 +157,25 @@ beforeEach(() => {
   notices.length = 0
 })
 
-async function send(head: string, headers: Record<string, string> = {}, body: string | Buffer = '', at = port): Promise<RawAnswer> {
-  const all: Record<string, string> = { Host: 'x', Connection: 'close', ...(body.length > 0 ? { 'Content-Length': String(Buffer.byteLength(body)) } : {}), ...headers }
-  const text = `${head} HTTP/1.1\r\n${Object.entries(all).filter(([, value]) => value !== '').map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`
-  return parseRaw(await exchangeRaw(at, Buffer.concat([Buffer.from(text, 'latin1'), Buffer.from(body)]), { until: isWhole }))
+async function send(
+  head: string,
+  headers: Record<string, string> = {},
+  body: string | Buffer = '',
+  at = port,
+): Promise<RawAnswer> {
+  const all: Record<string, string> = {
+    Host: 'x',
+    Connection: 'close',
+    ...(body.length > 0 ? { 'Content-Length': String(Buffer.byteLength(body)) } : {}),
+    ...headers,
+  }
+  const text = `${head} HTTP/1.1\r\n${Object.entries(all)
+    .filter(([, value]) => value !== '')
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join('')}\r\n`
+  return parseRaw(
+    await exchangeRaw(at, Buffer.concat([Buffer.from(text, 'latin1'), Buffer.from(body)]), { until: isWhole }),
+  )
 }
 
 /** Turns of the event loop until something has come to pass; the runner's own limit ends what never does. */
@@ -142,7 +212,10 @@ test('D-7.3: with several faults at once the earliest check of the order answers
   const noKey = await send('POST /v1/echo', { ...HUGE, ...GZIP })
   assert.deepEqual([errorType(noKey), noKey.headers.get('www-authenticate')], ['missing_api_key', 'Bearer'])
   assert.equal(errorType(await send('POST /v1/echo', { ...KEY, ...HUGE })), 'unsupported_media_type')
-  assert.equal(errorType(await send('POST /v1/echo', { ...KEY, ...HUGE, ...JSON_TYPE, ...GZIP })), 'unsupported_media_type')
+  assert.equal(
+    errorType(await send('POST /v1/echo', { ...KEY, ...HUGE, ...JSON_TYPE, ...GZIP })),
+    'unsupported_media_type',
+  )
   assert.equal(errorType(await send('POST /v1/echo', { ...KEY, ...HUGE, ...JSON_TYPE }, '{')), 'request_too_large')
   assert.equal(errorType(await send('POST /v1/echo', { ...KEY, ...JSON_TYPE }, '{')), 'invalid_json')
   assert.equal(handled, 2)
@@ -150,22 +223,46 @@ test('D-7.3: with several faults at once the earliest check of the order answers
 
 test('every answer of /v1 carries the rate headers, CORS, a request id, nosniff and no-store', async () => {
   const answers = [
-    await send('OPTIONS /v1/echo'), await send('GET /v1/none'), await send('GET /v1/echo'), await send('POST /v1/echo'),
-    await send('GET /v1/health'), await send('GET /v1/bug'), await send('GET /v1/models/a', KEY), await send('GET /v1/stream'),
-    await send('GET /v1/health', { 'X-Bad Name': '1' }), await send('GET http://x/v1/health'), await send('GET /v1/models/a', { Authorization: 'Bearer late' }),
+    await send('OPTIONS /v1/echo'),
+    await send('GET /v1/none'),
+    await send('GET /v1/echo'),
+    await send('POST /v1/echo'),
+    await send('GET /v1/health'),
+    await send('GET /v1/bug'),
+    await send('GET /v1/models/a', KEY),
+    await send('GET /v1/stream'),
+    await send('GET /v1/health', { 'X-Bad Name': '1' }),
+    await send('GET http://x/v1/health'),
+    await send('GET /v1/models/a', { Authorization: 'Bearer late' }),
   ]
-  assert.deepEqual(answers.map(({ status }) => status), [204, 404, 405, 401, 200, 500, 200, 200, 400, 400, 200])
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [204, 404, 405, 401, 200, 500, 200, 200, 400, 400, 200],
+  )
   for (const { headers } of answers) {
-    for (const name of ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']) assert.match(headers.get(name) ?? '', /^\d+$/)
+    for (const name of ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'])
+      assert.match(headers.get(name) ?? '', /^\d+$/)
     assert.match(headers.get('x-request-id') ?? '', /^req-\d+-[0-9A-Za-z]{20}$/)
     assert.equal(headers.get('access-control-allow-origin'), '*')
     assert.match(headers.get('access-control-expose-headers') ?? '', /X-Request-Id.*Retry-After/)
     assert.deepEqual([headers.get('x-content-type-options'), headers.get('cache-control')], ['nosniff', 'no-store'])
   }
   assert.equal(answers[0]?.headers.get('access-control-allow-headers'), '*, Authorization')
-  for (const [path, headers] of [['GET /v1/health', {}], ['GET /v1/none', {}], ['POST /v1/echo', KEY]] as const) {
-    assert.equal((await send(path, { ...headers, 'X-Forwarded-Proto': 'https' })).headers.get('strict-transport-security'), 'max-age=31536000', path)
-    assert.equal((await send(path, headers)).headers.has('strict-transport-security'), false, 'plain http promises nothing')
+  for (const [path, headers] of [
+    ['GET /v1/health', {}],
+    ['GET /v1/none', {}],
+    ['POST /v1/echo', KEY],
+  ] as const) {
+    assert.equal(
+      (await send(path, { ...headers, 'X-Forwarded-Proto': 'https' })).headers.get('strict-transport-security'),
+      'max-age=31536000',
+      path,
+    )
+    assert.equal(
+      (await send(path, headers)).headers.has('strict-transport-security'),
+      false,
+      'plain http promises nothing',
+    )
   }
   const admin = await send('POST /admin/v1/accounts', { ...KEY, ...JSON_TYPE }, '{}')
   assert.deepEqual([admin.headers.has('access-control-allow-origin'), admin.headers.has('x-request-id')], [false, true])
@@ -182,25 +279,41 @@ test('HEAD answers the head of GET, and parameters, query and body reach the han
   const get = await send('GET /v1/models/openai%2Fgpt?q=%D1%8F', KEY)
   const head = await send('HEAD /v1/models/openai%2Fgpt?q=%D1%8F', KEY)
   assert.deepEqual(JSON.parse(get.body), { params: { id: 'openai/gpt' }, q: 'я', principal: 'someone' })
-  assert.deepEqual([head.status, head.body, head.headers.get('content-length')], [200, '', get.headers.get('content-length')])
+  assert.deepEqual(
+    [head.status, head.body, head.headers.get('content-length')],
+    [200, '', get.headers.get('content-length')],
+  )
   assert.deepEqual((await send('HEAD /v1/nowhere')).body, '')
   const post = await send('POST /v1/echo', { ...KEY, ...JSON_TYPE }, '{"a":"я"}')
   assert.deepEqual(JSON.parse(post.body), { json: { a: 'я' }, params: {}, q: null, bytes: 10, principal: 'someone' })
   const odd = await send('GET /v1/odd')
-  assert.deepEqual([odd.body, odd.headers.get('content-type'), odd.headers.get('cache-control')], ['x', 'text/plain', 'max-age=1'])
+  assert.deepEqual(
+    [odd.body, odd.headers.get('content-type'), odd.headers.get('cache-control')],
+    ['x', 'text/plain', 'max-age=1'],
+  )
 })
 
 test('D-7.4: media types', async () => {
   const table: [string | null, string, number][] = [
-    ['application/json', '/v1/echo', 200], ['Application/JSON; Charset="UTF-8"', '/v1/echo', 200], ['application/json;charset=utf-8;', '/v1/echo', 200],
-    ['application/json; charset=latin1', '/v1/echo', 415], ['application/json; q=1', '/v1/echo', 415], ['text/plain', '/v1/echo', 415], [null, '/v1/echo', 415],
-    ['multipart/form-data; boundary=x', '/v1/echo', 415], ['multipart/form-data; boundary=x', '/v1/audio', 200], ['application/json', '/v1/audio', 200],
+    ['application/json', '/v1/echo', 200],
+    ['Application/JSON; Charset="UTF-8"', '/v1/echo', 200],
+    ['application/json;charset=utf-8;', '/v1/echo', 200],
+    ['application/json; charset=latin1', '/v1/echo', 415],
+    ['application/json; q=1', '/v1/echo', 415],
+    ['text/plain', '/v1/echo', 415],
+    [null, '/v1/echo', 415],
+    ['multipart/form-data; boundary=x', '/v1/echo', 415],
+    ['multipart/form-data; boundary=x', '/v1/audio', 200],
+    ['application/json', '/v1/audio', 200],
   ]
   for (const [type, path, status] of table) {
     const answer = await send(`POST ${path}`, { ...KEY, ...(type === null ? {} : { 'Content-Type': type }) }, '{}')
     assert.equal(answer.status, status, `${type} ${path}`)
   }
-  assert.equal((await send('POST /v1/echo', { ...KEY, ...JSON_TYPE, 'Content-Encoding': 'Identity' }, '{}')).status, 200)
+  assert.equal(
+    (await send('POST /v1/echo', { ...KEY, ...JSON_TYPE, 'Content-Encoding': 'Identity' }, '{}')).status,
+    200,
+  )
 })
 
 test('F46: what Node lets through and we do not is a 400 and a closed connection', async () => {
@@ -239,7 +352,11 @@ test('F47: 10 485 760 bytes pass; one more is a 413 that the client sees, with a
   const chunk = Buffer.alloc(1_048_576, 0x20)
   for (const [framing, open, part] of [
     ['length', `Content-Length: ${60 * 1_048_576}\r\n\r\n`, chunk],
-    ['chunked', 'Transfer-Encoding: chunked\r\n\r\n', Buffer.concat([Buffer.from('100000\r\n'), chunk, Buffer.from('\r\n')])],
+    [
+      'chunked',
+      'Transfer-Encoding: chunked\r\n\r\n',
+      Buffer.concat([Buffer.from('100000\r\n'), chunk, Buffer.from('\r\n')]),
+    ],
   ] as const) {
     // A client that sends all of its body whatever comes back meanwhile, as many do.
     const socket = connect({ port: at, host: '127.0.0.1', allowHalfOpen: true })
@@ -301,24 +418,39 @@ test('F55: bodies take the budget as they arrive, an address no more than is lef
     const socket = connect(at, '127.0.0.1')
     socket.on('error', () => undefined)
     const before = shared.bodyBytes
-    socket.write(`POST /v1/audio HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${address}\r\nAuthorization: Bearer ${key}\r\nContent-Type: multipart/form-data\r\nContent-Length: 10485760\r\n\r\n`)
+    socket.write(
+      `POST /v1/audio HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${address}\r\nAuthorization: Bearer ${key}\r\nContent-Type: multipart/form-data\r\nContent-Length: 10485760\r\n\r\n`,
+    )
     socket.write(Buffer.alloc(bytes))
     await until(() => shared.bodyBytes === before + bytes)
     return socket
   }
-  const post = (address: string, key: string, bytes: number): Promise<RawAnswer> => send('POST /v1/echo', { 'X-Forwarded-For': address, Authorization: `Bearer ${key}`, ...JSON_TYPE }, `{"a":"${'x'.repeat(bytes - 8)}"}`, at)
+  const post = (address: string, key: string, bytes: number): Promise<RawAnswer> =>
+    send(
+      'POST /v1/echo',
+      { 'X-Forwarded-For': address, Authorization: `Bearer ${key}`, ...JSON_TYPE },
+      `{"a":"${'x'.repeat(bytes - 8)}"}`,
+      at,
+    )
   // What 26 heads declared was once the whole budget, before any of them had sent a byte.
   const idle = await Promise.all(Array.from({ length: 30 }, () => open('203.0.113.1', 'good', 0)))
   assert.equal((await post('203.0.113.2', 'late', 5_000_000)).status, 200)
   const greedy = [await open('203.0.113.1', 'good', 5_900_000)]
   const refused = await post('203.0.113.1', 'late', 500_000)
-  assert.deepEqual([errorType(refused), refused.headers.get('retry-after')], ['rate_limit_exceeded', '1'], 'the address has its share')
+  assert.deepEqual(
+    [errorType(refused), refused.headers.get('retry-after')],
+    ['rate_limit_exceeded', '1'],
+    'the address has its share',
+  )
   assert.equal(errorType(await post('203.0.113.3', 'good', 500_000)), 'rate_limit_exceeded', 'so has the account')
   assert.equal((await post('203.0.113.2', 'late', 3_000_000)).status, 200, 'others are served')
   greedy.push(await open('203.0.113.4', 'late', 3_000_000), await open('203.0.113.5', 'third', 1_500_000))
   assert.equal((await post('203.0.113.6', 'fourth', 700_000)).status, 200, 'and there is always something left')
   assert.equal(errorType(await post('203.0.113.6', 'fourth', 2_000_000)), 'service_unavailable')
-  assert.deepEqual(lines.filter(({ status }) => status === 503).map(({ refused_by }) => refused_by), ['body_budget'])
+  assert.deepEqual(
+    lines.filter(({ status }) => status === 503).map(({ refused_by }) => refused_by),
+    ['body_budget'],
+  )
   for (const socket of [...idle, ...greedy]) socket.destroy()
   await until(() => shared.bodyBytes === 0)
   assert.equal((await post('203.0.113.1', 'good', 5_900_000)).status, 200)
@@ -333,7 +465,11 @@ test('bodies of many small pieces are put together whole', async () => {
     const part = bytes.subarray(at, at + size)
     parts.push(Buffer.from(`${part.length.toString(16)}\r\n`), part, Buffer.from('\r\n'))
   }
-  const answer = await send('POST /v1/echo', { ...KEY, ...JSON_TYPE, 'Transfer-Encoding': 'chunked', 'Content-Length': '' }, Buffer.concat([...parts, Buffer.from('0\r\n\r\n')]))
+  const answer = await send(
+    'POST /v1/echo',
+    { ...KEY, ...JSON_TYPE, 'Transfer-Encoding': 'chunked', 'Content-Length': '' },
+    Buffer.concat([...parts, Buffer.from('0\r\n\r\n')]),
+  )
   assert.deepEqual(JSON.parse(answer.body).json, JSON.parse(text))
 })
 
@@ -341,9 +477,16 @@ test('routes that need no key take 16 kB, and judge where a request comes from b
   assert.equal((await send('POST /open', JSON_TYPE, `{"a":"${'x'.repeat(16_384 - 8)}"}`)).status, 200)
   for (const headers of [{ ...JSON_TYPE }, { ...JSON_TYPE, 'Content-Length': '16385' }]) {
     const answer = await send('POST /open', headers, `{"a":"${'x'.repeat(16_385 - 8)}"}`)
-    assert.deepEqual([errorType(answer), JSON.parse(answer.body).error.message], ['request_too_large', 'Payload Too Large: request body exceeds 16 kB'])
+    assert.deepEqual(
+      [errorType(answer), JSON.parse(answer.body).error.message],
+      ['request_too_large', 'Payload Too Large: request body exceeds 16 kB'],
+    )
   }
-  const foreign = await send('POST /open', { ...JSON_TYPE, Origin: 'https://evil.example', 'Content-Length': '1000' }, '{')
+  const foreign = await send(
+    'POST /open',
+    { ...JSON_TYPE, Origin: 'https://evil.example', 'Content-Length': '1000' },
+    '{',
+  )
   assert.equal(errorType(foreign), 'access_denied', 'answered without its body')
 })
 
@@ -396,8 +539,12 @@ test('an address has 256 connections: its own idle ones make room, busy ones sta
 })
 
 test('Expect: 100-continue is granted only to a request that is let in', async () => {
-  const head = 'HTTP/1.1\r\nHost: x\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Type: application/json\r\nContent-Length: 2\r\n'
-  assert.match(await exchangeRaw(port, `POST /v1/echo ${head}Authorization: Bearer good\r\n\r\n{}`), /^HTTP\/1.1 100 Continue\r\n\r\nHTTP\/1.1 200/)
+  const head =
+    'HTTP/1.1\r\nHost: x\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Type: application/json\r\nContent-Length: 2\r\n'
+  assert.match(
+    await exchangeRaw(port, `POST /v1/echo ${head}Authorization: Bearer good\r\n\r\n{}`),
+    /^HTTP\/1.1 100 Continue\r\n\r\nHTTP\/1.1 200/,
+  )
   assert.match(await exchangeRaw(port, `POST /v1/echo ${head}\r\n`, { idleMs: 300 }), /^HTTP\/1.1 401/)
 })
 
@@ -405,7 +552,11 @@ test('F43: slow headers, a slow body and silence end in 408 or a close', async (
   const slowHead = parseRaw(await exchangeRaw(port, 'GET /v1/health HTTP/1.1\r\nHo', { idleMs: 5_000 }))
   assert.equal(errorType(slowHead), 'request_timeout')
   const slowBody = parseRaw(
-    await exchangeRaw(port, 'POST /v1/echo HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer good\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{', { idleMs: 5_000 }),
+    await exchangeRaw(
+      port,
+      'POST /v1/echo HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer good\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{',
+      { idleMs: 5_000 },
+    ),
   )
   assert.deepEqual([errorType(slowBody), slowBody.headers.get('connection')], ['request_timeout', 'close'])
 })
@@ -414,7 +565,10 @@ test('F44: pipelined requests are answered in order', async () => {
   const one = 'GET /v1/health?q=N HTTP/1.1\r\nHost: x\r\n\r\n'
   const bytes = Array.from({ length: 200 }, (_, index) => one.replace('N', String(index))).join('')
   const text = await exchangeRaw(port, bytes, { idleMs: 300 })
-  assert.deepEqual([...text.matchAll(/"q":"(\d+)"/g)].map((match) => Number(match[1])), Array.from({ length: 200 }, (_, index) => index))
+  assert.deepEqual(
+    [...text.matchAll(/"q":"(\d+)"/g)].map((match) => Number(match[1])),
+    Array.from({ length: 200 }, (_, index) => index),
+  )
 })
 
 test('a bug is a 500 without its detail, the process lives, and each request has exactly one line', async () => {
@@ -425,10 +579,16 @@ test('a bug is a 500 without its detail, the process lives, and each request has
   assert.deepEqual([refused.headers.get('retry-after'), refused.headers.get('x-should-retry')], ['61', 'false'])
   await send('GET /v1/stream')
   await send('GET /v1/models/secret-id', KEY)
-  assert.deepEqual(lines.map(({ route, status, error_type }) => [route, status, error_type]), [
-    ['/v1/bug', 500, 'internal_error'], ['/v1/bigint', 500, 'internal_error'], ['/v1/refused', 503, 'service_unavailable'],
-    ['/v1/stream', 200, undefined], ['/v1/models/*id', 200, undefined],
-  ])
+  assert.deepEqual(
+    lines.map(({ route, status, error_type }) => [route, status, error_type]),
+    [
+      ['/v1/bug', 500, 'internal_error'],
+      ['/v1/bigint', 500, 'internal_error'],
+      ['/v1/refused', 503, 'service_unavailable'],
+      ['/v1/stream', 200, undefined],
+      ['/v1/models/*id', 200, undefined],
+    ],
+  )
   assert.deepEqual([lines[3]?.['model'], lines[3]?.['prompt'], lines[4]?.['account_id']], ['m', undefined, 'someone'])
   assert.equal(bugs.length, 2)
 })
@@ -439,17 +599,25 @@ test('a handler that dies after its head breaks the connection instead of ending
   socket.resume()
   const [error] = await once(socket, 'error')
   assert.equal(error.code, 'ECONNRESET')
-  assert.deepEqual(lines.map(({ status, error_type }) => [status, error_type]), [[500, 'internal_error']])
+  assert.deepEqual(
+    lines.map(({ status, error_type }) => [status, error_type]),
+    [[500, 'internal_error']],
+  )
 })
 
 test('a client that leaves inside its body has one line and no answer', async () => {
   const socket = connect(port, '127.0.0.1')
-  socket.write('POST /v1/echo HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer good\r\nContent-Type: application/json\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n{')
+  socket.write(
+    'POST /v1/echo HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer good\r\nContent-Type: application/json\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n{',
+  )
   // Let in, and so within its body.
   await once(socket, 'data')
   socket.destroy()
   await until(() => lines.length > 0)
-  assert.deepEqual(lines.map(({ status, aborted }) => [status, aborted]), [[499, true]])
+  assert.deepEqual(
+    lines.map(({ status, aborted }) => [status, aborted]),
+    [[499, true]],
+  )
 })
 
 test('F10: a closing edge ends idle connections at once, lets running answers go on until the drain limit, and then cuts them', async () => {
@@ -468,6 +636,12 @@ test('F10: a closing edge ends idle connections at once, lets running answers go
   assert.equal(running.closed, false)
   await closed
   assert.ok(performance.now() - startedMs >= 990)
-  assert.deepEqual(lines.map(({ route, status, aborted }) => [route, status, aborted]), [['/v1/health', 200, undefined], ['/v1/endless', 200, true]])
+  assert.deepEqual(
+    lines.map(({ route, status, aborted }) => [route, status, aborted]),
+    [
+      ['/v1/health', 200, undefined],
+      ['/v1/endless', 200, true],
+    ],
+  )
   running.destroy()
 })

@@ -17,7 +17,13 @@ import { leavesRest, sendError, sendReply, type AfterError } from './reply.ts'
 import { Router } from './router.ts'
 import { CONNECTIONS_MAX, SocketShares } from './socket-shares.ts'
 
-const TIMEOUTS: EdgeTimeouts = Object.freeze({ headers: 15_000, request: 60_000, upload: 120_000, keepAlive: 75_000, check: 5_000 })
+const TIMEOUTS: EdgeTimeouts = Object.freeze({
+  headers: 15_000,
+  request: 60_000,
+  upload: 120_000,
+  keepAlive: 75_000,
+  check: 5_000,
+})
 const KEEP_ALIVE_PROBE_MS = 30_000
 /** What the rest of an unwanted body may take at least; at most what an upload may. */
 const LINGER_MS = 30_000
@@ -61,7 +67,15 @@ class HttpEdge<P> implements Edge {
     this.#timeouts = { ...TIMEOUTS, ...options.timeouts }
     this.#router = new Router(options.routes)
     const proxies = new TrustedProxies(options.trustedProxies)
-    this.#ports = { access, clock, ids, log, clientIp: (request) => proxies.clientIp(request), isSecure: options.isSecure, draining: () => this.#draining }
+    this.#ports = {
+      access,
+      clock,
+      ids,
+      log,
+      clientIp: (request) => proxies.clientIp(request),
+      isSecure: options.isSecure,
+      draining: () => this.#draining,
+    }
     this.#body = { deadlines: new BodyDeadlines(clock), random: uniform }
     this.#budget = new BodyBudget(options.bodyBudgetBytes)
     this.#lingering = new Lingering(clock)
@@ -136,7 +150,8 @@ class HttpEdge<P> implements Edge {
     const method = request.method ?? ''
     const refusal = headRefusal(request)
     if (refusal !== null) return this.#fail(exchange, refusal, true)
-    if (method === 'OPTIONS') return this.#send(exchange, { status: 204, body: undefined, headers: exchange.isPublic ? PREFLIGHT : {} })
+    if (method === 'OPTIONS')
+      return this.#send(exchange, { status: 204, body: undefined, headers: exchange.isPublic ? PREFLIGHT : {} })
     const match = this.#router.match(method, exchange.path)
     const shown = exchange.path.slice(0, 200)
     if (match.status === 'unknown') {
@@ -146,13 +161,18 @@ class HttpEdge<P> implements Edge {
     }
     if (match.status === 'wrong_method') {
       const allowed = match.allowed.join(', ')
-      throw new ApiError('method_not_allowed', `Method ${method} is not allowed for ${shown}. Allowed: ${allowed}`, { headers: { allow: allowed } })
+      throw new ApiError('method_not_allowed', `Method ${method} is not allowed for ${shown}. Allowed: ${allowed}`, {
+        headers: { allow: allowed },
+      })
     }
     const { route } = match
     exchange.route = route
     exchange.params = match.params
     exchange.log.route(route.path)
-    const notice = route.plane === 'key' || route.plane === 'token' || route.plane === 'playground' ? this.#options.maintenance() : null
+    const notice =
+      route.plane === 'key' || route.plane === 'token' || route.plane === 'playground'
+        ? this.#options.maintenance()
+        : null
     if (notice !== null) throw underMaintenance(notice)
     if (route.plane === 'open' || route.plane === 'token') {
       const foreign = route.refuse?.(request, exchange.clientIp) ?? null
@@ -161,14 +181,17 @@ class HttpEdge<P> implements Edge {
     }
     const result = this.#options.access.admit(request, route.plane, exchange.clientIp)
     if (!(result instanceof Promise)) return this.#admitted(exchange, route, result)
-    result.then((late) => this.#admitted(exchange, route, late)).catch((thrown: unknown) => this.#fail(exchange, thrown))
+    result
+      .then((late) => this.#admitted(exchange, route, late))
+      .catch((thrown: unknown) => this.#fail(exchange, thrown))
   }
 
   #admitted(exchange: Exchange<P>, route: Route<P>, result: AccessResult<P>): void {
     exchange.admitted(result.headers)
     if ('error' in result) return this.#fail(exchange, result.error)
     exchange.principal = result.principal
-    if (result.principal !== null && this.#options.describe !== undefined) exchange.log.set(this.#options.describe(result.principal))
+    if (result.principal !== null && this.#options.describe !== undefined)
+      exchange.log.set(this.#options.describe(result.principal))
     const refusal = result.principal === null ? null : (this.#options.refuse?.(route, result.principal) ?? null)
     if (refusal !== null) return this.#fail(exchange, refusal)
     this.#receive(exchange, route)
@@ -182,7 +205,8 @@ class HttpEdge<P> implements Edge {
     // The sweep runs once a second, so a deadline one second early keeps the stated limit.
     const deadlineMs = exchange.startedMs + limitMs - Math.min(1_000, limitMs / 2)
     const { principal } = exchange
-    const account = principal === null || this.#options.accountOf === undefined ? null : this.#options.accountOf(principal)
+    const account =
+      principal === null || this.#options.accountOf === undefined ? null : this.#options.accountOf(principal)
     const hold = this.#budget.hold(ipKey(exchange.clientIp), account)
     exchange.bodyHold = hold
     readBody(exchange.request, head, hold, deadlineMs, this.#body)
@@ -257,7 +281,11 @@ class HttpEdge<P> implements Edge {
     const lingers = !close && response.socket !== null && leavesRest(request, slow)
     const after: AfterError = lingers ? 'linger' : close || slow ? 'close' : 'keep'
     sendError(exchange, error, after)
-    if (lingers) this.#lingering.discard(request, Math.max(this.#options.clock.monotonic() + LINGER_MS, startedMs + this.#timeouts.upload))
+    if (lingers)
+      this.#lingering.discard(
+        request,
+        Math.max(this.#options.clock.monotonic() + LINGER_MS, startedMs + this.#timeouts.upload),
+      )
   }
 
   /** Sees to it that a hijacked response has its line even if the handler forgets it. */

@@ -15,9 +15,9 @@ export interface SocketSharePorts {
 }
 
 /**
- * Connections by the address of their other end, IPv6 by /64. An address may have 256, and no more than are still free; its next one
- * takes the place of its own oldest that has no request under way, so that a busy one beside idle ones is served, and others never
- * notice either. Only the operator's own proxies, which bring many clients, are not counted.
+ * Connections by the address of their other end, IPv6 by /64. An address may have 256, and no more than are still free;
+ * its next one takes the place of its own oldest that has no request under way, so that a busy one beside idle ones is
+ * served, and others never notice either. Only the operator's own proxies, which bring many clients, are not counted.
  */
 export class SocketShares {
   readonly #ports: SocketSharePorts
@@ -76,7 +76,9 @@ export class SocketShares {
     const nowMs = this.#ports.clock.monotonic()
     if (nowMs - this.#noticedMs < NOTICE_EVERY_MS) return
     this.#noticedMs = nowMs
-    this.#ports.notice(`${address} has ${connections} connections, its share: its next ones take the place of idle ones or are closed. If it is a proxy or balancer of yours, name it in TRUSTED_PROXIES`)
+    this.#ports.notice(
+      `${address} has ${connections} connections, its share: its next ones take the place of idle ones or are closed. If it is a proxy or balancer of yours, name it in TRUSTED_PROXIES`,
+    )
   }
 }
 

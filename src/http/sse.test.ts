@@ -32,7 +32,11 @@ async function open(context: TestContext): Promise<Bench> {
   socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
   const [, response] = (await once(server, 'request')) as [unknown, ServerResponse]
   const events: string[] = []
-  const stream = streams.open(response, { 'x-request-id': 'r', 'cache-control': 'no-store' }, { onDrain: () => events.push('drain'), onClose: () => events.push('close') })
+  const stream = streams.open(
+    response,
+    { 'x-request-id': 'r', 'cache-control': 'no-store' },
+    { onDrain: () => events.push('drain'), onClose: () => events.push('close') },
+  )
   return { streams, clock, socket, stream, events }
 }
 
@@ -49,7 +53,10 @@ test('D-3.3: the head of a stream leaves once with its first bytes, and a clean 
   stream.end(Buffer.from('data: [DONE]\n\n'))
   assert.equal(stream.write('data: late\n\n'), true)
   const text = await textUntilEnd(socket)
-  assert.match(text, /^HTTP\/1.1 200 OK\r\nx-request-id: r\r\ncache-control: no-cache\r\ncontent-type: text\/event-stream; charset=utf-8\r\nx-accel-buffering: no\r\n/)
+  assert.match(
+    text,
+    /^HTTP\/1.1 200 OK\r\nx-request-id: r\r\ncache-control: no-cache\r\ncontent-type: text\/event-stream; charset=utf-8\r\nx-accel-buffering: no\r\n/,
+  )
   assert.match(text, /: PROCESSING\n\n[^]*data: \[DONE\]\n\n/)
   assert.equal(text.includes('late'), false)
   socket.destroy()

@@ -28,10 +28,15 @@ export class SseStreams {
   }
 
   /**
-   * Commits to 200; the head leaves in one packet with the first write. `headers` are the call's base headers and the handler's own,
-   * in lower case. Another `contentType` is a body of bytes, watched like the events.
+   * Commits to 200; the head leaves in one packet with the first write. `headers` are the call's base headers and the
+   * handler's own, in lower case. Another `contentType` is a body of bytes, watched like the events.
    */
-  open(response: ServerResponse, headers: Readonly<Record<string, string>>, events: SseEvents, contentType = EVENT_STREAM): SseStream {
+  open(
+    response: ServerResponse,
+    headers: Readonly<Record<string, string>>,
+    events: SseEvents,
+    contentType = EVENT_STREAM,
+  ): SseStream {
     const stream = new SseStream(response, this.#clock, events, () => this.#open.delete(stream))
     response.writeHead(200, {
       ...headers,

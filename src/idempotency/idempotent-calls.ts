@@ -26,9 +26,9 @@ export interface IdempotentCallPorts {
 type Outcome = Reply | typeof HIJACKED
 
 /**
- * `Idempotency-Key`: under one of them a request of one API key is answered once and charged once, by whichever node. It is claimed before
- * anything is held, ends in the commit of the charge, and is given up where nothing was charged. Another API key has its own: the answers of
- * one are no business of the other, which may be limited to other models.
+ * `Idempotency-Key`: under one of them a request of one API key is answered once and charged once, by whichever node.
+ * It is claimed before anything is held, ends in the commit of the charge, and is given up where nothing was charged.
+ * Another API key has its own: the answers of one are no business of the other, which may be limited to other models.
  */
 export class IdempotentCalls {
   readonly #ports: IdempotentCallPorts
@@ -42,15 +42,28 @@ export class IdempotentCalls {
     return call.request.headers[HEADER] === undefined ? run(null) : this.#once(call, 'gen', run, 'charge')
   }
 
-  /** A call that creates a job: its reply ends its claim. `again` answers where the job was created and the reply was lost. */
-  job(call: Call<Principal>, run: (id: string | null) => Promise<Reply>, again: (id: string) => Promise<Reply>): Promise<Reply> {
+  /**
+   * A call that creates a job: its reply ends its claim. `again` answers where the job was created and the reply was
+   * lost.
+   */
+  job(
+    call: Call<Principal>,
+    run: (id: string | null) => Promise<Reply>,
+    again: (id: string) => Promise<Reply>,
+  ): Promise<Reply> {
     if (call.request.headers[HEADER] === undefined) return run(null)
     const create = async (claim: CallClaim): Promise<Reply> => run(claim.generationId)
     // Only a stream takes the response over, and a job is none.
     return this.#once(call, 'gen-vid', create, 'reply', again) as Promise<Reply>
   }
 
-  async #once(call: Call<Principal>, prefix: string, run: (claim: CallClaim) => Promise<Outcome>, ends: 'charge' | 'reply', again?: (id: string) => Promise<Reply>): Promise<Outcome> {
+  async #once(
+    call: Call<Principal>,
+    prefix: string,
+    run: (claim: CallClaim) => Promise<Outcome>,
+    ends: 'charge' | 'reply',
+    again?: (id: string) => Promise<Reply>,
+  ): Promise<Outcome> {
     const claim = this.#claimOf(call, prefix)
     const outcome = await this.#claim(call, claim)
     if (outcome.status !== 'claimed') return this.#repeat(call, claim.id, outcome, again)
@@ -68,7 +81,8 @@ export class IdempotentCalls {
 
   #claimOf(call: Call<Principal>, prefix: string): CallClaim {
     const key = call.request.headers[HEADER]
-    if (typeof key !== 'string' || !KEY.test(key)) throw new ApiError('invalid_input', 'Idempotency-Key: must have 1 to 255 printable ASCII characters')
+    if (typeof key !== 'string' || !KEY.test(key))
+      throw new ApiError('invalid_input', 'Idempotency-Key: must have 1 to 255 printable ASCII characters')
     const { accountId, keyId } = principalOf(call)
     const id = digest([accountId, keyId, key])
     const generationId = timedId(prefix, call.arrivedAtMs, this.#ports.ids)
@@ -82,24 +96,43 @@ export class IdempotentCalls {
   async #claim(call: Call<Principal>, { id, generationId }: CallClaim): Promise<ClaimOutcome> {
     const atMs = this.#ports.clock.now()
     try {
-      return await this.#ports.store.claim({ id, accountId: principalOf(call).accountId, requestDigest: requestDigest(call), generationId, atMs, expiresAtMs: atMs + KEEP_MS })
+      return await this.#ports.store.claim({
+        id,
+        accountId: principalOf(call).accountId,
+        requestDigest: requestDigest(call),
+        generationId,
+        atMs,
+        expiresAtMs: atMs + KEEP_MS,
+      })
     } catch (cause) {
       if (cause instanceof ApiError) throw cause
       throw overloaded(0, 'store', cause)
     }
   }
 
-  async #repeat(call: Call<Principal>, id: string, outcome: Exclude<ClaimOutcome, { status: 'claimed' }>, again: ((id: string) => Promise<Reply>) | undefined): Promise<Reply> {
-    if (outcome.status === 'other_request') throw new ApiError('idempotency_mismatch', 'This Idempotency-Key was used with another body')
+  async #repeat(
+    call: Call<Principal>,
+    id: string,
+    outcome: Exclude<ClaimOutcome, { status: 'claimed' }>,
+    again: ((id: string) => Promise<Reply>) | undefined,
+  ): Promise<Reply> {
+    if (outcome.status === 'other_request')
+      throw new ApiError('idempotency_mismatch', 'This Idempotency-Key was used with another body')
     if (!('generationId' in outcome)) throw new Error('A claim that is taken names its generation.')
     const { generationId } = outcome
     call.log.set({ generation_id: generationId, status_text: 'repeated' })
     const headers = { 'x-generation-id': generationId, 'idempotent-replayed': 'true' }
-    if (outcome.status === 'running') throw conflict('A request with this Idempotency-Key is still running', generationId, { retryAfterSeconds: 1 })
+    if (outcome.status === 'running')
+      throw conflict('A request with this Idempotency-Key is still running', generationId, { retryAfterSeconds: 1 })
     checkModel(principalOf(call), outcome.model)
     if (outcome.answer === null && again !== undefined) return again(generationId)
     const kept = outcome.answer === null ? null : this.#opened(outcome.answer, id, generationId)
-    if (kept === null) throw conflict('The request with this Idempotency-Key was answered, and its answer is not kept: it was a stream, or too large', generationId, { noRetry: true })
+    if (kept === null)
+      throw conflict(
+        'The request with this Idempotency-Key was answered, and its answer is not kept: it was a stream, or too large',
+        generationId,
+        { noRetry: true },
+      )
     return { status: kept.status, body: kept.bytes, contentType: kept.contentType ?? JSON_TYPE, headers }
   }
 
@@ -112,10 +145,14 @@ export class IdempotentCalls {
     }
   }
 
-  /** The job is there already: what is lost with the reply is only that a repeat is answered with the job as it is by then. */
+  /**
+   * The job is there already: what is lost with the reply is only that a repeat is answered with the job as it is by
+   * then.
+   */
   async #end({ id, generationId }: CallClaim, { status, body }: Reply): Promise<void> {
     const kept = keptAnswer(status, { body })
-    const sealed = kept === null ? null : this.#ports.keyWrap.seal(writeKeptAnswer(kept), answerPurpose(id, generationId))
+    const sealed =
+      kept === null ? null : this.#ports.keyWrap.seal(writeKeptAnswer(kept), answerPurpose(id, generationId))
     await this.#ports.store.end(id, generationId, sealed).catch(() => undefined)
   }
 
@@ -134,14 +171,28 @@ function principalOf({ principal }: Call<Principal>): Principal {
   return principal
 }
 
-/** Access has looked at the key again; what it may ask for may have changed since it was answered. An answer of which nothing is known is for keys of all models. */
+/**
+ * Access has looked at the key again; what it may ask for may have changed since it was answered. An answer of which
+ * nothing is known is for keys of all models.
+ */
 function checkModel({ allowedModels }: Principal, model: string | null): void {
   if (allowedModels === null || (model !== null && allowedModels.has(model))) return
-  throw new ApiError('access_denied', model === null ? 'This key has no access to the model that answered' : `This key has no access to model '${model}'`)
+  throw new ApiError(
+    'access_denied',
+    model === null ? 'This key has no access to the model that answered' : `This key has no access to model '${model}'`,
+  )
 }
 
-function conflict(message: string, generationId: string, details: { readonly retryAfterSeconds?: number; readonly noRetry?: boolean }): ApiError {
-  return new ApiError('idempotency_conflict', message, { ...details, metadata: { generation_id: generationId }, headers: { 'x-generation-id': generationId } })
+function conflict(
+  message: string,
+  generationId: string,
+  details: { readonly retryAfterSeconds?: number; readonly noRetry?: boolean },
+): ApiError {
+  return new ApiError('idempotency_conflict', message, {
+    ...details,
+    metadata: { generation_id: generationId },
+    headers: { 'x-generation-id': generationId },
+  })
 }
 
 /** What was asked for. A form is told by its content: its boundary is drawn anew with each try. */
@@ -149,7 +200,11 @@ function requestDigest({ request, json, rawBody = Buffer.alloc(0) }: Call<Princi
   const path = (request.url ?? '').split('?', 1)[0] ?? ''
   if (json !== undefined) return digest([path, rawBody])
   const { fields, file } = parseMultipart(request.headers['content-type'], rawBody)
-  return digest([path, ...fields.flat(), ...(file === null ? [] : [file.field, file.fileName, file.contentType ?? '', file.bytes])])
+  return digest([
+    path,
+    ...fields.flat(),
+    ...(file === null ? [] : [file.field, file.fileName, file.contentType ?? '', file.bytes]),
+  ])
 }
 
 /** Each part with its length, so that no two lists read the same. */

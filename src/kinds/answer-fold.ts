@@ -25,7 +25,8 @@ export function foldAnswer(events: readonly AnswerEvent[]): ChatAnswer {
   for (const event of events) {
     end.add(event)
     if (event.type === 'origin') systemFingerprint = event.systemFingerprint
-    else if (event.type === 'spliced') addText(choiceAt(choices, 0), event.field === 'content' ? 'text' : 'reasoning', event.text)
+    else if (event.type === 'spliced')
+      addText(choiceAt(choices, 0), event.field === 'content' ? 'text' : 'reasoning', event.text)
     else if (event.type !== 'usage') addToChoice(choiceAt(choices, event.choice), event)
   }
   const { finishes, usage, upstreamId, hasContent } = end.result()

@@ -14,7 +14,10 @@ export interface ChargedUsage {
 export interface AnswerFormat {
   /** One for each attempt: a stream begins anew with it. */
   writer(identity: ChunkIdentity): AnswerWriter
-  /** The bytes around the text of an ordinary chunk, where an adapter may splice it; null = every event is written one by one. */
+  /**
+   * The bytes around the text of an ordinary chunk, where an adapter may splice it; null = every event is written one
+   * by one.
+   */
   splice(identity: ChunkIdentity): ((field: 'content' | 'reasoning') => TextAround) | null
 }
 

@@ -5,7 +5,8 @@ const SESSION_ID_CHARS_MAX = 256
 
 /** The body of a request, which the edge has parsed. */
 export function bodyObject(json: unknown): RawObject {
-  if (!isObject(json)) throw new ApiError('invalid_json', 'Request body is not valid JSON: the top level must be an object')
+  if (!isObject(json))
+    throw new ApiError('invalid_json', 'Request body is not valid JSON: the top level must be an object')
   return json
 }
 

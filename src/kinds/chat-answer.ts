@@ -10,7 +10,10 @@ export interface UsageReport {
   readonly reasoningTokens: number
   /** Something in it was no count: negative, beyond 2⁵³ or no number at all. */
   readonly implausible: boolean
-  /** What the provider did not count, or not in a number that can be read: the order counts it. Absent where nothing is missing. */
+  /**
+   * What the provider did not count, or not in a number that can be read: the order counts it. Absent where nothing is
+   * missing.
+   */
   readonly missing?: readonly UsageSide[]
 }
 
@@ -31,8 +34,15 @@ export interface ChunkIdentity {
 }
 
 export interface StreamEnd {
-  /** One per choice, by index; finish by wire.md D-3.2. What the finishing chunk carried besides went to the client as a chunk of its own. */
-  readonly finishes: readonly { readonly index: number; readonly finish: FinishReason | null; readonly native: string | null }[]
+  /**
+   * One per choice, by index; finish by wire.md D-3.2. What the finishing chunk carried besides went to the client as a
+   * chunk of its own.
+   */
+  readonly finishes: readonly {
+    readonly index: number
+    readonly finish: FinishReason | null
+    readonly native: string | null
+  }[]
   readonly usage: UsageReport | null
   readonly upstreamId: string | null
   readonly hasContent: boolean

@@ -6,8 +6,15 @@ export interface TextAround {
 }
 
 /** One client chunk of wire.md D-3.3 as SSE bytes. */
-export function chunkBytes(identity: ChunkIdentity, index: number, delta: Readonly<Record<string, unknown>>, logprobs: unknown = null): Buffer {
-  return Buffer.from(`${chunkHead(identity)}${JSON.stringify({ index, delta, finish_reason: null, native_finish_reason: null, logprobs })}]}\n\n`)
+export function chunkBytes(
+  identity: ChunkIdentity,
+  index: number,
+  delta: Readonly<Record<string, unknown>>,
+  logprobs: unknown = null,
+): Buffer {
+  return Buffer.from(
+    `${chunkHead(identity)}${JSON.stringify({ index, delta, finish_reason: null, native_finish_reason: null, logprobs })}]}\n\n`,
+  )
 }
 
 /** Everything of a chunk before its choice: constant for a stream. */

@@ -37,12 +37,21 @@ function roleOf(raw: RawObject, path: string): ChatMessage['role'] {
   if (typeof given !== 'string') throw badFormat(path, 'role must be a string')
   const role = ROLES.find((allowed) => allowed === given)
   if (role !== undefined) return role
-  throw new ApiError('invalid_message_role', `${path}.role '${quoted(given)}' is not allowed. Allowed: ${ROLES.join(', ')}`)
+  throw new ApiError(
+    'invalid_message_role',
+    `${path}.role '${quoted(given)}' is not allowed. Allowed: ${ROLES.join(', ')}`,
+  )
 }
 
 /** What an assistant message may carry instead of content. */
 function saysSomething({ tool_calls, reasoning, reasoning_details, audio, refusal }: ChatMessage): boolean {
-  return tool_calls !== undefined || reasoning !== undefined || reasoning_details !== undefined || audio !== undefined || refusal !== undefined
+  return (
+    tool_calls !== undefined ||
+    reasoning !== undefined ||
+    reasoning_details !== undefined ||
+    audio !== undefined ||
+    refusal !== undefined
+  )
 }
 
 function readAssistant(raw: RawObject, message: Writable<ChatMessage>, path: string): void {
@@ -52,7 +61,8 @@ function readAssistant(raw: RawObject, message: Writable<ChatMessage>, path: str
   if (reasoning !== undefined) message.reasoning = reasoning
   const details = field(raw, 'reasoning_details')
   if (details !== undefined && !Array.isArray(details)) throw badFormat(path, 'reasoning_details must be an array')
-  if (details !== undefined && details.length > 0) message.reasoning_details = details.map((detail: unknown) => copyJson(detail, `${path}.reasoning_details`))
+  if (details !== undefined && details.length > 0)
+    message.reasoning_details = details.map((detail: unknown) => copyJson(detail, `${path}.reasoning_details`))
   const refusal = text(raw, 'refusal', path)
   if (refusal !== undefined) message.refusal = refusal
   const audio = field(raw, 'audio')

@@ -1,4 +1,15 @@
-import { booleanField, copyJson, copyObject, field, invalidInput, isObject, numberField, objectField, stringField, type RawObject } from './json-fields.ts'
+import {
+  booleanField,
+  copyJson,
+  copyObject,
+  field,
+  invalidInput,
+  isObject,
+  numberField,
+  objectField,
+  stringField,
+  type RawObject,
+} from './json-fields.ts'
 
 interface NumberRule {
   readonly name: string
@@ -28,7 +39,11 @@ const NUMBERS: readonly NumberRule[] = [
   between('min_p', 0, 1),
   between('top_a', 0, 1),
   { name: 'seed', allows: () => true, what: 'must be a number' },
-  { name: 'top_logprobs', allows: (value) => Number.isInteger(value) && value >= 0 && value <= 20, what: 'must be an integer between 0 and 20' },
+  {
+    name: 'top_logprobs',
+    allows: (value) => Number.isInteger(value) && value >= 0 && value <= 20,
+    what: 'must be an integer between 0 and 20',
+  },
 ]
 const BOOLEANS = ['parallel_tool_calls', 'logprobs', 'include_reasoning']
 const STRINGS = ['user', 'service_tier', 'prompt_cache_key', 'safety_identifier', 'verbosity']
@@ -38,7 +53,10 @@ const STOPS_MAX = 4
 const STOP = `must be a non-empty string or 1 to ${STOPS_MAX} non-empty strings`
 const MAX_TOKENS = 'must be an integer of at least 1, or -1 for no limit'
 
-/** The parameters that an upstream may get as they are, each checked and rebuilt; the adapter drops what its provider lacks. */
+/**
+ * The parameters that an upstream may get as they are, each checked and rebuilt; the adapter drops what its provider
+ * lacks.
+ */
 export function parseParameters(body: RawObject): Readonly<Record<string, unknown>> {
   const parameters: Record<string, unknown> = {}
   const put = (name: string, value: unknown): void => {
@@ -57,7 +75,8 @@ export function parseParameters(body: RawObject): Readonly<Record<string, unknow
   const reasoning = reasoningOf(body)
   const effort = effortOf(body, 'reasoning_effort', 'reasoning_effort')
   const inner = reasoning?.['effort']
-  if (effort !== undefined && inner !== undefined && effort !== inner) throw invalidInput('reasoning_effort', 'must equal reasoning.effort when both are given')
+  if (effort !== undefined && inner !== undefined && effort !== inner)
+    throw invalidInput('reasoning_effort', 'must equal reasoning.effort when both are given')
   put('reasoning', reasoning)
   put('reasoning_effort', effort)
   return parameters
@@ -78,7 +97,14 @@ export function parseMaxTokens(body: RawObject): number | null {
 
 /** How many answers; bounded because each of them is held for. */
 export function parseN(body: RawObject): number {
-  return numberField(body, 'n', (value) => Number.isInteger(value) && value >= 1 && value <= 10, 'must be an integer between 1 and 10') ?? 1
+  return (
+    numberField(
+      body,
+      'n',
+      (value) => Number.isInteger(value) && value >= 1 && value <= 10,
+      'must be an integer between 1 and 10',
+    ) ?? 1
+  )
 }
 
 function stopOf(body: RawObject): string | readonly string[] | undefined {
@@ -98,7 +124,8 @@ function logitBiasOf(body: RawObject): Record<string, number> | undefined {
   const biases: Record<string, number> = {}
   for (const token of Object.keys(raw)) {
     const bias = raw[token]
-    if (!/^\d{1,9}$/.test(token) || typeof bias !== 'number' || !Number.isFinite(bias)) throw invalidInput('logit_bias', 'must map numeric token ids to numbers')
+    if (!/^\d{1,9}$/.test(token) || typeof bias !== 'number' || !Number.isFinite(bias))
+      throw invalidInput('logit_bias', 'must map numeric token ids to numbers')
     biases[token] = bias
   }
   return biases
@@ -123,7 +150,16 @@ function reasoningOf(body: RawObject): Record<string, unknown> | undefined {
     if (value !== undefined) reasoning[name] = copyJson(value, `reasoning.${name}`)
   }
   put('effort', effortOf(raw, 'effort', 'reasoning.effort'))
-  put('max_tokens', numberField(raw, 'max_tokens', (value) => Number.isSafeInteger(value) && value >= 0, 'must be an integer of at least 0', 'reasoning.max_tokens'))
+  put(
+    'max_tokens',
+    numberField(
+      raw,
+      'max_tokens',
+      (value) => Number.isSafeInteger(value) && value >= 0,
+      'must be an integer of at least 0',
+      'reasoning.max_tokens',
+    ),
+  )
   put('exclude', booleanField(raw, 'exclude', 'reasoning.exclude'))
   put('enabled', booleanField(raw, 'enabled', 'reasoning.enabled'))
   put('summary', stringField(raw, 'summary', 'reasoning.summary'))
@@ -133,6 +169,7 @@ function reasoningOf(body: RawObject): Record<string, unknown> | undefined {
 function effortOf(object: RawObject, name: string, path: string): string | undefined {
   const effort = field(object, name)
   if (effort === undefined) return undefined
-  if (typeof effort !== 'string' || !EFFORTS.includes(effort)) throw invalidInput(path, `must be one of ${EFFORTS.join(', ')}`)
+  if (typeof effort !== 'string' || !EFFORTS.includes(effort))
+    throw invalidInput(path, `must be one of ${EFFORTS.join(', ')}`)
   return effort
 }

@@ -28,12 +28,14 @@ const PART = 'messages[0].content[0]'
 const part = (fields: Readonly<Record<string, unknown>>): string => message({ role: 'user', content: [fields] })
 
 test('a body that is no object is invalid_json', () => {
-  for (const body of [null, [], 'x', 5, undefined]) assert.equal(refusal(body), 'invalid_json | Request body is not valid JSON: the top level must be an object')
+  for (const body of [null, [], 'x', 5, undefined])
+    assert.equal(refusal(body), 'invalid_json | Request body is not valid JSON: the top level must be an object')
 })
 
 test('missing_messages comes before every other refusal', () => {
   const expected = "missing_messages | Parameter 'messages' or 'prompt' is required"
-  for (const body of [{}, { messages: [] }, { prompt: '' }, { messages: null, prompt: null }, { temperature: 9 }]) assert.equal(refusal(body), expected)
+  for (const body of [{}, { messages: [] }, { prompt: '' }, { messages: null, prompt: null }, { temperature: 9 }])
+    assert.equal(refusal(body), expected)
 })
 
 test('prompt becomes one user message, and messages win over it', () => {
@@ -68,12 +70,16 @@ test('wrong types are refused by parameter', () => {
   refusedWith({ model: 5 }, 'invalid_input | model: must be a string')
   refusedWith({ stream: 'true' }, 'invalid_input | stream: must be a boolean')
   refusedWith({ stream_options: [] }, 'invalid_input | stream_options: must be an object')
-  refusedWith({ stream_options: { include_usage: 1 } }, 'invalid_input | stream_options.include_usage: must be a boolean')
+  refusedWith(
+    { stream_options: { include_usage: 1 } },
+    'invalid_input | stream_options.include_usage: must be a boolean',
+  )
   refusedWith({ user: 5 }, 'invalid_input | user: must be a string')
   refusedWith({ logprobs: 'yes' }, 'invalid_input | logprobs: must be a boolean')
   refusedWith({ metadata: 'x' }, 'invalid_input | metadata: must be an object')
   refusedWith({ modalities: ['text', 1] }, 'invalid_input | modalities: must be an array of strings')
-  for (const bias of [{ x: 1 }, { '5': '1' }, { '-1': 1 }]) refusedWith({ logit_bias: bias }, 'invalid_input | logit_bias: must map numeric token ids to numbers')
+  for (const bias of [{ x: 1 }, { '5': '1' }, { '-1': 1 }])
+    refusedWith({ logit_bias: bias }, 'invalid_input | logit_bias: must map numeric token ids to numbers')
   refusedWith({ logit_bias: { '50256': -100 } }, 'accepted')
 })
 
@@ -93,8 +99,14 @@ test('max_completion_tokens wins over max_tokens', () => {
 test('roles: developer is accepted, function and others are invalid_message_role', () => {
   assert.equal(message({ role: 'developer', content: 'x' }), 'accepted')
   const allowed = 'is not allowed. Allowed: system, developer, user, assistant, tool'
-  assert.equal(message({ role: 'function', content: 'x', name: 'f' }), `invalid_message_role | messages[0].role 'function' ${allowed}`)
-  assert.equal(message({ role: 'constructor', content: 'x' }), `invalid_message_role | messages[0].role 'constructor' ${allowed}`)
+  assert.equal(
+    message({ role: 'function', content: 'x', name: 'f' }),
+    `invalid_message_role | messages[0].role 'function' ${allowed}`,
+  )
+  assert.equal(
+    message({ role: 'constructor', content: 'x' }),
+    `invalid_message_role | messages[0].role 'constructor' ${allowed}`,
+  )
   assert.equal(message({ content: 'x' }), 'invalid_message_format | messages[0]: role is required')
   assert.equal(message({ role: 5, content: 'x' }), 'invalid_message_format | messages[0]: role must be a string')
 })
@@ -106,36 +118,79 @@ test('malformed messages are invalid_message_format with their path', () => {
   assert.equal(message({ role: 'user' }), format('messages[0]: content is required'))
   assert.equal(message({ role: 'system', content: null }), format('messages[0]: content is required'))
   assert.equal(message({ role: 'assistant', content: null }), format('messages[0]: content is required'))
-  assert.equal(message({ role: 'assistant', content: null, tool_calls: [] }), format('messages[0]: content is required'))
+  assert.equal(
+    message({ role: 'assistant', content: null, tool_calls: [] }),
+    format('messages[0]: content is required'),
+  )
   assert.equal(message({ role: 'user', content: [] }), format('messages[0]: content must not be an empty array'))
-  assert.equal(message({ role: 'user', content: 5 }), format('messages[0]: content must be a string or an array of content parts'))
+  assert.equal(
+    message({ role: 'user', content: 5 }),
+    format('messages[0]: content must be a string or an array of content parts'),
+  )
   assert.equal(message({ role: 'user', content: 'x', name: 1 }), format('messages[0]: name must be a string'))
   assert.equal(message({ role: 'tool', content: 'x' }), format('messages[0]: tool_call_id is required for role tool'))
   const calls = (call: unknown): string => message({ role: 'assistant', content: null, tool_calls: [call] })
-  assert.equal(calls({ type: 'function', function: { name: 'f', arguments: '{}' } }), format('messages[0].tool_calls[0]: id is required'))
-  assert.equal(calls({ id: 'a', type: 'function', function: {} }), format('messages[0].tool_calls[0]: function.name is required'))
-  assert.equal(calls({ id: 'a', type: 'custom', function: { name: 'f' } }), format("messages[0].tool_calls[0]: type must be 'function'"))
-  assert.equal(calls({ id: 'a', function: { name: 'f', arguments: {} } }), format('messages[0].tool_calls[0]: function.arguments must be a string'))
+  assert.equal(
+    calls({ type: 'function', function: { name: 'f', arguments: '{}' } }),
+    format('messages[0].tool_calls[0]: id is required'),
+  )
+  assert.equal(
+    calls({ id: 'a', type: 'function', function: {} }),
+    format('messages[0].tool_calls[0]: function.name is required'),
+  )
+  assert.equal(
+    calls({ id: 'a', type: 'custom', function: { name: 'f' } }),
+    format("messages[0].tool_calls[0]: type must be 'function'"),
+  )
+  assert.equal(
+    calls({ id: 'a', function: { name: 'f', arguments: {} } }),
+    format('messages[0].tool_calls[0]: function.arguments must be a string'),
+  )
 })
 
 test('an assistant message may lack content when it says something else', () => {
   const call = { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' }, extra: 1 }
-  const { messages } = parseChat({ messages: [{ role: 'assistant', content: null, tool_calls: [call] }, { role: 'tool', tool_call_id: 'a', content: 'r', name: 'f' }] })
+  const { messages } = parseChat({
+    messages: [
+      { role: 'assistant', content: null, tool_calls: [call] },
+      { role: 'tool', tool_call_id: 'a', content: 'r', name: 'f' },
+    ],
+  })
   assert.deepEqual(messages, [
-    { role: 'assistant', content: null, tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }] },
+    {
+      role: 'assistant',
+      content: null,
+      tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }],
+    },
     { role: 'tool', content: 'r', name: 'f', tool_call_id: 'a' },
   ])
-  for (const other of [{ reasoning: 'r' }, { reasoning_content: 'r' }, { refusal: 'no' }, { audio: { id: 'x' } }]) assert.equal(message({ role: 'assistant', ...other }), 'accepted')
+  for (const other of [{ reasoning: 'r' }, { reasoning_content: 'r' }, { refusal: 'no' }, { audio: { id: 'x' } }])
+    assert.equal(message({ role: 'assistant', ...other }), 'accepted')
 })
 
 test('content parts are rebuilt, others are refused by name', () => {
-  assert.equal(part({ type: 'x' }), `invalid_message_format | ${PART}: type 'x' is not allowed. Allowed: text, image_url, input_audio, file, video_url, refusal`)
+  assert.equal(
+    part({ type: 'x' }),
+    `invalid_message_format | ${PART}: type 'x' is not allowed. Allowed: text, image_url, input_audio, file, video_url, refusal`,
+  )
   assert.equal(part({}), `invalid_message_format | ${PART}: type is required`)
   assert.equal(part({ type: 'text' }), `invalid_message_format | ${PART}: text must be a string`)
-  assert.equal(part({ type: 'image_url', image_url: {} }), `invalid_message_format | ${PART}: image_url.url must be a non-empty string`)
-  assert.equal(part({ type: 'file', file: { file_id: 'f' } }), `invalid_input | ${PART}.file.file_id: files are not stored here, send file_data instead`)
-  assert.equal(part({ type: 'input_audio', input_audio: { data: '!!', format: 'wav' } }), 'invalid_base64 | input_audio.data is not valid base64')
-  assert.equal(part({ type: 'input_audio', input_audio: { data: 'AAAA' } }), `invalid_message_format | ${PART}: input_audio.format must be a non-empty string`)
+  assert.equal(
+    part({ type: 'image_url', image_url: {} }),
+    `invalid_message_format | ${PART}: image_url.url must be a non-empty string`,
+  )
+  assert.equal(
+    part({ type: 'file', file: { file_id: 'f' } }),
+    `invalid_input | ${PART}.file.file_id: files are not stored here, send file_data instead`,
+  )
+  assert.equal(
+    part({ type: 'input_audio', input_audio: { data: '!!', format: 'wav' } }),
+    'invalid_base64 | input_audio.data is not valid base64',
+  )
+  assert.equal(
+    part({ type: 'input_audio', input_audio: { data: 'AAAA' } }),
+    `invalid_message_format | ${PART}: input_audio.format must be a non-empty string`,
+  )
   const content = [
     { type: 'text', text: 'a', cache_control: { type: 'ephemeral' }, junk: 1 },
     { type: 'image_url', image_url: 'http://x/i.png' },
@@ -160,59 +215,133 @@ test('tools: function only, schema optional; functions and function_call become 
   refusedWith({ tools: [{ type: 'web_search' }] }, "invalid_input | tools[0].type: must be 'function'")
   refusedWith({ tools: [{ type: 'function', function: {} }] }, 'invalid_input | tools[0].function.name: is required')
   refusedWith({ tools: {} }, 'invalid_input | tools: must be an array')
-  const { tools } = parseChat({ messages: HI, tools: [{ type: 'function', function: { name: 'f', strict: true, junk: 1 } }] })
+  const { tools } = parseChat({
+    messages: HI,
+    tools: [{ type: 'function', function: { name: 'f', strict: true, junk: 1 } }],
+  })
   assert.deepEqual(tools, [{ type: 'function', function: { name: 'f', parameters: {}, strict: true } }])
   assert.equal(parseChat({ messages: HI, tools: [] }).tools, null)
-  const old = parseChat({ messages: HI, functions: [{ name: 'f', description: 'd', parameters: { type: 'object' } }], function_call: { name: 'f' } })
-  assert.deepEqual(old.tools, [{ type: 'function', function: { name: 'f', description: 'd', parameters: { type: 'object' } } }])
+  const old = parseChat({
+    messages: HI,
+    functions: [{ name: 'f', description: 'd', parameters: { type: 'object' } }],
+    function_call: { name: 'f' },
+  })
+  assert.deepEqual(old.tools, [
+    { type: 'function', function: { name: 'f', description: 'd', parameters: { type: 'object' } } },
+  ])
   assert.deepEqual(old.toolChoice, { type: 'function', function: { name: 'f' } })
-  for (const choice of ['none', 'auto', 'required']) assert.equal(parseChat({ messages: HI, tool_choice: choice }).toolChoice, choice)
-  const expected = "invalid_input | tool_choice: must be 'none', 'auto', 'required' or {type: 'function', function: {name}}"
-  for (const choice of ['any', { type: 'allowed_tools' }, { type: 'function' }, 5]) refusedWith({ tool_choice: choice }, expected)
+  for (const choice of ['none', 'auto', 'required'])
+    assert.equal(parseChat({ messages: HI, tool_choice: choice }).toolChoice, choice)
+  const expected =
+    "invalid_input | tool_choice: must be 'none', 'auto', 'required' or {type: 'function', function: {name}}"
+  for (const choice of ['any', { type: 'allowed_tools' }, { type: 'function' }, 5])
+    refusedWith({ tool_choice: choice }, expected)
 })
 
 test('response_format: text is none, anything unknown is invalid_response_format', () => {
   assert.equal(parseChat({ messages: HI, response_format: { type: 'text' } }).responseFormat, null)
-  assert.deepEqual(parseChat({ messages: HI, response_format: { type: 'json_object', x: 1 } }).responseFormat, { type: 'json_object' })
+  assert.deepEqual(parseChat({ messages: HI, response_format: { type: 'json_object', x: 1 } }).responseFormat, {
+    type: 'json_object',
+  })
   const json_schema = { name: 's', schema: { type: 'object' } }
-  assert.deepEqual(parseChat({ messages: HI, response_format: { type: 'json_schema', json_schema } }).responseFormat, { type: 'json_schema', json_schema })
-  const refused = (response_format: unknown, what: string): void => refusedWith({ response_format }, `invalid_response_format | Invalid response_format: ${what}`)
+  assert.deepEqual(parseChat({ messages: HI, response_format: { type: 'json_schema', json_schema } }).responseFormat, {
+    type: 'json_schema',
+    json_schema,
+  })
+  const refused = (response_format: unknown, what: string): void =>
+    refusedWith({ response_format }, `invalid_response_format | Invalid response_format: ${what}`)
   refused({ type: 'grammar' }, "type 'grammar' is not supported. Allowed: text, json_object, json_schema")
   refused({}, 'type is required')
   refused('json', 'must be an object')
   refused({ type: 'json_schema' }, 'json_schema is required')
   refused({ type: 'json_schema', json_schema: { schema: {} } }, 'json_schema.name is required')
   refused({ type: 'json_schema', json_schema: { name: 's' } }, 'json_schema.schema is required and must be an object')
-  refused({ type: 'json_schema', json_schema: { name: 's', schema: {}, strict: 1 } }, 'json_schema.strict must be a boolean')
+  refused(
+    { type: 'json_schema', json_schema: { name: 's', schema: {}, strict: 1 } },
+    'json_schema.strict must be a boolean',
+  )
 })
 
 test('reasoning is rebuilt, and two efforts must agree', () => {
-  refusedWith({ reasoning: { effort: 'low' }, reasoning_effort: 'high' }, 'invalid_input | reasoning_effort: must equal reasoning.effort when both are given')
-  refusedWith({ reasoning_effort: 'huge' }, 'invalid_input | reasoning_effort: must be one of none, minimal, low, medium, high, xhigh, max')
-  refusedWith({ reasoning: { max_tokens: -1 } }, 'invalid_input | reasoning.max_tokens: must be an integer of at least 0')
-  const { parameters } = parseChat({ messages: HI, reasoning: { effort: 'low', exclude: true, junk: 1 }, reasoning_effort: 'low' })
+  refusedWith(
+    { reasoning: { effort: 'low' }, reasoning_effort: 'high' },
+    'invalid_input | reasoning_effort: must equal reasoning.effort when both are given',
+  )
+  refusedWith(
+    { reasoning_effort: 'huge' },
+    'invalid_input | reasoning_effort: must be one of none, minimal, low, medium, high, xhigh, max',
+  )
+  refusedWith(
+    { reasoning: { max_tokens: -1 } },
+    'invalid_input | reasoning.max_tokens: must be an integer of at least 0',
+  )
+  const { parameters } = parseChat({
+    messages: HI,
+    reasoning: { effort: 'low', exclude: true, junk: 1 },
+    reasoning_effort: 'low',
+  })
   assert.deepEqual(parameters, { reasoning: { effort: 'low', exclude: true }, reasoning_effort: 'low' })
 })
 
 test('models and provider preferences', () => {
-  refusedWith({ models: ['a', 'b', 'c', 'd', 'e', 'f'] }, 'invalid_input | models: must be an array of at most 5 model ids')
+  refusedWith(
+    { models: ['a', 'b', 'c', 'd', 'e', 'f'] },
+    'invalid_input | models: must be an array of at most 5 model ids',
+  )
   refusedWith({ provider: { sort: 'best' } }, 'invalid_input | provider.sort: must be price, throughput or latency')
-  refusedWith({ provider: { order: 'x' } }, 'invalid_input | provider.order: must be an array of at most 100 provider slugs')
-  refusedWith({ provider: { max_price: { prompt: -1 } } }, 'invalid_input | provider.max_price.prompt: must be a number of at least 0')
+  refusedWith(
+    { provider: { order: 'x' } },
+    'invalid_input | provider.order: must be an array of at most 100 provider slugs',
+  )
+  refusedWith(
+    { provider: { max_price: { prompt: -1 } } },
+    'invalid_input | provider.max_price.prompt: must be a number of at least 0',
+  )
   refusedWith({ provider: { allow_fallbacks: 'no' } }, 'invalid_input | provider.allow_fallbacks: must be a boolean')
   refusedWith({ provider: 'x' }, 'invalid_input | provider: must be an object')
-  const provider = { order: ['OpenAI'], only: ['A'], sort: { by: 'latency', partition: 'none' }, max_price: { prompt: 1.5, image: '2' }, allow_fallbacks: false, zdr: true }
+  const provider = {
+    order: ['OpenAI'],
+    only: ['A'],
+    sort: { by: 'latency', partition: 'none' },
+    max_price: { prompt: 1.5, image: '2' },
+    allow_fallbacks: false,
+    zdr: true,
+  }
   const request = parseChat({ messages: HI, models: ['a'], route: 'fallback', provider, session_id: 's' })
   assert.deepEqual(request.provider, {
-    order: ['openai'], ignore: [], only: ['a'], sort: 'latency', allowFallbacks: false, requireParameters: false, maxPrice: { prompt: '1.5', image: '2' },
+    order: ['openai'],
+    ignore: [],
+    only: ['a'],
+    sort: 'latency',
+    allowFallbacks: false,
+    requireParameters: false,
+    maxPrice: { prompt: '1.5', image: '2' },
   })
   assert.deepEqual([request.fallbackModels, request.sessionId], [['a'], 's'])
 })
 
 test('null is absent for every optional field, and unknown fields are dropped', () => {
-  const names = ['model', 'response_format', 'stop', 'stream', 'tools', 'tool_choice', 'provider', 'user', 'models', 'reasoning', 'logit_bias', 'stream_options', 'functions', 'function_call']
+  const names = [
+    'model',
+    'response_format',
+    'stop',
+    'stream',
+    'tools',
+    'tool_choice',
+    'provider',
+    'user',
+    'models',
+    'reasoning',
+    'logit_bias',
+    'stream_options',
+    'functions',
+    'function_call',
+  ]
   const body = Object.fromEntries(names.map((name) => [name, null]))
-  assert.deepEqual(parseChat({ ...body, transforms: ['x'], plugins: 5, usage: { include: true }, store: true, messages: HI }), parseChat({ messages: HI }))
+  assert.deepEqual(
+    parseChat({ ...body, transforms: ['x'], plugins: 5, usage: { include: true }, store: true, messages: HI }),
+    parseChat({ messages: HI }),
+  )
 })
 
 test('textBytes counts the UTF-8 bytes of everything a model reads as text', () => {
@@ -222,7 +351,8 @@ test('textBytes counts the UTF-8 bytes of everything a model reads as text', () 
 })
 
 test('F50: no key of a body reaches a prototype, at any depth', () => {
-  const text = '{"__proto__":{"stream":true},"constructor":{"prototype":{"x":1}},"messages":[{"role":"user","content":"hi","__proto__":{"name":"evil"}}],"metadata":{"__proto__":{"polluted":1},"a":{"__proto__":{"b":1}}},"logit_bias":{"1":2}}'
+  const text =
+    '{"__proto__":{"stream":true},"constructor":{"prototype":{"x":1}},"messages":[{"role":"user","content":"hi","__proto__":{"name":"evil"}}],"metadata":{"__proto__":{"polluted":1},"a":{"__proto__":{"b":1}}},"logit_bias":{"1":2}}'
   const request = parseChat(JSON.parse(text))
   assert.equal(request.stream, false)
   assert.equal(request.messages[0]?.name, undefined)
@@ -234,7 +364,21 @@ test('F50: no key of a body reaches a prototype, at any depth', () => {
 })
 
 test('property: any JSON either parses or is refused with a client error', () => {
-  const keys = fc.constantFrom('messages', 'model', 'stop', 'tools', 'provider', 'reasoning', 'temperature', '__proto__', 'n', 'response_format', 'models', 'tool_choice', 'functions')
+  const keys = fc.constantFrom(
+    'messages',
+    'model',
+    'stop',
+    'tools',
+    'provider',
+    'reasoning',
+    'temperature',
+    '__proto__',
+    'n',
+    'response_format',
+    'models',
+    'tool_choice',
+    'functions',
+  )
   fc.assert(
     fc.property(fc.dictionary(keys, fc.jsonValue()), fc.jsonValue(), (body, content) => {
       const answer = refusal({ ...body, messages: [{ role: 'user', content }] })

@@ -15,7 +15,8 @@ const SESSION_ID_CHARS_MAX = 256
  * Only known fields are taken over, each rebuilt, so that nothing of the client's own object travels on.
  */
 export function parseChat(json: unknown): ChatRequest {
-  if (!isObject(json)) throw new ApiError('invalid_json', 'Request body is not valid JSON: the top level must be an object')
+  if (!isObject(json))
+    throw new ApiError('invalid_json', 'Request body is not valid JSON: the top level must be an object')
   const messages = messagesOf(json)
   const model = stringField(json, 'model')
   const responseFormat = parseResponseFormat(json)
@@ -48,8 +49,15 @@ export function parseChat(json: unknown): ChatRequest {
 }
 
 /** What the plan needs to know of an input. */
-export function inputSize(messages: readonly ChatMessage[], tools: ChatRequest['tools'], responseFormat: ChatRequest['responseFormat']): Pick<ChatRequest, 'inputModalities' | 'textBytes'> {
-  return { inputModalities: modalitiesOf(messages), textBytes: textBytesOf(messages) + jsonBytes(tools) + jsonBytes(responseFormat) }
+export function inputSize(
+  messages: readonly ChatMessage[],
+  tools: ChatRequest['tools'],
+  responseFormat: ChatRequest['responseFormat'],
+): Pick<ChatRequest, 'inputModalities' | 'textBytes'> {
+  return {
+    inputModalities: modalitiesOf(messages),
+    textBytes: textBytesOf(messages) + jsonBytes(tools) + jsonBytes(responseFormat),
+  }
 }
 
 /** `messages` wins; `prompt` becomes one user message. */
@@ -57,14 +65,17 @@ function messagesOf(body: RawObject): readonly ChatMessage[] {
   const messages = field(body, 'messages')
   if (messages !== undefined && !(Array.isArray(messages) && messages.length === 0)) return parseMessages(messages)
   const prompt = field(body, 'prompt')
-  if (prompt === undefined || prompt === '') throw new ApiError('missing_messages', "Parameter 'messages' or 'prompt' is required")
+  if (prompt === undefined || prompt === '')
+    throw new ApiError('missing_messages', "Parameter 'messages' or 'prompt' is required")
   if (typeof prompt !== 'string') throw invalidInput('prompt', 'must be a string')
   return [{ role: 'user', content: prompt }]
 }
 
 function includeUsageOf(body: RawObject): boolean {
   const options = objectField(body, 'stream_options')
-  return options === undefined ? false : (booleanField(options, 'include_usage', 'stream_options.include_usage') ?? false)
+  return options === undefined
+    ? false
+    : (booleanField(options, 'include_usage', 'stream_options.include_usage') ?? false)
 }
 
 /** `models[]`, tried in order after `model`. */

@@ -90,7 +90,8 @@ function fileOf(raw: RawObject, path: string): { filename?: string; file_data: s
   const file = field(raw, 'file')
   if (!isObject(file)) throw bad(path, 'file must be an object')
   const data = field(file, 'file_data')
-  if (data === undefined && field(file, 'file_id') !== undefined) throw invalidInput(`${path}.file.file_id`, 'files are not stored here, send file_data instead')
+  if (data === undefined && field(file, 'file_id') !== undefined)
+    throw invalidInput(`${path}.file.file_id`, 'files are not stored here, send file_data instead')
   if (typeof data !== 'string' || data === '') throw bad(path, 'file.file_data must be a non-empty string')
   const filename = field(file, 'filename')
   if (filename === undefined) return { file_data: data }

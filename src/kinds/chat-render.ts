@@ -33,7 +33,15 @@ export function usageBody(report: UsageReport, chargedMicro: Micro): UsageBody {
 }
 
 /** The JSON body of a complete answer. */
-export function renderChatAnswer({ identity, answer, usage }: { identity: ChunkIdentity; answer: ChatAnswer; usage: UsageBody }): Record<string, unknown> {
+export function renderChatAnswer({
+  identity,
+  answer,
+  usage,
+}: {
+  identity: ChunkIdentity
+  answer: ChatAnswer
+  usage: UsageBody
+}): Record<string, unknown> {
   return {
     id: identity.id,
     object: 'chat.completion',
@@ -58,7 +66,11 @@ function finishOf(finish: FinishReason | null, hasContent: boolean): FinishReaso
 }
 
 function messageBody(message: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const body: Record<string, unknown> = { role: 'assistant', content: message['content'] ?? null, refusal: message['refusal'] ?? null }
+  const body: Record<string, unknown> = {
+    role: 'assistant',
+    content: message['content'] ?? null,
+    refusal: message['refusal'] ?? null,
+  }
   for (const name of OPTIONAL_MESSAGE_FIELDS) {
     const value = message[name]
     const empty = value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0)
@@ -71,12 +83,25 @@ function messageBody(message: Readonly<Record<string, unknown>>): Record<string,
  * The last events of a stream (wire.md D-3.3). Without `includeUsage` the usage rides on the last finishing chunk,
  * so that a client that indexes `choices[0]` never meets an empty list.
  */
-export function streamTail(tail: { identity: ChunkIdentity; end: StreamEnd; usage: UsageBody; includeUsage: boolean }): Buffer {
+export function streamTail(tail: {
+  identity: ChunkIdentity
+  end: StreamEnd
+  usage: UsageBody
+  includeUsage: boolean
+}): Buffer {
   const { identity, end, usage, includeUsage } = tail
   const finishes = end.finishes.length > 0 ? end.finishes : [{ index: 0, finish: null, native: null }]
   let text = ''
   for (const [position, { index, finish, native }] of finishes.entries()) {
-    const choices = [{ index, delta: {}, finish_reason: finishOf(finish, end.hasContent), native_finish_reason: native, logprobs: null }]
+    const choices = [
+      {
+        index,
+        delta: {},
+        finish_reason: finishOf(finish, end.hasContent),
+        native_finish_reason: native,
+        logprobs: null,
+      },
+    ]
     const last = position === finishes.length - 1
     text += event(last && !includeUsage ? { ...chunk(identity, choices), usage } : chunk(identity, choices))
   }
@@ -91,7 +116,9 @@ export function streamTail(tail: { identity: ChunkIdentity; end: StreamEnd; usag
 export function streamErrorTail(tail: { identity: ChunkIdentity; error: ApiError; usage: UsageBody | null }): Buffer {
   const { identity, usage } = tail
   const { error } = tail.error.body()
-  const choices = [{ index: 0, delta: { content: '' }, finish_reason: 'error', native_finish_reason: 'error', logprobs: null }]
+  const choices = [
+    { index: 0, delta: { content: '' }, finish_reason: 'error', native_finish_reason: 'error', logprobs: null },
+  ]
   const combined = { ...chunk(identity, choices), error, ...(usage === null ? {} : { usage }) }
   return Buffer.from(`${event(combined)}${event({ error })}${DONE}`)
 }

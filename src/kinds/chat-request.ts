@@ -10,7 +10,10 @@ export interface ChatRequest extends RoutedRequest {
   readonly tools: readonly ChatTool[] | null
   readonly toolChoice: string | { readonly type: 'function'; readonly function: { readonly name: string } } | null
   readonly responseFormat: Readonly<Record<string, unknown>> | null
-  /** Every other accepted parameter that an upstream may get, by OpenRouter's parameter name, rebuilt value by value: temperature, top_p, top_k, stop, seed, reasoning, reasoning_effort, … */
+  /**
+   * Every other accepted parameter that an upstream may get, by OpenRouter's parameter name, rebuilt value by value:
+   * temperature, top_p, top_k, stop, seed, reasoning, reasoning_effort, …
+   */
   readonly parameters: Readonly<Record<string, unknown>>
   /** The client does not want to see the reasoning (`reasoning.exclude`, `include_reasoning: false`). */
   readonly hidesReasoning: boolean
@@ -38,12 +41,21 @@ export interface ChatToolCall {
 }
 export type ChatPart =
   | { readonly type: 'text'; readonly text: string; readonly cache_control?: unknown }
-  | { readonly type: 'image_url'; readonly image_url: { readonly url: string; readonly detail?: string }; readonly cache_control?: unknown }
+  | {
+      readonly type: 'image_url'
+      readonly image_url: { readonly url: string; readonly detail?: string }
+      readonly cache_control?: unknown
+    }
   | { readonly type: 'input_audio'; readonly input_audio: { readonly data: string; readonly format: string } }
   | { readonly type: 'file'; readonly file: { readonly filename?: string; readonly file_data: string } }
   | { readonly type: 'video_url'; readonly video_url: { readonly url: string } }
   | { readonly type: 'refusal'; readonly refusal: string }
 export interface ChatTool {
   readonly type: 'function'
-  readonly function: { readonly name: string; readonly description?: string; readonly parameters: Readonly<Record<string, unknown>>; readonly strict?: boolean }
+  readonly function: {
+    readonly name: string
+    readonly description?: string
+    readonly parameters: Readonly<Record<string, unknown>>
+    readonly strict?: boolean
+  }
 }

@@ -1,6 +1,16 @@
 import { ApiError } from '../errors.ts'
 import type { ChatRequest, ChatTool } from './chat-request.ts'
-import { booleanField, copyObject, field, invalidInput, isObject, objectField, quoted, stringField, type RawObject } from './json-fields.ts'
+import {
+  booleanField,
+  copyObject,
+  field,
+  invalidInput,
+  isObject,
+  objectField,
+  quoted,
+  stringField,
+  type RawObject,
+} from './json-fields.ts'
 
 const CHOICE = "must be 'none', 'auto', 'required' or {type: 'function', function: {name}}"
 
@@ -46,7 +56,8 @@ function functionOf(raw: unknown, path: string): ChatTool {
 /** `tool_choice`, or the deprecated `function_call` in its place. */
 export function parseToolChoice(body: RawObject): ChatRequest['toolChoice'] {
   const choice = field(body, 'tool_choice')
-  if (choice !== undefined) return choiceOf(choice, isObject(choice) ? field(choice, 'function') : undefined, 'tool_choice', CHOICE)
+  if (choice !== undefined)
+    return choiceOf(choice, isObject(choice) ? field(choice, 'function') : undefined, 'tool_choice', CHOICE)
   const called = field(body, 'function_call')
   return called === undefined ? null : choiceOf(called, called, 'function_call', "must be 'none', 'auto' or {name}")
 }
@@ -66,7 +77,12 @@ export function parseResponseFormat(body: RawObject): Readonly<Record<string, un
   const type = field(format, 'type')
   if (type === 'text') return null
   if (type === 'json_object') return { type }
-  if (type !== 'json_schema') throw badFormat(typeof type === 'string' ? `type '${quoted(type)}' is not supported. Allowed: text, json_object, json_schema` : 'type is required')
+  if (type !== 'json_schema')
+    throw badFormat(
+      typeof type === 'string'
+        ? `type '${quoted(type)}' is not supported. Allowed: text, json_object, json_schema`
+        : 'type is required',
+    )
   const raw = field(format, 'json_schema')
   if (!isObject(raw)) throw badFormat('json_schema is required')
   return { type, json_schema: jsonSchemaOf(raw) }
@@ -78,7 +94,8 @@ function jsonSchemaOf(raw: RawObject): Record<string, unknown> {
   const schema = field(raw, 'schema')
   if (!isObject(schema)) throw badFormat('json_schema.schema is required and must be an object')
   const description = field(raw, 'description')
-  if (description !== undefined && typeof description !== 'string') throw badFormat('json_schema.description must be a string')
+  if (description !== undefined && typeof description !== 'string')
+    throw badFormat('json_schema.description must be a string')
   const strict = field(raw, 'strict')
   if (strict !== undefined && typeof strict !== 'boolean') throw badFormat('json_schema.strict must be a boolean')
   return {

@@ -25,11 +25,20 @@ export class ChatWriter implements AnswerWriter {
   }
 
   end(end: StreamEnd, { report, chargedMicro }: ChargedUsage): Buffer {
-    return streamTail({ identity: this.#identity, end, usage: usageBody(report, chargedMicro), includeUsage: this.#includeUsage })
+    return streamTail({
+      identity: this.#identity,
+      end,
+      usage: usageBody(report, chargedMicro),
+      includeUsage: this.#includeUsage,
+    })
   }
 
   fail(error: ApiError, usage: ChargedUsage | null): Buffer {
-    return streamErrorTail({ identity: this.#identity, error, usage: usage === null ? null : usageBody(usage.report, usage.chargedMicro) })
+    return streamErrorTail({
+      identity: this.#identity,
+      error,
+      usage: usage === null ? null : usageBody(usage.report, usage.chargedMicro),
+    })
   }
 
   whole(answer: ChatAnswer, { report, chargedMicro }: ChargedUsage): Record<string, unknown> {
@@ -54,13 +63,20 @@ export class ChatWriter implements AnswerWriter {
       case 'refusal': {
         this.#open(event.choice, out)
         const logprobs = event.logprobs ?? null
-        if (event.text !== '' || logprobs !== null) this.#chunk(out, event.choice, { [event.type === 'text' ? 'content' : event.type]: event.text }, logprobs)
+        if (event.text !== '' || logprobs !== null)
+          this.#chunk(out, event.choice, { [event.type === 'text' ? 'content' : event.type]: event.text }, logprobs)
         return
       }
       case 'tool_call':
-        return this.#chunk(out, event.choice, { tool_calls: [{ index: event.index, id: event.id, type: 'function', function: { name: event.name, arguments: '' } }] })
+        return this.#chunk(out, event.choice, {
+          tool_calls: [
+            { index: event.index, id: event.id, type: 'function', function: { name: event.name, arguments: '' } },
+          ],
+        })
       case 'tool_arguments':
-        return this.#chunk(out, event.choice, { tool_calls: [{ index: event.index, function: { arguments: event.text } }] })
+        return this.#chunk(out, event.choice, {
+          tool_calls: [{ index: event.index, function: { arguments: event.text } }],
+        })
       case 'extra':
         return this.#chunk(out, event.choice, { [event.field]: event.value })
       case 'finish':

@@ -34,7 +34,10 @@ class CompletionsWriter implements AnswerWriter {
     for (const event of events) {
       if (event.type !== 'text' && event.type !== 'refusal') continue
       const logprobs = event.logprobs ?? null
-      if (event.text !== '' || logprobs !== null) bytes += this.#event([{ index: event.choice, text: event.text, finish_reason: null, native_finish_reason: null, logprobs }])
+      if (event.text !== '' || logprobs !== null)
+        bytes += this.#event([
+          { index: event.choice, text: event.text, finish_reason: null, native_finish_reason: null, logprobs },
+        ])
     }
     return Buffer.from(bytes)
   }
@@ -43,7 +46,15 @@ class CompletionsWriter implements AnswerWriter {
     const usage = usageBody(report, chargedMicro)
     let bytes = ''
     for (const [position, { index, finish, native }] of end.finishes.entries()) {
-      const choices = [{ index, text: '', finish_reason: finish ?? (end.hasContent ? 'stop' : null), native_finish_reason: native, logprobs: null }]
+      const choices = [
+        {
+          index,
+          text: '',
+          finish_reason: finish ?? (end.hasContent ? 'stop' : null),
+          native_finish_reason: native,
+          logprobs: null,
+        },
+      ]
       const last = position === end.finishes.length - 1
       bytes += this.#event(choices, last && !this.#includeUsage ? { usage } : {})
     }
@@ -53,7 +64,9 @@ class CompletionsWriter implements AnswerWriter {
 
   fail(apiError: ApiError, usage: ChargedUsage | null): Buffer {
     const { error } = apiError.body()
-    const choices: readonly Choice[] = [{ index: 0, text: '', finish_reason: 'error', native_finish_reason: 'error', logprobs: null }]
+    const choices: readonly Choice[] = [
+      { index: 0, text: '', finish_reason: 'error', native_finish_reason: 'error', logprobs: null },
+    ]
     const charged = usage === null ? {} : { usage: usageBody(usage.report, usage.chargedMicro) }
     return Buffer.from(`${this.#event(choices, { error, ...charged })}data: ${JSON.stringify({ error })}\n\n${DONE}`)
   }

@@ -2,7 +2,10 @@ import type { UsageReport } from './chat-answer.ts'
 
 /** Vectors of a provider, in the order of the inputs. */
 export interface EmbeddingsAnswer {
-  /** Each as the JSON that the client asked for: an array of numbers, or a text in base64. Empty where the provider gave none. */
+  /**
+   * Each as the JSON that the client asked for: an array of numbers, or a text in base64. Empty where the provider gave
+   * none.
+   */
   readonly vectors: readonly Buffer[]
   /** null = the provider did not say. */
   readonly usage: UsageReport | null

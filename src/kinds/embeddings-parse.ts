@@ -5,21 +5,29 @@ import { field, invalidInput, numberField, stringField, type RawObject } from '.
 import { parseProviderPreferences } from './provider-preferences.ts'
 
 const INPUTS_MAX = 2_048
-const SHAPES = 'must be a string, an array of strings, an array of token numbers, or an array of arrays of token numbers'
+const SHAPES =
+  'must be a string, an array of strings, an array of token numbers, or an array of arrays of token numbers'
 
 /** Reads the body of an embeddings request (api.md 4.7, wire.md D-2.1): required fields first, then types and ranges. */
 export function parseEmbeddings(json: unknown): EmbeddingsRequest {
   const body = bodyObject(json)
   const model = requiredModel(body)
   const given = field(body, 'input')
-  if (given === undefined || (Array.isArray(given) && given.length === 0)) throw new ApiError('missing_input', "Parameter 'input' is required")
+  if (given === undefined || (Array.isArray(given) && given.length === 0))
+    throw new ApiError('missing_input', "Parameter 'input' is required")
   return {
     model,
     fallbackModels: [],
     n: 1,
     input: inputOf(given),
     encodingFormat: encodingFormatOf(body),
-    dimensions: numberField(body, 'dimensions', (value) => Number.isSafeInteger(value) && value >= 1, 'must be an integer of at least 1') ?? null,
+    dimensions:
+      numberField(
+        body,
+        'dimensions',
+        (value) => Number.isSafeInteger(value) && value >= 1,
+        'must be an integer of at least 1',
+      ) ?? null,
     inputType: stringField(body, 'input_type') ?? null,
     user: stringField(body, 'user') ?? null,
     provider: parseProviderPreferences(body),
@@ -27,14 +35,19 @@ export function parseEmbeddings(json: unknown): EmbeddingsRequest {
   }
 }
 
-/** The lists are the parsed body's own: nothing but texts or whole numbers is in them once they are checked, so that long ones need no copy. */
+/**
+ * The lists are the parsed body's own: nothing but texts or whole numbers is in them once they are checked, so that
+ * long ones need no copy.
+ */
 function inputOf(given: unknown): EmbeddingsInput {
   if (typeof given === 'string') return { type: 'texts', texts: [textOf(given, 'input')] }
   if (!Array.isArray(given)) throw invalidInput('input', SHAPES)
   const items: readonly unknown[] = given
   if (typeof items[0] === 'number') return { type: 'tokens', lists: [tokensOf(items, 'input')] }
-  if (items.length > INPUTS_MAX) throw invalidInput('input', `must hold at most ${INPUTS_MAX} items, got ${items.length}`)
-  if (typeof items[0] === 'string') return { type: 'texts', texts: items.map((item, index) => textOf(item, `input[${index}]`)) }
+  if (items.length > INPUTS_MAX)
+    throw invalidInput('input', `must hold at most ${INPUTS_MAX} items, got ${items.length}`)
+  if (typeof items[0] === 'string')
+    return { type: 'texts', texts: items.map((item, index) => textOf(item, `input[${index}]`)) }
   return { type: 'tokens', lists: items.map((item, index) => tokensOf(item, `input[${index}]`)) }
 }
 

@@ -5,7 +5,16 @@ const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ...names('stop', ['stop', 'end_turn', 'stop_sequence', 'STOP_SEQUENCE', 'pause_turn', 'STOP', 'COMPLETE', 'eos']),
   ...names('tool_calls', ['tool_calls', 'tool_use', 'TOOL_CALL', 'function_call']),
   ...names('length', ['length', 'max_tokens', 'MAX_TOKENS', 'model_length', 'model_context_window_exceeded']),
-  ...names('content_filter', ['content_filter', 'refusal', 'SAFETY', 'RECITATION', 'BLOCKLIST', 'PROHIBITED_CONTENT', 'SPII', 'IMAGE_SAFETY']),
+  ...names('content_filter', [
+    'content_filter',
+    'refusal',
+    'SAFETY',
+    'RECITATION',
+    'BLOCKLIST',
+    'PROHIBITED_CONTENT',
+    'SPII',
+    'IMAGE_SAFETY',
+  ]),
   ...names('error', ['error', 'MALFORMED_FUNCTION_CALL', 'insufficient_system_resource', 'OTHER']),
 ])
 

@@ -30,7 +30,12 @@ export interface ImageUsage {
 export type DeliveredImage = { readonly url: string } | { readonly b64_json: string }
 
 /** The body of wire.md D-2.3. `delivered` in the order of the images. */
-export function imagesBody(result: ImageResult, delivered: readonly DeliveredImage[], { id, created, model }: ChunkIdentity, { report, chargedMicro }: ChargedUsage): Record<string, unknown> {
+export function imagesBody(
+  result: ImageResult,
+  delivered: readonly DeliveredImage[],
+  { id, created, model }: ChunkIdentity,
+  { report, chargedMicro }: ChargedUsage,
+): Record<string, unknown> {
   const { inputTokens, outputTokens } = report
   const imageTokens = Math.min(result.usage?.imageTokens ?? 0, inputTokens)
   return {

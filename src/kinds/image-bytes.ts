@@ -11,7 +11,17 @@ const PADDING_MAX = 2
 const DATA_URL = /^data:([a-z0-9.+-]+\/[a-z0-9.+-]+)?((?:;[^;,]*)*),/i
 const HEAD_BYTES = 256
 /** Types a browser shows. What else a provider names is served as what its bytes are, or as PNG. */
-const SHOWN: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/webp', 'image/gif', 'image/avif', 'image/svg+xml', 'image/bmp', 'image/tiff', 'image/heic'])
+const SHOWN: ReadonlySet<string> = new Set([
+  'image/png',
+  'image/jpeg',
+  'image/webp',
+  'image/gif',
+  'image/avif',
+  'image/svg+xml',
+  'image/bmp',
+  'image/tiff',
+  'image/heic',
+])
 
 /** What base64 holds, and how its text ends. */
 export interface Base64Text {
@@ -27,12 +37,16 @@ export function readBase64(text: string): Base64Text | null {
   const mark = text.indexOf('=')
   const said = mark === -1 ? text : text.slice(0, mark)
   const marks = mark === -1 ? [''] : text.slice(mark).split('=', PADDING_MAX + 2)
-  if (!BASE64.test(said) || marks.length > PADDING_MAX + 1 || marks.some((between) => between.trim() !== '')) return null
+  if (!BASE64.test(said) || marks.length > PADDING_MAX + 1 || marks.some((between) => between.trim() !== ''))
+    return null
   const bytes = Buffer.from(said, 'base64')
   return { bytes, rest: BLANK.test(said) ? restOf(said, bytes) : said.length % 4, padding: marks.length - 1 }
 }
 
-/** Among blanks the characters are not counted one by one, which takes 0.1 s of 10 MB: one more of them makes a byte only where one was left over. */
+/**
+ * Among blanks the characters are not counted one by one, which takes 0.1 s of 10 MB: one more of them makes a byte
+ * only where one was left over.
+ */
 function restOf(said: string, bytes: Buffer): number {
   const left = bytes.length % 3
   if (left > 0) return left + 1

@@ -1,6 +1,13 @@
 import { ApiError } from '../errors.ts'
 import { decodeBase64, imageTypeOf, readDataUrl } from './image-bytes.ts'
-import { ASPECT_RATIOS, IMAGE_RESOLUTIONS, IMAGE_SIZES, IMAGES_MAX, type ImageRequest, type SourceImage } from './image-request.ts'
+import {
+  ASPECT_RATIOS,
+  IMAGE_RESOLUTIONS,
+  IMAGE_SIZES,
+  IMAGES_MAX,
+  type ImageRequest,
+  type SourceImage,
+} from './image-request.ts'
 import { field, invalidInput, isObject, numberField, objectField, stringField, type RawObject } from './json-fields.ts'
 import { parseProviderPreferences } from './provider-preferences.ts'
 
@@ -13,16 +20,24 @@ const RESPONSE_FORMATS = ['url', 'b64_json'] as const
 
 /** Reads the body of a request for pictures (api.md 4.8, wire.md D-2.3): required fields first, then types and ranges. */
 export function parseImages(json: unknown): ImageRequest {
-  if (!isObject(json)) throw new ApiError('invalid_json', 'Request body is not valid JSON: the top level must be an object')
+  if (!isObject(json))
+    throw new ApiError('invalid_json', 'Request body is not valid JSON: the top level must be an object')
   const { model, prompt } = requiredOf(json)
-  if (field(json, 'stream') === true) throw new ApiError('streaming_not_supported', 'Streaming is not supported by images/generations')
+  if (field(json, 'stream') === true)
+    throw new ApiError('streaming_not_supported', 'Streaming is not supported by images/generations')
   const config = objectField(json, 'image_config') ?? {}
   return {
     model,
     fallbackModels: [],
     prompt,
     n: 1,
-    count: numberField(json, 'n', (n) => Number.isInteger(n) && n >= 1 && n <= IMAGES_MAX, `must be an integer from 1 to ${IMAGES_MAX}`) ?? 1,
+    count:
+      numberField(
+        json,
+        'n',
+        (n) => Number.isInteger(n) && n >= 1 && n <= IMAGES_MAX,
+        `must be an integer from 1 to ${IMAGES_MAX}`,
+      ) ?? 1,
     size: sizeOf(json),
     aspectRatio: oneOf(config, 'aspect_ratio', ASPECT_RATIOS, 'image_config.aspect_ratio') ?? null,
     imageSize: oneOf(config, 'image_size', IMAGE_RESOLUTIONS, 'image_config.image_size') ?? null,
@@ -35,7 +50,10 @@ export function parseImages(json: unknown): ImageRequest {
 }
 
 function requiredOf(body: RawObject): { readonly model: string; readonly prompt: string } {
-  for (const [name, error] of [['model', 'missing_model'], ['prompt', 'missing_prompt']] as const) {
+  for (const [name, error] of [
+    ['model', 'missing_model'],
+    ['prompt', 'missing_prompt'],
+  ] as const) {
     const given = field(body, name)
     if (given === undefined || given === '') throw new ApiError(error, `Parameter '${name}' is required`)
   }
@@ -62,7 +80,8 @@ function responseFormatOf(body: RawObject): ImageRequest['responseFormat'] {
   const given = field(body, 'response_format')
   if (given === undefined) return 'url'
   const found = RESPONSE_FORMATS.find((format) => format === given)
-  if (found === undefined) throw new ApiError('invalid_response_format', `Invalid response_format: must be ${RESPONSE_FORMATS.join(' or ')}`)
+  if (found === undefined)
+    throw new ApiError('invalid_response_format', `Invalid response_format: must be ${RESPONSE_FORMATS.join(' or ')}`)
   return found
 }
 
@@ -71,7 +90,12 @@ function parametersOf(body: RawObject): Readonly<Record<string, string | number>
     quality: wordOf(body, 'quality'),
     background: wordOf(body, 'background'),
     output_format: oneOf(body, 'output_format', OUTPUT_FORMATS),
-    output_compression: numberField(body, 'output_compression', (value) => Number.isInteger(value) && value >= 0 && value <= 100, 'must be an integer from 0 to 100'),
+    output_compression: numberField(
+      body,
+      'output_compression',
+      (value) => Number.isInteger(value) && value >= 0 && value <= 100,
+      'must be an integer from 0 to 100',
+    ),
     style: wordOf(body, 'style'),
     seed: numberField(body, 'seed', Number.isSafeInteger, 'must be an integer'),
     user: stringField(body, 'user')?.slice(0, USER_CHARACTERS_MAX),
@@ -83,7 +107,8 @@ function parametersOf(body: RawObject): Readonly<Record<string, string | number>
 
 function wordOf(body: RawObject, name: string): string | undefined {
   const word = stringField(body, name)
-  if (word !== undefined && (word === '' || word.length > WORD_CHARACTERS_MAX)) throw invalidInput(name, `must be a string of 1 to ${WORD_CHARACTERS_MAX} characters`)
+  if (word !== undefined && (word === '' || word.length > WORD_CHARACTERS_MAX))
+    throw invalidInput(name, `must be a string of 1 to ${WORD_CHARACTERS_MAX} characters`)
   return word
 }
 
@@ -91,10 +116,14 @@ function wordOf(body: RawObject, name: string): string | undefined {
 function sourcesOf(body: RawObject): readonly SourceImage[] {
   const image = field(body, 'image')
   const references = field(body, 'input_references')
-  if (references !== undefined && !Array.isArray(references)) throw invalidInput('input_references', `must be an array of at most ${SOURCES_MAX} images`)
-  const listed = (references ?? []).map((reference: unknown, index: number) => sourceOf(referenceUrl(reference), `input_references[${index}]`))
+  if (references !== undefined && !Array.isArray(references))
+    throw invalidInput('input_references', `must be an array of at most ${SOURCES_MAX} images`)
+  const listed = (references ?? []).map((reference: unknown, index: number) =>
+    sourceOf(referenceUrl(reference), `input_references[${index}]`),
+  )
   const all = image === undefined ? listed : [sourceOf(image, 'image'), ...listed]
-  if (all.length > SOURCES_MAX) throw invalidInput('input_references', `must be an array of at most ${SOURCES_MAX} images`)
+  if (all.length > SOURCES_MAX)
+    throw invalidInput('input_references', `must be an array of at most ${SOURCES_MAX} images`)
   return all
 }
 
@@ -109,7 +138,8 @@ function sourceOf(url: unknown, path: string): SourceImage {
   if (typeof url !== 'string') throw invalidInput(path, 'must be an http or https URL or a data URL of an image')
   if (/^data:/i.test(url)) return dataSource(url, path)
   const parsed = url.length <= URL_CHARACTERS_MAX && URL.canParse(url) ? new URL(url) : null
-  if (parsed === null || !/^https?:$/.test(parsed.protocol)) throw invalidInput(path, 'must be an http or https URL or a data URL of an image')
+  if (parsed === null || !/^https?:$/.test(parsed.protocol))
+    throw invalidInput(path, 'must be an http or https URL or a data URL of an image')
   return { type: 'address', url, path }
 }
 

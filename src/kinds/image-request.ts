@@ -4,12 +4,21 @@ import type { RoutedRequest } from './routed-request.ts'
 export type SourceImage =
   | { readonly type: 'address'; readonly url: string; readonly path: string }
   /** `url` is the whole data URL; `path` names the field for messages. */
-  | { readonly type: 'data'; readonly url: string; readonly mediaType: string; readonly base64: string; readonly path: string }
+  | {
+      readonly type: 'data'
+      readonly url: string
+      readonly mediaType: string
+      readonly base64: string
+      readonly path: string
+    }
 
 /** A validated request for pictures (api.md 4.8, wire.md D-2.3). */
 export interface ImageRequest extends RoutedRequest {
   readonly prompt: string
-  /** Pictures asked for. `n` stays 1: more than a provider makes at once are made by several calls, so that it excludes none. */
+  /**
+   * Pictures asked for. `n` stays 1: more than a provider makes at once are made by several calls, so that it excludes
+   * none.
+   */
   readonly count: number
   /** One of the sizes of api.md 4.8; null = the provider's own choice. */
   readonly size: string | null
@@ -22,7 +31,15 @@ export interface ImageRequest extends RoutedRequest {
 }
 
 /** Sizes that may be asked for (api.md 4.8). */
-export const IMAGE_SIZES = ['1024x1024', '1024x768', '768x1024', '1280x720', '720x1280', '1536x1024', '1024x1536'] as const
+export const IMAGE_SIZES = [
+  '1024x1024',
+  '1024x768',
+  '768x1024',
+  '1280x720',
+  '720x1280',
+  '1536x1024',
+  '1024x1536',
+] as const
 export const ASPECT_RATIOS = ['1:1', '2:3', '3:2', '3:4', '4:3', '4:5', '5:4', '9:16', '16:9', '21:9'] as const
 export const IMAGE_RESOLUTIONS = ['1K', '2K', '4K'] as const
 export const IMAGES_MAX = 10

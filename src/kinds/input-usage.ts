@@ -1,7 +1,18 @@
 import type { UsageReport } from './chat-answer.ts'
 
-/** Usage of a call that only reads: tokens, and search units where it is sold by them; null = not known, which is not the same as none. */
-export function inputUsage({ tokens, searches = null, implausible = false }: { readonly tokens: number | null; readonly searches?: number | null; readonly implausible?: boolean }): UsageReport {
+/**
+ * Usage of a call that only reads: tokens, and search units where it is sold by them; null = not known, which is not
+ * the same as none.
+ */
+export function inputUsage({
+  tokens,
+  searches = null,
+  implausible = false,
+}: {
+  readonly tokens: number | null
+  readonly searches?: number | null
+  readonly implausible?: boolean
+}): UsageReport {
   return {
     usage: { ...(tokens === null ? {} : { input: tokens }), ...(searches === null ? {} : { search: searches }) },
     inputTokens: tokens ?? 0,

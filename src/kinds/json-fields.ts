@@ -38,7 +38,13 @@ export function booleanField(object: RawObject, name: string, path = name): bool
 }
 
 /** A finite number that `allows` accepts; every other value, numbers in quotes among them, is refused with `what`. */
-export function numberField(object: RawObject, name: string, allows: (value: number) => boolean, what: string, path = name): number | undefined {
+export function numberField(
+  object: RawObject,
+  name: string,
+  allows: (value: number) => boolean,
+  what: string,
+  path = name,
+): number | undefined {
   const value = field(object, name)
   if (value === undefined) return undefined
   if (typeof value === 'number' && Number.isFinite(value) && allows(value)) return value

@@ -46,7 +46,8 @@ function maxPriceOf(raw: RawObject): ProviderPreferences['maxPrice'] {
     if (given === undefined) continue
     const text = typeof given === 'number' ? String(given) : given
     const decimal = typeof text === 'string' ? parseDecimal(text) : null
-    if (typeof text !== 'string' || decimal === null || decimal.digits < 0n) throw invalidInput(`provider.max_price.${name}`, 'must be a number of at least 0')
+    if (typeof text !== 'string' || decimal === null || decimal.digits < 0n)
+      throw invalidInput(`provider.max_price.${name}`, 'must be a number of at least 0')
     texts[name] = text
   }
   return texts

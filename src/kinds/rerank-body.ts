@@ -12,7 +12,12 @@ export interface RerankCharge {
 }
 
 /** The JSON body of wire.md D-2.2. */
-export function rerankBody(request: RerankRequest, results: readonly RankedDocument[], { id, model, provider }: ChunkIdentity, { chargedMicro, tokens, searches }: RerankCharge): Record<string, unknown> {
+export function rerankBody(
+  request: RerankRequest,
+  results: readonly RankedDocument[],
+  { id, model, provider }: ChunkIdentity,
+  { chargedMicro, tokens, searches }: RerankCharge,
+): Record<string, unknown> {
   return {
     id,
     object: 'list',
@@ -24,11 +29,18 @@ export function rerankBody(request: RerankRequest, results: readonly RankedDocum
       ...(request.returnDocuments ? { document: { text: request.documents[index] } } : {}),
     })),
     ...(searches === null ? {} : { meta: { billed_units: { search_units: searches } } }),
-    usage: { ...(tokens === null ? {} : { total_tokens: tokens }), ...(searches === null ? {} : { search_units: searches }), cost: rubles(chargedMicro), currency: 'RUB' },
+    usage: {
+      ...(tokens === null ? {} : { total_tokens: tokens }),
+      ...(searches === null ? {} : { search_units: searches }),
+      cost: rubles(chargedMicro),
+      currency: 'RUB',
+    },
   }
 }
 
 /** Best first, ties in the order of the documents. */
 function ranking(results: readonly RankedDocument[], topN: number | null): readonly RankedDocument[] {
-  return results.toSorted((left, right) => right.score - left.score || left.index - right.index).slice(0, topN ?? results.length)
+  return results
+    .toSorted((left, right) => right.score - left.score || left.index - right.index)
+    .slice(0, topN ?? results.length)
 }

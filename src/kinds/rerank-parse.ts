@@ -13,7 +13,8 @@ export function parseRerank(json: unknown): RerankRequest {
   const query = field(body, 'query')
   if (query === undefined || query === '') throw new ApiError('missing_query', "Parameter 'query' is required")
   const given = field(body, 'documents')
-  if (given === undefined || (Array.isArray(given) && given.length === 0)) throw new ApiError('missing_documents', "Parameter 'documents' is required")
+  if (given === undefined || (Array.isArray(given) && given.length === 0))
+    throw new ApiError('missing_documents', "Parameter 'documents' is required")
   if (typeof query !== 'string') throw invalidInput('query', 'must be a string')
   const documents = documentsOf(given)
   return {
@@ -32,7 +33,8 @@ export function parseRerank(json: unknown): RerankRequest {
 
 function documentsOf(given: unknown): readonly string[] {
   if (!Array.isArray(given)) throw invalidInput('documents', 'must be an array of strings or of objects with a text')
-  if (given.length > DOCUMENTS_MAX) throw invalidInput('documents', `must hold at most ${DOCUMENTS_MAX} items, got ${given.length}`)
+  if (given.length > DOCUMENTS_MAX)
+    throw invalidInput('documents', `must hold at most ${DOCUMENTS_MAX} items, got ${given.length}`)
   return given.map((document: unknown, index) => {
     const text = isObject(document) ? field(document, 'text') : document
     if (typeof text === 'string') return text
@@ -42,6 +44,11 @@ function documentsOf(given: unknown): readonly string[] {
 
 /** More than there are means all of them. */
 function topNOf(body: RawObject, documents: number): number | null {
-  const topN = numberField(body, 'top_n', (value) => Number.isSafeInteger(value) && value >= 1, 'must be an integer of at least 1')
+  const topN = numberField(
+    body,
+    'top_n',
+    (value) => Number.isSafeInteger(value) && value >= 1,
+    'must be an integer of at least 1',
+  )
   return topN === undefined || topN >= documents ? null : topN
 }

@@ -17,10 +17,15 @@ export function parseSpeech(json: unknown): SpeechRequest {
   const model = requiredModel(body)
   const input = inputOf(body)
   const characters = charactersOf(input)
-  if (characters > INPUT_CHARACTERS_MAX) throw new ApiError('input_too_long', `input is ${characters} characters long, the maximum is ${INPUT_CHARACTERS_MAX}`)
+  if (characters > INPUT_CHARACTERS_MAX)
+    throw new ApiError(
+      'input_too_long',
+      `input is ${characters} characters long, the maximum is ${INPUT_CHARACTERS_MAX}`,
+    )
   refuseStreaming(body)
   const instructions = stringField(body, 'instructions') ?? null
-  if (instructions !== null && charactersOf(instructions) > INSTRUCTIONS_CHARACTERS_MAX) throw invalidInput('instructions', `must be at most ${INSTRUCTIONS_CHARACTERS_MAX} characters long`)
+  if (instructions !== null && charactersOf(instructions) > INSTRUCTIONS_CHARACTERS_MAX)
+    throw invalidInput('instructions', `must be at most ${INSTRUCTIONS_CHARACTERS_MAX} characters long`)
   return {
     model,
     fallbackModels: [],
@@ -31,7 +36,13 @@ export function parseSpeech(json: unknown): SpeechRequest {
     characters,
     voice: voiceOf(body),
     format: formatOf(body),
-    speed: numberField(body, 'speed', (value) => value >= SPEED_MIN && value <= SPEED_MAX, `must be between ${SPEED_MIN} and ${SPEED_MAX}`) ?? null,
+    speed:
+      numberField(
+        body,
+        'speed',
+        (value) => value >= SPEED_MIN && value <= SPEED_MAX,
+        `must be between ${SPEED_MIN} and ${SPEED_MAX}`,
+      ) ?? null,
     instructions: instructions === '' ? null : instructions,
   }
 }
@@ -44,7 +55,11 @@ function inputOf(body: RawObject): string {
 
 function refuseStreaming(body: RawObject): void {
   const streamFormat = field(body, 'stream_format')
-  if (field(body, 'stream') === true || streamFormat === 'sse') throw new ApiError('streaming_not_supported', 'Streaming is not supported by audio/speech: the audio itself arrives as it is made')
+  if (field(body, 'stream') === true || streamFormat === 'sse')
+    throw new ApiError(
+      'streaming_not_supported',
+      'Streaming is not supported by audio/speech: the audio itself arrives as it is made',
+    )
   if (streamFormat !== undefined && streamFormat !== 'audio') throw invalidInput('stream_format', 'must be audio')
 }
 
@@ -61,6 +76,10 @@ function formatOf(body: RawObject): SpeechFormat {
   const given = field(body, 'response_format')
   if (given === undefined) return 'mp3'
   const format = SPEECH_FORMATS.find((name) => name === given)
-  if (format === undefined) throw new ApiError('invalid_response_format', `Invalid response_format: must be one of ${SPEECH_FORMATS.join(', ')}${typeof given === 'string' ? `, got '${quoted(given)}'` : ''}`)
+  if (format === undefined)
+    throw new ApiError(
+      'invalid_response_format',
+      `Invalid response_format: must be one of ${SPEECH_FORMATS.join(', ')}${typeof given === 'string' ? `, got '${quoted(given)}'` : ''}`,
+    )
   return format
 }

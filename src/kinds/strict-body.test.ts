@@ -19,7 +19,10 @@ function refusal(read: () => unknown): string {
 test('unknown fields are refused by name, with those that are known', () => {
   const fields = new BodyFields({ name: 'x', role: 'admin', balance: 1 })
   fields.text('name')
-  assert.equal(refusal(() => fields.done()), 'Unknown fields: role, balance. Known: name')
+  assert.equal(
+    refusal(() => fields.done()),
+    'Unknown fields: role, balance. Known: name',
+  )
 })
 
 test('a nested object is named by its path', () => {
@@ -27,22 +30,37 @@ test('a nested object is named by its path', () => {
   const inner = fields.object('rate_limit')
   assert.ok(inner instanceof BodyFields)
   assert.equal(inner.whole('requests', 1, 10), 1)
-  assert.match(refusal(() => inner.done()), /^Unknown field: rate_limit\.burst\./)
-  assert.match(refusal(() => inner.whole('window', 1, 10)), /^rate_limit\.window: /)
-  assert.match(refusal(() => new BodyFields({ rate_limit: [1] }).object('rate_limit')), /rate_limit/)
+  assert.match(
+    refusal(() => inner.done()),
+    /^Unknown field: rate_limit\.burst\./,
+  )
+  assert.match(
+    refusal(() => inner.whole('window', 1, 10)),
+    /^rate_limit\.window: /,
+  )
+  assert.match(
+    refusal(() => new BodyFields({ rate_limit: [1] }).object('rate_limit')),
+    /rate_limit/,
+  )
 })
 
 test('absent and null stay apart, so that null can take a setting away', () => {
   const fields = new BodyFields({ email: null })
   assert.deepEqual([fields.text('email'), fields.text('name')], [null, undefined])
-  assert.deepEqual([fields.amount('limit'), fields.time('expires_at'), fields.texts('allowed_models'), fields.oneOf('status', ['a'])], [undefined, undefined, undefined, undefined])
+  assert.deepEqual(
+    [fields.amount('limit'), fields.time('expires_at'), fields.texts('allowed_models'), fields.oneOf('status', ['a'])],
+    [undefined, undefined, undefined, undefined],
+  )
 })
 
 test('inherited names are not fields of a body', () => {
   const fields = new BodyFields(JSON.parse('{"__proto__": {"name": "evil"}}'))
   assert.equal(fields.text('constructor'), undefined)
   assert.equal(fields.text('name'), undefined)
-  assert.match(refusal(() => fields.done()), /__proto__/)
+  assert.match(
+    refusal(() => fields.done()),
+    /__proto__/,
+  )
 })
 
 for (const [what, read] of [
@@ -60,7 +78,9 @@ for (const [what, read] of [
   ['a list with a number in it', (fields: BodyFields) => fields.texts('list')],
 ] as const) {
   test(`refuses ${what} and names the field`, () => {
-    const message = refusal(() => read(new BodyFields({ v: '  ', n: 1, f: 1.5, s: '5', tiny: 0.0000001, huge: 1e15, list: ['a', 1] })))
+    const message = refusal(() =>
+      read(new BodyFields({ v: '  ', n: 1, f: 1.5, s: '5', tiny: 0.0000001, huge: 1e15, list: ['a', 1] })),
+    )
     assert.match(message, /^(v|n|f|s|tiny|huge|list|missing): /)
   })
 }

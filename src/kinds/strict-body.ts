@@ -32,7 +32,8 @@ export class BodyFields {
     const value = this.#take(name)
     if (value === undefined || value === null) return value
     const found = allowed.find((item) => item === value)
-    if (found === undefined) throw this.#wrong(name, 'one_of', { allowed: allowed.join(', ') }, `must be one of ${allowed.join(', ')}`)
+    if (found === undefined)
+      throw this.#wrong(name, 'one_of', { allowed: allowed.join(', ') }, `must be one of ${allowed.join(', ')}`)
     return found
   }
 
@@ -57,7 +58,13 @@ export class BodyFields {
     const value = this.#take(name)
     if (value === undefined || value === null) return value
     const micro = typeof value === 'number' ? microFromRubles(value) : null
-    if (micro === null) throw this.#wrong(name, 'amount', {}, 'must be an amount in RUB, a number with at most 6 decimals and below 9000000000')
+    if (micro === null)
+      throw this.#wrong(
+        name,
+        'amount',
+        {},
+        'must be an amount in RUB, a number with at most 6 decimals and below 9000000000',
+      )
     return micro
   }
 
@@ -72,7 +79,8 @@ export class BodyFields {
   texts(name: string): readonly string[] | null | undefined {
     const value = this.#take(name)
     if (value === undefined || value === null) return value
-    if (Array.isArray(value) && value.length <= 1_000 && value.every((item) => typeof item === 'string' && item !== '')) return value.map(String)
+    if (Array.isArray(value) && value.length <= 1_000 && value.every((item) => typeof item === 'string' && item !== ''))
+      return value.map(String)
     throw this.#wrong(name, 'list', {}, 'must be a list of texts')
   }
 
@@ -88,7 +96,13 @@ export class BodyFields {
     const [first] = unknown
     if (first === undefined) return
     const known = [...this.#known].join(', ')
-    throw fieldError(this.#path + first, 'unknown_field', { known }, '', `Unknown field${unknown.length > 1 ? 's' : ''}: ${unknown.map((name) => this.#path + name).join(', ')}. Known: ${known}`)
+    throw fieldError(
+      this.#path + first,
+      'unknown_field',
+      { known },
+      '',
+      `Unknown field${unknown.length > 1 ? 's' : ''}: ${unknown.map((name) => this.#path + name).join(', ')}. Known: ${known}`,
+    )
   }
 
   #take(name: string): unknown {

@@ -19,7 +19,11 @@ export interface TranscriptUsage {
 }
 
 /** The body in the format that was asked for: an object for JSON, else a text. */
-export function renderTranscript(request: TranscriptionRequest, transcript: Transcript, usage: TranscriptUsage): Record<string, unknown> | string {
+export function renderTranscript(
+  request: TranscriptionRequest,
+  transcript: Transcript,
+  usage: TranscriptUsage,
+): Record<string, unknown> | string {
   switch (request.format) {
     case 'json':
       return { text: transcript.text, usage: usageOf(usage) }
@@ -28,19 +32,37 @@ export function renderTranscript(request: TranscriptionRequest, transcript: Tran
     case 'text':
       return transcript.text
     case 'srt':
-      return cues(transcript, usage.duration).map(({ start, end, text }, index) => `${index + 1}\n${clockTime(start, ',')} --> ${clockTime(end, ',')}\n${text}\n\n`).join('')
+      return cues(transcript, usage.duration)
+        .map(
+          ({ start, end, text }, index) =>
+            `${index + 1}\n${clockTime(start, ',')} --> ${clockTime(end, ',')}\n${text}\n\n`,
+        )
+        .join('')
     case 'vtt':
-      return `WEBVTT\n\n${cues(transcript, usage.duration).map(({ start, end, text }) => `${clockTime(start, '.')} --> ${clockTime(end, '.')}\n${escaped(text)}\n\n`).join('')}`
+      return `WEBVTT\n\n${cues(transcript, usage.duration)
+        .map(({ start, end, text }) => `${clockTime(start, '.')} --> ${clockTime(end, '.')}\n${escaped(text)}\n\n`)
+        .join('')}`
   }
 }
 
 function usageOf({ seconds, tokens, chargedMicro }: TranscriptUsage): Record<string, unknown> {
   const price = { cost: rubles(chargedMicro), currency: 'RUB' }
   if (tokens === null) return { type: 'duration', seconds, ...price }
-  return { type: 'tokens', input_tokens: tokens.input, output_tokens: tokens.output, total_tokens: tokens.input + tokens.output, seconds, ...price }
+  return {
+    type: 'tokens',
+    input_tokens: tokens.input,
+    output_tokens: tokens.output,
+    total_tokens: tokens.input + tokens.output,
+    seconds,
+    ...price,
+  }
 }
 
-function verboseOf({ task, language: asked, granularities }: TranscriptionRequest, transcript: Transcript, duration: number): Record<string, unknown> {
+function verboseOf(
+  { task, language: asked, granularities }: TranscriptionRequest,
+  transcript: Transcript,
+  duration: number,
+): Record<string, unknown> {
   const language = task === 'translate' ? 'english' : (transcript.language ?? asked)
   const segments = segmentsOf(transcript, duration)
   return {
@@ -49,18 +71,39 @@ function verboseOf({ task, language: asked, granularities }: TranscriptionReques
     duration,
     text: transcript.text,
     ...(granularities.includes('segment') ? { segments: segments.map(segmentOf) } : {}),
-    ...(granularities.includes('word') && transcript.words.length > 0 ? { words: transcript.words.map(({ word, start, end }) => ({ word, start, end })) } : {}),
+    ...(granularities.includes('word') && transcript.words.length > 0
+      ? { words: transcript.words.map(({ word, start, end }) => ({ word, start, end })) }
+      : {}),
   }
 }
 
 /** Clients' schemas ask for every figure of Whisper's; a provider that is no Whisper has none, and its are 0. */
 function segmentOf({ start, end, text, figures }: TranscriptSegment, id: number): Record<string, unknown> {
-  return { id, seek: 0, start, end, text, tokens: [], temperature: 0, avg_logprob: 0, compression_ratio: 0, no_speech_prob: 0, ...figures }
+  return {
+    id,
+    seek: 0,
+    start,
+    end,
+    text,
+    tokens: [],
+    temperature: 0,
+    avg_logprob: 0,
+    compression_ratio: 0,
+    no_speech_prob: 0,
+    ...figures,
+  }
 }
 
 /** One blank line ends a cue, so a text keeps none. */
-function cues(transcript: Transcript, duration: number): readonly { readonly start: number; readonly end: number; readonly text: string }[] {
-  return segmentsOf(transcript, duration).map(({ start, end, text }) => ({ start, end: Math.max(start, end), text: withoutBlankLines(text) }))
+function cues(
+  transcript: Transcript,
+  duration: number,
+): readonly { readonly start: number; readonly end: number; readonly text: string }[] {
+  return segmentsOf(transcript, duration).map(({ start, end, text }) => ({
+    start,
+    end: Math.max(start, end),
+    text: withoutBlankLines(text),
+  }))
 }
 
 function withoutBlankLines(text: string): string {

@@ -3,7 +3,10 @@ export interface TranscriptSegment {
   readonly start: number
   readonly end: number
   readonly text: string
-  /** Whisper's own figures where the provider has them: seek, tokens, temperature, avg_logprob, compression_ratio, no_speech_prob. */
+  /**
+   * Whisper's own figures where the provider has them: seek, tokens, temperature, avg_logprob, compression_ratio,
+   * no_speech_prob.
+   */
   readonly figures: Readonly<Record<string, number | readonly number[]>>
 }
 
@@ -28,8 +31,8 @@ const SEGMENT_SECONDS_MAX = 8
 const PAUSE_SECONDS = 1.2
 
 /**
- * The transcript's segments; where it has words alone, stretches of them cut at sentences, pauses and lengths that can be read;
- * and where it has neither, all of it over the whole `duration`.
+ * The transcript's segments; where it has words alone, stretches of them cut at sentences, pauses and lengths that can
+ * be read; and where it has neither, all of it over the whole `duration`.
  */
 export function segmentsOf({ text, segments, words }: Transcript, duration: number): readonly TranscriptSegment[] {
   if (segments.length > 0) return segments
@@ -39,13 +42,19 @@ export function segmentsOf({ text, segments, words }: Transcript, duration: numb
   const close = (): void => {
     const [first] = open
     const last = open.at(-1)
-    if (first !== undefined && last !== undefined) made.push({ start: first.start, end: last.end, text: open.map(({ word }) => word.trim()).join(' '), figures: {} })
+    if (first !== undefined && last !== undefined)
+      made.push({ start: first.start, end: last.end, text: open.map(({ word }) => word.trim()).join(' '), figures: {} })
     open = []
   }
   for (const word of words) {
     const [first] = open
     const last = open.at(-1)
-    if (first !== undefined && last !== undefined && (word.start - last.end > PAUSE_SECONDS || word.end - first.start > SEGMENT_SECONDS_MAX)) close()
+    if (
+      first !== undefined &&
+      last !== undefined &&
+      (word.start - last.end > PAUSE_SECONDS || word.end - first.start > SEGMENT_SECONDS_MAX)
+    )
+      close()
     open.push(word)
     if (SENTENCE_END.test(word.word)) close()
   }

@@ -5,12 +5,24 @@ import { bodyObject, requiredModel, sessionIdOf } from './body-fields.ts'
 import { readBase64 } from './image-bytes.ts'
 import { field, invalidInput, numberField, objectField, quoted, stringField, type RawObject } from './json-fields.ts'
 import { parseProviderPreferences } from './provider-preferences.ts'
-import { GRANULARITIES, TRANSCRIPT_FORMATS, type AudioFile, type Granularity, type TranscriptFormat, type TranscriptionRequest } from './transcription-request.ts'
+import {
+  GRANULARITIES,
+  TRANSCRIPT_FORMATS,
+  type AudioFile,
+  type Granularity,
+  type TranscriptFormat,
+  type TranscriptionRequest,
+} from './transcription-request.ts'
 
 /** A form as the edge has read it. */
 export interface UploadedForm {
   readonly fields: readonly (readonly [name: string, value: string])[]
-  readonly file: { readonly field: string; readonly fileName: string; readonly contentType: string | null; readonly bytes: Buffer } | null
+  readonly file: {
+    readonly field: string
+    readonly fileName: string
+    readonly contentType: string | null
+    readonly bytes: Buffer
+  } | null
 }
 
 const LIST_FIELD = 'timestamp_granularities'
@@ -20,14 +32,44 @@ const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i
 const DATA_URL = /^data:[^,]{0,200},/
 /** Media types of the endings that clients send; another ending is sent as bytes that only say their name. */
 const TYPES: ReadonlyMap<string, string> = new Map([
-  ['wav', 'audio/wav'], ['wave', 'audio/wav'], ['mp3', 'audio/mpeg'], ['mpga', 'audio/mpeg'], ['mpeg', 'audio/mpeg'], ['m4a', 'audio/mp4'], ['mp4', 'audio/mp4'],
-  ['ogg', 'audio/ogg'], ['oga', 'audio/ogg'], ['opus', 'audio/ogg'], ['flac', 'audio/flac'], ['webm', 'audio/webm'], ['aac', 'audio/aac'], ['aiff', 'audio/aiff'], ['amr', 'audio/amr'],
+  ['wav', 'audio/wav'],
+  ['wave', 'audio/wav'],
+  ['mp3', 'audio/mpeg'],
+  ['mpga', 'audio/mpeg'],
+  ['mpeg', 'audio/mpeg'],
+  ['m4a', 'audio/mp4'],
+  ['mp4', 'audio/mp4'],
+  ['ogg', 'audio/ogg'],
+  ['oga', 'audio/ogg'],
+  ['opus', 'audio/ogg'],
+  ['flac', 'audio/flac'],
+  ['webm', 'audio/webm'],
+  ['aac', 'audio/aac'],
+  ['aiff', 'audio/aiff'],
+  ['amr', 'audio/amr'],
 ])
 /** Media types as clients write them. */
 const FORMATS: ReadonlyMap<string, string> = new Map([
-  ['audio/wav', 'wav'], ['audio/x-wav', 'wav'], ['audio/wave', 'wav'], ['audio/vnd.wave', 'wav'], ['audio/mpeg', 'mp3'], ['audio/mp3', 'mp3'], ['audio/mp4', 'm4a'], ['audio/x-m4a', 'm4a'],
-  ['audio/m4a', 'm4a'], ['video/mp4', 'mp4'], ['audio/ogg', 'ogg'], ['application/ogg', 'ogg'], ['audio/opus', 'opus'], ['audio/flac', 'flac'], ['audio/x-flac', 'flac'], ['audio/webm', 'webm'],
-  ['video/webm', 'webm'], ['audio/aac', 'aac'], ['audio/aiff', 'aiff'], ['audio/amr', 'amr'],
+  ['audio/wav', 'wav'],
+  ['audio/x-wav', 'wav'],
+  ['audio/wave', 'wav'],
+  ['audio/vnd.wave', 'wav'],
+  ['audio/mpeg', 'mp3'],
+  ['audio/mp3', 'mp3'],
+  ['audio/mp4', 'm4a'],
+  ['audio/x-m4a', 'm4a'],
+  ['audio/m4a', 'm4a'],
+  ['video/mp4', 'mp4'],
+  ['audio/ogg', 'ogg'],
+  ['application/ogg', 'ogg'],
+  ['audio/opus', 'opus'],
+  ['audio/flac', 'flac'],
+  ['audio/x-flac', 'flac'],
+  ['audio/webm', 'webm'],
+  ['video/webm', 'webm'],
+  ['audio/aac', 'aac'],
+  ['audio/aiff', 'aiff'],
+  ['audio/amr', 'amr'],
 ])
 
 /** Reads the JSON body of a transcription or a translation (api.md 4.10): required fields first, then types and ranges. */
@@ -38,7 +80,10 @@ export function parseTranscription(json: unknown, task: TranscriptionRequest['ta
 }
 
 /** The same of a form, whose fields are texts: as if it had come as JSON. */
-export function parseTranscriptionForm({ fields, file }: UploadedForm, task: TranscriptionRequest['task']): TranscriptionRequest {
+export function parseTranscriptionForm(
+  { fields, file }: UploadedForm,
+  task: TranscriptionRequest['task'],
+): TranscriptionRequest {
   const body: Record<string, unknown> = {}
   const granularities: string[] = []
   for (const [name, value] of fields) {
@@ -49,11 +94,25 @@ export function parseTranscriptionForm({ fields, file }: UploadedForm, task: Tra
   const model = requiredModel(body)
   if (file === null || file.field !== 'file') throw uploadError("the form has no file in field 'file'")
   if (file.bytes.length === 0) throw uploadError('the file is empty')
-  return requestOf(body, model, task, audioOf(file.bytes, endingOf(file.fileName) ?? FORMATS.get(file.contentType ?? '') ?? null))
+  return requestOf(
+    body,
+    model,
+    task,
+    audioOf(file.bytes, endingOf(file.fileName) ?? FORMATS.get(file.contentType ?? '') ?? null),
+  )
 }
 
-function requestOf(body: RawObject, model: string, task: TranscriptionRequest['task'], audio: AudioFile): TranscriptionRequest {
-  if (field(body, 'stream') === true) throw new ApiError('streaming_not_supported', `Streaming is not supported by audio/${task === 'translate' ? 'translations' : 'transcriptions'}`)
+function requestOf(
+  body: RawObject,
+  model: string,
+  task: TranscriptionRequest['task'],
+  audio: AudioFile,
+): TranscriptionRequest {
+  if (field(body, 'stream') === true)
+    throw new ApiError(
+      'streaming_not_supported',
+      `Streaming is not supported by audio/${task === 'translate' ? 'translations' : 'transcriptions'}`,
+    )
   return {
     model,
     fallbackModels: [],
@@ -64,7 +123,8 @@ function requestOf(body: RawObject, model: string, task: TranscriptionRequest['t
     audio,
     language: textField(body, 'language'),
     format: formatOf(body),
-    temperature: numberField(body, 'temperature', (value) => value >= 0 && value <= 1, 'must be between 0 and 1') ?? null,
+    temperature:
+      numberField(body, 'temperature', (value) => value >= 0 && value <= 1, 'must be between 0 and 1') ?? null,
     prompt: textField(body, 'prompt'),
     granularities: granularitiesOf(body),
   }
@@ -98,18 +158,29 @@ function formatOf(body: RawObject): TranscriptFormat {
   const given = field(body, 'response_format')
   if (given === undefined) return 'json'
   const format = TRANSCRIPT_FORMATS.find((name) => name === given)
-  if (format === undefined) throw new ApiError('invalid_response_format', `Invalid response_format: must be one of ${TRANSCRIPT_FORMATS.join(', ')}${typeof given === 'string' ? `, got '${quoted(given)}'` : ''}`)
+  if (format === undefined)
+    throw new ApiError(
+      'invalid_response_format',
+      `Invalid response_format: must be one of ${TRANSCRIPT_FORMATS.join(', ')}${typeof given === 'string' ? `, got '${quoted(given)}'` : ''}`,
+    )
   return format
 }
 
-/** A comma list, a repeated field, the field with brackets, or an array; each may be within another, as forms are written by many hands. */
+/**
+ * A comma list, a repeated field, the field with brackets, or an array; each may be within another, as forms are
+ * written by many hands.
+ */
 function granularitiesOf(body: RawObject): readonly Granularity[] {
   const given = field(body, LIST_FIELD) ?? field(body, `${LIST_FIELD}[]`)
   if (given === undefined) return ['segment']
   const listed: unknown[] = typeof given === 'string' ? listedIn(given) : Array.isArray(given) ? given : [given]
   const found = listed.map((name) => {
     const granularity = GRANULARITIES.find((known) => known === name)
-    if (granularity === undefined) throw invalidInput(LIST_FIELD, `must be word, segment or both${typeof name === 'string' ? `, got '${quoted(name)}'` : ''}`)
+    if (granularity === undefined)
+      throw invalidInput(
+        LIST_FIELD,
+        `must be word, segment or both${typeof name === 'string' ? `, got '${quoted(name)}'` : ''}`,
+      )
     return granularity
   })
   return found.length === 0 ? ['segment'] : GRANULARITIES.filter((name) => found.includes(name))
@@ -117,7 +188,12 @@ function granularitiesOf(body: RawObject): readonly Granularity[] {
 
 function listedIn(text: string): unknown[] {
   const parsed = text.trimStart().startsWith('[') ? objectIn(text) : null
-  return Array.isArray(parsed) ? parsed : text.split(',').map((part) => part.trim()).filter((part) => part !== '')
+  return Array.isArray(parsed)
+    ? parsed
+    : text
+        .split(',')
+        .map((part) => part.trim())
+        .filter((part) => part !== '')
 }
 
 function inputAudio(body: RawObject): AudioFile {
@@ -125,7 +201,8 @@ function inputAudio(body: RawObject): AudioFile {
   const data = stringField(audio, 'data', 'input_audio.data')
   if (data === undefined || data === '') throw new ApiError('missing_input', "Parameter 'input_audio.data' is required")
   const format = stringField(audio, 'format', 'input_audio.format')
-  if (format === undefined || format === '') throw new ApiError('missing_input', "Parameter 'input_audio.format' is required")
+  if (format === undefined || format === '')
+    throw new ApiError('missing_input', "Parameter 'input_audio.format' is required")
   return audioOf(decoded(data), FORMATS.get(format.toLowerCase()) ?? ending(format) ?? null)
 }
 
@@ -133,7 +210,13 @@ function inputAudio(body: RawObject): AudioFile {
 function decoded(data: string): Buffer {
   const text = data.replace(DATA_URL, '')
   const read = readBase64(text)
-  if (read === null || read.bytes.length === 0 || read.rest === 1 || (read.padding > 0 && (read.rest + read.padding) % 4 !== 0) || FOR_ADDRESSES.test(text)) {
+  if (
+    read === null ||
+    read.bytes.length === 0 ||
+    read.rest === 1 ||
+    (read.padding > 0 && (read.rest + read.padding) % 4 !== 0) ||
+    FOR_ADDRESSES.test(text)
+  ) {
     throw new ApiError('invalid_base64', 'input_audio.data is not valid base64')
   }
   return read.bytes
@@ -142,7 +225,13 @@ function decoded(data: string): Buffer {
 /** File name ending first, then the part's media type, then the bytes themselves (wire.md D-5.2). */
 function audioOf(bytes: Buffer, named: string | null): AudioFile {
   const format = (named !== null && TYPES.has(named) ? named : null) ?? audioContainer(bytes) ?? named ?? 'bin'
-  return { bytes, format, contentType: TYPES.get(format) ?? 'application/octet-stream', seconds: audioSeconds(bytes), secondsMax: audioSecondsMax(bytes) }
+  return {
+    bytes,
+    format,
+    contentType: TYPES.get(format) ?? 'application/octet-stream',
+    seconds: audioSeconds(bytes),
+    secondsMax: audioSecondsMax(bytes),
+  }
 }
 
 function endingOf(fileName: string): string | null {

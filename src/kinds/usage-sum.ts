@@ -1,7 +1,10 @@
 import type { Meter } from '../meters.ts'
 import type { UsageReport } from './chat-answer.ts'
 
-/** What several calls used together. Where one of them did not count a side, the order's own count is the least that the whole has. */
+/**
+ * What several calls used together. Where one of them did not count a side, the order's own count is the least that the
+ * whole has.
+ */
 export function sumUsage(reports: readonly UsageReport[]): UsageReport {
   const usage: Partial<Record<Meter, number>> = {}
   for (const report of reports) {
@@ -11,7 +14,9 @@ export function sumUsage(reports: readonly UsageReport[]): UsageReport {
       usage[meter] = (usage[meter] ?? 0) + units
     }
   }
-  const total = (field: 'inputTokens' | 'outputTokens' | 'cachedTokens' | 'cacheWriteTokens' | 'reasoningTokens'): number => reports.reduce((sum, report) => sum + report[field], 0)
+  const total = (
+    field: 'inputTokens' | 'outputTokens' | 'cachedTokens' | 'cacheWriteTokens' | 'reasoningTokens',
+  ): number => reports.reduce((sum, report) => sum + report[field], 0)
   const missing = [...new Set(reports.flatMap((report) => report.missing ?? []))]
   return {
     usage,

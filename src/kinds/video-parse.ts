@@ -1,5 +1,14 @@
 import { ApiError } from '../errors.ts'
-import { booleanField, field, invalidInput, isObject, numberField, quoted, stringField, type RawObject } from './json-fields.ts'
+import {
+  booleanField,
+  field,
+  invalidInput,
+  isObject,
+  numberField,
+  quoted,
+  stringField,
+  type RawObject,
+} from './json-fields.ts'
 import { parseProviderPreferences } from './provider-preferences.ts'
 import type { FrameImage, VideoRequest, VideoWish } from './video-request.ts'
 
@@ -11,16 +20,29 @@ const RESOLUTION = /^[A-Za-z0-9]{1,16}$/
 const ASPECT_RATIO = /^\d{1,3}:\d{1,3}$/
 const ADDRESS = /^(https?:\/\/|data:image\/[a-z0-9.+-]{1,40};base64,)/i
 
-/** Reads the body of `POST /v1/videos` (wire.md D-4.4): required fields first, then types and ranges. What the model allows is not known yet. */
+/**
+ * Reads the body of `POST /v1/videos` (wire.md D-4.4): required fields first, then types and ranges. What the model
+ * allows is not known yet.
+ */
 export function parseVideo(json: unknown): VideoRequest {
-  if (!isObject(json)) throw new ApiError('invalid_json', 'Request body is not valid JSON: the top level must be an object')
+  if (!isObject(json))
+    throw new ApiError('invalid_json', 'Request body is not valid JSON: the top level must be an object')
   const model = stringField(json, 'model')
   if (model === undefined || model === '') throw new ApiError('missing_model', "Parameter 'model' is required")
   const prompt = stringField(json, 'prompt')
-  if (prompt === undefined || prompt.trim() === '') throw new ApiError('missing_prompt', "Parameter 'prompt' is required")
-  if (booleanField(json, 'stream') === true) throw new ApiError('streaming_not_supported', 'Streaming is not supported by videos')
+  if (prompt === undefined || prompt.trim() === '')
+    throw new ApiError('missing_prompt', "Parameter 'prompt' is required")
+  if (booleanField(json, 'stream') === true)
+    throw new ApiError('streaming_not_supported', 'Streaming is not supported by videos')
   const wish = wishOf(json, prompt)
-  return { model, fallbackModels: [], provider: parseProviderPreferences(json), n: 1, sessionId: sessionIdOf(json), wish }
+  return {
+    model,
+    fallbackModels: [],
+    provider: parseProviderPreferences(json),
+    n: 1,
+    sessionId: sessionIdOf(json),
+    wish,
+  }
 }
 
 function wishOf(json: RawObject, prompt: string): VideoWish {
@@ -55,7 +77,8 @@ function durationOf(json: RawObject): number | null {
   if (given === undefined) return duration
   const seconds = typeof given === 'string' && /^\d{1,3}$/.test(given) ? Number(given) : given
   if (typeof seconds !== 'number' || !isDuration(seconds)) throw invalidInput('seconds', refusal)
-  if (duration !== null && duration !== seconds) throw invalidInput('seconds', `says ${seconds}, and duration says ${duration}: give one of them`)
+  if (duration !== null && duration !== seconds)
+    throw invalidInput('seconds', `says ${seconds}, and duration says ${duration}: give one of them`)
   return seconds
 }
 
@@ -64,7 +87,8 @@ function frameImagesOf(json: RawObject): readonly FrameImage[] {
     const path = `frame_images[${index}]`
     if (!isObject(item)) throw invalidInput(path, 'must be an object')
     const frame = field(item, 'frame_type') ?? 'first_frame'
-    if (frame !== 'first_frame' && frame !== 'last_frame') throw invalidInput(`${path}.frame_type`, 'must be first_frame or last_frame')
+    if (frame !== 'first_frame' && frame !== 'last_frame')
+      throw invalidInput(`${path}.frame_type`, 'must be first_frame or last_frame')
     return { url: addressOf(item, path), frame }
   })
 }
@@ -76,7 +100,8 @@ function referencesOf(json: RawObject): readonly string[] {
 function listOf(json: RawObject, name: string): readonly unknown[] {
   const list = field(json, name)
   if (list === undefined) return []
-  if (!Array.isArray(list) || list.length > IMAGES_MAX) throw invalidInput(name, `must be an array of at most ${IMAGES_MAX} images`)
+  if (!Array.isArray(list) || list.length > IMAGES_MAX)
+    throw invalidInput(name, `must be an array of at most ${IMAGES_MAX} images`)
   return list
 }
 
@@ -85,7 +110,10 @@ function addressOf(item: unknown, path: string): string {
   const inner = isObject(item) ? field(item, 'image_url') : item
   const url = isObject(inner) ? field(inner, 'url') : inner
   if (typeof url === 'string' && ADDRESS.test(url)) return url
-  throw invalidInput(isObject(item) ? `${path}.image_url` : path, 'must be an http or https address or a data URL of an image in base64')
+  throw invalidInput(
+    isObject(item) ? `${path}.image_url` : path,
+    'must be an http or https address or a data URL of an image in base64',
+  )
 }
 
 /** A label for the log: of no effect on the answer, so a useless one is dropped and not refused. */

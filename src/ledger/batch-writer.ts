@@ -12,13 +12,19 @@ const QUEUE_MAX = 8_192
 /** How long the end of an answer waits for its settle (reliability.md 5), and how often it is tried meanwhile. */
 const OUTLAST_MS = 2_000
 const OUTLAST_PAUSE_MS = 100
-/** A stuck database must turn into a 503 in a second (reliability.md F2): how long a hold waits, and a write before no more is taken on. */
+/**
+ * A stuck database must turn into a 503 in a second (reliability.md F2): how long a hold waits, and a write before no
+ * more is taken on.
+ */
 const HOLD_MS = 900
 
 export interface BatchWriterPorts {
   readonly store: Pick<LedgerStore, 'commit'>
   readonly clock: Clock
-  /** Waits until what arrives in this turn of the event loop has arrived, so that it shares a commit; absent = writes at once. */
+  /**
+   * Waits until what arrives in this turn of the event loop has arrived, so that it shares a commit; absent = writes at
+   * once.
+   */
   readonly gather?: (() => Promise<void>) | undefined
   /** Least time between the starts of two batches, ms: under load many requests share a commit, alone nobody waits. */
   readonly spacingMs: number
@@ -96,13 +102,26 @@ export class BatchWriter {
   }
 
   get #stuck(): boolean {
-    return this.#ports.journal !== null && this.#writeStartedMs !== null && this.#ports.clock.monotonic() - this.#writeStartedMs > HOLD_MS
+    return (
+      this.#ports.journal !== null &&
+      this.#writeStartedMs !== null &&
+      this.#ports.clock.monotonic() - this.#writeStartedMs > HOLD_MS
+    )
   }
 
   /** Rejects with `service_unavailable` when the operation could be written neither to the store nor to the journal. */
   submit(operation: LedgerOperation): Promise<LedgerOutcome> {
     return new Promise((resolve, reject) => {
-      const queued: Queued = { operation, giveUpAtMs: null, ticket: null, journaling: false, over: false, abandoned: false, resolve, reject }
+      const queued: Queued = {
+        operation,
+        giveUpAtMs: null,
+        ticket: null,
+        journaling: false,
+        over: false,
+        abandoned: false,
+        resolve,
+        reject,
+      }
       if (this.#ports.journal !== null) this.#watch(queued)
       this.#enqueue(queued)
     })
@@ -110,7 +129,16 @@ export class BatchWriter {
 
   /** Goes on with an end that the journal has. */
   resume({ operation, ticket }: JournaledEnd): void {
-    this.#enqueue({ operation, giveUpAtMs: null, ticket, journaling: false, over: false, abandoned: false, resolve: () => undefined, reject: () => undefined })
+    this.#enqueue({
+      operation,
+      giveUpAtMs: null,
+      ticket,
+      journaling: false,
+      over: false,
+      abandoned: false,
+      resolve: () => undefined,
+      reject: () => undefined,
+    })
   }
 
   /** Resolves when nothing is queued any more. */
@@ -194,9 +222,13 @@ export class BatchWriter {
     const { operation, ticket, abandoned } = queued
     this.#finish(queued)
     if (ticket !== null) this.#ports.journal?.settled(ticket)
-    if (ticket !== null && outcome.status === 'not_open') this.#ports.notice(`Generation ${operation.generationId}: its ${operation.op} from the journal met a hold that is ${outcome.state}`)
+    if (ticket !== null && outcome.status === 'not_open')
+      this.#ports.notice(
+        `Generation ${operation.generationId}: its ${operation.op} from the journal met a hold that is ${outcome.state}`,
+      )
     // Its request was refused and will never end it.
-    if (abandoned && outcome.status === 'held' && operation.op === 'hold') void this.submit(voidOf(operation, this.#ports.clock)).catch(() => undefined)
+    if (abandoned && outcome.status === 'held' && operation.op === 'hold')
+      void this.submit(voidOf(operation, this.#ports.clock)).catch(() => undefined)
     queued.resolve(outcome)
   }
 
@@ -215,7 +247,11 @@ export class BatchWriter {
   /** What has waited long enough is answered once it is on this machine's disk; the store is asked until it has it. */
   async #journal(overdue: readonly Queued[]): Promise<void> {
     const { journal, clock } = this.#ports
-    const ends = overdue.flatMap((queued) => (isHoldEnd(queued.operation) && !queued.over && !queued.journaling && queued.ticket === null ? [{ queued, operation: queued.operation }] : []))
+    const ends = overdue.flatMap((queued) =>
+      isHoldEnd(queued.operation) && !queued.over && !queued.journaling && queued.ticket === null
+        ? [{ queued, operation: queued.operation }]
+        : [],
+    )
     if (journal === null || ends.length === 0) return
     for (const { queued } of ends) queued.journaling = true
     let tickets: readonly JournalTicket[] = []
@@ -236,7 +272,11 @@ export class BatchWriter {
       }
       queued.ticket = ticket
       queued.operation = unguarded(operation)
-      queued.resolve(operation.op === 'settle' ? { status: 'journaled', chargedMicro: operation.costMicro, shortfallMicro: 0n } : { status: 'journaled' })
+      queued.resolve(
+        operation.op === 'settle'
+          ? { status: 'journaled', chargedMicro: operation.costMicro, shortfallMicro: 0n }
+          : { status: 'journaled' },
+      )
     }
   }
 
@@ -261,7 +301,10 @@ export class BatchWriter {
       return
     }
     for (const queued of batch) {
-      if (queued.ticket !== null) this.#ports.notice(`Generation ${queued.operation.generationId}: its ${queued.operation.op} stays in the journal, the store refuses it: ${String(thrown)}`)
+      if (queued.ticket !== null)
+        this.#ports.notice(
+          `Generation ${queued.operation.generationId}: its ${queued.operation.op} stays in the journal, the store refuses it: ${String(thrown)}`,
+        )
       this.#refuse(queued, thrown)
     }
   }
@@ -306,5 +349,10 @@ function voidOf({ generationId }: HoldRequest, clock: Clock): LedgerOperation {
 }
 
 export function storeUnavailable(cause: unknown, retryAfterSeconds = 1): ApiError {
-  return unavailable(`Service is overloaded or its store is not available. Retry after ${retryAfterSeconds} seconds`, retryAfterSeconds, 'store', cause)
+  return unavailable(
+    `Service is overloaded or its store is not available. Retry after ${retryAfterSeconds} seconds`,
+    retryAfterSeconds,
+    'store',
+    cause,
+  )
 }

@@ -60,18 +60,53 @@ interface Payload {
 
 function payloadOf(operation: HoldEnd): Buffer {
   const { op, generationId, insuredMicro, record, atMs, day } = operation
-  const costs = op === 'settle' ? { costMicro: String(operation.costMicro), providerCostMicro: String(operation.providerCostMicro) } : { costMicro: '0', providerCostMicro: '0' }
-  const claim = op === 'settle' && operation.claim !== undefined ? { claim: { id: operation.claim.id, answer: operation.claim.answer(operation.costMicro)?.toString('base64') ?? null } } : {}
-  const payload: Payload = { op, generationId, ...costs, insuredMicro: String(insuredMicro), record, ...claim, atMs, day }
+  const costs =
+    op === 'settle'
+      ? { costMicro: String(operation.costMicro), providerCostMicro: String(operation.providerCostMicro) }
+      : { costMicro: '0', providerCostMicro: '0' }
+  const claim =
+    op === 'settle' && operation.claim !== undefined
+      ? {
+          claim: {
+            id: operation.claim.id,
+            answer: operation.claim.answer(operation.costMicro)?.toString('base64') ?? null,
+          },
+        }
+      : {}
+  const payload: Payload = {
+    op,
+    generationId,
+    ...costs,
+    insuredMicro: String(insuredMicro),
+    record,
+    ...claim,
+    atMs,
+    day,
+  }
   return Buffer.from(JSON.stringify(payload))
 }
 
 function endOf({ payload, ticket }: JournalRecord): JournaledEnd {
   // Written by `payloadOf`, and whole by its checksum.
-  const { op, generationId, costMicro, providerCostMicro, insuredMicro, record, claim, atMs, day } = JSON.parse(payload.toString('utf8')) as Payload
+  const { op, generationId, costMicro, providerCostMicro, insuredMicro, record, claim, atMs, day } = JSON.parse(
+    payload.toString('utf8'),
+  ) as Payload
   const common = { generationId, insuredMicro: BigInt(insuredMicro), atMs, ...(day === undefined ? {} : { day }) }
   if (op === 'void') return { operation: { op, ...common, record }, ticket }
   if (record === null) throw new Error(`The journal has a settle of ${generationId} without its log row.`)
-  const kept = claim === undefined ? {} : { claim: { id: claim.id, answer: () => (claim.answer === null ? null : Buffer.from(claim.answer, 'base64')) } }
-  return { operation: { op, ...common, costMicro: BigInt(costMicro), providerCostMicro: BigInt(providerCostMicro), record, ...kept }, ticket }
+  const kept =
+    claim === undefined
+      ? {}
+      : { claim: { id: claim.id, answer: () => (claim.answer === null ? null : Buffer.from(claim.answer, 'base64')) } }
+  return {
+    operation: {
+      op,
+      ...common,
+      costMicro: BigInt(costMicro),
+      providerCostMicro: BigInt(providerCostMicro),
+      record,
+      ...kept,
+    },
+    ticket,
+  }
 }

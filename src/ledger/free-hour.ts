@@ -2,7 +2,10 @@ import type { Micro } from '../money.ts'
 import type { AccountRow } from './ledger-store.ts'
 
 const HOUR_MS = 3_600_000
-/** What the operator loses to an account in an hour, by free answers and by those beyond its balance, before that is looked at: 20 RUB. */
+/**
+ * What the operator loses to an account in an hour, by free answers and by those beyond its balance, before that is
+ * looked at: 20 RUB.
+ */
 export const FREE_HOUR_MICRO = 20_000_000n
 /** … and one part in so many of what the account spent in that hour: 5 %. */
 export const FREE_SPEND_PARTS = 20n
@@ -10,11 +13,17 @@ export const FREE_SPEND_PARTS = 20n
 /** Whether more was lost to it in this hour, insured or short of its price, than max(20 RUB, 5 % of what was spent). */
 export function isFreeHourUsedUp(account: AccountRow, atMs: number): boolean {
   if (hourOf(atMs) !== account.freeHourMs) return false
-  return account.freeInsuredMicro > FREE_HOUR_MICRO && account.freeInsuredMicro * FREE_SPEND_PARTS > account.freeSpentMicro
+  return (
+    account.freeInsuredMicro > FREE_HOUR_MICRO && account.freeInsuredMicro * FREE_SPEND_PARTS > account.freeSpentMicro
+  )
 }
 
 /** Adds to the sums of the hour, which begin anew with it; what comes late, from a journal, is left out. */
-export function countInFreeHour(account: AccountRow, atMs: number, { lostMicro = 0n, spentMicro = 0n }: { readonly lostMicro?: Micro; readonly spentMicro?: Micro }): void {
+export function countInFreeHour(
+  account: AccountRow,
+  atMs: number,
+  { lostMicro = 0n, spentMicro = 0n }: { readonly lostMicro?: Micro; readonly spentMicro?: Micro },
+): void {
   const hourMs = hourOf(atMs)
   if (hourMs < account.freeHourMs) return
   if (hourMs > account.freeHourMs) {

@@ -2,11 +2,26 @@ import type { ErrorType } from '../errors.ts'
 import type { Usage } from '../meters.ts'
 
 export type GenerationStatus = 'completed' | 'error' | 'cancelled'
-/** `provider_cost`: it would have been free, had the account not used up what is free in an hour (reliability.md 3.5 row 20). */
+/**
+ * `provider_cost`: it would have been free, had the account not used up what is free in an hour (reliability.md 3.5 row
+ * 20).
+ */
 export type BillingBasis = 'provider_usage' | 'counted' | 'drained' | 'free' | 'provider_cost'
 
 /** How an attempt fails: what the adapters and the relay know of it. */
-export type AttemptReason = 'connect' | 'saturated' | 'unsendable' | 'timeout' | 'stall' | 'status' | 'cut' | 'garbage' | 'error_event' | 'too_large' | 'cancelled' | 'empty'
+export type AttemptReason =
+  | 'connect'
+  | 'saturated'
+  | 'unsendable'
+  | 'timeout'
+  | 'stall'
+  | 'status'
+  | 'cut'
+  | 'garbage'
+  | 'error_event'
+  | 'too_large'
+  | 'cancelled'
+  | 'empty'
 /** Why an answer ended, whatever its provider calls it. */
 export type EndReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'error'
 
@@ -25,13 +40,26 @@ export function keptName(name: string | null): string | null {
   return name === null ? null : name.slice(0, NAME_CHARS_MAX).replaceAll('\0', '').toWellFormed()
 }
 
-/** One row of the usage log: everything needed to explain and to replay a charge (wire.md 6, reliability.md I17). No bodies, no secrets. */
+/**
+ * One row of the usage log: everything needed to explain and to replay a charge (wire.md 6, reliability.md I17). No
+ * bodies, no secrets.
+ */
 export interface GenerationRecord {
   readonly generationId: string
   readonly accountId: string
   readonly keyId: string
   readonly requestId: string
-  readonly type: 'chat' | 'responses' | 'completions' | 'embeddings' | 'image' | 'tts' | 'transcription' | 'translation' | 'rerank' | 'video'
+  readonly type:
+    | 'chat'
+    | 'responses'
+    | 'completions'
+    | 'embeddings'
+    | 'image'
+    | 'tts'
+    | 'transcription'
+    | 'translation'
+    | 'rerank'
+    | 'video'
   readonly model: string
   readonly providerSlug: string | null
   readonly providerName: string | null

@@ -37,7 +37,10 @@ type Charged = Extract<SettleOutcome, { status: 'settled' | 'settled_late' | 're
 const RESET_PERIODS: Readonly<Record<LimitReset, SpendPeriod>> = { daily: 'day', weekly: 'week', monthly: 'month' }
 
 /** The period a key's limit counts in; null for a key without one. */
-export function limitPeriod(key: Pick<KeyRow, 'id' | 'limitMicro' | 'limitReset'>, periods: PeriodStarts): SpendKey | null {
+export function limitPeriod(
+  key: Pick<KeyRow, 'id' | 'limitMicro' | 'limitReset'>,
+  periods: PeriodStarts,
+): SpendKey | null {
   if (key.limitMicro === null) return null
   const period = key.limitReset === null ? 'total' : RESET_PERIODS[key.limitReset]
   return { keyId: key.id, period, start: period === 'total' ? '' : periods[period] }
@@ -65,7 +68,8 @@ export class LedgerBatch {
   }
 
   changes(): LedgerChanges {
-    for (const account of this.#accounts) assert(account.availableMicro >= 0n && account.heldMicro >= 0n, `Account ${account.id} would go below zero.`)
+    for (const account of this.#accounts)
+      assert(account.availableMicro >= 0n && account.heldMicro >= 0n, `Account ${account.id} would go below zero.`)
     for (const key of this.#keys) assert(key.heldMicro >= 0n, `Key ${key.id} would hold less than nothing.`)
     return {
       accounts: this.#accounts,
@@ -100,22 +104,34 @@ export class LedgerBatch {
     const known = this.#rows.holds.get(request.generationId)
     if (known !== undefined) {
       // A lost answer is asked for again while the hold is open; an ended one must never let a second answer be made.
-      assert(known.state === 'open' && known.accountId === request.accountId, `Hold ${known.id} is placed again after it was ${known.state}.`)
+      assert(
+        known.state === 'open' && known.accountId === request.accountId,
+        `Hold ${known.id} is placed again after it was ${known.state}.`,
+      )
       return { status: 'held' }
     }
     const account = this.#rows.accounts.get(request.accountId)
     const key = this.#rows.keys.get(request.keyId)
     const reason = refusal(account, key, request.atMs)
-    if (reason !== null || account === undefined || key === undefined) return { status: 'refused', reason: reason ?? 'invalid_api_key' }
-    if (request.mayExceed === true && isFreeHourUsedUp(account, request.atMs)) return { status: 'refused', reason: 'free_hour_used_up' }
+    if (reason !== null || account === undefined || key === undefined)
+      return { status: 'refused', reason: reason ?? 'invalid_api_key' }
+    if (request.mayExceed === true && isFreeHourUsedUp(account, request.atMs))
+      return { status: 'refused', reason: 'free_hour_used_up' }
     const period = limitPeriod(key, request.periods)
     if (period !== null && key.limitMicro !== null) {
       const spentMicro = this.#spent(period)
       if (spentMicro + key.heldMicro + request.amountMicro > key.limitMicro) {
-        return { status: 'limit_exceeded', limitMicro: key.limitMicro, limitReset: key.limitReset, spentMicro, heldMicro: key.heldMicro }
+        return {
+          status: 'limit_exceeded',
+          limitMicro: key.limitMicro,
+          limitReset: key.limitReset,
+          spentMicro,
+          heldMicro: key.heldMicro,
+        }
       }
     }
-    if (account.availableMicro < request.amountMicro) return { status: 'insufficient_balance', availableMicro: account.availableMicro }
+    if (account.availableMicro < request.amountMicro)
+      return { status: 'insufficient_balance', availableMicro: account.availableMicro }
     this.#move(account, key, -request.amountMicro, request.amountMicro)
     const hold = newHold(request)
     this.#rows.holds.set(hold.id, hold)
@@ -131,12 +147,19 @@ export class LedgerBatch {
     if (hold.state === 'settled' || hold.state === 'settled_late') {
       return { status: 'replayed', chargedMicro: hold.chargedMicro ?? 0n, shortfallMicro: hold.shortfallMicro ?? 0n }
     }
-    if (request.claim !== undefined && this.#rows.claims.get(request.claim.id) !== hold.id) return { status: 'not_open', state: 'claim_lost' }
+    if (request.claim !== undefined && this.#rows.claims.get(request.claim.id) !== hold.id)
+      return { status: 'not_open', state: 'claim_lost' }
     if (!this.#moveJob(request.job)) return { status: 'not_open', state: 'job_moved' }
     return this.#charge(hold, request)
   }
 
-  #charge(hold: HoldRow, request: Pick<SettleRequest, 'costMicro' | 'providerCostMicro' | 'insuredMicro' | 'record' | 'claim' | 'atMs' | 'day'>): Charged {
+  #charge(
+    hold: HoldRow,
+    request: Pick<
+      SettleRequest,
+      'costMicro' | 'providerCostMicro' | 'insuredMicro' | 'record' | 'claim' | 'atMs' | 'day'
+    >,
+  ): Charged {
     const { account, key } = this.#owners(hold)
     // An expired hold has given its money back: a late settle takes what the account and the key have now.
     const late = hold.state === 'expired'
@@ -151,11 +174,37 @@ export class LedgerBatch {
     hold.bookedDay = bookedDay(hold, account, request.day)
     if (request.claim !== undefined) this.#endClaim(request.claim, chargedMicro)
     this.#spend(hold, chargedMicro, coveredMicro)
-    this.#post(account, { kind: 'charge', debit: `account:${account.id}`, credit: 'revenue', amountMicro: chargedMicro, reference: hold.id, atMs: request.atMs })
-    if (shortfallMicro > 0n) this.#post(account, { kind: 'shortfall', debit: 'shortfall', credit: 'revenue', amountMicro: shortfallMicro, reference: hold.id, atMs: request.atMs })
+    this.#post(account, {
+      kind: 'charge',
+      debit: `account:${account.id}`,
+      credit: 'revenue',
+      amountMicro: chargedMicro,
+      reference: hold.id,
+      atMs: request.atMs,
+    })
+    if (shortfallMicro > 0n)
+      this.#post(account, {
+        kind: 'shortfall',
+        debit: 'shortfall',
+        credit: 'revenue',
+        amountMicro: shortfallMicro,
+        reference: hold.id,
+        atMs: request.atMs,
+      })
     countInFreeHour(account, request.atMs, { lostMicro: shortfallMicro, spentMicro: chargedMicro })
     this.#insure(account, hold, request)
-    this.#addLog(account, hold, request.record, { costMicro: chargedMicro, providerCostMicro: request.providerCostMicro, shortfallMicro, insuredMicro: request.insuredMicro }, request.atMs)
+    this.#addLog(
+      account,
+      hold,
+      request.record,
+      {
+        costMicro: chargedMicro,
+        providerCostMicro: request.providerCostMicro,
+        shortfallMicro,
+        insuredMicro: request.insuredMicro,
+      },
+      request.atMs,
+    )
     return { status: late ? 'settled_late' : 'settled', chargedMicro, shortfallMicro }
   }
 
@@ -168,7 +217,12 @@ export class LedgerBatch {
     const { account, key } = this.#owners(hold)
     const { guarded } = request
     if (guarded !== undefined && this.#isCharged(account, hold, guarded, request.atMs)) {
-      const { chargedMicro, shortfallMicro } = this.#charge(hold, { ...guarded, insuredMicro: request.insuredMicro - guarded.providerCostMicro, atMs: request.atMs, ...(request.day === undefined ? {} : { day: request.day }) })
+      const { chargedMicro, shortfallMicro } = this.#charge(hold, {
+        ...guarded,
+        insuredMicro: request.insuredMicro - guarded.providerCostMicro,
+        atMs: request.atMs,
+        ...(request.day === undefined ? {} : { day: request.day }),
+      })
       return { status: 'charged', chargedMicro, shortfallMicro }
     }
     if (hold.state === 'open') {
@@ -182,20 +236,42 @@ export class LedgerBatch {
     this.#insure(account, hold, request)
     if (request.record !== null) {
       hold.bookedDay = bookedDay(hold, account, request.day)
-      this.#addLog(account, hold, request.record, { costMicro: 0n, providerCostMicro: 0n, shortfallMicro: 0n, insuredMicro: request.insuredMicro }, request.atMs)
+      this.#addLog(
+        account,
+        hold,
+        request.record,
+        { costMicro: 0n, providerCostMicro: 0n, shortfallMicro: 0n, insuredMicro: request.insuredMicro },
+        request.atMs,
+      )
     }
     return { status: 'voided' }
   }
 
   /** A hold that has expired, and one whose key another request has now, stays free. */
   #isCharged(account: AccountRow, hold: HoldRow, { claim }: GuardedCharge, atMs: number): boolean {
-    return hold.state === 'open' && isFreeHourUsedUp(account, atMs) && (claim === undefined || this.#rows.claims.get(claim.id) === hold.id)
+    return (
+      hold.state === 'open' &&
+      isFreeHourUsedUp(account, atMs) &&
+      (claim === undefined || this.#rows.claims.get(claim.id) === hold.id)
+    )
   }
 
   /** A memo of what the operator paid for what nobody is charged for. */
-  #insure(account: AccountRow, hold: HoldRow, { insuredMicro, atMs }: Pick<SettleRequest, 'insuredMicro' | 'atMs'>): void {
+  #insure(
+    account: AccountRow,
+    hold: HoldRow,
+    { insuredMicro, atMs }: Pick<SettleRequest, 'insuredMicro' | 'atMs'>,
+  ): void {
     countInFreeHour(account, atMs, { lostMicro: insuredMicro })
-    if (insuredMicro > 0n) this.#post(account, { kind: 'insured', debit: 'insured', credit: 'world', amountMicro: insuredMicro, reference: hold.id, atMs })
+    if (insuredMicro > 0n)
+      this.#post(account, {
+        kind: 'insured',
+        debit: 'insured',
+        credit: 'world',
+        amountMicro: insuredMicro,
+        reference: hold.id,
+        atMs,
+      })
   }
 
   #expire(request: ExpireRequest): ExpireOutcome {
@@ -222,12 +298,18 @@ export class LedgerBatch {
     this.#endedClaims.push({ id, answer: answer(chargedMicro) })
   }
 
-  /** The cost, as far as the hold covers it and, beyond, as far as the account and the key still have it (reliability.md 3.5 rule 11). */
+  /**
+   * The cost, as far as the hold covers it and, beyond, as far as the account and the key still have it (reliability.md
+   * 3.5 rule 11).
+   */
   #chargeable(costMicro: Micro, coveredMicro: Micro, account: AccountRow, key: KeyRow, hold: HoldRow): Micro {
     if (costMicro <= coveredMicro) return costMicro
     const beyondMicro = account.availableMicro - coveredMicro
     const period = limitPeriod(key, hold.periods)
-    const roomMicro = period === null || key.limitMicro === null ? beyondMicro : key.limitMicro - this.#spent(period) - key.heldMicro - coveredMicro
+    const roomMicro =
+      period === null || key.limitMicro === null
+        ? beyondMicro
+        : key.limitMicro - this.#spent(period) - key.heldMicro - coveredMicro
     const extraMicro = least(costMicro - coveredMicro, beyondMicro, roomMicro)
     return coveredMicro + (extraMicro > 0n ? extraMicro : 0n)
   }
@@ -247,8 +329,17 @@ export class LedgerBatch {
     this.#keys.add(key)
   }
 
-  #end(hold: HoldRow, state: HoldRow['state'], atMs: number, chargedMicro: Micro | null, shortfallMicro: Micro | null): void {
-    assert(hold.state === 'open' || (hold.state === 'expired' && state === 'settled_late'), `Hold ${hold.id} cannot go from ${hold.state} to ${state}.`)
+  #end(
+    hold: HoldRow,
+    state: HoldRow['state'],
+    atMs: number,
+    chargedMicro: Micro | null,
+    shortfallMicro: Micro | null,
+  ): void {
+    assert(
+      hold.state === 'open' || (hold.state === 'expired' && state === 'settled_late'),
+      `Hold ${hold.id} cannot go from ${hold.state} to ${state}.`,
+    )
     hold.state = state
     hold.endedAtMs = atMs
     hold.chargedMicro = chargedMicro
@@ -265,14 +356,23 @@ export class LedgerBatch {
   #spend(hold: HoldRow, chargedMicro: Micro, coveredMicro: Micro): void {
     const excessMicro = chargedMicro > coveredMicro ? chargedMicro - coveredMicro : 0n
     const { day, week, month } = hold.periods
-    const starts: readonly (readonly [SpendPeriod, string])[] = [['total', ''], ['day', day], ['week', week], ['month', month]]
+    const starts: readonly (readonly [SpendPeriod, string])[] = [
+      ['total', ''],
+      ['day', day],
+      ['week', week],
+      ['month', month],
+    ]
     for (const [period, start] of starts) {
       const key = { keyId: hold.keyId, period, start }
       const name = spendKeyText(key)
       const spentMicro = this.#rows.spends.get(name)
       if (spentMicro !== undefined) this.#rows.spends.set(name, spentMicro + chargedMicro)
       const change = this.#spends.get(name)
-      this.#spends.set(name, { ...key, spentMicro: chargedMicro + (change?.spentMicro ?? 0n), excessMicro: excessMicro + (change?.excessMicro ?? 0n) })
+      this.#spends.set(name, {
+        ...key,
+        spentMicro: chargedMicro + (change?.spentMicro ?? 0n),
+        excessMicro: excessMicro + (change?.excessMicro ?? 0n),
+      })
     }
   }
 
@@ -283,15 +383,26 @@ export class LedgerBatch {
     this.#entries.push({ ...made, accountId: account.id, hash: account.entryHead })
   }
 
-  #addLog(account: AccountRow, hold: HoldRow, record: GenerationRecord, money: Pick<LogRow, 'costMicro' | 'providerCostMicro' | 'shortfallMicro' | 'insuredMicro'>, atMs: number): void {
+  #addLog(
+    account: AccountRow,
+    hold: HoldRow,
+    record: GenerationRecord,
+    money: Pick<LogRow, 'costMicro' | 'providerCostMicro' | 'shortfallMicro' | 'insuredMicro'>,
+    atMs: number,
+  ): void {
     account.logRows += 1n
     this.#accounts.add(account)
     this.#log.push({ record, seq: account.logRows, ...money, day: hold.periods.day, bookedDay: hold.bookedDay, atMs })
   }
 }
 
-function refusal(account: AccountRow | undefined, key: KeyRow | undefined, atMs: number): Extract<HoldOutcome, { status: 'refused' }>['reason'] | null {
-  if (account === undefined || key === undefined || key.deleted || key.accountId !== account.id) return 'invalid_api_key'
+function refusal(
+  account: AccountRow | undefined,
+  key: KeyRow | undefined,
+  atMs: number,
+): Extract<HoldOutcome, { status: 'refused' }>['reason'] | null {
+  if (account === undefined || key === undefined || key.deleted || key.accountId !== account.id)
+    return 'invalid_api_key'
   if (key.expiresAtMs !== null && key.expiresAtMs <= atMs) return 'key_expired'
   if (account.status === 'deactivated') return 'account_deactivated'
   if (account.status === 'locked') return 'api_locked'
@@ -305,10 +416,15 @@ function closedAfterExpiry(hold: HoldRow): boolean {
 
 /** A guarded void whose answer was lost may have been charged: it is told so again. */
 function voidOfCharged({ chargedMicro, shortfallMicro }: HoldRow, { guarded }: VoidRequest): VoidOutcome {
-  return guarded === undefined ? { status: 'not_open', state: 'settled' } : { status: 'charged', chargedMicro: chargedMicro ?? 0n, shortfallMicro: shortfallMicro ?? 0n }
+  return guarded === undefined
+    ? { status: 'not_open', state: 'settled' }
+    : { status: 'charged', chargedMicro: chargedMicro ?? 0n, shortfallMicro: shortfallMicro ?? 0n }
 }
 
-/** A charge stands on the day it is made, and never in a month that is closed: what its customer has seen of it does not change. */
+/**
+ * A charge stands on the day it is made, and never in a month that is closed: what its customer has seen of it does not
+ * change.
+ */
 function bookedDay(hold: HoldRow, account: AccountRow, day = ''): string {
   const { day: placed } = hold.periods
   const booked = [day, account.openDay].reduce((latest, each) => (each > latest ? each : latest), placed)

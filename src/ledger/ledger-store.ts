@@ -50,7 +50,16 @@ export type HoldOutcome =
       readonly spentMicro: Micro
       readonly heldMicro: Micro
     }
-  | { readonly status: 'refused'; readonly reason: 'account_deactivated' | 'api_locked' | 'key_deactivated' | 'key_expired' | 'invalid_api_key' | 'free_hour_used_up' }
+  | {
+      readonly status: 'refused'
+      readonly reason:
+        | 'account_deactivated'
+        | 'api_locked'
+        | 'key_deactivated'
+        | 'key_expired'
+        | 'invalid_api_key'
+        | 'free_hour_used_up'
+    }
 
 /** The Idempotency-Key of a request: ended, with the answer that is kept for it, in the commit that charges it. */
 export interface SettledClaim {
@@ -79,10 +88,17 @@ export interface SettleRequest {
 
 export type SettleOutcome =
   /** `replayed`: this generation had been settled before; nothing moved. */
-  | { readonly status: 'settled' | 'settled_late' | 'replayed'; readonly chargedMicro: Micro; readonly shortfallMicro: Micro }
+  | {
+      readonly status: 'settled' | 'settled_late' | 'replayed'
+      readonly chargedMicro: Micro
+      readonly shortfallMicro: Micro
+    }
   /** On this machine's disk, and in the store as soon as it answers: the charge may then still be less than the cost. */
   | { readonly status: 'journaled'; readonly chargedMicro: Micro; readonly shortfallMicro: Micro }
-  /** `job_moved`: the job is no longer what the move was made from; `claim_lost`: another request has its key now. Nothing was changed. */
+  /**
+   * `job_moved`: the job is no longer what the move was made from; `claim_lost`: another request has its key now.
+   * Nothing was changed.
+   */
   | { readonly status: 'not_open'; readonly state: 'voided' | 'missing' | 'job_moved' | 'claim_lost' }
 
 export interface VoidRequest {
@@ -138,7 +154,10 @@ export interface AccountRow {
   logRows: bigint
   /** Hash of its newest entry, which the next one is chained to; empty before the first. */
   entryHead: string
-  /** Start of the hour of the two sums, Unix ms: what was insured for it or short of its price, and what it was charged, for `free-hour.ts`. */
+  /**
+   * Start of the hour of the two sums, Unix ms: what was insured for it or short of its price, and what it was charged,
+   * for `free-hour.ts`.
+   */
   freeHourMs: number
   freeInsuredMicro: Micro
   freeSpentMicro: Micro
@@ -272,13 +291,20 @@ export interface LedgerStore {
   readonly decidesHoldsInMemory: boolean
   /**
    * Loads and locks the rows of the operations, lets `decide` change them and writes its changes in one commit.
-   * Resolves when the commit is durable, where `durable` asks for it. A hold need not survive: its request dies with the
-   * process, so a batch of holds alone may be written with what follows it.
+   * Resolves when the commit is durable, where `durable` asks for it. A hold need not survive: its request dies with
+   * the process, so a batch of holds alone may be written with what follows it.
    */
-  commit(operations: readonly LedgerOperation[], decide: (rows: LedgerRows) => LedgerChanges, durable: boolean): Promise<void>
+  commit(
+    operations: readonly LedgerOperation[],
+    decide: (rows: LedgerRows) => LedgerChanges,
+    durable: boolean,
+  ): Promise<void>
   /** Writes what batches of holds have left unwritten. */
   flush(): Promise<void>
-  /** Resolves when a write of some size has succeeded, after one had failed. Absent = the next hold finds out whether the store can write again. */
+  /**
+   * Resolves when a write of some size has succeeded, after one had failed. Absent = the next hold finds out whether
+   * the store can write again.
+   */
   probe?(): Promise<void>
   /** Moves the leases of running holds. */
   renewLeases(generationIds: readonly string[], leaseUntilMs: number): Promise<void>

@@ -3,7 +3,15 @@ import { BatchWriter, storeUnavailable } from './batch-writer.ts'
 import type { EndJournal } from './end-journal.ts'
 import type { GenerationRecord } from './generation-record.ts'
 import type {
-  HoldOutcome, HoldRequest, HoldRow, LedgerStore, PeriodStarts, SettleOutcome, SettleRequest, VoidOutcome, VoidRequest,
+  HoldOutcome,
+  HoldRequest,
+  HoldRow,
+  LedgerStore,
+  PeriodStarts,
+  SettleOutcome,
+  SettleRequest,
+  VoidOutcome,
+  VoidRequest,
 } from './ledger-store.ts'
 import { StoreUnavailableError } from '../store/store-unavailable-error.ts'
 import { periodStarts } from './period.ts'
@@ -27,7 +35,10 @@ export interface LedgerPorts {
   readonly timezone: () => string
   /** The store has one process: what is open at the start belongs to a dead one. */
   readonly singleProcess: boolean
-  /** Waits until what arrives in this turn of the event loop has arrived, so that it shares a commit; absent = writes at once. */
+  /**
+   * Waits until what arrives in this turn of the event loop has arrived, so that it shares a commit; absent = writes at
+   * once.
+   */
   readonly gather?: () => Promise<void>
   /** Least time between the starts of two commits, ms; absent = none. */
   readonly commitSpacingMs?: number
@@ -54,9 +65,26 @@ export class Ledger {
 
   constructor(ports: LedgerPorts) {
     this.#ports = ports
-    const { store, clock, gather, commitSpacingMs: spacingMs = 0, journal = null, notice = (): void => undefined } = ports
-    this.#ends = new BatchWriter({ store, clock, gather, spacingMs, journal, notice, turned: (cause) => this.#turned(cause) })
-    this.#holds = store.decidesHoldsInMemory ? new BatchWriter({ store, clock, spacingMs: 0, journal: null, notice }) : this.#ends
+    const {
+      store,
+      clock,
+      gather,
+      commitSpacingMs: spacingMs = 0,
+      journal = null,
+      notice = (): void => undefined,
+    } = ports
+    this.#ends = new BatchWriter({
+      store,
+      clock,
+      gather,
+      spacingMs,
+      journal,
+      notice,
+      turned: (cause) => this.#turned(cause),
+    })
+    this.#holds = store.decidesHoldsInMemory
+      ? new BatchWriter({ store, clock, spacingMs: 0, journal: null, notice })
+      : this.#ends
   }
 
   /** What waits for the store, and whether it answers. */
@@ -65,17 +93,26 @@ export class Ledger {
     return { waiting: this.#ends.waiting + own, down: this.#ends.down, journaled: this.#ports.journal?.open ?? 0 }
   }
 
-  /** Why nothing may be sold now: the only store there is could not write; null = it can. Other nodes may reach a database that this one does not. */
+  /**
+   * Why nothing may be sold now: the only store there is could not write; null = it can. Other nodes may reach a
+   * database that this one does not.
+   */
   get unwritable(): string | null {
     return this.#ports.store.probe !== undefined && this.#ends.down ? 'The store cannot be written' : null
   }
 
-  /** Recovers the holds of a dead process and goes on with what its journal holds, then keeps leases alive and sweeps the ended ones. Answers how many were recovered. */
+  /**
+   * Recovers the holds of a dead process and goes on with what its journal holds, then keeps leases alive and sweeps
+   * the ended ones. Answers how many were recovered.
+   */
   async start(): Promise<number> {
     // Before anything else is asked of the store, and without waiting for it.
     const left = this.#ports.journal?.left() ?? []
     for (const end of left) this.#ends.resume(end)
-    if (left.length > 0) this.#ports.notice?.(`The journal holds the ends of ${left.length} requests that the database did not take: they go to it now`)
+    if (left.length > 0)
+      this.#ports.notice?.(
+        `The journal holds the ends of ${left.length} requests that the database did not take: they go to it now`,
+      )
     const recovered = this.#ports.singleProcess ? await this.#recover() : 0
     this.#repeat(RENEW_MS, () => this.renew())
     this.#repeat(SWEEP_MS, () => this.sweep())
@@ -124,7 +161,18 @@ export class Ledger {
     this.#running.delete(request.generationId)
     const { generationId, costMicro, providerCostMicro, insuredMicro, record, job, claim } = request
     const atMs = this.#ports.clock.now()
-    const operation: SettleRequest = { op: 'settle', generationId, costMicro, providerCostMicro, insuredMicro, record, atMs, day: this.periods(atMs).day, ...(job === undefined ? {} : { job }), ...(claim === undefined ? {} : { claim }) }
+    const operation: SettleRequest = {
+      op: 'settle',
+      generationId,
+      costMicro,
+      providerCostMicro,
+      insuredMicro,
+      record,
+      atMs,
+      day: this.periods(atMs).day,
+      ...(job === undefined ? {} : { job }),
+      ...(claim === undefined ? {} : { claim }),
+    }
     // The core answers each operation with the outcome of its own kind.
     return (await this.#ends.submit(operation)) as SettleOutcome
   }
@@ -134,17 +182,34 @@ export class Ledger {
     this.#running.delete(request.generationId)
     const { generationId, insuredMicro, record, job, guarded } = request
     const atMs = this.#ports.clock.now()
-    const operation: VoidRequest = { op: 'void', generationId, insuredMicro, record, atMs, day: this.periods(atMs).day, ...(job === undefined ? {} : { job }), ...(guarded === undefined ? {} : { guarded }) }
+    const operation: VoidRequest = {
+      op: 'void',
+      generationId,
+      insuredMicro,
+      record,
+      atMs,
+      day: this.periods(atMs).day,
+      ...(job === undefined ? {} : { job }),
+      ...(guarded === undefined ? {} : { guarded }),
+    }
     // The core answers each operation with the outcome of its own kind.
     return (await this.#ends.submit(operation)) as VoidOutcome
   }
 
-  /** The periods of spending limits now; kept for a second, since a boundary is met by its first request of the next second at the latest. */
+  /**
+   * The periods of spending limits now; kept for a second, since a boundary is met by its first request of the next
+   * second at the latest.
+   */
   periods(atMs: number): PeriodStarts {
     const timezone = this.#ports.timezone()
     const known = this.#periods
     // A second of the clock never spans a boundary: boundaries are whole seconds.
-    if (known !== null && known.timezone === timezone && Math.floor(known.atMs / PERIODS_CACHE_MS) === Math.floor(atMs / PERIODS_CACHE_MS)) return known.starts
+    if (
+      known !== null &&
+      known.timezone === timezone &&
+      Math.floor(known.atMs / PERIODS_CACHE_MS) === Math.floor(atMs / PERIODS_CACHE_MS)
+    )
+      return known.starts
     const starts = periodStarts(atMs, timezone)
     this.#periods = { atMs, timezone, starts }
     return starts
@@ -190,7 +255,11 @@ export class Ledger {
   }
 
   #turned(cause: Error | null): void {
-    this.#ports.notice?.(cause === null ? 'The store takes charges again' : `${cause.message} Paid requests are refused until it takes a write again`)
+    this.#ports.notice?.(
+      cause === null
+        ? 'The store takes charges again'
+        : `${cause.message} Paid requests are refused until it takes a write again`,
+    )
     if (cause !== null && this.#ports.store.probe !== undefined) this.#probe(this.#ports.store)
   }
 
@@ -206,13 +275,16 @@ export class Ledger {
 
   async #recover(): Promise<number> {
     const holds = await this.#ports.store.openHolds(null)
-    await Promise.all(holds.map((hold) => this.void({ generationId: hold.id, insuredMicro: 0n, record: recordOfLost(hold) })))
+    await Promise.all(
+      holds.map((hold) => this.void({ generationId: hold.id, insuredMicro: 0n, record: recordOfLost(hold) })),
+    )
     return holds.length
   }
 
   /** Moves the leases of the holds that run here; done every 20 s. */
   async renew(): Promise<void> {
-    if (this.#running.size > 0) await this.#ports.store.renewLeases([...this.#running], this.#ports.clock.now() + LEASE_MS)
+    if (this.#running.size > 0)
+      await this.#ports.store.renewLeases([...this.#running], this.#ports.clock.now() + LEASE_MS)
   }
 
   /** Gives back the money of holds whose process renews them no more; done every 15 s. */

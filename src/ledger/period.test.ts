@@ -4,18 +4,32 @@ import fc from 'fast-check'
 import { isTimezone, periodEndMs, periodStarts } from './period.ts'
 
 const HOUR_MS = 3_600_000
-const ZONES = ['UTC', 'Europe/Moscow', 'America/New_York', 'Asia/Kolkata', 'Australia/Lord_Howe', 'Pacific/Apia', 'America/Havana', 'Asia/Beirut'] as const
+const ZONES = [
+  'UTC',
+  'Europe/Moscow',
+  'America/New_York',
+  'Asia/Kolkata',
+  'Australia/Lord_Howe',
+  'Pacific/Apia',
+  'America/Havana',
+  'Asia/Beirut',
+] as const
 const RESETS = { daily: 'day', weekly: 'week', monthly: 'month' } as const
 
 /** The local day told by another formatter and another locale than the module's. */
 function localDay(atMs: number, timezone: string): { readonly iso: string; readonly weekday: number } {
   const iso = new Intl.DateTimeFormat('sv-SE', { timeZone: timezone, dateStyle: 'short' }).format(atMs)
-  const weekday = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'].indexOf(new Intl.DateTimeFormat('en-GB', { timeZone: timezone, weekday: 'short' }).format(atMs))
+  const weekday = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'].indexOf(
+    new Intl.DateTimeFormat('en-GB', { timeZone: timezone, weekday: 'short' }).format(atMs),
+  )
   return { iso, weekday }
 }
 
 /** Walks the calendar back a day at a time, where the module computes. */
-function scannedStarts(atMs: number, timezone: string): { readonly day: string; readonly week: string; readonly month: string } {
+function scannedStarts(
+  atMs: number,
+  timezone: string,
+): { readonly day: string; readonly week: string; readonly month: string } {
   const day = localDay(atMs, timezone).iso
   const [year = '', month = ''] = day.split('-')
   // Civil days have no zone: noon in UTC stands for each of them.
@@ -37,19 +51,25 @@ test('F9: the periods of any instant in any zone are those found by walking the 
 
 test('F9: a period ends at its first instant that belongs to the next one', () => {
   fc.assert(
-    fc.property(instant, fc.constantFrom(...ZONES), fc.constantFrom('daily' as const, 'weekly' as const, 'monthly' as const), (atMs, zone, reset) => {
-      const end = periodEndMs(atMs, reset, zone)
-      const startAt = (ms: number): string => periodStarts(ms, zone)[RESETS[reset]]
-      assert.ok(end > atMs)
-      assert.equal(startAt(end - 1), startAt(atMs))
-      assert.notEqual(startAt(end), startAt(atMs))
-    }),
+    fc.property(
+      instant,
+      fc.constantFrom(...ZONES),
+      fc.constantFrom('daily' as const, 'weekly' as const, 'monthly' as const),
+      (atMs, zone, reset) => {
+        const end = periodEndMs(atMs, reset, zone)
+        const startAt = (ms: number): string => periodStarts(ms, zone)[RESETS[reset]]
+        assert.ok(end > atMs)
+        assert.equal(startAt(end - 1), startAt(atMs))
+        assert.notEqual(startAt(end), startAt(atMs))
+      },
+    ),
     { numRuns: 200 },
   )
 })
 
 test('F9: boundaries of daylight saving, zone changes and calendars', () => {
-  const end = (iso: string, reset: 'daily' | 'weekly' | 'monthly', zone: string): string => new Date(periodEndMs(Date.parse(iso), reset, zone)).toISOString()
+  const end = (iso: string, reset: 'daily' | 'weekly' | 'monthly', zone: string): string =>
+    new Date(periodEndMs(Date.parse(iso), reset, zone)).toISOString()
   // New York springs forward and falls back: days of 23 and 25 hours.
   assert.equal(end('2026-03-08T05:00:00Z', 'daily', 'America/New_York'), '2026-03-09T04:00:00.000Z')
   assert.equal(end('2026-11-01T04:00:00Z', 'daily', 'America/New_York'), '2026-11-02T05:00:00.000Z')

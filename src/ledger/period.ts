@@ -20,7 +20,14 @@ function formatter(timezone: string): Intl.DateTimeFormat {
   let known = formatters.get(timezone)
   if (known === undefined) {
     if (formatters.size >= FORMATTERS_MAX) formatters.clear()
-    known = new Intl.DateTimeFormat('en-US', { timeZone: timezone, calendar: 'gregory', numberingSystem: 'latn', year: 'numeric', month: '2-digit', day: '2-digit' })
+    known = new Intl.DateTimeFormat('en-US', {
+      timeZone: timezone,
+      calendar: 'gregory',
+      numberingSystem: 'latn',
+      year: 'numeric',
+      month: '2-digit',
+      day: '2-digit',
+    })
     formatters.set(timezone, known)
   }
   return known
@@ -39,7 +46,10 @@ function firstOfMonth(day: CivilDay, monthsLater = 0): CivilDay {
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + monthsLater, 1)
 }
 
-/** The periods of spending limits that `atMs` falls in: a day, a week from Monday, a month, in the service's time zone (wire.md D-9.1). */
+/**
+ * The periods of spending limits that `atMs` falls in: a day, a week from Monday, a month, in the service's time zone
+ * (wire.md D-9.1).
+ */
 export function periodStarts(atMs: number, timezone: string): PeriodStarts {
   const day = civilDay(atMs, timezone)
   return { day: isoDay(day), week: isoDay(monday(day)), month: isoDay(firstOfMonth(day)) }

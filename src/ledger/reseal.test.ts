@@ -14,15 +14,25 @@ test('what jobs and answers are sealed with is the first key afterwards; what no
   const both = new KeyWrap([NEXT, OLD])
   const alone = new KeyWrap([NEXT])
   const [lost, jobs, answers] = [Buffer.from('of a key that is gone'), [] as Buffer[], [] as Buffer[]]
-  const count = await resealJobs({
-    reseal: async (change) => {
-      jobs.push(change('job-1', new KeyWrap([OLD]).seal(PLAIN, jobPurpose('job-1'))), change('job-2', lost))
-      return jobs.length
+  const count = await resealJobs(
+    {
+      reseal: async (change) => {
+        jobs.push(change('job-1', new KeyWrap([OLD]).seal(PLAIN, jobPurpose('job-1'))), change('job-2', lost))
+        return jobs.length
+      },
     },
-  }, both)
-  await resealAnswers({
-    reseal: async (change) => void answers.push(change('id', 'gen-1', new KeyWrap([OLD]).seal(PLAIN, answerPurpose('id', 'gen-1'))), change('id', 'gen-2', lost)),
-  }, both)
+    both,
+  )
+  await resealAnswers(
+    {
+      reseal: async (change) =>
+        void answers.push(
+          change('id', 'gen-1', new KeyWrap([OLD]).seal(PLAIN, answerPurpose('id', 'gen-1'))),
+          change('id', 'gen-2', lost),
+        ),
+    },
+    both,
+  )
   assert.equal(count, 2)
   assert.deepEqual(alone.open(jobs[0] ?? lost, jobPurpose('job-1')), PLAIN)
   assert.deepEqual(alone.open(answers[0] ?? lost, answerPurpose('id', 'gen-1')), PLAIN)

@@ -36,5 +36,6 @@ test('rotation: the first key seals, every listed key opens, an absent one is na
 test('keys are a comma list of base64 of 32 bytes; anything else is no list', () => {
   const [first, second] = [newWrappingKey(), newWrappingKey()]
   assert.deepEqual(parseWrappingKeys(`${first.toString('base64')}, ${second.toString('base64')}`), [first, second])
-  for (const bad of ['', ',', 'AAAA', `${first.toString('base64')},`, first.toString('base64').slice(4)]) assert.equal(parseWrappingKeys(bad), null, bad)
+  for (const bad of ['', ',', 'AAAA', `${first.toString('base64')},`, first.toString('base64').slice(4)])
+    assert.equal(parseWrappingKeys(bad), null, bad)
 })

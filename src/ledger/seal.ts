@@ -16,13 +16,19 @@ interface WrappingKey {
   readonly key: Buffer
 }
 
-/** Wraps provider credentials: AES-256-GCM with a fresh IV, bound to what it is for. The first key wraps, all of them open. */
+/**
+ * Wraps provider credentials: AES-256-GCM with a fresh IV, bound to what it is for. The first key wraps, all of them
+ * open.
+ */
 export class KeyWrap {
   readonly #keys: readonly WrappingKey[]
   readonly #first: WrappingKey
 
   constructor(keys: readonly Buffer[]) {
-    const [first, ...rest] = keys.map((key) => ({ id: createHash('sha256').update(key).digest().subarray(0, KEY_ID_BYTES), key }))
+    const [first, ...rest] = keys.map((key) => ({
+      id: createHash('sha256').update(key).digest().subarray(0, KEY_ID_BYTES),
+      key,
+    }))
     if (first === undefined) throw new Error('A key that wraps credentials is required.')
     this.#first = first
     this.#keys = [first, ...rest]
@@ -44,14 +50,22 @@ export class KeyWrap {
   open(sealed: Buffer, purpose: string): Buffer {
     const id = sealed.subarray(0, KEY_ID_BYTES)
     const wrapping = this.#keys.find((key) => key.id.equals(id))
-    if (wrapping === undefined) throw new WrappingKeyError('TOLLGATE_KEK is not the key that provider credentials were wrapped with: give the old key beside the new one, the new one first.')
+    if (wrapping === undefined)
+      throw new WrappingKeyError(
+        'TOLLGATE_KEK is not the key that provider credentials were wrapped with: give the old key beside the new one, the new one first.',
+      )
     const ivEnd = KEY_ID_BYTES + IV_BYTES
     try {
-      const decipher = createDecipheriv('aes-256-gcm', wrapping.key, sealed.subarray(KEY_ID_BYTES, ivEnd)).setAAD(Buffer.from(purpose))
+      const decipher = createDecipheriv('aes-256-gcm', wrapping.key, sealed.subarray(KEY_ID_BYTES, ivEnd)).setAAD(
+        Buffer.from(purpose),
+      )
       decipher.setAuthTag(sealed.subarray(ivEnd, ivEnd + TAG_BYTES))
       return Buffer.concat([decipher.update(sealed.subarray(ivEnd + TAG_BYTES)), decipher.final()])
     } catch (cause) {
-      throw new WrappingKeyError(`What the store holds sealed for '${purpose}' does not open: it was changed, or moved from another place.`, { cause })
+      throw new WrappingKeyError(
+        `What the store holds sealed for '${purpose}' does not open: it was changed, or moved from another place.`,
+        { cause },
+      )
     }
   }
 }

@@ -13,7 +13,12 @@ export interface Statement {
   readonly closed: boolean
   readonly opening: number
   readonly closing: number
-  readonly totals: { readonly topup: number; readonly refund: number; readonly adjustment: number; readonly charge: number }
+  readonly totals: {
+    readonly topup: number
+    readonly refund: number
+    readonly adjustment: number
+    readonly charge: number
+  }
   readonly lines: readonly {
     readonly day: string
     /** The day that it belongs to, where it was booked later; null = the same. */
@@ -33,10 +38,18 @@ export interface StatementRange {
 }
 
 /** The statement of an account as its owner and the operator see it. */
-export async function statementOf(statements: StatementStore, { id, name, email }: AccountRecord, range: StatementRange): Promise<Statement> {
+export async function statementOf(
+  statements: StatementStore,
+  { id, name, email }: AccountRecord,
+  range: StatementRange,
+): Promise<Statement> {
   const { from, to, nowMs } = range
   const sheet = await statements.read({ accountId: id, ...range })
-  if (sheet === 'too_long') throw new ApiError('invalid_input', `from: the statement of ${from} to ${to} has too many lines for one page: ask for fewer days`)
+  if (sheet === 'too_long')
+    throw new ApiError(
+      'invalid_input',
+      `from: the statement of ${from} to ${to} has too many lines for one page: ask for fewer days`,
+    )
   const totals = (kind: StatementLine['kind']): number => rubles(sum(sheet.lines.filter((line) => line.kind === kind)))
   return {
     account: { id, name, email },
@@ -46,8 +59,20 @@ export async function statementOf(statements: StatementStore, { id, name, email 
     closed: sheet.closed,
     opening: rubles(sheet.openingMicro),
     closing: rubles(sheet.closingMicro),
-    totals: { topup: totals('topup'), refund: totals('refund'), adjustment: totals('adjustment'), charge: totals('charge') },
-    lines: sheet.lines.map(({ day, ofDay, kind, text, requests, amountMicro }) => ({ day, of_day: ofDay, kind, text, requests, amount: rubles(amountMicro) })),
+    totals: {
+      topup: totals('topup'),
+      refund: totals('refund'),
+      adjustment: totals('adjustment'),
+      charge: totals('charge'),
+    },
+    lines: sheet.lines.map(({ day, ofDay, kind, text, requests, amountMicro }) => ({
+      day,
+      of_day: ofDay,
+      kind,
+      text,
+      requests,
+      amount: rubles(amountMicro),
+    })),
   }
 }
 

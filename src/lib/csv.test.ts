@@ -7,18 +7,48 @@ import { csvLine } from './csv.ts'
 
 const SRC = join(import.meta.dirname, '..')
 
-/** As a spreadsheet that separates cells by `separator` reads the line, without any mercy for quotes that do not begin a cell. */
+/**
+ * As a spreadsheet that separates cells by `separator` reads the line, without any mercy for quotes that do not begin a
+ * cell.
+ */
 function cellsBy(separator: string, line: string): readonly string[] {
-  return line.split(/\r\n|\r|\n/).flatMap((part) => part.split(separator)).map((cell) => cell.replaceAll(/^[ "\u00A0]+/g, ''))
+  return line
+    .split(/\r\n|\r|\n/)
+    .flatMap((part) => part.split(separator))
+    .map((cell) => cell.replaceAll(/^[ "\u00A0]+/g, ''))
 }
 
 test('no text makes a formula, whichever character the reader separates cells by', () => {
-  const word = fc.array(fc.constantFrom('=', '+', '-', '@', '＝', ';', '\t', '|', ',', '"', "'", ' ', '\r', '\n', 'x', '1', "cmd|' /C calc'!A0"), { maxLength: 12 }).map((parts) => parts.join(''))
+  const word = fc
+    .array(
+      fc.constantFrom(
+        '=',
+        '+',
+        '-',
+        '@',
+        '＝',
+        ';',
+        '\t',
+        '|',
+        ',',
+        '"',
+        "'",
+        ' ',
+        '\r',
+        '\n',
+        'x',
+        '1',
+        "cmd|' /C calc'!A0",
+      ),
+      { maxLength: 12 },
+    )
+    .map((parts) => parts.join(''))
   fc.assert(
     fc.property(fc.array(word, { minLength: 1, maxLength: 4 }), (texts) => {
       const line = csvLine(texts)
       for (const separator of [',', ';', '\t', '|']) {
-        for (const cell of cellsBy(separator, line)) assert.doesNotMatch(cell, /^[=+\-@＝]/, JSON.stringify({ separator, line }))
+        for (const cell of cellsBy(separator, line))
+          assert.doesNotMatch(cell, /^[=+\-@＝]/, JSON.stringify({ separator, line }))
       }
     }),
     { numRuns: 2_000 },
@@ -27,18 +57,27 @@ test('no text makes a formula, whichever character the reader separates cells by
 
 test('what separates cells anywhere stands in quotes; numbers and plain texts stand as they are', () => {
   assert.equal(csvLine(['x;=1+cmd|calc', 'a\tb', 'a|b', 'say "hi"']), `"x;'=1+cmd|calc","a\tb","a|b","say ""hi"""\r\n`)
-  assert.equal(csvLine(['=1', '-1', -1, 0.5, true, null, '', 'gpt-4o', 'a-b=c']), "'=1,'-1,-1,0.5,true,,,gpt-4o,a-b=c\r\n")
+  assert.equal(
+    csvLine(['=1', '-1', -1, 0.5, true, null, '', 'gpt-4o', 'a-b=c']),
+    "'=1,'-1,-1,0.5,true,,,gpt-4o,a-b=c\r\n",
+  )
 })
 
 test('a long text of separators is read in linear time', () => {
   const began = process.threadCpuUsage()
-  for (const text of ['; '.repeat(500_000), ' '.repeat(1_000_000), '"'.repeat(1_000_000), ';"'.repeat(500_000)]) csvLine([text])
+  for (const text of ['; '.repeat(500_000), ' '.repeat(1_000_000), '"'.repeat(1_000_000), ';"'.repeat(500_000)])
+    csvLine([text])
   const { user } = process.threadCpuUsage(began)
   // A quadratic reading takes minutes.
   assert.ok(user < 5_000_000, `${user} µs`)
 })
 
 test('there is one writer of CSV', () => {
-  const own = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts') && /['"`]text\/csv;/.test(readFileSync(join(SRC, name), 'utf8')))
+  const own = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter(
+    (name) =>
+      name.endsWith('.ts') &&
+      !name.endsWith('.test.ts') &&
+      /['"`]text\/csv;/.test(readFileSync(join(SRC, name), 'utf8')),
+  )
   assert.deepEqual(own, [join('lib', 'csv.ts')])
 })

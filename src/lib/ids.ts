@@ -11,7 +11,10 @@ export interface IdSource {
   letters(length: number): string
 }
 
-/** Cryptographic letters, drawn from a pool because one `randomBytes` call a letter costs more than the request's other work. */
+/**
+ * Cryptographic letters, drawn from a pool because one `randomBytes` call a letter costs more than the request's other
+ * work.
+ */
 export function randomIds(): IdSource {
   let pool = randomBytes(POOL_BYTES)
   let next = 0
@@ -36,8 +39,8 @@ const TAIL_LETTERS = 20
 const MILLIS_LETTERS = 2
 
 /**
- * `<prefix>-<unix seconds>-<20 letters>` (wire.md D-2.0). The first two letters say the millisecond and the letters sort
- * as bytes do, so new ids land at the end of an index: random ones would dirty a page each.
+ * `<prefix>-<unix seconds>-<20 letters>` (wire.md D-2.0). The first two letters say the millisecond and the letters
+ * sort as bytes do, so new ids land at the end of an index: random ones would dirty a page each.
  */
 export function timedId(prefix: string, nowMs: number, ids: IdSource): string {
   const millis = Math.floor(nowMs % 1_000)

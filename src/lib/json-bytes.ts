@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto'
 
-/** A JSON value as the bytes it came in, to be passed on without being parsed and written again. Whoever makes one has checked that it is JSON. */
+/**
+ * A JSON value as the bytes it came in, to be passed on without being parsed and written again. Whoever makes one has
+ * checked that it is JSON.
+ */
 export class JsonBytes {
   readonly bytes: Buffer
   /** Stands for it until `jsonParts` puts the bytes there: nobody outside knows it. */

@@ -7,12 +7,21 @@ export interface JsonLimits {
   readonly containers: number
   readonly keys: number
   readonly commas: number
-  /** Different keys and short texts, which V8 looks up in a table of its own: ~0.5 µs each, thirty times what a known one costs. */
+  /**
+   * Different keys and short texts, which V8 looks up in a table of its own: ~0.5 µs each, thirty times what a known
+   * one costs.
+   */
   readonly words: number
 }
 
 /** A client's body. Beyond these `JSON.parse` of 10 MB takes seconds, within them at most ~0.1 s. */
-export const BODY_LIMITS: JsonLimits = Object.freeze({ depth: 64, containers: 100_000, keys: 30_000, commas: 700_000, words: 60_000 })
+export const BODY_LIMITS: JsonLimits = Object.freeze({
+  depth: 64,
+  containers: 100_000,
+  keys: 30_000,
+  commas: 700_000,
+  words: 60_000,
+})
 
 const QUOTE = 0x22
 const COMMA = 0x2c
@@ -23,7 +32,10 @@ const CLOSE_ARRAY = 0x5d
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 const SLICE_BYTES = 65_536
-/** Of a number, or of what stands in the place of one: no honest text has more, and a number of 20 MB takes 200 ms to read. */
+/**
+ * Of a number, or of what stands in the place of one: no honest text has more, and a number of 20 MB takes 200 ms to
+ * read.
+ */
 const BARE_BYTES_MAX = 4_096
 const SPACE = 0x20
 const HASH_PRIME = 0x01000193
@@ -149,7 +161,10 @@ const WORD_BITS = 18
 /** So few that they may all differ: most texts never need the table. */
 const WORDS_FREE = 4_096
 
-/** About how many different texts there were, in 32 kB: a bit for each hash. The seed keeps texts from being chosen that share their bits. */
+/**
+ * About how many different texts there were, in 32 kB: a bit for each hash. The seed keeps texts from being chosen that
+ * share their bits.
+ */
 class WordCount {
   #seed = 0
   #seen = 0

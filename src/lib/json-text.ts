@@ -1,8 +1,8 @@
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 /**
- * Bytes of a text looked at one by one before the native search takes over. The search costs ~100 ns a call, so a text of
- * nothing but escaped quotes must not cause one call a quote: 10 MB of `\"` took 0.4 s that way.
+ * Bytes of a text looked at one by one before the native search takes over. The search costs ~100 ns a call, so a text
+ * of nothing but escaped quotes must not cause one call a quote: 10 MB of `\"` took 0.4 s that way.
  */
 export const STEP_BYTES = 64
 const STEP_BYTES_MAX = 8_192

@@ -9,13 +9,27 @@ test('counters, gauges and histograms as Prometheus reads them', () => {
   const histogram = new Histogram('h_seconds', 'Times.', 'route', [0.1, 1])
   for (const seconds of [0.05, 0.1, 0.5, 7]) histogram.observe(seconds, '/v1')
   assert.equal(
-    prometheusText(readMetrics([counter, gauge('g', 'Now.', () => 1.5), histogram, new Counter('n_total', 'None yet.')])),
+    prometheusText(
+      readMetrics([counter, gauge('g', 'Now.', () => 1.5), histogram, new Counter('n_total', 'None yet.')]),
+    ),
     [
-      '# HELP c_total Counts.', '# TYPE c_total counter', String.raw`c_total{a="x",b="with \"quotes\"\nand \\"} 3`,
-      '# HELP g Now.', '# TYPE g gauge', 'g 1.5',
-      '# HELP h_seconds Times.', '# TYPE h_seconds histogram', 'h_seconds_bucket{route="/v1",le="0.1"} 2', 'h_seconds_bucket{route="/v1",le="1"} 3',
-      'h_seconds_bucket{route="/v1",le="+Inf"} 4', 'h_seconds_sum{route="/v1"} 7.65', 'h_seconds_count{route="/v1"} 4',
-      '# HELP n_total None yet.', '# TYPE n_total counter', 'n_total 0', '',
+      '# HELP c_total Counts.',
+      '# TYPE c_total counter',
+      String.raw`c_total{a="x",b="with \"quotes\"\nand \\"} 3`,
+      '# HELP g Now.',
+      '# TYPE g gauge',
+      'g 1.5',
+      '# HELP h_seconds Times.',
+      '# TYPE h_seconds histogram',
+      'h_seconds_bucket{route="/v1",le="0.1"} 2',
+      'h_seconds_bucket{route="/v1",le="1"} 3',
+      'h_seconds_bucket{route="/v1",le="+Inf"} 4',
+      'h_seconds_sum{route="/v1"} 7.65',
+      'h_seconds_count{route="/v1"} 4',
+      '# HELP n_total None yet.',
+      '# TYPE n_total counter',
+      'n_total 0',
+      '',
     ].join('\n'),
   )
 })
@@ -25,7 +39,10 @@ test('labels that nobody bounds are counted as others beyond two thousand', () =
   for (let count = 0; count < 5_000; count += 1) counter.add(1, `name ${count}`)
   const samples = [...counter.samples()]
   assert.ok(samples.length <= 2_001)
-  assert.equal(samples.reduce((sum, { value }) => sum + value, 0), 5_000)
+  assert.equal(
+    samples.reduce((sum, { value }) => sum + value, 0),
+    5_000,
+  )
 })
 
 test('several processes read as one: counts add up, series by series, and gauges as they say', () => {
@@ -35,13 +52,31 @@ test('several processes read as one: counts add up, series by series, and gauges
     counter.add(1, '/both')
     const histogram = new Histogram('h_seconds', 'Times.', 'route', [1])
     histogram.observe(answers, '/both')
-    return readMetrics([counter, histogram, gauge('running', 'Now.', () => answers), gauge('ready', 'Least.', () => ready, 'min'), gauge('late', 'Most.', () => answers, 'max')])
+    return readMetrics([
+      counter,
+      histogram,
+      gauge('running', 'Now.', () => answers),
+      gauge('ready', 'Least.', () => ready, 'min'),
+      gauge('late', 'Most.', () => answers, 'max'),
+    ])
   }
   // As they come from another process.
   const all = mergeReadings([process(2, 1, '/a'), JSON.parse(JSON.stringify(process(5, 0, '/b')))])
-  assert.deepEqual(prometheusText(all).split('\n').filter((line) => line !== '' && !line.startsWith('#')), [
-    'c_total{route="/a"} 2', 'c_total{route="/both"} 2', 'c_total{route="/b"} 5',
-    'h_seconds_bucket{route="/both",le="1"} 0', 'h_seconds_bucket{route="/both",le="+Inf"} 2', 'h_seconds_sum{route="/both"} 7', 'h_seconds_count{route="/both"} 2',
-    'running 7', 'ready 0', 'late 5',
-  ])
+  assert.deepEqual(
+    prometheusText(all)
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#')),
+    [
+      'c_total{route="/a"} 2',
+      'c_total{route="/both"} 2',
+      'c_total{route="/b"} 5',
+      'h_seconds_bucket{route="/both",le="1"} 0',
+      'h_seconds_bucket{route="/both",le="+Inf"} 2',
+      'h_seconds_sum{route="/both"} 7',
+      'h_seconds_count{route="/both"} 2',
+      'running 7',
+      'ready 0',
+      'late 5',
+    ],
+  )
 })

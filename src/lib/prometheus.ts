@@ -38,7 +38,12 @@ export function mergeReadings(all: readonly (readonly MetricReading[])[]): reado
     for (const sample of reading.samples) {
       const key = `${sample.suffix ?? ''}${JSON.stringify(sample.labels ?? {})}`
       const before = known.samples.get(key)
-      known.samples.set(key, before === undefined ? sample : { ...sample, value: combined(reading.over ?? 'sum', before.value, sample.value) })
+      known.samples.set(
+        key,
+        before === undefined
+          ? sample
+          : { ...sample, value: combined(reading.over ?? 'sum', before.value, sample.value) },
+      )
     }
   }
   return [...merged.values()].map(({ first, samples }) => ({ ...first, samples: [...samples.values()] }))
@@ -59,7 +64,13 @@ export const PROMETHEUS_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
 /** Prometheus' text format. */
 export function prometheusText(readings: readonly MetricReading[]): string {
-  return readings.map(({ name, help, type, samples }) => [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...samples.map((sample) => lineOf(name, sample)), ''].join('\n')).join('')
+  return readings
+    .map(({ name, help, type, samples }) =>
+      [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...samples.map((sample) => lineOf(name, sample)), ''].join(
+        '\n',
+      ),
+    )
+    .join('')
 }
 
 function lineOf(name: string, { labels = {}, value, suffix = '' }: Sample): string {
@@ -68,11 +79,19 @@ function lineOf(name: string, { labels = {}, value, suffix = '' }: Sample): stri
 }
 
 function escaped(text: string): string {
-  return text.replaceAll('\\', String.raw`\\`).replaceAll('"', String.raw`\"`).replaceAll('\n', String.raw`\n`)
+  return text
+    .replaceAll('\\', String.raw`\\`)
+    .replaceAll('"', String.raw`\"`)
+    .replaceAll('\n', String.raw`\n`)
 }
 
 /** A metric of one number without labels. */
-export function gauge(name: string, help: string, read: () => number, over: NonNullable<Metric['over']> = 'sum'): Metric {
+export function gauge(
+  name: string,
+  help: string,
+  read: () => number,
+  over: NonNullable<Metric['over']> = 'sum',
+): Metric {
   return { name, help, type: 'gauge', over, samples: () => [{ value: read() }] }
 }
 
@@ -105,7 +124,8 @@ export class Counter implements Metric {
 
   *samples(): Iterable<Sample> {
     if (this.#labels.length === 0 && this.#series.size === 0) yield { value: 0 }
-    for (const { values, value } of this.#series.values()) yield { labels: Object.fromEntries(this.#labels.map((label, index) => [label, values[index] ?? ''])), value }
+    for (const { values, value } of this.#series.values())
+      yield { labels: Object.fromEntries(this.#labels.map((label, index) => [label, values[index] ?? ''])), value }
   }
 }
 

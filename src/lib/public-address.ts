@@ -1,20 +1,50 @@
 import { BlockList, isIP } from 'node:net'
 
-/** What is not unicast on the public Internet (IANA's special-purpose registries), and a cloud's host address among the public ones. */
+/**
+ * What is not unicast on the public Internet (IANA's special-purpose registries), and a cloud's host address among the
+ * public ones.
+ */
 const IPV4 = new BlockList()
 for (const [address, bits] of [
-  ['0.0.0.0', 8], ['10.0.0.0', 8], ['100.64.0.0', 10], ['127.0.0.0', 8], ['169.254.0.0', 16], ['172.16.0.0', 12], ['192.0.0.0', 24], ['192.0.2.0', 24], ['192.31.196.0', 24],
-  ['192.52.193.0', 24], ['192.88.99.0', 24], ['192.168.0.0', 16], ['192.175.48.0', 24], ['198.18.0.0', 15], ['198.51.100.0', 24], ['203.0.113.0', 24], ['224.0.0.0', 3], ['168.63.129.16', 32],
-] as const) IPV4.addSubnet(address, bits, 'ipv4')
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.0.0.0', 24],
+  ['192.0.2.0', 24],
+  ['192.31.196.0', 24],
+  ['192.52.193.0', 24],
+  ['192.88.99.0', 24],
+  ['192.168.0.0', 16],
+  ['192.175.48.0', 24],
+  ['198.18.0.0', 15],
+  ['198.51.100.0', 24],
+  ['203.0.113.0', 24],
+  ['224.0.0.0', 3],
+  ['168.63.129.16', 32],
+] as const)
+  IPV4.addSubnet(address, bits, 'ipv4')
 
 /** Of IPv6 only this block is given out at all. */
 const IPV6_GLOBAL = new BlockList()
 IPV6_GLOBAL.addSubnet('2000::', 3, 'ipv6')
 /** Within it: protocol assignments with Teredo, documentation, 6to4 and AS112. */
 const IPV6_SPECIAL = new BlockList()
-for (const [address, bits] of [['2001::', 23], ['2001:db8::', 32], ['2002::', 16], ['3fff::', 20], ['2620:4f:8000::', 48]] as const) IPV6_SPECIAL.addSubnet(address, bits, 'ipv6')
+for (const [address, bits] of [
+  ['2001::', 23],
+  ['2001:db8::', 32],
+  ['2002::', 16],
+  ['3fff::', 20],
+  ['2620:4f:8000::', 48],
+] as const)
+  IPV6_SPECIAL.addSubnet(address, bits, 'ipv6')
 
-/** Whether an IP address is a public machine's: everything that is not known to be is not. An IPv4 address inside an IPv6 one is judged as what it is. */
+/**
+ * Whether an IP address is a public machine's: everything that is not known to be is not. An IPv4 address inside an
+ * IPv6 one is judged as what it is.
+ */
 export function isPublicAddress(address: string): boolean {
   const bare = address.replace(/^\[|\]$/g, '')
   const family = isIP(bare)

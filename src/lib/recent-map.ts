@@ -3,16 +3,20 @@ const SHARDS = 64
 const HASHED_CHARS = 12
 
 /**
- * The most recently used entries, at most `entriesMax` and at least half of those. Nothing costs more than a step: a plain Map that
- * drops its oldest walks over the holes at its beginning, and moves all of its entries whenever it grows (123 ms at a hundred
- * thousand). Here each of 64 parts has a young and an old generation; a full young one becomes the old one, which is let go.
+ * The most recently used entries, at most `entriesMax` and at least half of those. Nothing costs more than a step: a
+ * plain Map that drops its oldest walks over the holes at its beginning, and moves all of its entries whenever it grows
+ * (123 ms at a hundred thousand). Here each of 64 parts has a young and an old generation; a full young one becomes the
+ * old one, which is let go.
  */
 export class RecentMap<V> {
   readonly #shards: readonly Shard<V>[]
 
   constructor(entriesMax: number) {
     const most = Math.max(1, Math.floor(entriesMax / SHARDS / 2))
-    this.#shards = Array.from({ length: entriesMax < 2 * SHARDS ? 1 : SHARDS }, () => new Shard(entriesMax < 2 * SHARDS ? Math.max(1, Math.floor(entriesMax / 2)) : most))
+    this.#shards = Array.from(
+      { length: entriesMax < 2 * SHARDS ? 1 : SHARDS },
+      () => new Shard(entriesMax < 2 * SHARDS ? Math.max(1, Math.floor(entriesMax / 2)) : most),
+    )
   }
 
   get size(): number {
@@ -42,7 +46,8 @@ export class RecentMap<V> {
 
   #shardOf(key: string): Shard<V> {
     let hash = 0x811c_9dc5
-    for (let index = Math.max(0, key.length - HASHED_CHARS); index < key.length; index += 1) hash = Math.imul(hash ^ key.charCodeAt(index), 0x0100_0193)
+    for (let index = Math.max(0, key.length - HASHED_CHARS); index < key.length; index += 1)
+      hash = Math.imul(hash ^ key.charCodeAt(index), 0x0100_0193)
     const shard = this.#shards[(hash >>> 16) % this.#shards.length]
     if (shard === undefined) throw new Error('A shard is within their number.')
     return shard

@@ -24,7 +24,10 @@ export class SettingReader {
     return this.#valueOf(name) !== undefined
   }
 
-  /** A line for each variable with this prefix that nobody has asked for, with the setting that was meant where one is near. */
+  /**
+   * A line for each variable with this prefix that nobody has asked for, with the setting that was meant where one is
+   * near.
+   */
   unknown(prefix: string): readonly string[] {
     const names = Object.keys(this.#environment).filter((name) => name.startsWith(prefix) && !this.#asked.has(name))
     return names.map((name) => {
@@ -38,7 +41,10 @@ export class SettingReader {
     return this.#environment[name]
   }
 
-  /** An empty value is refused: it is a variable that failed to be filled in, and guessing picks the wrong store or an open door. */
+  /**
+   * An empty value is refused: it is a variable that failed to be filled in, and guessing picks the wrong store or an
+   * open door.
+   */
   text(name: string): string | null {
     const value = this.#valueOf(name)
     if (value === undefined) return null
@@ -49,7 +55,8 @@ export class SettingReader {
 
   host(name: string, fallback: string): string {
     const value = this.text(name)?.replace(/^\[(.+)\]$/, '$1') ?? fallback
-    if (isIP(value) === 0 && !/^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/.test(value)) this.problem(name, `must be an IP address or a host name, got '${value}'`)
+    if (isIP(value) === 0 && !/^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/.test(value))
+      this.problem(name, `must be an IP address or a host name, got '${value}'`)
     return value
   }
 
@@ -81,7 +88,8 @@ export class SettingReader {
   url(name: string, protocols: readonly string[], example: string): string | null {
     const text = this.text(name)
     if (text === null) return null
-    if (!URL.canParse(text) || !protocols.includes(new URL(text).protocol)) this.problem(name, `must be a URL such as ${example}`)
+    if (!URL.canParse(text) || !protocols.includes(new URL(text).protocol))
+      this.problem(name, `must be a URL such as ${example}`)
     return text
   }
 
@@ -90,7 +98,8 @@ export class SettingReader {
     const text = this.url(name, ['http:', 'https:'], example)
     if (text === null || !URL.canParse(text)) return text
     const { search, hash, username } = new URL(text)
-    if (search !== '' || hash !== '' || username !== '') this.problem(name, `must be a plain address such as ${example}, without user, query or fragment`)
+    if (search !== '' || hash !== '' || username !== '')
+      this.problem(name, `must be a plain address such as ${example}, without user, query or fragment`)
     return withoutTrailing(text, '/')
   }
 }

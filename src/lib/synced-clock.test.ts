@@ -5,7 +5,7 @@ import { SyncedClock } from './synced-clock.ts'
 
 const START_MS = 1_764_547_200_000
 
-test('F8: the time is the other clock\'s, whatever the own wall clock does, and runs by the monotonic one between', () => {
+test("F8: the time is the other clock's, whatever the own wall clock does, and runs by the monotonic one between", () => {
   const own = movingClock(START_MS)
   let jumpMs = 0
   const clock = new SyncedClock({ ...own, now: () => own.now() + jumpMs })

@@ -1,8 +1,8 @@
 import type { Clock } from './clock.ts'
 
 /**
- * A wall clock that follows another machine's, so that nodes agree on the time whatever their own clocks say. Between two
- * readings it runs by the monotonic clock; before the first it is the clock it was made of.
+ * A wall clock that follows another machine's, so that nodes agree on the time whatever their own clocks say. Between
+ * two readings it runs by the monotonic clock; before the first it is the clock it was made of.
  */
 export class SyncedClock implements Clock {
   readonly #own: Clock

@@ -60,7 +60,10 @@ export class CopyReader {
       if (length > FRAME_BYTES_MAX) return null
       const end = FRAME_HEAD_BYTES + length
       if (rest.length < end) break
-      const plain = this.#seal.open(rest.subarray(FRAME_HEAD_BYTES, end), frameOf(this.#generationId, this.#openedBytes))
+      const plain = this.#seal.open(
+        rest.subarray(FRAME_HEAD_BYTES, end),
+        frameOf(this.#generationId, this.#openedBytes),
+      )
       if (plain === null) return null
       opened.push(plain)
       this.#openedBytes += end

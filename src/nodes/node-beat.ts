@@ -13,9 +13,9 @@ export interface NodeBeatPorts {
 }
 
 /**
- * Every two seconds this node says that it lives and asks what has changed. It polls, and does not LISTEN: a poll works through
- * every pooler and on every database that speaks PostgreSQL's protocol, it bounds staleness by itself, and a lost notification
- * would need it all the same.
+ * Every two seconds this node says that it lives and asks what has changed. It polls, and does not LISTEN: a poll works
+ * through every pooler and on every database that speaks PostgreSQL's protocol, it bounds staleness by itself, and a
+ * lost notification would need it all the same.
  */
 export class NodeBeat {
   readonly #ports: NodeBeatPorts
@@ -57,9 +57,11 @@ export class NodeBeat {
   #next(store: NodeStore): void {
     this.#cancel = this.#ports.clock.after(BEAT_MS, () => {
       // A database that is down now is asked again at the next beat; without it nothing is sold meanwhile.
-      this.#running = this.#beat(store).catch(() => undefined).then(() => {
-        if (!this.#stopped) this.#next(store)
-      })
+      this.#running = this.#beat(store)
+        .catch(() => undefined)
+        .then(() => {
+          if (!this.#stopped) this.#next(store)
+        })
     })
   }
 

@@ -18,7 +18,8 @@ test('a text opens for what it was sealed for, with one of the keys, and unchang
     changed[index] = (changed[index] ?? 0) ^ 1
     assert.equal(seal.open(changed, 'stream 1 0'), null, `byte ${index}`)
   }
-  for (let length = 0; length < sealed.length; length += 1) assert.equal(seal.open(sealed.subarray(0, length), 'stream 1 0'), null)
+  for (let length = 0; length < sealed.length; length += 1)
+    assert.equal(seal.open(sealed.subarray(0, length), 'stream 1 0'), null)
 })
 
 test('the same text is never sealed twice alike, and names tell nothing but are found by all keys', () => {

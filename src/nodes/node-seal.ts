@@ -16,15 +16,19 @@ interface NodeKey {
 }
 
 /**
- * What nodes keep in Valkey or tell one another through it: nobody who can read or write there learns a stream, or is believed. AES-256-GCM,
- * bound to what it is for, with keys that every node derives from TOLLGATE_KEK. The first key seals, all of them open.
+ * What nodes keep in Valkey or tell one another through it: nobody who can read or write there learns a stream, or is
+ * believed. AES-256-GCM, bound to what it is for, with keys that every node derives from TOLLGATE_KEK. The first key
+ * seals, all of them open.
  */
 export class NodeSeal {
   readonly #keys: readonly NodeKey[]
   readonly #first: NodeKey
 
   constructor(keys: readonly Buffer[]) {
-    const [first, ...rest] = keys.map((key) => ({ id: createHash('sha256').update(key).digest().subarray(0, KEY_ID_BYTES), key }))
+    const [first, ...rest] = keys.map((key) => ({
+      id: createHash('sha256').update(key).digest().subarray(0, KEY_ID_BYTES),
+      key,
+    }))
     if (first === undefined) throw new Error('A key that seals what nodes share is required.')
     this.#first = first
     this.#keys = [first, ...rest]
@@ -43,7 +47,9 @@ export class NodeSeal {
     const id = sealed.subarray(1, SALT_AT)
     const known = this.#keys.find((key) => key.id.equals(id))
     if (known === undefined) return null
-    const decipher = createDecipheriv('aes-256-gcm', keyOf(known, sealed.subarray(SALT_AT, TAG_AT)), NONCE).setAAD(Buffer.from(purpose))
+    const decipher = createDecipheriv('aes-256-gcm', keyOf(known, sealed.subarray(SALT_AT, TAG_AT)), NONCE).setAAD(
+      Buffer.from(purpose),
+    )
     decipher.setAuthTag(sealed.subarray(TAG_AT, BODY_AT))
     try {
       return Buffer.concat([decipher.update(sealed.subarray(BODY_AT)), decipher.final()])

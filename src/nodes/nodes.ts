@@ -53,7 +53,12 @@ export class Nodes {
     const { valkeyUrl, clock, notice, store } = ports
     this.#seal = new NodeSeal(ports.sealKeys)
     this.#valkey = valkeyUrl === null ? null : new Valkey({ url: valkeyUrl, clock, notice })
-    this.#beat = new NodeBeat({ id: this.id, store, clock, heard: (view, askedMs, answeredMs) => this.#heard(view, askedMs, answeredMs) })
+    this.#beat = new NodeBeat({
+      id: this.id,
+      store,
+      clock,
+      heard: (view, askedMs, answeredMs) => this.#heard(view, askedMs, answeredMs),
+    })
   }
 
   /** What is enough to be done once is this node's to do. */
@@ -62,7 +67,9 @@ export class Nodes {
   }
 
   get sharedStreams(): SharedStreams | null {
-    return this.#valkey === null ? null : new StreamCopies({ valkey: this.#valkey, seal: this.#seal, clock: this.#ports.clock })
+    return this.#valkey === null
+      ? null
+      : new StreamCopies({ valkey: this.#valkey, seal: this.#seal, clock: this.#ports.clock })
   }
 
   /** For the rate limits and the guard of addresses. */
@@ -85,8 +92,21 @@ export class Nodes {
     await Promise.all([this.#beat.start(), this.#valkey?.start()])
     if (this.#valkey === null) return
     this.#valkey.onReturn = () => duties.tellWindows()
-    this.#messages = new StreamMessages({ valkey: this.#valkey, seal: this.#seal, clock, ids, node: this.id, find: duties.findStream })
-    this.remoteStreams = new RemoteStreams({ valkey: this.#valkey, seal: this.#seal, messages: this.#messages, clock, ids })
+    this.#messages = new StreamMessages({
+      valkey: this.#valkey,
+      seal: this.#seal,
+      clock,
+      ids,
+      node: this.id,
+      find: duties.findStream,
+    })
+    this.remoteStreams = new RemoteStreams({
+      valkey: this.#valkey,
+      seal: this.#seal,
+      messages: this.#messages,
+      clock,
+      ids,
+    })
   }
 
   cancelElsewhere(accountId: string, id: string): ReturnType<StreamMessages['cancel']> {

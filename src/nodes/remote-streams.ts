@@ -49,7 +49,9 @@ export class RemoteStreams {
     const { valkey, seal } = this.#ports
     for (const key of indexKeys(seal, accountId, id)) {
       const found = await valkey.command('GET', [key])
-      const generationId = Buffer.isBuffer(found) ? (seal.open(found, indexPurpose(accountId, id))?.toString() ?? null) : null
+      const generationId = Buffer.isBuffer(found)
+        ? (seal.open(found, indexPurpose(accountId, id))?.toString() ?? null)
+        : null
       if (generationId !== null && (await this.#ownerOf(generationId)) === accountId) return generationId
     }
     return null
@@ -134,7 +136,8 @@ class FarStream {
 
   /** Waits until it is worth looking again: for `delayMs`, and until the client has room. */
   async wait(delayMs: number): Promise<void> {
-    if (this.#room === null && delayMs > 0) await new Promise<void>((resolve) => void this.#clock.after(delayMs, resolve))
+    if (this.#room === null && delayMs > 0)
+      await new Promise<void>((resolve) => void this.#clock.after(delayMs, resolve))
     while (this.#waiting !== null && !this.left) await this.#waiting
   }
 

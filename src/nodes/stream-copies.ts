@@ -11,7 +11,10 @@ const RENEW_MS = 5_000
 /** An index row outlives the longest stream and its retention; it leads nowhere when the copy is gone. */
 const INDEX_MS = 2 * 3_600_000
 
-/** Appends where the copy is as long as the writer believes. Any other length means that something is lost: then nothing is kept. */
+/**
+ * Appends where the copy is as long as the writer believes. Any other length means that something is lost: then nothing
+ * is kept.
+ */
 const APPEND = script(`
 if redis.call('STRLEN', KEYS[1]) ~= tonumber(ARGV[1]) then
   redis.call('DEL', KEYS[1], KEYS[2])
@@ -106,7 +109,12 @@ class ValkeyCopy implements StreamCopy {
     this.#clock = clock
     this.#stream = stream
     const { accountId, requestId, generationId } = stream
-    void valkey.command('SET', [indexKeys(seal, accountId, requestId)[0], seal.seal(Buffer.from(generationId), indexPurpose(accountId, requestId)), 'PX', INDEX_MS])
+    void valkey.command('SET', [
+      indexKeys(seal, accountId, requestId)[0],
+      seal.seal(Buffer.from(generationId), indexPurpose(accountId, requestId)),
+      'PX',
+      INDEX_MS,
+    ])
     // A copy that is there before its first event can be waited at.
     this.#writeIn(0)
   }
@@ -141,8 +149,17 @@ class ValkeyCopy implements StreamCopy {
     this.#writing = true
     const { accountId, generationId } = this.#stream
     const frame = bytes.length === 0 ? bytes : this.#frame(bytes)
-    const record = sealState(this.#seal, { accountId, state, writtenBytes: this.#writtenBytes + frame.length }, generationId)
-    const kept = await this.#valkey.run(APPEND, copyKeys(generationId), [this.#writtenBytes, frame, record, this.#ttlMs])
+    const record = sealState(
+      this.#seal,
+      { accountId, state, writtenBytes: this.#writtenBytes + frame.length },
+      generationId,
+    )
+    const kept = await this.#valkey.run(APPEND, copyKeys(generationId), [
+      this.#writtenBytes,
+      frame,
+      record,
+      this.#ttlMs,
+    ])
     this.#writing = false
     if (this.#given) return
     if (kept !== 1) return this.#giveUp()

@@ -49,9 +49,26 @@ export interface StreamMessagePorts {
 }
 
 type Message =
-  | { readonly op: 'watch' | 'leave'; readonly node: string; readonly accountId: string; readonly id: string; readonly reader: string }
-  | { readonly op: Question; readonly node: string; readonly accountId: string; readonly id: string; readonly ask: string }
-  | { readonly op: 'answer'; readonly node: string; readonly ask: string; readonly found: Cancelled | ResponseBody | null }
+  | {
+      readonly op: 'watch' | 'leave'
+      readonly node: string
+      readonly accountId: string
+      readonly id: string
+      readonly reader: string
+    }
+  | {
+      readonly op: Question
+      readonly node: string
+      readonly accountId: string
+      readonly id: string
+      readonly ask: string
+    }
+  | {
+      readonly op: 'answer'
+      readonly node: string
+      readonly ask: string
+      readonly found: Cancelled | ResponseBody | null
+    }
 
 /** What the owner of a stream may be asked: to cancel it, or for the Response that it is. */
 type Question = 'cancel' | 'response'

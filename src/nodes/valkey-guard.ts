@@ -30,7 +30,10 @@ local left = redis.call('PTTL', KEYS[1])
 if left <= 0 then return { 0, 0 } end
 return { left, tonumber(redis.call('GET', KEYS[1])) }`)
 
-/** Address blocks that are exact over all nodes. The braces keep the keys of an address together where slots are divided. */
+/**
+ * Address blocks that are exact over all nodes. The braces keep the keys of an address together where slots are
+ * divided.
+ */
 export class ValkeyGuard implements SharedGuard {
   readonly #valkey: Valkey
   readonly #seal: NodeSeal
@@ -46,10 +49,15 @@ export class ValkeyGuard implements SharedGuard {
     return this.#valkey.available
   }
 
-  async fail(ip: string, { failures, windowMs, durationMs }: Parameters<SharedGuard['fail']>[1]): Promise<SharedFailure | null> {
+  async fail(
+    ip: string,
+    { failures, windowMs, durationMs }: Parameters<SharedGuard['fail']>[1],
+  ): Promise<SharedFailure | null> {
     const answer = await this.#valkey.run(FAIL, keysOf(ip), [failures, windowMs, durationMs, DAY_MS])
     const [was, leftMs, blocks] = numbersOf(answer, 3)
-    return was === undefined || leftMs === undefined || blocks === undefined ? null : { wasBlocked: was === 1, leftMs: Math.min(leftMs, DAY_MS), blocks }
+    return was === undefined || leftMs === undefined || blocks === undefined
+      ? null
+      : { wasBlocked: was === 1, leftMs: Math.min(leftMs, DAY_MS), blocks }
   }
 
   async blocked(ip: string): Promise<Omit<SharedFailure, 'wasBlocked'> | null> {
@@ -66,13 +74,20 @@ export class ValkeyGuard implements SharedGuard {
   prove(ip: string, digest: string): void {
     const [key] = this.#proofKeys(ip, digest)
     // What is not remembered is asked of the key's own node again.
-    void this.#valkey.command('SET', [key, this.#seal.seal(Buffer.from(String(this.#clock.now() + DAY_MS)), proofPurpose(ip, digest)), 'PX', DAY_MS])
+    void this.#valkey.command('SET', [
+      key,
+      this.#seal.seal(Buffer.from(String(this.#clock.now() + DAY_MS)), proofPurpose(ip, digest)),
+      'PX',
+      DAY_MS,
+    ])
   }
 
   async isProven(ip: string, digest: string): Promise<boolean> {
     for (const key of this.#proofKeys(ip, digest)) {
       const found = await this.#valkey.command('GET', [key])
-      const untilMs = Buffer.isBuffer(found) ? Number(this.#seal.open(found, proofPurpose(ip, digest))?.toString() ?? 0) : 0
+      const untilMs = Buffer.isBuffer(found)
+        ? Number(this.#seal.open(found, proofPurpose(ip, digest))?.toString() ?? 0)
+        : 0
       if (untilMs > this.#clock.now()) return true
     }
     return false

@@ -2,8 +2,8 @@ import type { SharedPast, SharedTake, SharedTaken, SharedWindows } from '../acce
 import { script, type Argument, type Valkey } from './valkey.ts'
 
 /**
- * A sliding log of accepted requests, by Valkey's clock. Answers -1 where the witness is not in it: then it has lost what it
- * was told. Else: allowed, used, and the ms until the oldest leaves and until there is room.
+ * A sliding log of accepted requests, by Valkey's clock. Answers -1 where the witness is not in it: then it has lost
+ * what it was told. Else: allowed, used, and the ms until the oldest leaves and until there is room.
  */
 const TAKE = script(`
 local time = redis.call('TIME')
@@ -53,7 +53,13 @@ export class ValkeyWindows implements SharedWindows {
 
   async take(request: SharedTake): Promise<SharedTaken | 'lost' | null> {
     const { accountId, requests, windowMs, timeMs, witness, earlier } = request
-    const values = [requests, windowMs, this.#name(timeMs), witness === null ? '' : this.#name(witness), ...this.#named(earlier)]
+    const values = [
+      requests,
+      windowMs,
+      this.#name(timeMs),
+      witness === null ? '' : this.#name(witness),
+      ...this.#named(earlier),
+    ]
     const answer = await this.#valkey.run(TAKE, [rateKey(accountId)], values)
     if (!Array.isArray(answer)) return null
     const numbers = answer.map(Number)

@@ -31,8 +31,8 @@ export function script(text: string): Script {
 }
 
 /**
- * What nodes share quickly. Nothing waits for it longer than 50 ms, and after three failures in a row nobody asks until a probe
- * has been answered: requests go on by what the node knows alone.
+ * What nodes share quickly. Nothing waits for it longer than 50 ms, and after three failures in a row nobody asks until
+ * a probe has been answered: requests go on by what the node knows alone.
  */
 export class Valkey {
   readonly #redis: Redis
@@ -107,7 +107,11 @@ export class Valkey {
 
   /** A connection of its own that hears what is published on `channels`, whatever the circuit says. The answer ends it. */
   listen(channels: readonly string[], heard: (message: Buffer) => void): () => void {
-    const listener = this.#redis.duplicate({ enableOfflineQueue: true, maxRetriesPerRequest: null, autoResubscribe: true })
+    const listener = this.#redis.duplicate({
+      enableOfflineQueue: true,
+      maxRetriesPerRequest: null,
+      autoResubscribe: true,
+    })
     listener.on('error', () => undefined)
     listener.on('messageBuffer', (_channel: Buffer, message: Buffer) => heard(message))
     listener.subscribe(...channels).catch(() => undefined)
@@ -141,7 +145,9 @@ export class Valkey {
     if (this.#failures < FAILURES_MAX || this.#open || this.#closed) return
     this.#open = true
     const reason = this.#broken ?? (thrown instanceof Error ? thrown.message : String(thrown))
-    this.#notice(`Valkey does not answer (${reason}): rate limits and address blocks go by what each node knows alone, until it does`)
+    this.#notice(
+      `Valkey does not answer (${reason}): rate limits and address blocks go by what each node knows alone, until it does`,
+    )
     this.#probeLater()
   }
 

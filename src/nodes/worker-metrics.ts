@@ -52,7 +52,8 @@ export class WorkerMetrics {
   left(worker: MeasuredWorker): void {
     const last = this.#said.get(worker)
     this.#said.delete(worker)
-    if (last !== undefined) this.#departed = mergeReadings([this.#departed, last.filter(({ type }) => type !== 'gauge')])
+    if (last !== undefined)
+      this.#departed = mergeReadings([this.#departed, last.filter(({ type }) => type !== 'gauge')])
     for (const id of this.#collections.keys()) this.#answered(id, worker)
   }
 

@@ -27,16 +27,19 @@ export type WorkerRole = 'first' | 'other'
 
 /** What the parent knows of a worker. */
 interface Known {
-  /** Looks since it said something. Not time: a parent that was stopped itself, or a machine that slept, must kill nobody. */
+  /**
+   * Looks since it said something. Not time: a parent that was stopped itself, or a machine that slept, must kill
+   * nobody.
+   */
   silentLooks: number
   spoke: boolean
   ready: boolean
 }
 
 /**
- * Several processes behind one port. The parent accepts connections and deals them out in turn, so that a worker which stops or
- * dies takes none with it that it has not been given; with SO_REUSEPORT the kernel would have queued some for it. One whose loop stands
- * still is killed, and another takes its place.
+ * Several processes behind one port. The parent accepts connections and deals them out in turn, so that a worker which
+ * stops or dies takes none with it that it has not been given; with SO_REUSEPORT the kernel would have queued some for
+ * it. One whose loop stands still is killed, and another takes its place.
  */
 export class WorkerGroup {
   readonly #ports: WorkerGroupPorts
@@ -99,7 +102,11 @@ export class WorkerGroup {
       known.ready = true
       this.#isReady(message.ready)
     } else if ('askAll' in message) {
-      this.#metrics.collect([...this.#workers].filter(([, { ready }]) => ready).map(([one]) => one), worker, message.askAll)
+      this.#metrics.collect(
+        [...this.#workers].filter(([, { ready }]) => ready).map(([one]) => one),
+        worker,
+        message.askAll,
+      )
     } else if ('metrics' in message) {
       this.#metrics.told(worker, message.id, message.metrics)
     }
@@ -133,7 +140,7 @@ export class WorkerGroup {
     this.#workers.delete(worker)
     this.#metrics.left(worker)
     if (this.stopping) {
-// One that was still starting ends by the signal itself.
+      // One that was still starting ends by the signal itself.
       if (code !== 0 && worker.process.signalCode !== 'SIGTERM') this.#failed = true
       if (this.#workers.size === 0) this.#finish(this.#failed ? 1 : 0)
       return

@@ -30,6 +30,10 @@ function transcriptions(task: TranscriptionRequest['task'], path: string, adapte
     endpointName: kind.endpointName,
     modelType: kind.modelType,
     body: 'json-or-multipart',
-    read: ({ json, form, sessionId }) => unitOrder(withSession(form === null ? parseTranscription(json, task) : parseTranscriptionForm(form, task), sessionId), kind),
+    read: ({ json, form, sessionId }) =>
+      unitOrder(
+        withSession(form === null ? parseTranscription(json, task) : parseTranscriptionForm(form, task), sessionId),
+        kind,
+      ),
   }
 }

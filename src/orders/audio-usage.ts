@@ -6,7 +6,10 @@ import { ceilMicro, parseDecimal, shift } from '../money.ts'
 
 const TOKEN_METERS = ['input', 'audio_input', 'output', 'audio_output'] as const satisfies readonly Meter[]
 
-/** Whether tokens cost anything at an endpoint, the client or us: else its unit is time or characters, and tokens are no business of the log. */
+/**
+ * Whether tokens cost anything at an endpoint, the client or us: else its unit is time or characters, and tokens are no
+ * business of the log.
+ */
 export function countsTokens({ sell, buy }: Endpoint): boolean {
   return TOKEN_METERS.some((meter) => sell[meter].digits > 0n || buy[meter].digits > 0n)
 }
@@ -29,12 +32,27 @@ export function decisecondsOf(seconds: number): number {
 
 /** Units of their own beside tokens, if tokens are counted there. */
 export function withUnits(units: Usage, tokens: UsageReport | null): UsageReport {
-  const none = { inputTokens: 0, outputTokens: 0, cachedTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0, implausible: false }
+  const none = {
+    inputTokens: 0,
+    outputTokens: 0,
+    cachedTokens: 0,
+    cacheWriteTokens: 0,
+    reasoningTokens: 0,
+    implausible: false,
+  }
   return { ...(tokens ?? none), usage: { ...tokens?.usage, ...units } }
 }
 
 /** Tokens we counted ourselves. */
 export function countedTokens(usage: Usage): UsageReport {
   const sum = (...meters: readonly Meter[]): number => meters.reduce((total, meter) => total + (usage[meter] ?? 0), 0)
-  return { usage, inputTokens: sum('input', 'audio_input'), outputTokens: sum('output', 'audio_output'), cachedTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0, implausible: false }
+  return {
+    usage,
+    inputTokens: sum('input', 'audio_input'),
+    outputTokens: sum('output', 'audio_output'),
+    cachedTokens: 0,
+    cacheWriteTokens: 0,
+    reasoningTokens: 0,
+    implausible: false,
+  }
 }

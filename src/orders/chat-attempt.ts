@@ -26,7 +26,10 @@ export interface ChatAttemptParts {
   readonly inputs: number
   /** Answers that the provider writes to each; without it as many as are asked for. */
   readonly written?: number
-  /** How often the model may read its whole context, where the provider runs tools by itself: once, and again with what each call has brought. */
+  /**
+   * How often the model may read its whole context, where the provider runs tools by itself: once, and again with what
+   * each call has brought.
+   */
   readonly readings?: number
   readonly start: AttemptStart
   readonly sink: AttemptSink
@@ -86,7 +89,8 @@ export class ChatAttempt implements Attempt, AnswerSink {
     const { request, writer, start, sink } = this.#parts
     for (const event of events) {
       this.#end.add(event)
-      if (event.type === 'extra' && event.field === 'images' && Array.isArray(event.value)) this.#pictures += event.value.length
+      if (event.type === 'extra' && event.field === 'images' && Array.isArray(event.value))
+        this.#pictures += event.value.length
     }
     if (!request.stream) {
       this.#firstTokenMs ??= start.clock.monotonic()
@@ -99,7 +103,8 @@ export class ChatAttempt implements Attempt, AnswerSink {
     this.#textChars += text.length
     if (this.#textChars > TEXT_CHARS_MAX) return this.#giveUp()
     // Some providers open an answer long before its first token.
-    if (this.#firstTokenMs === null && (text !== '' || events.some(isContent))) this.#firstTokenMs = start.clock.monotonic()
+    if (this.#firstTokenMs === null && (text !== '' || events.some(isContent)))
+      this.#firstTokenMs = start.clock.monotonic()
     const visible = request.hidesReasoning ? withoutReasoning(events) : events
     return sink.push(writer.write(visible), visible.some(isContent))
   }
@@ -115,7 +120,9 @@ export class ChatAttempt implements Attempt, AnswerSink {
   /** No tokens, nothing said, and no finish that would make it an answer. */
   isEmpty(): boolean {
     const { hasContent, usage } = this.#ended()
-    return !hasContent && (usage === null || usage.outputTokens === 0) && (this.finish === null || this.finish === 'error')
+    return (
+      !hasContent && (usage === null || usage.outputTokens === 0) && (this.finish === null || this.finish === 'error')
+    )
   }
 
   measured(): MeasuredUsage {
@@ -153,7 +160,15 @@ export class ChatAttempt implements Attempt, AnswerSink {
 
   #giveUp(): true {
     this.#call.cancel()
-    this.#parts.sink.fail({ reason: 'too_large', status: null, publicMessage: null, said: null, refusal: null, retryAfterSeconds: null, detail: `the answer is longer than ${TEXT_CHARS_MAX} characters` })
+    this.#parts.sink.fail({
+      reason: 'too_large',
+      status: null,
+      publicMessage: null,
+      said: null,
+      refusal: null,
+      retryAfterSeconds: null,
+      detail: `the answer is longer than ${TEXT_CHARS_MAX} characters`,
+    })
     return true
   }
 
@@ -186,7 +201,10 @@ export class ChatAttempt implements Attempt, AnswerSink {
   #withFixed(report: UsageReport): UsageReport {
     const { request, inputs, start } = this.#parts
     const pictures = this.#pictures === 0 ? {} : { image_output: this.#pictures }
-    return { ...report, usage: { ...report.usage, ...fixedUsage(request, start.candidate.endpoint, inputs), ...pictures } }
+    return {
+      ...report,
+      usage: { ...report.usage, ...fixedUsage(request, start.candidate.endpoint, inputs), ...pictures },
+    }
   }
 
   /** A whole answer is counted only where the provider did not. */

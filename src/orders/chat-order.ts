@@ -17,7 +17,11 @@ export interface ChatKind {
 }
 
 /** A request that any chat model can serve, its answer written in the format of its kind. */
-export function chatOrder(request: ChatRequest, { type, endpointName, format }: ChatKind, adapters: AdapterTable): Order {
+export function chatOrder(
+  request: ChatRequest,
+  { type, endpointName, format }: ChatKind,
+  adapters: AdapterTable,
+): Order {
   const able = ({ provider }: Endpoint): boolean => adapters.get(provider.adapter)?.chat !== undefined
   return {
     type,
@@ -32,8 +36,19 @@ export function chatOrder(request: ChatRequest, { type, endpointName, format }: 
       const { adapter, candidate, apiKey, generationId, identity } = start
       const splice = request.stream ? format.splice(identity) : null
       return new ChatAttempt({ request, writer: format.writer(identity), inputs: 1, start, sink }, (answers) => {
-        if (adapter.chat === undefined) throw new Error(`Adapter '${adapter.name}' has no chat: the plan lets only those through that have.`)
-        return adapter.chat({ endpoint: candidate.endpoint, apiKey, request: pricedRequest(request, candidate.endpoint), sendMaxTokens: candidate.sendMaxTokens, generationId, splice }, answers)
+        if (adapter.chat === undefined)
+          throw new Error(`Adapter '${adapter.name}' has no chat: the plan lets only those through that have.`)
+        return adapter.chat(
+          {
+            endpoint: candidate.endpoint,
+            apiKey,
+            request: pricedRequest(request, candidate.endpoint),
+            sendMaxTokens: candidate.sendMaxTokens,
+            generationId,
+            splice,
+          },
+          answers,
+        )
       })
     },
   }

@@ -28,7 +28,9 @@ export function completionsOrder(request: CompletionsRequest, adapters: AdapterT
     recounted: (plan, tokens) => recountedHold(plan, chat, tokens, sizes),
     begin: (start, sink) => {
       const writer = format.writer(start.identity)
-      return new ChatAttempt({ request: chat, writer, ...sizes, start, sink }, (answers) => ask(request, start, answers))
+      return new ChatAttempt({ request: chat, writer, ...sizes, start, sink }, (answers) =>
+        ask(request, start, answers),
+      )
     },
   }
 }
@@ -39,9 +41,31 @@ function ask(request: CompletionsRequest, start: AttemptStart, sink: AnswerSink)
   const { chat, completions } = adapter
   if (endpoint.nativeCompletions && completions !== undefined) {
     const lists = completions.takesList ? [request.prompts] : request.prompts.map((prompt) => [prompt])
-    return fanOut(lists.map((prompts) => (answers) => completions.ask({ endpoint, apiKey, request, prompts, sendMaxTokens }, answers)), request.chat.n, sink)
+    return fanOut(
+      lists.map(
+        (prompts) => (answers) => completions.ask({ endpoint, apiKey, request, prompts, sendMaxTokens }, answers),
+      ),
+      request.chat.n,
+      sink,
+    )
   }
-  if (chat === undefined) throw new Error(`Adapter '${adapter.name}' has neither completions nor chat: the plan lets only those through that have.`)
-  const asks = request.prompts.map((prompt) => (answers: AnswerSink) => chat({ endpoint, apiKey, request: pricedRequest(chatOfPrompt(request, prompt), endpoint), sendMaxTokens, generationId, splice: null }, answers))
+  if (chat === undefined)
+    throw new Error(
+      `Adapter '${adapter.name}' has neither completions nor chat: the plan lets only those through that have.`,
+    )
+  const asks = request.prompts.map(
+    (prompt) => (answers: AnswerSink) =>
+      chat(
+        {
+          endpoint,
+          apiKey,
+          request: pricedRequest(chatOfPrompt(request, prompt), endpoint),
+          sendMaxTokens,
+          generationId,
+          splice: null,
+        },
+        answers,
+      ),
+  )
   return fanOut(asks, request.chat.n, sink)
 }

@@ -23,27 +23,46 @@ export function embeddingsOrders(table: AdapterTable): (request: EmbeddingsReque
 
 function inputCountOf(input: EmbeddingsInput): InputCount {
   if (input.type === 'texts') return new InputCount(input.texts)
-  return new InputCount([], input.lists.reduce((sum, list) => sum + list.length, 0))
+  return new InputCount(
+    [],
+    input.lists.reduce((sum, list) => sum + list.length, 0),
+  )
 }
 
-function embeddingsKind(input: InputCount, table: AdapterTable, adapters: PlanInput['adapters']): UnitKind<EmbeddingsRequest, EmbeddingsAnswer> {
+function embeddingsKind(
+  input: InputCount,
+  table: AdapterTable,
+  adapters: PlanInput['adapters'],
+): UnitKind<EmbeddingsRequest, EmbeddingsAnswer> {
   return {
     type: 'embeddings',
     modelType: 'embeddings',
     endpointName: 'embeddings',
     adapters,
-    sent: ({ dimensions, inputType }) => [...(dimensions === null ? [] : ['dimensions']), ...(inputType === null ? [] : ['input_type'])],
+    sent: ({ dimensions, inputType }) => [
+      ...(dimensions === null ? [] : ['dimensions']),
+      ...(inputType === null ? [] : ['input_type']),
+    ],
     check: checkItems,
     able: (_request, { provider }) => table.get(provider.adapter)?.embeddings !== undefined,
-    worstUsage: (_request, model, _endpoint, tokens) => ({ input: tokens === null ? input.bound : heldTokens({ bound: input.bound, count: input.count(model, tokens), exact: input.isExact(model, tokens) }) }),
+    worstUsage: (_request, model, _endpoint, tokens) => ({
+      input:
+        tokens === null
+          ? input.bound
+          : heldTokens({ bound: input.bound, count: input.count(model, tokens), exact: input.isExact(model, tokens) }),
+    }),
     ask: (adapter, call, sink) => {
-      if (adapter.embeddings === undefined) throw new Error(`Adapter '${adapter.name}' has no embeddings: the plan lets only those through that have.`)
+      if (adapter.embeddings === undefined)
+        throw new Error(`Adapter '${adapter.name}' has no embeddings: the plan lets only those through that have.`)
       return adapter.embeddings(call, sink)
     },
     isEmpty: ({ vectors }) => vectors.length === 0,
     upstreamId: ({ upstreamId }) => upstreamId,
     measured: (_request, { usage }, start) => measured(usage, input, start),
-    body: (_request, { vectors }, identity, usage) => ({ body: embeddingsBody(identity, vectors, usage), contentType: JSON_TYPE }),
+    body: (_request, { vectors }, identity, usage) => ({
+      body: embeddingsBody(identity, vectors, usage),
+      contentType: JSON_TYPE,
+    }),
   }
 }
 
@@ -60,6 +79,14 @@ function checkItems({ input }: EmbeddingsRequest, model: Model, tokens: PlanInpu
   if (index !== -1) throw itemTokensExceeded(model, contextLength, input.lists[index]?.length ?? 0, index)
 }
 
-function measured(usage: UsageReport | null, input: InputCount, { candidate: { model }, tokens }: AttemptStart): MeasuredUsage {
-  return measureUsage(usage ?? inputUsage({ tokens: null }), { inputMax: () => input.bound, outputMax: 0, count: () => inputUsage({ tokens: input.count(model, tokens) }) })
+function measured(
+  usage: UsageReport | null,
+  input: InputCount,
+  { candidate: { model }, tokens }: AttemptStart,
+): MeasuredUsage {
+  return measureUsage(usage ?? inputUsage({ tokens: null }), {
+    inputMax: () => input.bound,
+    outputMax: 0,
+    count: () => inputUsage({ tokens: input.count(model, tokens) }),
+  })
 }

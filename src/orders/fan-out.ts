@@ -5,7 +5,10 @@ import type { AnswerSink, RunningCall } from '../providers/adapter.ts'
 
 type Ask = (sink: AnswerSink) => RunningCall
 
-/** Asks for several answers at once and gives them as the choices of one: `n` each, numbered through. One that fails ends all. */
+/**
+ * Asks for several answers at once and gives them as the choices of one: `n` each, numbered through. One that fails
+ * ends all.
+ */
 export function fanOut(asks: readonly Ask[], n: number, sink: AnswerSink): RunningCall {
   const [only] = asks
   return asks.length === 1 && only !== undefined ? only(sink) : new FanOut(asks, n, sink)

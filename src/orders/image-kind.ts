@@ -32,16 +32,34 @@ export function imageKind(adapters: AdapterTable, keep: KeepPictures): UnitKind<
     },
     worstUsage: worstImageUsage,
     priced: pricedForImage,
-    ask: (adapter, call, sink, start) => ask(adapter, { ...call, request: pricedImage(call.request, start.candidate.model, call.endpoint), sizes: start.candidate.model.supportedSizes, fetchesUrls: start.plan.snapshot.settings.fetchUrls }, sink, start),
+    ask: (adapter, call, sink, start) =>
+      ask(
+        adapter,
+        {
+          ...call,
+          request: pricedImage(call.request, start.candidate.model, call.endpoint),
+          sizes: start.candidate.model.supportedSizes,
+          fetchesUrls: start.plan.snapshot.settings.fetchUrls,
+        },
+        sink,
+        start,
+      ),
     isEmpty: ({ images }) => images.length === 0,
     upstreamId: ({ upstreamId }) => upstreamId,
-    measured: (request, result, { candidate: { model, endpoint }, tokens }) => measuredImageUsage(request, result, model, endpoint, tokens),
+    measured: (request, result, { candidate: { model, endpoint }, tokens }) =>
+      measuredImageUsage(request, result, model, endpoint, tokens),
     prepare: async ({ responseFormat }, { images }, { accountId }) => {
-      if (responseFormat === 'url') urls = await keep(accountId, images.map(({ picture }) => picture))
+      if (responseFormat === 'url')
+        urls = await keep(
+          accountId,
+          images.map(({ picture }) => picture),
+        )
       return null
     },
     body: ({ responseFormat }, result, identity, usage) => {
-      const delivered = result.images.map(({ picture }, index): DeliveredImage => (responseFormat === 'url' ? { url: urls[index] ?? '' } : { b64_json: picture.bytes.toString('base64') }))
+      const delivered = result.images.map(({ picture }, index): DeliveredImage =>
+        responseFormat === 'url' ? { url: urls[index] ?? '' } : { b64_json: picture.bytes.toString('base64') },
+      )
       return { body: imagesBody(result, delivered, identity, usage) }
     },
   }
@@ -52,25 +70,45 @@ export function drawsInChat({ type, outputModalities }: Model): boolean {
   return type === 'chat' && outputModalities.includes('image')
 }
 
-function ask(adapter: Adapter, call: ImageCall, sink: ResultSink<ImageResult>, { candidate }: AttemptStart): RunningCall {
+function ask(
+  adapter: Adapter,
+  call: ImageCall,
+  sink: ResultSink<ImageResult>,
+  { candidate }: AttemptStart,
+): RunningCall {
   const { images, chatImages } = adapter
   const draw = drawsInChat(candidate.model) ? (chatImages ?? images) : (images ?? chatImages)
-  if (draw === undefined) throw new Error(`Adapter '${adapter.name}' makes no pictures: the plan lets only those through that do.`)
+  if (draw === undefined)
+    throw new Error(`Adapter '${adapter.name}' makes no pictures: the plan lets only those through that do.`)
   return draw(call, sink)
 }
 
 function sentParameters({ count, size, aspectRatio, imageSize, sources, parameters }: ImageRequest): readonly string[] {
-  const given = { n: count > 1, size: size !== null, aspect_ratio: aspectRatio !== null, image_size: imageSize !== null, image: sources.length > 0 }
-  return [...Object.entries(given).flatMap(([name, isGiven]) => (isGiven ? [name] : [])), ...Object.keys(parameters).filter((name) => name !== 'user')]
+  const given = {
+    n: count > 1,
+    size: size !== null,
+    aspect_ratio: aspectRatio !== null,
+    image_size: imageSize !== null,
+    image: sources.length > 0,
+  }
+  return [
+    ...Object.entries(given).flatMap(([name, isGiven]) => (isGiven ? [name] : [])),
+    ...Object.keys(parameters).filter((name) => name !== 'user'),
+  ]
 }
 
 function checkModel({ prompt, size, sources }: ImageRequest, model: Model): void {
   const most = model.maxPromptLength ?? PROMPT_CHARACTERS_MAX
   // A character outside the basic plane is two units of the string and one to people.
   const characters = prompt.length <= most ? prompt.length : charactersOf(prompt)
-  if (characters > most) throw new ApiError('prompt_too_long', `prompt is ${characters} characters long, the maximum is ${most}`)
-  if (size !== null && model.supportedSizes !== null && !model.supportedSizes.includes(size)) throw invalidInput('size', `must be one of ${model.supportedSizes.join(', ')}`)
+  if (characters > most)
+    throw new ApiError('prompt_too_long', `prompt is ${characters} characters long, the maximum is ${most}`)
+  if (size !== null && model.supportedSizes !== null && !model.supportedSizes.includes(size))
+    throw invalidInput('size', `must be one of ${model.supportedSizes.join(', ')}`)
   if (sources.length > 0 && model.type === 'chat' && !model.inputModalities.includes('image')) {
-    throw new ApiError('model_not_supported', `Model '${model.id}' does not support image input. Supported: ${model.inputModalities.join(', ')}`)
+    throw new ApiError(
+      'model_not_supported',
+      `Model '${model.id}' does not support image input. Supported: ${model.inputModalities.join(', ')}`,
+    )
   }
 }

@@ -44,7 +44,8 @@ export function paidKinds(adapters: AdapterTable, { pictures }: KindPorts): read
       alsoServes: drawsInChat,
       body: 'json',
       read: ({ json, sessionId, publicUrl }) => {
-        const keep: KeepPictures = (accountId, all) => Promise.all(all.map(async (picture) => publicUrl + (await pictures.keep(accountId, picture))))
+        const keep: KeepPictures = (accountId, all) =>
+          Promise.all(all.map(async (picture) => publicUrl + (await pictures.keep(accountId, picture))))
         return unitOrder(withSession(parseImages(json), sessionId), imageKind(adapters, keep))
       },
     },

@@ -6,7 +6,10 @@ export type TextTokens = Pick<PlanInput['tokens'], 'countTexts'>
 /** Providers put a few of their own around each text. */
 const FRAME_TOKENS_MAX = 8
 
-/** The tokens of texts that a model reads one by one: bounded by their bytes at no cost, counted once for each encoding when asked. */
+/**
+ * The tokens of texts that a model reads one by one: bounded by their bytes at no cost, counted once for each encoding
+ * when asked.
+ */
 export class InputCount {
   readonly #texts: readonly string[]
   /** Tokens that came as such, beside the texts. */
@@ -46,7 +49,18 @@ export class InputCount {
   }
 }
 
-/** What is held for: the count where the provider counts the same, else the bytes, for the count of another tokenizer is no bound. */
-export function heldTokens({ bound, count, exact }: { readonly bound: number; readonly count: number; readonly exact: boolean }): number {
+/**
+ * What is held for: the count where the provider counts the same, else the bytes, for the count of another tokenizer is
+ * no bound.
+ */
+export function heldTokens({
+  bound,
+  count,
+  exact,
+}: {
+  readonly bound: number
+  readonly count: number
+  readonly exact: boolean
+}): number {
   return exact ? Math.min(bound, count) : bound
 }

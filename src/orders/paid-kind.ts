@@ -33,6 +33,9 @@ export interface PaidKind {
 }
 
 /** The header says the session where the body does not: it is logged and keeps a conversation at one provider. */
-export function withSession<Request extends { readonly sessionId: string | null }>(request: Request, sessionId: string | null): Request {
+export function withSession<Request extends { readonly sessionId: string | null }>(
+  request: Request,
+  sessionId: string | null,
+): Request {
   return request.sessionId === null && sessionId !== null ? { ...request, sessionId } : request
 }

@@ -18,8 +18,15 @@ export class RerankInput {
 
   /** The most it can be billed at an endpoint: by its bytes, or by a count where `counter` is given. */
   worst(model: Model, endpoint: Endpoint, counter: TextTokens | null): Usage {
-    const searches = isSoldBySearch(endpoint) ? { search: counter !== null && this.#isExact(model, counter) ? this.searches(model, counter) : this.searchesMax() } : {}
-    return isSoldByTokens(endpoint) ? { input: counter === null ? this.bound : this.#held(model, counter), ...searches } : searches
+    const searches = isSoldBySearch(endpoint)
+      ? {
+          search:
+            counter !== null && this.#isExact(model, counter) ? this.searches(model, counter) : this.searchesMax(),
+        }
+      : {}
+    return isSoldByTokens(endpoint)
+      ? { input: counter === null ? this.bound : this.#held(model, counter), ...searches }
+      : searches
   }
 
   tokens(model: Model, counter: TextTokens): number {
@@ -29,7 +36,10 @@ export class RerankInput {
   /** The length of each document follows from its share of the bytes: counting them one by one would change no price. */
   searches(model: Model, counter: TextTokens): number {
     const perByte = this.#documents.count(model, counter) / Math.max(1, this.#documents.bytes)
-    return searchUnits(this.#query.count(model, counter), this.#texts.map((text) => Buffer.byteLength(text) * perByte))
+    return searchUnits(
+      this.#query.count(model, counter),
+      this.#texts.map((text) => Buffer.byteLength(text) * perByte),
+    )
   }
 
   /** No tokenizer makes more tokens of it. */
@@ -47,7 +57,10 @@ export class RerankInput {
 
   /** No count makes more search units of it. */
   searchesMax(): number {
-    return searchUnits(this.#query.bytes, this.#texts.map((text) => Buffer.byteLength(text)))
+    return searchUnits(
+      this.#query.bytes,
+      this.#texts.map((text) => Buffer.byteLength(text)),
+    )
   }
 }
 

@@ -19,7 +19,11 @@ export function rerankOrders(table: AdapterTable): (request: RerankRequest) => O
   return (request) => unitOrder(request, rerankKind(new RerankInput(request), table, adapters))
 }
 
-function rerankKind(input: RerankInput, table: AdapterTable, adapters: PlanInput['adapters']): UnitKind<RerankRequest, RerankAnswer> {
+function rerankKind(
+  input: RerankInput,
+  table: AdapterTable,
+  adapters: PlanInput['adapters'],
+): UnitKind<RerankRequest, RerankAnswer> {
   return {
     type: 'rerank',
     modelType: 'rerank',
@@ -30,7 +34,8 @@ function rerankKind(input: RerankInput, table: AdapterTable, adapters: PlanInput
     able: (_request, { provider }) => table.get(provider.adapter)?.rerank !== undefined,
     worstUsage: (_request, model, endpoint, tokens) => input.worst(model, endpoint, tokens),
     ask: (adapter, call, sink) => {
-      if (adapter.rerank === undefined) throw new Error(`Adapter '${adapter.name}' has no rerank: the plan lets only those through that have.`)
+      if (adapter.rerank === undefined)
+        throw new Error(`Adapter '${adapter.name}' has no rerank: the plan lets only those through that have.`)
       return adapter.rerank(call, sink)
     },
     isEmpty: ({ results }) => results.length === 0,
@@ -38,7 +43,13 @@ function rerankKind(input: RerankInput, table: AdapterTable, adapters: PlanInput
     measured: (_request, { usage }, start) => measured(usage, input, start),
     body: (request, answer, identity, usage) => {
       const { input: tokens = answer.usage?.usage.input, search } = usage.report.usage
-      return { body: rerankBody(request, answer.results, identity, { chargedMicro: usage.chargedMicro, tokens: tokens ?? null, searches: search ?? null }) }
+      return {
+        body: rerankBody(request, answer.results, identity, {
+          chargedMicro: usage.chargedMicro,
+          tokens: tokens ?? null,
+          searches: search ?? null,
+        }),
+      }
     },
   }
 }
@@ -51,7 +62,11 @@ function checkQuery({ query }: RerankRequest, model: Model, tokens: PlanInput['t
 }
 
 /** Only what the endpoint is sold by: tokens in the log of a search would be charged by nobody (wire.md D-6.1). */
-function measured(usage: UsageReport | null, input: RerankInput, { candidate: { model, endpoint }, tokens: counter }: AttemptStart): MeasuredUsage {
+function measured(
+  usage: UsageReport | null,
+  input: RerankInput,
+  { candidate: { model, endpoint }, tokens: counter }: AttemptStart,
+): MeasuredUsage {
   const { input: saidTokens = null, search: saidSearches = null } = usage?.usage ?? {}
   const bySearch = isSoldBySearch(endpoint)
   const byTokens = isSoldByTokens(endpoint)
@@ -61,7 +76,10 @@ function measured(usage: UsageReport | null, input: RerankInput, { candidate: { 
   const read = inputUsage({ tokens: tokens ?? 0 })
   const billed = measureUsage(read, { inputMax: () => input.bound, outputMax: 0, count: () => read })
   const most = searches === null || searches <= 1 ? 1 : input.searchesMax()
-  const report = inputUsage({ tokens: tokens === null ? null : billed.report.inputTokens, searches: searches === null ? null : Math.min(searches, most) })
+  const report = inputUsage({
+    tokens: tokens === null ? null : billed.report.inputTokens,
+    searches: searches === null ? null : Math.min(searches, most),
+  })
   return {
     report,
     reported,

@@ -34,7 +34,17 @@ export function responsesOrder(request: ResponsesRequest, adapters: AdapterTable
     recounted: (plan, tokens) => recountedHold(plan, chat, tokens, { hosted }),
     begin: (start, sink) => {
       const writer = new ResponsesWriter(start.identity, echo, () => start.clock.now())
-      return new ChatAttempt({ request: chat, writer, inputs: 1, ...(hosted === null ? {} : { readings: 1 + hosted.callsMax }), start, sink }, (answers) => ask(request, start, answers))
+      return new ChatAttempt(
+        {
+          request: chat,
+          writer,
+          inputs: 1,
+          ...(hosted === null ? {} : { readings: 1 + hosted.callsMax }),
+          start,
+          sink,
+        },
+        (answers) => ask(request, start, answers),
+      )
     },
   }
 }
@@ -43,11 +53,19 @@ export function isResponsesOrder(order: Order): order is ResponsesOrder {
   return order.type === 'responses' && 'echo' in order
 }
 
-function planResponses(request: ResponsesRequest, hosted: HostedUse | null, input: PlanInput, adapters: AdapterTable): Plan {
+function planResponses(
+  request: ResponsesRequest,
+  hosted: HostedUse | null,
+  input: PlanInput,
+  adapters: AdapterTable,
+): Plan {
   const { chat, nativeOnly } = request
-  const native = (endpoint: Endpoint): boolean => endpoint.nativeResponses && adapters.get(endpoint.provider.adapter)?.responses !== undefined
-  const speaks = (endpoint: Endpoint): boolean => native(endpoint) || adapters.get(endpoint.provider.adapter)?.chat !== undefined
-  const plan = (able: (endpoint: Endpoint) => boolean): Plan => planChat({ ...input, request: chat, endpointName: 'responses', able, hosted })
+  const native = (endpoint: Endpoint): boolean =>
+    endpoint.nativeResponses && adapters.get(endpoint.provider.adapter)?.responses !== undefined
+  const speaks = (endpoint: Endpoint): boolean =>
+    native(endpoint) || adapters.get(endpoint.provider.adapter)?.chat !== undefined
+  const plan = (able: (endpoint: Endpoint) => boolean): Plan =>
+    planChat({ ...input, request: chat, endpointName: 'responses', able, hosted })
   if (nativeOnly === null) return plan(speaks)
   try {
     return plan((endpoint) => native(endpoint) && unpricedTool(hosted, endpoint) === null)
@@ -56,15 +74,26 @@ function planResponses(request: ResponsesRequest, hosted: HostedUse | null, inpu
     // The model may not be there at all, which this then says.
     const [candidate] = plan(speaks).candidates
     const { path, type } = nativeOnly
-    const unpriced = candidate === undefined || !candidate.model.endpoints.some(native) ? null : unpricedTool(hosted, candidate.endpoint)
-    if (unpriced !== null) throw new ApiError('invalid_input', `tools: '${unpriced}' is not offered with model '${candidate?.model.id ?? ''}': it has no price there. Leave it out, or run such a tool yourself`)
-    throw new ApiError('invalid_input', `${path}: '${type}' is not offered with model '${candidate?.model.id ?? ''}'. Only functions of your own are`)
+    const unpriced =
+      candidate === undefined || !candidate.model.endpoints.some(native)
+        ? null
+        : unpricedTool(hosted, candidate.endpoint)
+    if (unpriced !== null)
+      throw new ApiError(
+        'invalid_input',
+        `tools: '${unpriced}' is not offered with model '${candidate?.model.id ?? ''}': it has no price there. Leave it out, or run such a tool yourself`,
+      )
+    throw new ApiError(
+      'invalid_input',
+      `${path}: '${type}' is not offered with model '${candidate?.model.id ?? ''}'. Only functions of your own are`,
+    )
   }
 }
 
 /**
- * A tool that the provider runs and bills, and that nothing in the endpoint's price pays for; null = there is none. Only a search
- * of the web has a price of its own: what sessions of code, made pictures and others come to is told by no answer.
+ * A tool that the provider runs and bills, and that nothing in the endpoint's price pays for; null = there is none.
+ * Only a search of the web has a price of its own: what sessions of code, made pictures and others come to is told by
+ * no answer.
  */
 function unpricedTool(hosted: HostedUse | null, { priced }: Endpoint): string | null {
   return hosted?.types.find((type) => !(isWebSearch(type) && priced.has('search')) && !TOKENS_ALONE.has(type)) ?? null
@@ -73,7 +102,14 @@ function unpricedTool(hosted: HostedUse | null, { priced }: Endpoint): string | 
 function ask(request: ResponsesRequest, start: AttemptStart, sink: AnswerSink): RunningCall {
   const { adapter, candidate, apiKey, generationId } = start
   const { endpoint, sendMaxTokens } = candidate
-  if (endpoint.nativeResponses && adapter.responses !== undefined) return adapter.responses({ endpoint, apiKey, request, sendMaxTokens, generationId }, sink)
-  if (adapter.chat === undefined) throw new Error(`Adapter '${adapter.name}' has neither Responses nor chat: the plan lets only those through that have.`)
-  return adapter.chat({ endpoint, apiKey, request: pricedRequest(request.chat, endpoint), sendMaxTokens, generationId, splice: null }, sink)
+  if (endpoint.nativeResponses && adapter.responses !== undefined)
+    return adapter.responses({ endpoint, apiKey, request, sendMaxTokens, generationId }, sink)
+  if (adapter.chat === undefined)
+    throw new Error(
+      `Adapter '${adapter.name}' has neither Responses nor chat: the plan lets only those through that have.`,
+    )
+  return adapter.chat(
+    { endpoint, apiKey, request: pricedRequest(request.chat, endpoint), sendMaxTokens, generationId, splice: null },
+    sink,
+  )
 }

@@ -21,7 +21,10 @@ export interface SpeechAttemptParts {
   readonly sink: AttemptSink
 }
 
-/** One provider's speech, passed on as it comes. From its first byte it is worth its characters (reliability.md 3.5 rule 17). */
+/**
+ * One provider's speech, passed on as it comes. From its first byte it is worth its characters (reliability.md 3.5 rule
+ * 17).
+ */
 export class SpeechAttempt implements Attempt, SpeechSink {
   readonly finish = null
   readonly native = null
@@ -36,7 +39,10 @@ export class SpeechAttempt implements Attempt, SpeechSink {
     const { request, format, voice, speech, start } = parts
     const { apiKey, generationId } = start
     const { endpoint } = start.candidate
-    this.#call = speech.ask({ endpoint, apiKey, request, generationId, format, voice, wantsUsage: countsTokens(endpoint) }, this)
+    this.#call = speech.ask(
+      { endpoint, apiKey, request, generationId, format, voice, wantsUsage: countsTokens(endpoint) },
+      this,
+    )
   }
 
   cancel(): void {
@@ -100,7 +106,10 @@ export class SpeechAttempt implements Attempt, SpeechSink {
     const units = { characters: request.characters }
     if (!countsTokens(endpoint)) return withUnits(units, null)
     const sound = Math.ceil((request.characters / CHARACTERS_PER_SECOND) * TOKENS_PER_SECOND)
-    return withUnits(units, countedTokens({ input: this.#inputTokens(), audio_output: Math.min(sound, answerMax(model, endpoint)) }))
+    return withUnits(
+      units,
+      countedTokens({ input: this.#inputTokens(), audio_output: Math.min(sound, answerMax(model, endpoint)) }),
+    )
   }
 
   reported(): ReportedUsage | null {

@@ -20,7 +20,10 @@ export function speechOrders(adapters: AdapterTable): (request: SpeechRequest) =
   const parameters = kindParameters(adapters, 'tts')
   return (request) => {
     const able = (endpoint: Endpoint): boolean => sentFormat(made(endpoint) ?? [], request.format) !== null
-    const sent = [...(request.speed === null ? [] : ['speed']), ...(request.instructions === null ? [] : ['instructions'])]
+    const sent = [
+      ...(request.speed === null ? [] : ['speed']),
+      ...(request.instructions === null ? [] : ['instructions']),
+    ]
     return {
       type: 'tts',
       delivery: 'bytes',
@@ -29,7 +32,13 @@ export function speechOrders(adapters: AdapterTable): (request: SpeechRequest) =
       fitsFunds: false,
       plan: (input: PlanInput) =>
         planUnits({
-          ...input, adapters: parameters, request, modelType: 'tts', endpointName: 'audio/speech', sent, able,
+          ...input,
+          adapters: parameters,
+          request,
+          modelType: 'tts',
+          endpointName: 'audio/speech',
+          sent,
+          able,
           check: (model) => check(request, model, made),
           worstUsage: (model, endpoint) => worstUsage(request, model, endpoint),
         }),
@@ -37,8 +46,18 @@ export function speechOrders(adapters: AdapterTable): (request: SpeechRequest) =
       begin: (start, sink) => {
         const { adapter, candidate } = start
         const format = sentFormat(made(candidate.endpoint) ?? [], request.format)
-        if (adapter.speech === undefined || format === null) throw new Error(`Adapter '${adapter.name}' cannot speak ${request.format}: the plan lets only those through that can.`)
-        return new SpeechAttempt({ request, format, voice: voiceOf(request, candidate.model), speech: adapter.speech, start, sink })
+        if (adapter.speech === undefined || format === null)
+          throw new Error(
+            `Adapter '${adapter.name}' cannot speak ${request.format}: the plan lets only those through that can.`,
+          )
+        return new SpeechAttempt({
+          request,
+          format,
+          voice: voiceOf(request, candidate.model),
+          speech: adapter.speech,
+          start,
+          sink,
+        })
       },
     }
   }
@@ -50,15 +69,21 @@ function madeBy(adapters: AdapterTable): FormatsOf {
   return (endpoint) => adapters.get(endpoint.provider.adapter)?.speech?.formats(endpoint) ?? null
 }
 
-/** The formats that a model can be asked for: its own list, as far as a provider of it has them or what they are made of. */
+/**
+ * The formats that a model can be asked for: its own list, as far as a provider of it has them or what they are made
+ * of.
+ */
 export function speechFormats(model: Model, adapters: AdapterTable): readonly SpeechFormat[] {
   return offered(model, madeBy(adapters))
 }
 
 function offered({ endpoints, supportedFormats }: Model, made: FormatsOf): readonly SpeechFormat[] {
   const byProviders = endpoints.flatMap((endpoint) => made(endpoint) ?? [])
-  const listed = supportedFormats === null ? SPEECH_FORMATS : SPEECH_FORMATS.filter((format) => supportedFormats.includes(format))
-  return SPEECH_FORMATS.filter((format) => sentFormat(byProviders, format) !== null && sentFormat(listed, format) !== null)
+  const listed =
+    supportedFormats === null ? SPEECH_FORMATS : SPEECH_FORMATS.filter((format) => supportedFormats.includes(format))
+  return SPEECH_FORMATS.filter(
+    (format) => sentFormat(byProviders, format) !== null && sentFormat(listed, format) !== null,
+  )
 }
 
 /** What a provider is asked for; null = it has nothing to make the format of. */
@@ -69,11 +94,19 @@ function sentFormat(formats: readonly SpeechFormat[], format: SpeechFormat): Spe
 
 function check(request: SpeechRequest, model: Model, made: FormatsOf): void {
   const voices = model.supportedVoices ?? SPEECH_VOICES
-  if (request.voice !== null && !voices.includes(request.voice)) throw invalidInput('voice', `must be one of ${voices.join(', ')} for model '${model.id}', got '${quoted(request.voice)}'`)
+  if (request.voice !== null && !voices.includes(request.voice))
+    throw invalidInput(
+      'voice',
+      `must be one of ${voices.join(', ')} for model '${model.id}', got '${quoted(request.voice)}'`,
+    )
   // Where no provider speaks at all the model cannot be sold, which is told as of any other.
   if (!model.endpoints.some((endpoint) => made(endpoint) !== null)) return
   const formats = offered(model, made)
-  if (!formats.includes(request.format)) throw new ApiError('invalid_response_format', `Invalid response_format: model '${model.id}' speaks ${formats.join(', ')}, got '${request.format}'`)
+  if (!formats.includes(request.format))
+    throw new ApiError(
+      'invalid_response_format',
+      `Invalid response_format: model '${model.id}' speaks ${formats.join(', ')}, got '${request.format}'`,
+    )
 }
 
 function voiceOf(request: SpeechRequest, model: Model): string | null {
@@ -84,5 +117,9 @@ function voiceOf(request: SpeechRequest, model: Model): string | null {
 /** Characters are known; of tokens there are no more than bytes, and no more sound than the model makes. */
 function worstUsage({ input, instructions, characters }: SpeechRequest, model: Model, endpoint: Endpoint): Usage {
   if (!countsTokens(endpoint)) return { characters }
-  return { characters, input: Buffer.byteLength(input) + Buffer.byteLength(instructions ?? ''), audio_output: outputMax(model, endpoint) }
+  return {
+    characters,
+    input: Buffer.byteLength(input) + Buffer.byteLength(instructions ?? ''),
+    audio_output: outputMax(model, endpoint),
+  }
 }

@@ -1,7 +1,13 @@
-/** Characters kept before they are counted: bounds the memory of a long answer, and an ordinary one is never counted at all. */
+/**
+ * Characters kept before they are counted: bounds the memory of a long answer, and an ordinary one is never counted at
+ * all.
+ */
 const PENDING_CHARS_MAX = 32_768
 
-/** Counts the tokens of a text that arrives in pieces, in O(1) memory; nothing is tokenised unless the count is asked for or the text is long. */
+/**
+ * Counts the tokens of a text that arrives in pieces, in O(1) memory; nothing is tokenised unless the count is asked
+ * for or the text is long.
+ */
 export class TextCounter {
   readonly #count: (text: string) => number
   #pending = ''

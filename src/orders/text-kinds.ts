@@ -18,7 +18,11 @@ export function textKinds(adapters: AdapterTable): readonly PaidKind[] {
       body: 'json',
       read: ({ json, sessionId }) => {
         const request = withSession(parseChat(json), sessionId)
-        return chatOrder(request, { type: 'chat', endpointName: 'chat/completions', format: chatFormat(request.includeUsage) }, adapters)
+        return chatOrder(
+          request,
+          { type: 'chat', endpointName: 'chat/completions', format: chatFormat(request.includeUsage) },
+          adapters,
+        )
       },
     },
     {

@@ -24,21 +24,29 @@ const ROUNDING_SECONDS = 1
 const ROUNDING_SECONDS_MAX = 60
 
 /** Transcriptions, and translations into English, which differ in nothing else. */
-export function transcriptionKind(task: TranscriptionRequest['task'], adapters: AdapterTable): UnitKind<TranscriptionRequest, TranscriptionResult> {
-  const protocolOf = ({ provider }: Endpoint): TranscriptionProtocol | undefined => adapters.get(provider.adapter)?.transcription
-  const speaks = (endpoint: Endpoint): boolean => task === 'transcribe' ? protocolOf(endpoint) !== undefined : protocolOf(endpoint)?.translates(endpoint) === true
+export function transcriptionKind(
+  task: TranscriptionRequest['task'],
+  adapters: AdapterTable,
+): UnitKind<TranscriptionRequest, TranscriptionResult> {
+  const protocolOf = ({ provider }: Endpoint): TranscriptionProtocol | undefined =>
+    adapters.get(provider.adapter)?.transcription
+  const speaks = (endpoint: Endpoint): boolean =>
+    task === 'transcribe' ? protocolOf(endpoint) !== undefined : protocolOf(endpoint)?.translates(endpoint) === true
   const times = (endpoint: Endpoint): boolean => protocolOf(endpoint)?.timestamps(endpoint) === true
   return {
     type: task === 'translate' ? 'translation' : 'transcription',
     modelType: 'transcription',
     endpointName: task === 'translate' ? 'audio/translations' : 'audio/transcriptions',
     adapters: kindParameters(adapters, 'transcription'),
-    sent: ({ language, prompt, temperature }) => Object.entries({ language, prompt, temperature }).flatMap(([name, value]) => (value === null ? [] : [name])),
-    check: (request, model) => check(request, model, { isKnown: (endpoint) => protocolOf(endpoint) !== undefined, speaks, times }),
+    sent: ({ language, prompt, temperature }) =>
+      Object.entries({ language, prompt, temperature }).flatMap(([name, value]) => (value === null ? [] : [name])),
+    check: (request, model) =>
+      check(request, model, { isKnown: (endpoint) => protocolOf(endpoint) !== undefined, speaks, times }),
     able: (request, endpoint) => speaks(endpoint) && (!needsTimestamps(request.format) || times(endpoint)),
     worstUsage,
     ask: (adapter, call, sink) => {
-      if (adapter.transcription === undefined) throw new Error(`Adapter '${adapter.name}' hears nothing: the plan lets only those through that do.`)
+      if (adapter.transcription === undefined)
+        throw new Error(`Adapter '${adapter.name}' hears nothing: the plan lets only those through that do.`)
       return adapter.transcription.ask(call, sink)
     },
     // Silence has no words, and was heard all the same.
@@ -47,8 +55,14 @@ export function transcriptionKind(task: TranscriptionRequest['task'], adapters: 
     measured,
     body: (request, { transcript, seconds: reported }, _identity, { report, chargedMicro }) => {
       const seconds = (report.usage.deciseconds ?? 0) / 10
-      const tokens = report.inputTokens + report.outputTokens > 0 ? { input: report.inputTokens, output: report.outputTokens } : null
-      const body = renderTranscript(request, transcript, { seconds, duration: reported ?? request.audio.seconds ?? seconds, tokens, chargedMicro })
+      const tokens =
+        report.inputTokens + report.outputTokens > 0 ? { input: report.inputTokens, output: report.outputTokens } : null
+      const body = renderTranscript(request, transcript, {
+        seconds,
+        duration: reported ?? request.audio.seconds ?? seconds,
+        tokens,
+        chargedMicro,
+      })
       return typeof body === 'string' ? { body, contentType: TEXT_TYPE } : { body }
     },
   }
@@ -64,9 +78,16 @@ interface Abilities {
 function check({ task, format }: TranscriptionRequest, model: Model, { isKnown, speaks, times }: Abilities): void {
   if (!model.endpoints.some(isKnown)) return
   const able = model.endpoints.filter(speaks)
-  if (able.length === 0) throw new ApiError('model_not_supported', `Model '${model.id}' does not support audio/translations. Supported: audio/transcriptions`)
+  if (able.length === 0)
+    throw new ApiError(
+      'model_not_supported',
+      `Model '${model.id}' does not support audio/translations. Supported: audio/transcriptions`,
+    )
   if (!needsTimestamps(format) || able.some(times)) return
-  throw new ApiError('invalid_response_format', `Invalid response_format: model '${model.id}' tells no times, which ${format} needs. Allowed for ${task === 'translate' ? 'translations' : 'transcriptions'} by it: json, text`)
+  throw new ApiError(
+    'invalid_response_format',
+    `Invalid response_format: model '${model.id}' tells no times, which ${format} needs. Allowed for ${task === 'translate' ? 'translations' : 'transcriptions'} by it: json, text`,
+  )
 }
 
 /** The longer of what the container says and what its bytes can hold: the first may be anything. */
@@ -79,7 +100,12 @@ function worstUsage(request: TranscriptionRequest, model: Model, endpoint: Endpo
   const deciseconds = decisecondsOf(seconds)
   if (!countsTokens(endpoint)) return { deciseconds }
   const text = PROMPT_TOKENS + Buffer.byteLength(request.prompt ?? '')
-  return { deciseconds, input: text, audio_input: Math.ceil(seconds * TOKENS_PER_SECOND_MAX), output: outputMax(model, endpoint) }
+  return {
+    deciseconds,
+    input: text,
+    audio_input: Math.ceil(seconds * TOKENS_PER_SECOND_MAX),
+    output: outputMax(model, endpoint),
+  }
 }
 
 function measured(request: TranscriptionRequest, result: TranscriptionResult, start: AttemptStart): MeasuredUsage {
@@ -87,7 +113,13 @@ function measured(request: TranscriptionRequest, result: TranscriptionResult, st
   const { seconds, reportedSeconds, flagged, isReported } = lengthOf(request, result)
   const units = { deciseconds: decisecondsOf(seconds) }
   const reportedUnits = { deciseconds: decisecondsOf(reportedSeconds) }
-  if (!countsTokens(endpoint)) return { report: withUnits(units, null), reported: withUnits(reportedUnits, null), flagged, basis: isReported ? 'provider_usage' : 'counted' }
+  if (!countsTokens(endpoint))
+    return {
+      report: withUnits(units, null),
+      reported: withUnits(reportedUnits, null),
+      flagged,
+      basis: isReported ? 'provider_usage' : 'counted',
+    }
   const text = PROMPT_TOKENS + Buffer.byteLength(request.prompt ?? '')
   const tokens = measureUsage(result.usage ?? { ...countedTokens({}), missing: ['input', 'output'] }, {
     // A context that is not known is taken for the sound's own tokens at the dearest rate.
@@ -95,12 +127,26 @@ function measured(request: TranscriptionRequest, result: TranscriptionResult, st
     outputMax: answerMax(model, endpoint),
     count: () => heard(request, result, seconds, start),
   })
-  return { report: withUnits(units, tokens.report), reported: withUnits(reportedUnits, tokens.reported), flagged: flagged || tokens.flagged, basis: tokens.basis }
+  return {
+    report: withUnits(units, tokens.report),
+    reported: withUnits(reportedUnits, tokens.reported),
+    flagged: flagged || tokens.flagged,
+    basis: tokens.basis,
+  }
 }
 
-function heard(request: TranscriptionRequest, { transcript }: TranscriptionResult, seconds: number, { tokens, candidate }: AttemptStart): UsageReport {
+function heard(
+  request: TranscriptionRequest,
+  { transcript }: TranscriptionResult,
+  seconds: number,
+  { tokens, candidate }: AttemptStart,
+): UsageReport {
   const { tokenizer } = candidate.model
-  return countedTokens({ input: tokens.countText(request.prompt ?? '', tokenizer), audio_input: Math.ceil(seconds * TOKENS_PER_SECOND), output: tokens.countText(transcript.text, tokenizer) })
+  return countedTokens({
+    input: tokens.countText(request.prompt ?? '', tokenizer),
+    audio_input: Math.ceil(seconds * TOKENS_PER_SECOND),
+    output: tokens.countText(transcript.text, tokenizer),
+  })
 }
 
 interface SoundLength {
@@ -114,16 +160,30 @@ interface SoundLength {
 }
 
 /**
- * How long the sound was: by the provider, else by its container, unless the provider billed for clearly more or heard words
- * behind its end, since a container can be made to lie. More than its bytes can hold nobody is charged for.
+ * How long the sound was: by the provider, else by its container, unless the provider billed for clearly more or heard
+ * words behind its end, since a container can be made to lie. More than its bytes can hold nobody is charged for.
  */
-function lengthOf(request: TranscriptionRequest, { seconds, billedSeconds, transcript }: TranscriptionResult): SoundLength {
+function lengthOf(
+  request: TranscriptionRequest,
+  { seconds, billedSeconds, transcript }: TranscriptionResult,
+): SoundLength {
   const { audio } = request
   const most = heldSeconds(request) + ROUNDING_SECONDS_MAX
-  const length = (said: number, isReported: boolean): SoundLength => ({ seconds: Math.min(said, most), reportedSeconds: billedSeconds ?? said, flagged: said > most, isReported })
-  if (seconds !== null) return length(billedSeconds !== null && billedSeconds > seconds + ROUNDING_SECONDS_MAX ? billedSeconds : seconds, true)
-  if (billedSeconds !== null && (audio.seconds === null || billedSeconds > audio.seconds + ROUNDING_SECONDS)) return length(billedSeconds, true)
+  const length = (said: number, isReported: boolean): SoundLength => ({
+    seconds: Math.min(said, most),
+    reportedSeconds: billedSeconds ?? said,
+    flagged: said > most,
+    isReported,
+  })
+  if (seconds !== null)
+    return length(
+      billedSeconds !== null && billedSeconds > seconds + ROUNDING_SECONDS_MAX ? billedSeconds : seconds,
+      true,
+    )
+  if (billedSeconds !== null && (audio.seconds === null || billedSeconds > audio.seconds + ROUNDING_SECONDS))
+    return length(billedSeconds, true)
   const last = lastSecond(transcript)
-  if (audio.seconds !== null) return length(Math.max(audio.seconds, last > audio.seconds + ROUNDING_SECONDS ? last : 0), false)
+  if (audio.seconds !== null)
+    return length(Math.max(audio.seconds, last > audio.seconds + ROUNDING_SECONDS ? last : 0), false)
   return length(last > 0 ? last : heldSeconds(request), false)
 }

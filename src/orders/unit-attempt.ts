@@ -24,17 +24,22 @@ export class UnitAttempt<Request extends RoutedRequest, Result> implements Attem
     this.#kind = kind
     this.#start = start
     const { adapter, candidate, apiKey, generationId } = start
-    this.#call = kind.ask(adapter, { endpoint: candidate.endpoint, apiKey, request, generationId }, {
-      headers: () => sink.headers(),
-      result: (value) => {
-        this.#result = { value }
-        sink.end()
+    this.#call = kind.ask(
+      adapter,
+      { endpoint: candidate.endpoint, apiKey, request, generationId },
+      {
+        headers: () => sink.headers(),
+        result: (value) => {
+          this.#result = { value }
+          sink.end()
+        },
+        fail: (failure, billed = null) => {
+          this.#billed = billed
+          sink.fail(failure)
+        },
       },
-      fail: (failure, billed = null) => {
-        this.#billed = billed
-        sink.fail(failure)
-      },
-    }, start)
+      start,
+    )
   }
 
   get upstreamId(): string | null {

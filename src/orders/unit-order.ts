@@ -40,7 +40,10 @@ export interface UnitKind<Request extends RoutedRequest, Result> {
 }
 
 /** A request of such a kind on its way through the paid path. */
-export function unitOrder<Request extends RoutedRequest, Result>(request: Request, kind: UnitKind<Request, Result>): Order {
+export function unitOrder<Request extends RoutedRequest, Result>(
+  request: Request,
+  kind: UnitKind<Request, Result>,
+): Order {
   const { type, modelType, endpointName } = kind
   return {
     type,
@@ -62,7 +65,8 @@ export function unitOrder<Request extends RoutedRequest, Result>(request: Reques
         priced: (endpoint, model) => kind.priced?.(request, model, endpoint) ?? endpoint,
         worstUsage: (model, endpoint) => kind.worstUsage(request, model, endpoint, null),
       }),
-    recounted: (plan, tokens) => recountedUnits(plan, (model, endpoint) => kind.worstUsage(request, model, endpoint, tokens)),
+    recounted: (plan, tokens) =>
+      recountedUnits(plan, (model, endpoint) => kind.worstUsage(request, model, endpoint, tokens)),
     begin: (start, sink) => new UnitAttempt(request, kind, start, sink),
   }
 }

@@ -30,7 +30,18 @@ function counter(count: number): PlanRequest['tokens'] & { asked: () => number }
 }
 
 function wish(request: ChatRequest, fields: Partial<PlanRequest> = {}): PlanRequest {
-  return { request, defaultModel: null, allowedModels: null, snapshot: snapshot([model('v/m')]), funds: ENDLESS, health: QUIET, random: () => 0, tokens: counter(10), adapters: NO_ADAPTERS, ...fields }
+  return {
+    request,
+    defaultModel: null,
+    allowedModels: null,
+    snapshot: snapshot([model('v/m')]),
+    funds: ENDLESS,
+    health: QUIET,
+    random: () => 0,
+    tokens: counter(10),
+    adapters: NO_ADAPTERS,
+    ...fields,
+  }
 }
 
 function refusal(run: () => unknown): ApiError {
@@ -71,26 +82,47 @@ test('an explicit max_tokens above the model’s output maximum is lowered to it
 })
 
 test('400 input_tokens_exceeded names model, context, input and maximum, from the count', () => {
-  const error = refusal(() => planChat(wish(chat({ model: 'openai/gpt-4o-mini', messages: long(200_000) }), { tokens: counter(131_500), snapshot: snapshot([model('openai/gpt-4o-mini')]) })))
+  const error = refusal(() =>
+    planChat(
+      wish(chat({ model: 'openai/gpt-4o-mini', messages: long(200_000) }), {
+        tokens: counter(131_500),
+        snapshot: snapshot([model('openai/gpt-4o-mini')]),
+      }),
+    ),
+  )
   assert.equal(error.errorName, 'input_tokens_exceeded')
   assert.equal(
     error.message,
     "This model's maximum context length is 128000 tokens. Model openai/gpt-4o-mini: your input is 131500 tokens, the maximum allowed input is 125184 tokens. Please reduce the length of the messages.",
   )
-  assert.deepEqual(error.details.metadata, { context_length: 128_000, input_tokens: 131_500, max_input_tokens: 125_184 })
+  assert.deepEqual(error.details.metadata, {
+    context_length: 128_000,
+    input_tokens: 131_500,
+    max_input_tokens: 125_184,
+  })
 })
 
 test('400 token_limit_exceeded when input and max_tokens together pass the context, or max_tokens alone does', () => {
   const catalog = snapshot([model('openai/gpt-4o-mini')])
   const error = (count: number, max_tokens: number): ApiError =>
-    refusal(() => planChat(wish(chat({ model: 'openai/gpt-4o-mini', max_tokens, messages: long(100_000) }), { tokens: counter(count), snapshot: catalog })))
+    refusal(() =>
+      planChat(
+        wish(chat({ model: 'openai/gpt-4o-mini', max_tokens, messages: long(100_000) }), {
+          tokens: counter(count),
+          snapshot: catalog,
+        }),
+      ),
+    )
   assert.equal(error(100_000, 60_000).errorName, 'token_limit_exceeded')
   assert.equal(
     error(100_000, 60_000).message,
     'Total token limit per request exceeded for model openai/gpt-4o-mini: input 100000 + max_tokens 60000 = 160000 tokens, the limit is 128000. Reduce the length of the messages or lower max_tokens.',
   )
   assert.equal(error(10, 128_000).errorName, 'token_limit_exceeded')
-  assert.equal(planChat(wish(chat({ max_tokens: 127_990, messages: long(100_000) }), { tokens: counter(10) })).maxTokens, 16_384)
+  assert.equal(
+    planChat(wish(chat({ max_tokens: 127_990, messages: long(100_000) }), { tokens: counter(10) })).maxTokens,
+    16_384,
+  )
 })
 
 test('a text whose bytes pass the context but whose tokens do not is accepted, and held by the count', () => {
@@ -99,16 +131,32 @@ test('a text whose bytes pass the context but whose tokens do not is accepted, a
 })
 
 test('an endpoint is left out as too small by the count, never by the bytes', () => {
-  const endpoints = [endpoint('small', { sell: prices('1', '1'), contextLength: 8_192 }), endpoint('large', { sell: prices('9', '9') })]
+  const endpoints = [
+    endpoint('small', { sell: prices('1', '1'), contextLength: 8_192 }),
+    endpoint('large', { sell: prices('9', '9') }),
+  ]
   const first = (count: number): string | undefined =>
-    planChat(wish(chat({ max_tokens: 100, messages: long(20_000) }), { tokens: counter(count), snapshot: snapshot([model('v/m', { endpoints })]) })).candidates[0]?.endpoint.provider.slug
+    planChat(
+      wish(chat({ max_tokens: 100, messages: long(20_000) }), {
+        tokens: counter(count),
+        snapshot: snapshot([model('v/m', { endpoints })]),
+      }),
+    ).candidates[0]?.endpoint.provider.slug
   assert.deepEqual([first(5_000), first(9_000)], ['small', 'large'])
 })
 
 test('models[] are tried in order, but one whose endpoints are all ejected comes last', () => {
-  const [one, two] = [model('v/one', { endpoints: [endpoint('alpha')] }), model('v/two', { endpoints: [endpoint('beta')] })]
+  const [one, two] = [
+    model('v/one', { endpoints: [endpoint('alpha')] }),
+    model('v/two', { endpoints: [endpoint('beta')] }),
+  ]
   const order = (out: string): readonly string[] =>
-    planChat(wish(chat({ model: 'v/one', models: ['v/two'] }), { snapshot: snapshot([one, two]), health: { ...QUIET, ejected: (id) => id === out } })).candidates.map(({ model: { id } }) => id)
+    planChat(
+      wish(chat({ model: 'v/one', models: ['v/two'] }), {
+        snapshot: snapshot([one, two]),
+        health: { ...QUIET, ejected: (id) => id === out },
+      }),
+    ).candidates.map(({ model: { id } }) => id)
   assert.deepEqual(order(''), ['v/one', 'v/two'])
   assert.deepEqual(order('alpha/m'), ['v/two', 'v/one'])
 })
@@ -116,7 +164,9 @@ test('models[] are tried in order, but one whose endpoints are all ejected comes
 test('the count of another family bounds nothing: its texts are held for by their bytes, and never for more than the context', () => {
   for (const tokenizer of ['Claude', null]) {
     const catalog = snapshot([model('v/m', { tokenizer })])
-    const held = (bytes: number): number => planChat(wish(chat({ max_tokens: 1, messages: long(bytes) }), { tokens: counter(20_001), snapshot: catalog })).inputTokensBound
+    const held = (bytes: number): number =>
+      planChat(wish(chat({ max_tokens: 1, messages: long(bytes) }), { tokens: counter(20_001), snapshot: catalog }))
+        .inputTokensBound
     assert.deepEqual([held(125_180), held(150_000)], [inputBound(chat({ messages: long(125_180) })), 128_000])
   }
 })
@@ -124,21 +174,33 @@ test('the count of another family bounds nothing: its texts are held for by thei
 test('-1 and an omitted max_tokens take what the context leaves', () => {
   const catalog = snapshot([model('v/m', { contextLength: 8_192, maxCompletionTokens: null })])
   for (const max_tokens of [-1, null]) {
-    const plan = planChat(wish(chat({ max_tokens, messages: long(6_000) }), { tokens: counter(1_000), snapshot: catalog }))
+    const plan = planChat(
+      wish(chat({ max_tokens, messages: long(6_000) }), { tokens: counter(1_000), snapshot: catalog }),
+    )
     assert.deepEqual([plan.maxTokens, plan.maxTokensComputed], [8_192 - 1_000 - 64, true])
   }
 })
 
 test('an omitted max_tokens is lowered to what balance and key allow, to the last token', () => {
   const request = chat({ messages: long(1_000) })
-  const plan = planChat(wish(request, { tokens: counter(100), funds: { availableMicro: 1_000n + 40n * 50n + 39n, keyRoomMicro: null } }))
+  const plan = planChat(
+    wish(request, { tokens: counter(100), funds: { availableMicro: 1_000n + 40n * 50n + 39n, keyRoomMicro: null } }),
+  )
   assert.deepEqual([plan.maxTokens, plan.holdMicro, plan.candidates[0]?.sendMaxTokens], [50, 3_000n, 50])
-  const keyed = planChat(wish(request, { tokens: counter(100), funds: { availableMicro: 1_000_000n, keyRoomMicro: 1_000n + 40n * 20n } }))
+  const keyed = planChat(
+    wish(request, { tokens: counter(100), funds: { availableMicro: 1_000_000n, keyRoomMicro: 1_000n + 40n * 20n } }),
+  )
   assert.equal(keyed.maxTokens, 20)
 })
 
 test('402 when not even 16 tokens are affordable, with the amounts in the message', () => {
-  const run = (): unknown => planChat(wish(chat({ messages: long(1_000) }), { tokens: counter(100), funds: { availableMicro: 1_000n + 40n * 15n, keyRoomMicro: null } }))
+  const run = (): unknown =>
+    planChat(
+      wish(chat({ messages: long(1_000) }), {
+        tokens: counter(100),
+        funds: { availableMicro: 1_000n + 40n * 15n, keyRoomMicro: null },
+      }),
+    )
   const error = refusal(run)
   assert.ok(error instanceof InsufficientBalanceError)
   assert.deepEqual([error.status, error.requiredMicro, error.availableMicro], [402, 1_640n, 1_600n])
@@ -147,9 +209,20 @@ test('402 when not even 16 tokens are affordable, with the amounts in the messag
 
 test('402 states required rounded up and available rounded down to kopecks, and never below zero', () => {
   const error = insufficientBalance(12_341_000n, 3_218_900n, { tokens: true })
-  assert.equal(error.message, 'Insufficient balance: required 12.35 RUB, available 3.21 RUB. Top up your balance, lower max_tokens or choose a cheaper model.')
-  assert.deepEqual(error.body().error['metadata'], { error_type: 'insufficient_balance', required: 12.341, available: 3.2189, currency: 'RUB' })
-  assert.equal(insufficientBalance(1n, -5n, { tokens: false }).message, 'Insufficient balance: required 0.01 RUB, available 0.00 RUB. Top up your balance or choose a cheaper model.')
+  assert.equal(
+    error.message,
+    'Insufficient balance: required 12.35 RUB, available 3.21 RUB. Top up your balance, lower max_tokens or choose a cheaper model.',
+  )
+  assert.deepEqual(error.body().error['metadata'], {
+    error_type: 'insufficient_balance',
+    required: 12.341,
+    available: 3.2189,
+    currency: 'RUB',
+  })
+  assert.equal(
+    insufficientBalance(1n, -5n, { tokens: false }).message,
+    'Insufficient balance: required 0.01 RUB, available 0.00 RUB. Top up your balance or choose a cheaper model.',
+  )
 })
 
 test('free models need no money', () => {
@@ -170,11 +243,22 @@ test('the hold is the worst case at the dearest candidate, of the dearest meters
 
 test('audio and images are priced when they are in the messages', () => {
   const sell = prices('10', '40', { audio_input: '100', image_input: '5000' })
-  const catalog = snapshot([model('v/m', { inputModalities: ['text', 'image', 'audio'], endpoints: [endpoint('alpha', { sell, mediaTokens: { image: 100, audio: 7 } })] })])
+  const catalog = snapshot([
+    model('v/m', {
+      inputModalities: ['text', 'image', 'audio'],
+      endpoints: [endpoint('alpha', { sell, mediaTokens: { image: 100, audio: 7 } })],
+    }),
+  ])
   const image = { type: 'image_url', image_url: { url: 'http://x/i' } }
   const pictured = chat({ max_tokens: 1, messages: [{ role: 'user', content: [image, image] }] })
-  assert.equal(planChat(wish(pictured, { snapshot: catalog })).holdMicro, BigInt((textBound(pictured) + 200) * 10 + 40 + 10_000))
-  const spoken = chat({ max_tokens: 1, messages: [{ role: 'user', content: [{ type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }] }] })
+  assert.equal(
+    planChat(wish(pictured, { snapshot: catalog })).holdMicro,
+    BigInt((textBound(pictured) + 200) * 10 + 40 + 10_000),
+  )
+  const spoken = chat({
+    max_tokens: 1,
+    messages: [{ role: 'user', content: [{ type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }] }],
+  })
   assert.equal(planChat(wish(spoken, { snapshot: catalog })).holdMicro, BigInt((textBound(spoken) + 7) * 100 + 40))
 })
 
@@ -187,8 +271,14 @@ test('an endpoint that takes no output cap is held for at its maximum and sent n
 })
 
 test('models[] follow the first model, and one that cannot serve is left out', () => {
-  const models = [model('v/m', { contextLength: 1_000 }), model('v/big', { endpoints: [endpoint('beta', { sell: prices('99', '99') })] })]
-  const names = (request: ChatRequest): readonly string[] => planChat(wish(request, { snapshot: snapshot(models), tokens: counter(5_000) })).candidates.map((one) => one.model.id)
+  const models = [
+    model('v/m', { contextLength: 1_000 }),
+    model('v/big', { endpoints: [endpoint('beta', { sell: prices('99', '99') })] }),
+  ]
+  const names = (request: ChatRequest): readonly string[] =>
+    planChat(wish(request, { snapshot: snapshot(models), tokens: counter(5_000) })).candidates.map(
+      (one) => one.model.id,
+    )
   assert.deepEqual(names(chat({ models: ['v/big'], max_tokens: 5 })), ['v/m', 'v/big'])
   assert.deepEqual(names(chat({ models: ['v/big'], max_tokens: 5, messages: long(20_000) })), ['v/big'])
   assert.equal(refusal(() => names(chat({ messages: long(20_000) }))).errorName, 'input_tokens_exceeded')
@@ -208,24 +298,37 @@ test('a refused hold is counted again: cheaper by the count, or null where it st
 test('property: a plan never holds more than the funds of an omitted max_tokens, and one token more would', () => {
   const price = fc.integer({ min: 0, max: 5_000_000 }).map((digits) => `${digits / 1_000}`)
   fc.assert(
-    fc.property(price, price, fc.integer({ min: 1, max: 5 }), fc.bigInt({ min: 0n, max: 50_000_000n }), fc.integer({ min: 1, max: 900 }), (input, output, n, availableMicro, count) => {
-      const catalog = snapshot([model('v/m', { endpoints: [endpoint('alpha', { sell: prices(input, output) })] })])
-      const request = chat({ n, messages: long(1_000) })
-      const sell = { inputToken: prices(input, output).input, outputToken: prices(input, output).output, fixed: { digits: 0n, scale: 0 } }
-      const exact = (tokens: number): Micro => ceilMicro(worstCost(sell, count, tokens, n))
-      let plan
-      try {
-        plan = planChat(wish(request, { snapshot: catalog, tokens: counter(count), funds: { availableMicro, keyRoomMicro: null } }))
-      } catch (thrown) {
-        assert.ok(thrown instanceof InsufficientBalanceError)
-        assert.equal(thrown.requiredMicro, exact(16))
-        assert.ok(thrown.requiredMicro > availableMicro)
-        return
-      }
-      assert.ok(plan.holdMicro <= availableMicro)
-      assert.ok(plan.maxTokens >= 16)
-      if (plan.maxTokens < 16_384) assert.ok(exact(plan.maxTokens + 1) > availableMicro)
-    }),
+    fc.property(
+      price,
+      price,
+      fc.integer({ min: 1, max: 5 }),
+      fc.bigInt({ min: 0n, max: 50_000_000n }),
+      fc.integer({ min: 1, max: 900 }),
+      (input, output, n, availableMicro, count) => {
+        const catalog = snapshot([model('v/m', { endpoints: [endpoint('alpha', { sell: prices(input, output) })] })])
+        const request = chat({ n, messages: long(1_000) })
+        const sell = {
+          inputToken: prices(input, output).input,
+          outputToken: prices(input, output).output,
+          fixed: { digits: 0n, scale: 0 },
+        }
+        const exact = (tokens: number): Micro => ceilMicro(worstCost(sell, count, tokens, n))
+        let plan
+        try {
+          plan = planChat(
+            wish(request, { snapshot: catalog, tokens: counter(count), funds: { availableMicro, keyRoomMicro: null } }),
+          )
+        } catch (thrown) {
+          assert.ok(thrown instanceof InsufficientBalanceError)
+          assert.equal(thrown.requiredMicro, exact(16))
+          assert.ok(thrown.requiredMicro > availableMicro)
+          return
+        }
+        assert.ok(plan.holdMicro <= availableMicro)
+        assert.ok(plan.maxTokens >= 16)
+        if (plan.maxTokens < 16_384) assert.ok(exact(plan.maxTokens + 1) > availableMicro)
+      },
+    ),
     { numRuns: 300 },
   )
 })
@@ -233,14 +336,27 @@ test('property: a plan never holds more than the funds of an omitted max_tokens,
 test('property: affordableTokens is the largest output whose price fits', () => {
   const digits = fc.bigInt({ min: 1n, max: 10n ** 9n })
   fc.assert(
-    fc.property(digits, digits, fc.nat(9), fc.nat(9), fc.nat(100_000), fc.integer({ min: 1, max: 10 }), fc.bigInt({ min: 0n, max: 10n ** 13n }), (input, output, scaleIn, scaleOut, tokens, n, funds) => {
-      const price = { inputToken: { digits: input, scale: scaleIn }, outputToken: { digits: output, scale: scaleOut }, fixed: { digits: 0n, scale: 0 } }
-      const most = affordableTokens(price, tokens, n, funds)
-      if (most < 0) assert.ok(worstMicro(price, tokens, 0, n) > funds)
-      else {
-        assert.ok(worstMicro(price, tokens, most, n) <= funds)
-        if (most < Number.MAX_SAFE_INTEGER) assert.ok(worstMicro(price, tokens, most + 1, n) > funds)
-      }
-    }),
+    fc.property(
+      digits,
+      digits,
+      fc.nat(9),
+      fc.nat(9),
+      fc.nat(100_000),
+      fc.integer({ min: 1, max: 10 }),
+      fc.bigInt({ min: 0n, max: 10n ** 13n }),
+      (input, output, scaleIn, scaleOut, tokens, n, funds) => {
+        const price = {
+          inputToken: { digits: input, scale: scaleIn },
+          outputToken: { digits: output, scale: scaleOut },
+          fixed: { digits: 0n, scale: 0 },
+        }
+        const most = affordableTokens(price, tokens, n, funds)
+        if (most < 0) assert.ok(worstMicro(price, tokens, 0, n) > funds)
+        else {
+          assert.ok(worstMicro(price, tokens, most, n) <= funds)
+          if (most < Number.MAX_SAFE_INTEGER) assert.ok(worstMicro(price, tokens, most + 1, n) > funds)
+        }
+      },
+    ),
   )
 })

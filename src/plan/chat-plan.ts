@@ -52,8 +52,9 @@ interface Route {
 }
 
 /**
- * Prices a chat request (wire.md 10): who may serve it, in order, with how many output tokens, and the most it may cost.
- * Bytes stand for tokens while every check passes with them, so that a request far from its limits is never tokenised.
+ * Prices a chat request (wire.md 10): who may serve it, in order, with how many output tokens, and the most it may
+ * cost. Bytes stand for tokens while every check passes with them, so that a request far from its limits is never
+ * tokenised.
  */
 export function planChat(input: PlanRequest): Plan {
   const { request, snapshot, tokens } = input
@@ -66,14 +67,25 @@ export function planChat(input: PlanRequest): Plan {
   const { availableMicro, keyRoomMicro } = input.funds
   const funds = keyRoomMicro !== null && keyRoomMicro < availableMicro ? keyRoomMicro : availableMicro
   if (holdOf(drafts, answers) <= funds) return planOf(snapshot, request, drafts, hold, answers)
-  return planOf(snapshot, request, affordable(draftsOf(input, routes, measure, hold, true), hold, answers, funds), hold, answers)
+  return planOf(
+    snapshot,
+    request,
+    affordable(draftsOf(input, routes, measure, hold, true), hold, answers, funds),
+    hold,
+    answers,
+  )
 }
 
 /**
  * The same plan held by the token count, for the moment the hold by bytes was refused; null when the count makes it
  * no cheaper, so that the refusal stands with the plan's own amount.
  */
-export function recountedHold(plan: Plan, request: ChatRequest, tokens: PlanInput['tokens'], { inputs = 1, written = request.n, hosted = null }: Pick<PlanRequest, 'inputs' | 'written' | 'hosted'> = {}): Plan | null {
+export function recountedHold(
+  plan: Plan,
+  request: ChatRequest,
+  tokens: PlanInput['tokens'],
+  { inputs = 1, written = request.n, hosted = null }: Pick<PlanRequest, 'inputs' | 'written' | 'hosted'> = {},
+): Plan | null {
   const hold = new InputHold(request, tokens, hosted)
   const drafts = plan.candidates.map(({ model, endpoint, sendMaxTokens }) => ({
     model,
@@ -102,21 +114,41 @@ function measureInput(request: ChatRequest, tokens: PlanInput['tokens']): InputM
 function routesOf(input: PlanRequest, measure: InputMeasure): readonly Route[] {
   const { request, defaultModel, allowedModels, snapshot, health, endpointName = 'chat/completions' } = input
   const { model, fallbackModels } = request
-  const chosen = chooseModels({ model, fallbackModels, defaultModel, allowedModels, modelType: 'chat', endpointName }, snapshot)
+  const chosen = chooseModels(
+    { model, fallbackModels, defaultModel, allowedModels, modelType: 'chat', endpointName },
+    snapshot,
+  )
   return servingRoutes(chosen, health, (choice) => routeOf(choice, input, measure))
 }
 
 function routeOf({ model, sort }: ChosenModel, input: PlanRequest, measure: InputMeasure): Route {
   const { request, health, random, adapters, able = () => true, hosted = null } = input
   checkModalities(model, request)
-  const asked = request.maxTokens === null || request.maxTokens === -1 ? null : Math.min(request.maxTokens, largestOutput(model))
+  const asked =
+    request.maxTokens === null || request.maxTokens === -1 ? null : Math.min(request.maxTokens, largestOutput(model))
   const counted = checkContext(model, request.maxTokens, measure) || isTight(model, measure.bound + (asked ?? 1))
   const inputTokens = counted ? measure.count(model) : measure.bound
   const expectedTokens = counted ? inputTokens : Math.ceil(inputTokens / BYTES_PER_TOKEN)
   // One of what most such answers have.
-  const units = { ...(model.outputModalities.includes('image') ? { image_output: 1 } : {}), ...(hosted === null ? {} : { search: 1 }) }
-  const expectedCost = (endpoint: Endpoint): Decimal => expectedChatCost(endpoint, request, expectedTokens, asked, units)
-  const wish = { model, request, sent: sentParameters(request), able, inputTokens, expectedCost, maxTokens: asked, adapters, sort, health, random }
+  const units = {
+    ...(model.outputModalities.includes('image') ? { image_output: 1 } : {}),
+    ...(hosted === null ? {} : { search: 1 }),
+  }
+  const expectedCost = (endpoint: Endpoint): Decimal =>
+    expectedChatCost(endpoint, request, expectedTokens, asked, units)
+  const wish = {
+    model,
+    request,
+    sent: sentParameters(request),
+    able,
+    inputTokens,
+    expectedCost,
+    maxTokens: asked,
+    adapters,
+    sort,
+    health,
+    random,
+  }
   return { model, endpoints: orderEndpoints(wish), counted }
 }
 
@@ -134,14 +166,32 @@ function outputMax(model: Model, endpoint: Endpoint): number {
   return endpoint.maxCompletionTokens ?? model.maxCompletionTokens ?? contextOf(model, endpoint)
 }
 
-function draftsOf(input: PlanRequest, routes: readonly Route[], measure: InputMeasure, hold: InputHold, counted: boolean): readonly Draft[] {
-  return routes.flatMap((route) => route.endpoints.map((endpoint) => draftOf(input, route, endpoint, measure, hold, counted || route.counted)))
+function draftsOf(
+  input: PlanRequest,
+  routes: readonly Route[],
+  measure: InputMeasure,
+  hold: InputHold,
+  counted: boolean,
+): readonly Draft[] {
+  return routes.flatMap((route) =>
+    route.endpoints.map((endpoint) => draftOf(input, route, endpoint, measure, hold, counted || route.counted)),
+  )
 }
 
-function draftOf({ request, adapters, hosted = null }: PlanRequest, { model }: Route, endpoint: Endpoint, measure: InputMeasure, hold: InputHold, counted: boolean): Draft {
+function draftOf(
+  { request, adapters, hosted = null }: PlanRequest,
+  { model }: Route,
+  endpoint: Endpoint,
+  measure: InputMeasure,
+  hold: InputHold,
+  counted: boolean,
+): Draft {
   const capped = canCapOutput(endpoint, adapters)
   const most = outputMax(model, endpoint)
-  const room = request.maxTokens === null || request.maxTokens === -1 ? roomFor(contextOf(model, endpoint), most, model, measure, counted) : null
+  const room =
+    request.maxTokens === null || request.maxTokens === -1
+      ? roomFor(contextOf(model, endpoint), most, model, measure, counted)
+      : null
   const asked = room === null ? { tokens: request.maxTokens ?? most, counted } : room
   return {
     model,
@@ -160,20 +210,38 @@ function holdOf(drafts: readonly Draft[], answers: number): Micro {
   }, 0n)
 }
 
-/** Lowers the output of every draft to what the funds allow at the dearest of them, or refuses where that is no answer at all. */
+/**
+ * Lowers the output of every draft to what the funds allow at the dearest of them, or refuses where that is no answer
+ * at all.
+ */
 function affordable(drafts: readonly Draft[], hold: InputHold, answers: number, funds: Micro): readonly Draft[] {
-  const tokens = Math.min(...drafts.map(({ price, inputTokens }) => affordableTokens(price, inputTokens, answers, funds)))
-  const smallest = drafts.map((draft) => ({ ...draft, maxTokens: draft.capped ? Math.min(draft.maxTokens, OUTPUT_TOKENS_MIN) : draft.maxTokens }))
+  const tokens = Math.min(
+    ...drafts.map(({ price, inputTokens }) => affordableTokens(price, inputTokens, answers, funds)),
+  )
+  const smallest = drafts.map((draft) => ({
+    ...draft,
+    maxTokens: draft.capped ? Math.min(draft.maxTokens, OUTPUT_TOKENS_MIN) : draft.maxTokens,
+  }))
   const required = holdOf(smallest, answers)
   if (required > funds) throw insufficientBalance(required, funds, { tokens: true, reason: hold.reason(drafts) })
   return drafts.map((draft) => (draft.capped ? { ...draft, maxTokens: Math.min(draft.maxTokens, tokens) } : draft))
 }
 
-function planOf(snapshot: Snapshot, request: ChatRequest, drafts: readonly Draft[], hold: InputHold, answers: number): Plan {
+function planOf(
+  snapshot: Snapshot,
+  request: ChatRequest,
+  drafts: readonly Draft[],
+  hold: InputHold,
+  answers: number,
+): Plan {
   assert(drafts.length > 0, 'A plan has at least one candidate.')
   return Object.freeze({
     snapshot,
-    candidates: drafts.map(({ model, endpoint, capped, maxTokens }): Candidate => ({ model, endpoint, sendMaxTokens: capped ? maxTokens : null })),
+    candidates: drafts.map(({ model, endpoint, capped, maxTokens }): Candidate => ({
+      model,
+      endpoint,
+      sendMaxTokens: capped ? maxTokens : null,
+    })),
     holdMicro: holdOf(drafts, answers),
     maxTokens: Math.max(...drafts.map(({ maxTokens }) => maxTokens)),
     maxTokensComputed: request.maxTokens === null || request.maxTokens === -1,

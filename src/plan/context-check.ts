@@ -20,7 +20,10 @@ export function contextOf(model: Model, endpoint: Endpoint | null): number {
   return Math.min(context, endpoint?.contextLength ?? context)
 }
 
-/** Most input tokens of a model: a reserve of 256 tokens and 2 % of the context absorbs the error of the count (wire.md D-10.1). */
+/**
+ * Most input tokens of a model: a reserve of 256 tokens and 2 % of the context absorbs the error of the count (wire.md
+ * D-10.1).
+ */
 export function maxInputTokens(context: number): number {
   return context - Math.min(RESERVE_TOKENS + Math.ceil(context / RESERVE_DIVISOR), Math.floor(context / 2))
 }
@@ -45,9 +48,17 @@ export function itemTokensExceeded(model: Model, context: number, input: number,
   return inputTokensExceeded(model, context, input, context, index === null ? {} : { input_index: index })
 }
 
-function inputTokensExceeded({ id }: Model, context: number, input: number, maxInput: number, place: Readonly<Record<string, number>> = {}): ApiError {
+function inputTokensExceeded(
+  { id }: Model,
+  context: number,
+  input: number,
+  maxInput: number,
+  place: Readonly<Record<string, number>> = {},
+): ApiError {
   const message = `This model's maximum context length is ${context} tokens. Model ${id}: your input is ${input} tokens, the maximum allowed input is ${maxInput} tokens. Please reduce the length of the messages.`
-  return new ApiError('input_tokens_exceeded', message, { metadata: { context_length: context, input_tokens: input, max_input_tokens: maxInput, ...place } })
+  return new ApiError('input_tokens_exceeded', message, {
+    metadata: { context_length: context, input_tokens: input, max_input_tokens: maxInput, ...place },
+  })
 }
 
 function tokenLimitExceeded({ id }: Model, context: number, input: number, output: number): ApiError {
@@ -59,7 +70,13 @@ function tokenLimitExceeded({ id }: Model, context: number, input: number, outpu
  * The computed max_tokens of `-1` and of an omitted value: what the context leaves, at most `most`. Bytes stand for the
  * count unless they would halve the answer.
  */
-export function roomFor(context: number, most: number, model: Model, measure: InputMeasure, counted: boolean): { readonly tokens: number; readonly counted: boolean } {
+export function roomFor(
+  context: number,
+  most: number,
+  model: Model,
+  measure: InputMeasure,
+  counted: boolean,
+): { readonly tokens: number; readonly counted: boolean } {
   const left = (input: number): number => Math.max(1, Math.min(most, context - input - FRAME_TOKENS))
   const byBytes = left(measure.bound)
   if (!counted && byBytes * 2 >= most) return { tokens: byBytes, counted: false }

@@ -32,12 +32,19 @@ const SAME_ABILITY: ReadonlyMap<string, string> = new Map([
   ['reasoning', 'reasoning_effort'],
 ])
 
-/** The endpoints that can serve the request and satisfy its preferences (wire.md D-8.1); throws D-8.2 where none is left. */
+/**
+ * The endpoints that can serve the request and satisfy its preferences (wire.md D-8.1); throws D-8.2 where none is
+ * left.
+ */
 export function eligibleEndpoints(needs: EndpointNeeds): readonly Endpoint[] {
   const { model, request, sent, adapters } = needs
   const able = capableEndpoints(needs)
   const excludedBy: Preference[] = []
-  const keep = (endpoints: readonly Endpoint[], preference: Preference, keeps: (endpoint: Endpoint) => boolean): readonly Endpoint[] => {
+  const keep = (
+    endpoints: readonly Endpoint[],
+    preference: Preference,
+    keeps: (endpoint: Endpoint) => boolean,
+  ): readonly Endpoint[] => {
     const kept = endpoints.filter(keeps)
     if (kept.length < endpoints.length) excludedBy.push(preference)
     return kept
@@ -47,7 +54,8 @@ export function eligibleEndpoints(needs: EndpointNeeds): readonly Endpoint[] {
   if (only !== null) left = keep(left, 'only', (endpoint) => isNamed(endpoint, only))
   if (ignore.length > 0) left = keep(left, 'ignore', (endpoint) => !isNamed(endpoint, ignore))
   if (Object.keys(maxPrice).length > 0) left = keep(left, 'max_price', (endpoint) => withinMaxPrice(endpoint, maxPrice))
-  if (requireParameters) left = keep(left, 'require_parameters', (endpoint) => sent.every((name) => supports(endpoint, name, adapters)))
+  if (requireParameters)
+    left = keep(left, 'require_parameters', (endpoint) => sent.every((name) => supports(endpoint, name, adapters)))
   // It restricts like `only`, so it comes before the soft preferences: they choose among what the client left.
   if (order.length > 0 && !allowFallbacks) left = keep(left, 'order', (endpoint) => isNamed(endpoint, order))
   if (left.length === 0) throw noneLeft(model.id, excludedBy)
@@ -59,13 +67,27 @@ export function eligibleEndpoints(needs: EndpointNeeds): readonly Endpoint[] {
 }
 
 /** Endpoints that can carry `n`, the input and the output asked for; the last two only where some endpoint can. */
-function capableEndpoints({ model, request, able: isAble, inputTokens, maxTokens, adapters }: EndpointNeeds): readonly Endpoint[] {
+function capableEndpoints({
+  model,
+  request,
+  able: isAble,
+  inputTokens,
+  maxTokens,
+  adapters,
+}: EndpointNeeds): readonly Endpoint[] {
   const speaking = model.endpoints.filter(isAble)
   if (speaking.length === 0) throw new ApiError('model_not_found', `Model '${model.id}' not found or inactive`)
   const able = request.n === 1 ? speaking : speaking.filter((endpoint) => supports(endpoint, 'n', adapters))
-  if (able.length === 0) throw new ApiError('invalid_input', `n: must be 1, no provider of model '${model.id}' supports more`)
-  const fitting = someOf(able, ({ contextLength }) => contextLength === null || inputTokens + (maxTokens ?? 1) <= contextLength)
-  return someOf(fitting, ({ maxCompletionTokens }) => maxTokens === null || maxCompletionTokens === null || maxTokens <= maxCompletionTokens)
+  if (able.length === 0)
+    throw new ApiError('invalid_input', `n: must be 1, no provider of model '${model.id}' supports more`)
+  const fitting = someOf(
+    able,
+    ({ contextLength }) => contextLength === null || inputTokens + (maxTokens ?? 1) <= contextLength,
+  )
+  return someOf(
+    fitting,
+    ({ maxCompletionTokens }) => maxTokens === null || maxCompletionTokens === null || maxTokens <= maxCompletionTokens,
+  )
 }
 
 function someOf(endpoints: readonly Endpoint[], keeps: (endpoint: Endpoint) => boolean): readonly Endpoint[] {
@@ -84,9 +106,14 @@ function supports(endpoint: Endpoint, parameter: string, adapters: AdapterParame
   return names === undefined || names.includes(parameter) || names.includes(SAME_ABILITY.get(parameter) ?? parameter)
 }
 
-/** Whether a list of slugs or display names, lower-cased, names the endpoint's provider; `google-vertex` also names `google-vertex/us-east5`. */
+/**
+ * Whether a list of slugs or display names, lower-cased, names the endpoint's provider; `google-vertex` also names
+ * `google-vertex/us-east5`.
+ */
 export function isNamed({ provider, id }: Endpoint, names: readonly string[]): boolean {
-  return names.some((name) => namesProvider(name, provider.slug.toLowerCase(), provider.name.toLowerCase(), id.toLowerCase()))
+  return names.some((name) =>
+    namesProvider(name, provider.slug.toLowerCase(), provider.name.toLowerCase(), id.toLowerCase()),
+  )
 }
 
 function namesProvider(name: string, slug: string, displayName: string, id: string): boolean {
@@ -108,8 +135,15 @@ function within(price: Decimal, limit: string | undefined, places: number): bool
   return max === null || compare(price, shift(max, places)) <= 0
 }
 
-/** Parameters that change what the answer is good for: where some endpoints support one that was sent, the others are left out. */
-function preferSupporting(endpoints: readonly Endpoint[], sent: readonly string[], adapters: AdapterParameters): readonly Endpoint[] {
+/**
+ * Parameters that change what the answer is good for: where some endpoints support one that was sent, the others are
+ * left out.
+ */
+function preferSupporting(
+  endpoints: readonly Endpoint[],
+  sent: readonly string[],
+  adapters: AdapterParameters,
+): readonly Endpoint[] {
   let left = endpoints
   for (const name of SOFT_PARAMETERS) {
     if (sent.includes(name)) left = someOf(left, (endpoint) => supports(endpoint, name, adapters))

@@ -12,12 +12,31 @@ const middle = endpoint('middle', { sell: prices('2', '8') })
 const dear = endpoint('dear', { sell: prices('4', '16') })
 const three = [dear, cheap, middle]
 
-function order(fields: Partial<OrderRequest> & { readonly provider?: unknown; readonly body?: Readonly<Record<string, unknown>>; readonly endpoints?: readonly ReturnType<typeof endpoint>[] } = {}): readonly string[] {
+function order(
+  fields: Partial<OrderRequest> & {
+    readonly provider?: unknown
+    readonly body?: Readonly<Record<string, unknown>>
+    readonly endpoints?: readonly ReturnType<typeof endpoint>[]
+  } = {},
+): readonly string[] {
   const { provider, body, endpoints = three, ...wish } = fields
   const { inputTokens = 100, maxTokens = null } = wish
   const request = chat({ provider, ...body })
   const expectedCost: OrderRequest['expectedCost'] = (one) => expectedChatCost(one, request, inputTokens, maxTokens)
-  const ordered = orderEndpoints({ model: model('v/m', { endpoints }), request, sent: sentParameters(request), able: () => true, expectedCost, inputTokens, maxTokens, adapters: NO_ADAPTERS, sort: null, health: QUIET, random: () => 0, ...wish })
+  const ordered = orderEndpoints({
+    model: model('v/m', { endpoints }),
+    request,
+    sent: sentParameters(request),
+    able: () => true,
+    expectedCost,
+    inputTokens,
+    maxTokens,
+    adapters: NO_ADAPTERS,
+    sort: null,
+    health: QUIET,
+    random: () => 0,
+    ...wish,
+  })
   return ordered.map(({ provider: { slug } }) => slug)
 }
 
@@ -44,7 +63,11 @@ test('a session draws the same endpoint whatever the random source says', () => 
 })
 
 test('free endpoints share the draw', () => {
-  const endpoints = [cheap, endpoint('free-a', { sell: prices('0', '0') }), endpoint('free-b', { sell: prices('0', '0') })]
+  const endpoints = [
+    cheap,
+    endpoint('free-a', { sell: prices('0', '0') }),
+    endpoint('free-b', { sell: prices('0', '0') }),
+  ]
   assert.deepEqual(order({ endpoints, random: () => 0.9 }), ['free-b', 'free-a', 'cheap'])
 })
 
@@ -55,7 +78,11 @@ test('unhealthy endpoints come last', () => {
 })
 
 test('sort: price, throughput and latency, unknown metrics last, ties by price; the suffix overrides', () => {
-  const health = { ...QUIET, throughput: (id: string) => (id === 'dear/m' ? 90 : id === 'middle/m' ? 20 : null), latency: (id: string) => (id === 'middle/m' ? 200 : 500) }
+  const health = {
+    ...QUIET,
+    throughput: (id: string) => (id === 'dear/m' ? 90 : id === 'middle/m' ? 20 : null),
+    latency: (id: string) => (id === 'middle/m' ? 200 : 500),
+  }
   assert.deepEqual(order({ provider: { sort: 'price' }, random: () => 0.99 }), ['cheap', 'middle', 'dear'])
   assert.deepEqual(order({ provider: { sort: 'throughput' }, health }), ['dear', 'middle', 'cheap'])
   assert.deepEqual(order({ provider: { sort: { by: 'latency' } }, health }), ['middle', 'cheap', 'dear'])
@@ -69,7 +96,10 @@ test('price sort compares the cost of this request', () => {
 })
 
 test('price sort and the draw look at the plain prices: a dear cache write alone makes no provider dear', () => {
-  const endpoints = [endpoint('writes', { sell: prices('1', '4', { cache_write_1h: '9', audio_input: '50' }) }), endpoint('plain', { sell: prices('1.1', '4') })]
+  const endpoints = [
+    endpoint('writes', { sell: prices('1', '4', { cache_write_1h: '9', audio_input: '50' }) }),
+    endpoint('plain', { sell: prices('1.1', '4') }),
+  ]
   assert.deepEqual(order({ endpoints, provider: { sort: 'price' } }), ['writes', 'plain'])
   assert.deepEqual(order({ endpoints, random: () => 0.4 }), ['writes', 'plain'])
 })
@@ -98,7 +128,10 @@ test('only, ignore and max_price restrict', () => {
   assert.deepEqual(order({ provider: { max_price: { prompt: 2, completion: '8' } } }), ['cheap', 'middle'])
   const flat = endpoint('flat', { sell: prices('1', '1', { request: '500000' }) })
   assert.deepEqual(order({ endpoints: [flat], provider: { max_price: { request: 0.5 } } }), ['flat'])
-  assert.equal(refusal(() => order({ endpoints: [flat], provider: { max_price: { request: 0.4 } } })).errorName, 'no_available_provider')
+  assert.equal(
+    refusal(() => order({ endpoints: [flat], provider: { max_price: { request: 0.4 } } })).errorName,
+    'no_available_provider',
+  )
 })
 
 test('404 when the preferences leave nothing, naming those that excluded', () => {
@@ -111,7 +144,10 @@ test('404 when the preferences leave nothing, naming those that excluded', () =>
   for (const [provider, excluded] of cases) {
     const error = refusal(() => order({ provider }))
     assert.equal(error.status, 404)
-    assert.equal(error.message, `No providers of model 'v/m' match your routing preferences (${excluded.join(', ')}). Relax them or choose another model`)
+    assert.equal(
+      error.message,
+      `No providers of model 'v/m' match your routing preferences (${excluded.join(', ')}). Relax them or choose another model`,
+    )
     assert.deepEqual(error.details.metadata, { excluded_by: excluded })
   }
 })
@@ -123,8 +159,12 @@ test('require_parameters drops endpoints that lack a sent one; without it tools 
   const endpoints = [plain, tooled]
   assert.deepEqual(order({ endpoints, body: { tools } }), ['tooled'])
   assert.deepEqual(order({ endpoints: [plain], body: { tools } }), ['plain'])
-  assert.deepEqual(order({ endpoints, body: { temperature: 1, user: 'u' }, provider: { require_parameters: true } }), ['plain'])
-  const error = refusal(() => order({ endpoints, body: { temperature: 1, tools }, provider: { require_parameters: true } }))
+  assert.deepEqual(order({ endpoints, body: { temperature: 1, user: 'u' }, provider: { require_parameters: true } }), [
+    'plain',
+  ])
+  const error = refusal(() =>
+    order({ endpoints, body: { temperature: 1, tools }, provider: { require_parameters: true } }),
+  )
   assert.deepEqual(error.details.metadata, { excluded_by: ['require_parameters'] })
 })
 
@@ -146,7 +186,10 @@ test('n > 1 goes only to endpoints that support it, else invalid_input', () => {
   const many = endpoint('many', { supportedParameters: ['max_completion_tokens', 'n'] })
   assert.deepEqual(order({ endpoints: [single, many], body: { n: 2 } }), ['many'])
   assert.deepEqual(order({ endpoints: [single, many] }), ['single', 'many'])
-  assert.equal(refusal(() => order({ endpoints: [single], body: { n: 2 } })).message, "n: must be 1, no provider of model 'v/m' supports more")
+  assert.equal(
+    refusal(() => order({ endpoints: [single], body: { n: 2 } })).message,
+    "n: must be 1, no provider of model 'v/m' supports more",
+  )
   const adapters = new Map([['openai', { supportedParameters: ['max_tokens'] }]])
   assert.equal(refusal(() => order({ body: { n: 2 }, adapters })).errorName, 'invalid_input')
 })
@@ -163,17 +206,24 @@ test('property: the order is a duplicate-free choice of at most four endpoints, 
   const slugs = ['a', 'b', 'c', 'd', 'e', 'f']
   const some = fc.subarray(slugs)
   fc.assert(
-    fc.property(fc.subarray(slugs, { minLength: 1 }), some, some, fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), some, (offered, wanted, ignored, at, sick) => {
-      const endpoints = offered.map((slug, index) => endpoint(slug, { sell: prices(String(index), '1') }))
-      const health = { ...QUIET, unhealthy: (id: string) => sick.some((slug) => id === `${slug}/m`) }
-      const left = offered.filter((slug) => !ignored.includes(slug))
-      if (left.length === 0) return
-      const got = order({ endpoints, provider: { order: wanted, ignore: ignored }, random: () => at, health })
-      assert.equal(new Set(got).size, got.length)
-      assert.equal(got.length, Math.min(4, left.length))
-      assert.ok(got.every((slug) => left.includes(slug)))
-      const listed = wanted.filter((slug) => left.includes(slug)).slice(0, 4)
-      assert.deepEqual(got.slice(0, listed.length), listed)
-    }),
+    fc.property(
+      fc.subarray(slugs, { minLength: 1 }),
+      some,
+      some,
+      fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+      some,
+      (offered, wanted, ignored, at, sick) => {
+        const endpoints = offered.map((slug, index) => endpoint(slug, { sell: prices(String(index), '1') }))
+        const health = { ...QUIET, unhealthy: (id: string) => sick.some((slug) => id === `${slug}/m`) }
+        const left = offered.filter((slug) => !ignored.includes(slug))
+        if (left.length === 0) return
+        const got = order({ endpoints, provider: { order: wanted, ignore: ignored }, random: () => at, health })
+        assert.equal(new Set(got).size, got.length)
+        assert.equal(got.length, Math.min(4, left.length))
+        assert.ok(got.every((slug) => left.includes(slug)))
+        const listed = wanted.filter((slug) => left.includes(slug)).slice(0, 4)
+        assert.deepEqual(got.slice(0, listed.length), listed)
+      },
+    ),
   )
 })

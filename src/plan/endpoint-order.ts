@@ -41,8 +41,13 @@ export function orderEndpoints(wish: OrderRequest): readonly Endpoint[] {
   // The usual case, and pricing is most of the work of ordering.
   if (eligible.length === 1) return eligible
   const priced = eligible.map((endpoint) => ({ endpoint, cost: wish.expectedCost(endpoint) }))
-  const listed = priced.filter(({ endpoint }) => isNamed(endpoint, order)).toSorted((left, right) => rank(left, order) - rank(right, order) || byCost(left, right))
-  const others = sorted(priced.filter((candidate) => !listed.includes(candidate)), wish)
+  const listed = priced
+    .filter(({ endpoint }) => isNamed(endpoint, order))
+    .toSorted((left, right) => rank(left, order) - rank(right, order) || byCost(left, right))
+  const others = sorted(
+    priced.filter((candidate) => !listed.includes(candidate)),
+    wish,
+  )
   const ordered = [...listed, ...others].map(({ endpoint }) => endpoint)
   return ordered.slice(0, !allowFallbacks && order.length === 0 ? 1 : ATTEMPTS_MAX)
 }
@@ -101,7 +106,8 @@ function balanced(candidates: readonly Priced[], { health, request, random }: Or
 function fraction({ sessionId }: RoutedRequest, random: () => number): number {
   if (sessionId === null) return random()
   let hash = 0x811c9dc5
-  for (let index = 0; index < sessionId.length; index += 1) hash = Math.imul(hash ^ sessionId.charCodeAt(index), 0x01000193)
+  for (let index = 0; index < sessionId.length; index += 1)
+    hash = Math.imul(hash ^ sessionId.charCodeAt(index), 0x01000193)
   return (hash >>> 0) / 2 ** 32
 }
 
@@ -118,7 +124,10 @@ function drawn(candidates: readonly Priced[], at: number): Priced | null {
   return pool.at(-1) ?? null
 }
 
-/** 1/price², relative to the cheapest, so that no price under- or overflows. A float is enough: it weighs a draw and no money. */
+/**
+ * 1/price², relative to the cheapest, so that no price under- or overflows. A float is enough: it weighs a draw and no
+ * money.
+ */
 function weightOf(cost: Decimal, cheapest: Decimal): number {
   if (cost.digits === 0n) return 1
   return (asNumber(cheapest) / asNumber(cost)) ** 2

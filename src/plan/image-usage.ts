@@ -19,7 +19,10 @@ const OUTPUTS = ['output', 'reasoning'] as const satisfies readonly Meter[]
 
 /** Whether pictures of the endpoint are paid for by the token, alone or besides, by the client or by us. */
 function isTokenPriced({ sell, buy }: Endpoint): boolean {
-  return [sell, buy].some(({ input, output }) => input.digits > 0n || output.digits > 0n) || (sell.image_output.digits === 0n && buy.image_output.digits === 0n)
+  return (
+    [sell, buy].some(({ input, output }) => input.digits > 0n || output.digits > 0n) ||
+    (sell.image_output.digits === 0n && buy.image_output.digits === 0n)
+  )
 }
 
 /** The most a request can use: each picture made by a call of its own, each with the longest answer there is. */
@@ -29,12 +32,23 @@ export function worstImageUsage(request: ImageRequest, model: Model, endpoint: E
   if (!isTokenPriced(endpoint)) return units
   // A prompt is short, and the count of another family's tokenizer would be no bound.
   const input = Buffer.byteLength(request.prompt) + FRAME_TOKENS + sources.length * SOURCE_TOKENS
-  return { ...units, [dearest(endpoint.sell, INPUTS)]: input * count, [dearest(endpoint.sell, OUTPUTS)]: maxTokensOf(model, endpoint) * count }
+  return {
+    ...units,
+    [dearest(endpoint.sell, INPUTS)]: input * count,
+    [dearest(endpoint.sell, OUTPUTS)]: maxTokensOf(model, endpoint) * count,
+  }
 }
 
-/** What the delivered pictures used, in the meters that their endpoint is priced by (reliability.md 3.5 rules 10 and 16). */
+/**
+ * What the delivered pictures used, in the meters that their endpoint is priced by (reliability.md 3.5 rules 10 and
+ * 16).
+ */
 export function measuredImageUsage(
-  request: ImageRequest, result: ImageResult, model: Model, endpoint: Endpoint, tokens: Pick<TokenCounter, 'countText'>,
+  request: ImageRequest,
+  result: ImageResult,
+  model: Model,
+  endpoint: Endpoint,
+  tokens: Pick<TokenCounter, 'countText'>,
 ): MeasuredTokens {
   const { images, calls } = result
   const units = { image_output: images.length, image_input: request.sources.length * calls, request: calls }
@@ -45,11 +59,18 @@ export function measuredImageUsage(
     return { report, reported: report, flagged: false, basis: 'provider_usage' }
   }
   const text = Buffer.byteLength(request.prompt) + FRAME_TOKENS
-  const { report, reported, flagged, basis } = measureUsage(result.usage?.report ?? { ...countedReport(0, 0), missing: ['input', 'output'] }, {
-    inputMax: () => (request.sources.length > 0 ? Math.max(text, contextOf(model, endpoint)) : text) * calls,
-    outputMax: answerMaxOf(model, endpoint) * request.count,
-    count: () => countedReport(countPrompt(request, model, tokens) * calls, Math.min(PICTURE_TOKENS, answerMaxOf(model, endpoint)) * images.length),
-  })
+  const { report, reported, flagged, basis } = measureUsage(
+    result.usage?.report ?? { ...countedReport(0, 0), missing: ['input', 'output'] },
+    {
+      inputMax: () => (request.sources.length > 0 ? Math.max(text, contextOf(model, endpoint)) : text) * calls,
+      outputMax: answerMaxOf(model, endpoint) * request.count,
+      count: () =>
+        countedReport(
+          countPrompt(request, model, tokens) * calls,
+          Math.min(PICTURE_TOKENS, answerMaxOf(model, endpoint)) * images.length,
+        ),
+    },
+  )
   return { report: whole(report), reported: whole(reported), flagged, basis }
 }
 

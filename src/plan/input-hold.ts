@@ -37,11 +37,16 @@ export class InputHold {
   /** Why the hold is as large as it is, for a refusal; null = it is for the text and the answer alone. */
   reason(routes: readonly { readonly model: Model; readonly endpoint: Endpoint }[]): string | null {
     const unmeasured = new Set<Unmeasured>()
-    for (const { endpoint } of routes) for (const name of mediaBound(this.#request.messages, endpoint).unmeasured) unmeasured.add(name)
-    const hosted = this.#hosted ?? (routes.some(({ endpoint }) => searches(this.#request, endpoint)) ? { callsMax: 1 } : null)
+    for (const { endpoint } of routes)
+      for (const name of mediaBound(this.#request.messages, endpoint).unmeasured) unmeasured.add(name)
+    const hosted =
+      this.#hosted ?? (routes.some(({ endpoint }) => searches(this.#request, endpoint)) ? { callsMax: 1 } : null)
     if (unmeasured.size === 0 && hosted === null) return null
     const context = Math.max(...routes.map(({ model, endpoint }) => contextOf(model, endpoint)))
-    const causes = [...(hosted === null ? [] : [`up to ${hosted.callsMax} calls of the provider's own tools and what they read`]), ...(unmeasured.size === 0 ? [] : [`${[...unmeasured].join(', ')} whose tokens only the provider can count`])]
+    const causes = [
+      ...(hosted === null ? [] : [`up to ${hosted.callsMax} calls of the provider's own tools and what they read`]),
+      ...(unmeasured.size === 0 ? [] : [`${[...unmeasured].join(', ')} whose tokens only the provider can count`]),
+    ]
     return `The amount covers ${causes.join(', and ')}: an input of up to ${context} tokens. What is not used is given back.`
   }
 }

@@ -8,21 +8,32 @@ interface Remedy {
   readonly reason?: string | null
 }
 
-/** The 402 of wire.md D-10.4. It keeps the exact amount, so that the relay can refuse by the key's limit where that is the bound. */
+/**
+ * The 402 of wire.md D-10.4. It keeps the exact amount, so that the relay can refuse by the key's limit where that is
+ * the bound.
+ */
 export class InsufficientBalanceError extends ApiError {
   readonly requiredMicro: Micro
   readonly availableMicro: Micro
 
   constructor(requiredMicro: Micro, availableMicro: Micro, { tokens, reason = null }: Remedy) {
     const bounded = availableMicro < 0n ? 0n : availableMicro
-    const remedies = tokens ? 'Top up your balance, lower max_tokens or choose a cheaper model.' : 'Top up your balance or choose a cheaper model.'
+    const remedies = tokens
+      ? 'Top up your balance, lower max_tokens or choose a cheaper model.'
+      : 'Top up your balance or choose a cheaper model.'
     const message = `Insufficient balance: required ${kopeckText(requiredMicro, 'up')} RUB, available ${kopeckText(bounded, 'down')} RUB. ${remedies}${reason === null ? '' : ` ${reason}`}`
-    super('insufficient_balance', message, { metadata: { required: rubles(requiredMicro), available: rubles(bounded), currency: 'RUB' } })
+    super('insufficient_balance', message, {
+      metadata: { required: rubles(requiredMicro), available: rubles(bounded), currency: 'RUB' },
+    })
     this.requiredMicro = requiredMicro
     this.availableMicro = bounded
   }
 }
 
-export function insufficientBalance(requiredMicro: Micro, availableMicro: Micro, kind: Remedy): InsufficientBalanceError {
+export function insufficientBalance(
+  requiredMicro: Micro,
+  availableMicro: Micro,
+  kind: Remedy,
+): InsufficientBalanceError {
   return new InsufficientBalanceError(requiredMicro, availableMicro, kind)
 }

@@ -15,7 +15,11 @@ function tiles(model: RegExp, base: number, tile: number): PictureRule {
 }
 
 /** The same page: patches of 32 pixels, weighed by the model's factor and rounded up. */
-function patches(model: RegExp, factor: number, counts: { readonly most: number; readonly low?: number; readonly high?: number }): PictureRule {
+function patches(
+  model: RegExp,
+  factor: number,
+  counts: { readonly most: number; readonly low?: number; readonly high?: number },
+): PictureRule {
   const { most, low = most, high = most } = counts
   return { model, most: Math.ceil(most * factor), low: Math.ceil(low * factor), high: Math.ceil(high * factor) }
 }
@@ -28,10 +32,10 @@ const PATCHES_HIGH = 2_500
 const PATCHES_OF_512 = 256
 
 /**
- * The most that one picture comes to, as its provider documents it, by the model's own name. The first row that fits counts; a model
- * that no row fits reads a picture for all that its context holds, as do those that no page of their provider's tells a maximum of
- * (OpenAI's codex and pro models of the fifth generation, open weights at any host). Of `gpt-5-mini` and `gpt-5-nano` the page has told two
- * factors, of which the larger is here.
+ * The most that one picture comes to, as its provider documents it, by the model's own name. The first row that fits
+ * counts; a model that no row fits reads a picture for all that its context holds, as do those that no page of their
+ * provider's tells a maximum of (OpenAI's codex and pro models of the fifth generation, open weights at any host). Of
+ * `gpt-5-mini` and `gpt-5-nano` the page has told two factors, of which the larger is here.
  */
 const PICTURES: readonly PictureRule[] = [
   // OpenAI, "Images and vision" (model sizing behavior, calculating costs) and "Image input token and cost calculator".
@@ -44,10 +48,18 @@ const PICTURES: readonly PictureRule[] = [
   patches(/^o4-mini/, 1.72, { most: PATCHES_OF_2048 }),
   patches(/^gpt-5\.2(-20\d\d-\d\d-\d\d)?$/, 1.2, { most: PATCHES_OF_2048 }),
   // Here `low` is not the least: it fits 2,048 pixels without the bound of `high`.
-  patches(/^gpt-5\.4(-mini|-nano)?(-20\d\d-\d\d-\d\d)?$/, 1.2, { most: 10_000, low: PATCHES_OF_2048, high: PATCHES_HIGH }),
+  patches(/^gpt-5\.4(-mini|-nano)?(-20\d\d-\d\d-\d\d)?$/, 1.2, {
+    most: 10_000,
+    low: PATCHES_OF_2048,
+    high: PATCHES_HIGH,
+  }),
   patches(/^gpt-5\.5(-20\d\d-\d\d-\d\d)?$/, 1.2, { most: 10_000, low: PATCHES_OF_512, high: PATCHES_HIGH }),
   // Nothing is made smaller without a `detail`; above 30,000 patches a picture is refused.
-  patches(/^gpt-(5\.6|6(\.\d)?)(-(sol|terra|luna|astra))?(-20\d\d-\d\d-\d\d)?$/, 1.2, { most: 30_000, low: PATCHES_OF_512, high: PATCHES_HIGH }),
+  patches(/^gpt-(5\.6|6(\.\d)?)(-(sol|terra|luna|astra))?(-20\d\d-\d\d-\d\d)?$/, 1.2, {
+    most: 30_000,
+    low: PATCHES_OF_512,
+    high: PATCHES_HIGH,
+  }),
   // Anthropic, "Images and vision": a token for 28 by 28 pixels, at most 1,568 of them, and 4,784 from Opus 4.7 and the fifth generation on.
   { model: /^(.*\.)?claude-(3\b|(opus|sonnet|haiku)-4([-.][0-6])?(?![-.]?\d{1,2}\b))/, most: 1_568 },
   { model: /^(.*\.)?claude-/, most: 4_784 },
@@ -122,16 +134,32 @@ function partBound(part: ChatPart, endpoint: Endpoint): number | Unmeasured {
   }
 }
 
-/** Whether every provider reads it as a text: what it is said to be is the client's word, and some go by its name or its first bytes. */
-function isTextFile({ file_data: data, filename = '' }: { readonly file_data: string; readonly filename?: string }): boolean {
+/**
+ * Whether every provider reads it as a text: what it is said to be is the client's word, and some go by its name or its
+ * first bytes.
+ */
+function isTextFile({
+  file_data: data,
+  filename = '',
+}: {
+  readonly file_data: string
+  readonly filename?: string
+}): boolean {
   const head = TEXT_FILE.exec(data)?.[0]
   if (head === undefined || DOCUMENT_NAME.test(filename.trimEnd())) return false
-  const bytes = Buffer.from(data.slice(head.length, head.length + MARK_BYTES * 2), 'base64').toString('latin1', 0, MARK_BYTES)
+  const bytes = Buffer.from(data.slice(head.length, head.length + MARK_BYTES * 2), 'base64').toString(
+    'latin1',
+    0,
+    MARK_BYTES,
+  )
   return !bytes.includes('%PDF') && !bytes.startsWith('PK') && !bytes.startsWith('\u00d0\u00cf\u0011\u00e0')
 }
 
 /** null = no document of the provider's says. */
-export function pictureTokensMax({ upstreamModel, provider }: Pick<Endpoint, 'upstreamModel' | 'provider'>, detail: string | undefined): number | null {
+export function pictureTokensMax(
+  { upstreamModel, provider }: Pick<Endpoint, 'upstreamModel' | 'provider'>,
+  detail: string | undefined,
+): number | null {
   if (provider.adapter === 'sandbox') return SANDBOX_PICTURE_TOKENS
   const name = upstreamModel.toLowerCase().split('/').at(-1) ?? ''
   const rule = PICTURES.find(({ model }) => model.test(name))

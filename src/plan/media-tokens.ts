@@ -15,7 +15,10 @@ const FILE_URL_TOKENS = 10_000
 const VIDEO_BYTES_PER_TOKEN = 400
 const VIDEO_URL_TOKENS = 20_000
 
-/** Input tokens of images, audio, files and video by rough provider rules: their true number is known only to the provider. */
+/**
+ * Input tokens of images, audio, files and video by rough provider rules: their true number is known only to the
+ * provider.
+ */
 export function mediaTokens(messages: readonly ChatMessage[]): number {
   let tokens = 0
   for (const { content } of messages) {
@@ -47,7 +50,9 @@ function partTokens(part: ChatPart): number {
     case 'file':
       return fileTokens(part.file.file_data)
     case 'video_url':
-      return part.video_url.url.startsWith('data:') ? Math.ceil(decodedBytes(part.video_url.url) / VIDEO_BYTES_PER_TOKEN) : VIDEO_URL_TOKENS
+      return part.video_url.url.startsWith('data:')
+        ? Math.ceil(decodedBytes(part.video_url.url) / VIDEO_BYTES_PER_TOKEN)
+        : VIDEO_URL_TOKENS
   }
 }
 

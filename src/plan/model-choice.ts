@@ -41,8 +41,8 @@ export interface ModelWish {
 }
 
 /**
- * The models of a request in the order to try them, each once. One that is not known is passed over where another is; any other refusal,
- * and the first where none is known, is thrown.
+ * The models of a request in the order to try them, each once. One that is not known is passed over where another is;
+ * any other refusal, and the first where none is known, is thrown.
  */
 export function chooseModels(wish: ModelWish, snapshot: Snapshot): readonly ChosenModel[] {
   const first = wish.model ?? (wish.fallbackModels.length > 0 ? null : wish.defaultModel)
@@ -55,13 +55,16 @@ export function chooseModels(wish: ModelWish, snapshot: Snapshot): readonly Chos
     checkChoice(found, wish)
     if (!chosen.has(found.model.id)) chosen.set(found.model.id, found)
   }
-  if (chosen.size === 0) throw new ApiError('model_not_found', `Model '${names[0]?.slice(0, NAME_CHARS_MAX)}' not found or inactive`)
+  if (chosen.size === 0)
+    throw new ApiError('model_not_found', `Model '${names[0]?.slice(0, NAME_CHARS_MAX)}' not found or inactive`)
   return [...chosen.values()]
 }
 
 function checkChoice({ model }: ChosenModel, wish: ModelWish): void {
-  if (model.type !== wish.modelType && wish.alsoServes?.(model) !== true) throw notSupported(model.id, wish.endpointName, ENDPOINTS_OF_TYPE[model.type])
-  if (wish.allowedModels !== null && !wish.allowedModels.has(model.id)) throw new ApiError('access_denied', `This key has no access to model '${model.id}'`)
+  if (model.type !== wish.modelType && wish.alsoServes?.(model) !== true)
+    throw notSupported(model.id, wish.endpointName, ENDPOINTS_OF_TYPE[model.type])
+  if (wish.allowedModels !== null && !wish.allowedModels.has(model.id))
+    throw new ApiError('access_denied', `This key has no access to model '${model.id}'`)
 }
 
 /** The name as a whole comes first: an id of the catalogue may itself end like a suffix. */
@@ -85,7 +88,8 @@ function modelNamed(name: string, snapshot: Snapshot): Model | null {
 /** Throws `model_not_supported` where the messages hold what the model cannot read. */
 export function checkModalities(model: Model, request: ChatRequest): void {
   for (const modality of request.inputModalities) {
-    if (!model.inputModalities.includes(modality)) throw notSupported(model.id, `${modality} input`, model.inputModalities.join(', '))
+    if (!model.inputModalities.includes(modality))
+      throw notSupported(model.id, `${modality} input`, model.inputModalities.join(', '))
   }
 }
 

@@ -14,26 +14,84 @@ interface Fee {
   readonly where: 'listed' | 'carried'
 }
 
-/** What can be sent, and what it costs: `units` = nothing but the tokens, pictures, characters or seconds that are counted and held for. */
+/**
+ * What can be sent, and what it costs: `units` = nothing but the tokens, pictures, characters or seconds that are
+ * counted and held for.
+ */
 type Cost = 'units' | Fee
 
 /**
- * Every parameter that an adapter can send, by the name that endpoints list it under. What has a fee goes only to an endpoint
- * that lists and prices it, and is dropped elsewhere. A test walks the adapters, so that a new parameter finds its line here first.
+ * Every parameter that an adapter can send, by the name that endpoints list it under. What has a fee goes only to an
+ * endpoint that lists and prices it, and is dropped elsewhere. A test walks the adapters, so that a new parameter finds
+ * its line here first.
  */
 export const PARAMETER_COSTS: Readonly<Record<ParameterName, Cost>> = {
   ...units(
-    'max_tokens', 'max_completion_tokens', 'temperature', 'top_p', 'top_k', 'min_p', 'top_a', 'frequency_penalty', 'presence_penalty', 'repetition_penalty', 'seed', 'stop', 'logit_bias', 'logprobs', 'top_logprobs',
-    'tools', 'tool_choice', 'parallel_tool_calls', 'response_format', 'structured_outputs', 'reasoning', 'reasoning_effort', 'include_reasoning', 'verbosity', 'metadata', 'prompt_cache_key', 'safety_identifier', 'user', 'developer',
+    'max_tokens',
+    'max_completion_tokens',
+    'temperature',
+    'top_p',
+    'top_k',
+    'min_p',
+    'top_a',
+    'frequency_penalty',
+    'presence_penalty',
+    'repetition_penalty',
+    'seed',
+    'stop',
+    'logit_bias',
+    'logprobs',
+    'top_logprobs',
+    'tools',
+    'tool_choice',
+    'parallel_tool_calls',
+    'response_format',
+    'structured_outputs',
+    'reasoning',
+    'reasoning_effort',
+    'include_reasoning',
+    'verbosity',
+    'metadata',
+    'prompt_cache_key',
+    'safety_identifier',
+    'user',
+    'developer',
   ),
   // Each of them is held for, and counted.
   ...units('n', 'duration', 'image', 'frame_images', 'input_references'),
   // Of one price whatever they are, or the price by size and quality names them (`image-price.ts`, `resolution.ts`).
-  ...units('size', 'image_size', 'resolution', 'aspect_ratio', 'quality', 'background', 'output_format', 'output_compression', 'style', 'image_config'),
-  ...units('dimensions', 'encoding_format', 'input_type', 'top_n', 'voice', 'speed', 'instructions', 'language', 'prompt', 'timestamp_granularities', 'stream_format'),
+  ...units(
+    'size',
+    'image_size',
+    'resolution',
+    'aspect_ratio',
+    'quality',
+    'background',
+    'output_format',
+    'output_compression',
+    'style',
+    'image_config',
+  ),
+  ...units(
+    'dimensions',
+    'encoding_format',
+    'input_type',
+    'top_n',
+    'voice',
+    'speed',
+    'instructions',
+    'language',
+    'prompt',
+    'timestamp_granularities',
+    'stream_format',
+  ),
   service_tier: { bills: 'all tokens, at up to several times the price', price: null, where: 'listed' },
   web_search_options: { bills: 'each search', price: 'search', where: 'listed' },
-  prediction: { bills: 'the predicted tokens that the answer does not have, as output', price: 'completion', where: 'listed' },
+  prediction: {
+    bills: 'the predicted tokens that the answer does not have, as output',
+    price: 'completion',
+    where: 'listed',
+  },
   modalities: { bills: 'sound and pictures at prices of their own', price: null, where: 'carried' },
   audio: { bills: 'sound at a price of its own', price: 'audio_output', where: 'carried' },
   generate_audio: { bills: 'the seconds of a video at another price', price: 'video_second', where: 'listed' },
@@ -41,7 +99,11 @@ export const PARAMETER_COSTS: Readonly<Record<ParameterName, Cost>> = {
 }
 
 /** What a modality of the answer has to be priced by; 0 says that its tokens pay for it. */
-const MODALITY_PRICES: Readonly<Record<string, PriceKey | null>> = { text: null, audio: 'audio_output', image: 'image_output' }
+const MODALITY_PRICES: Readonly<Record<string, PriceKey | null>> = {
+  text: null,
+  audio: 'audio_output',
+  image: 'image_output',
+}
 
 function units<Name extends ParameterName>(...names: readonly Name[]): Readonly<Record<Name, 'units'>> {
   // Each of the names is a key.
@@ -64,13 +126,19 @@ export function isPriced({ priced, supportedParameters }: Endpoint, parameter: s
 /** The request without what an endpoint would bill and nobody pays for; most requests are that already. */
 export function pricedRequest(request: ChatRequest, endpoint: Endpoint): ChatRequest {
   const parameters = pricedParameters(request.parameters, endpoint)
-  const messages = isMarked(request.messages) ? request.messages.map((message) => pricedMessage(message, endpoint)) : request.messages
-  return parameters === request.parameters && messages === request.messages ? request : { ...request, parameters, messages }
+  const messages = isMarked(request.messages)
+    ? request.messages.map((message) => pricedMessage(message, endpoint))
+    : request.messages
+  return parameters === request.parameters && messages === request.messages
+    ? request
+    : { ...request, parameters, messages }
 }
 
 /** The same of a video. */
 export function pricedVideo(order: VideoOrder, endpoint: Endpoint): VideoOrder {
-  return order.generateAudio === null || isPriced(endpoint, 'generate_audio') ? order : { ...order, generateAudio: null }
+  return order.generateAudio === null || isPriced(endpoint, 'generate_audio')
+    ? order
+    : { ...order, generateAudio: null }
 }
 
 /** Whether the request's own words make the endpoint search the web, which is billed with every answer. */
@@ -85,7 +153,10 @@ export function predictedTokens({ parameters }: ChatRequest, endpoint: Endpoint)
 }
 
 function isSent(endpoint: Endpoint, parameter: string): boolean {
-  return isPriced(endpoint, parameter) && (endpoint.supportedParameters === null || endpoint.supportedParameters.includes(parameter))
+  return (
+    isPriced(endpoint, parameter) &&
+    (endpoint.supportedParameters === null || endpoint.supportedParameters.includes(parameter))
+  )
 }
 
 function pricedParameters(parameters: ChatRequest['parameters'], endpoint: Endpoint): ChatRequest['parameters'] {
@@ -104,11 +175,15 @@ function isPricedModality({ priced }: Endpoint, name: unknown): boolean {
 }
 
 function isMarked(messages: readonly ChatMessage[]): boolean {
-  return messages.some(({ content }) => Array.isArray(content) && content.some((part: ChatPart) => 'cache_control' in part))
+  return messages.some(
+    ({ content }) => Array.isArray(content) && content.some((part: ChatPart) => 'cache_control' in part),
+  )
 }
 
 function pricedMessage(message: ChatMessage, endpoint: Endpoint): ChatMessage {
-  return Array.isArray(message.content) ? { ...message, content: message.content.map((part: ChatPart) => pricedPart(part, endpoint)) } : message
+  return Array.isArray(message.content)
+    ? { ...message, content: message.content.map((part: ChatPart) => pricedPart(part, endpoint)) }
+    : message
 }
 
 /** A mark for an hour is dearer than one for minutes, which stands for it where only that has a price. */
@@ -117,5 +192,7 @@ function pricedPart(part: ChatPart, endpoint: Endpoint): ChatPart {
   const { cache_control: mark, ...plain } = part
   if (mark === undefined || !isPriced(endpoint, 'cache_control')) return plain
   const isLong = typeof mark === 'object' && mark !== null && 'ttl' in mark && mark.ttl === '1h'
-  return isLong && !endpoint.priced.has('input_cache_write_1h') ? { ...plain, cache_control: { type: 'ephemeral' } } : part
+  return isLong && !endpoint.priced.has('input_cache_write_1h')
+    ? { ...plain, cache_control: { type: 'ephemeral' } }
+    : part
 }

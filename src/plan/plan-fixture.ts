@@ -13,9 +13,21 @@ export function decimal(text: string): Decimal {
 }
 
 /** A sheet with `input` and `output` in RUB per 1M tokens, their children priced like them, all else 0. */
-export function prices(input: string, output: string, others: Readonly<Partial<Record<Meter, string>>> = {}): PriceSheet {
+export function prices(
+  input: string,
+  output: string,
+  others: Readonly<Partial<Record<Meter, string>>> = {},
+): PriceSheet {
   const parents: Partial<Record<Meter, string>> = {
-    input, cache_read: input, cache_write: input, cache_write_1h: input, audio_input: input, output, reasoning: output, audio_output: output, ...others,
+    input,
+    cache_read: input,
+    cache_write: input,
+    cache_write_1h: input,
+    audio_input: input,
+    output,
+    reasoning: output,
+    audio_output: output,
+    ...others,
   }
   const entries = METERS.map((meter) => [meter, decimal(parents[meter] ?? '0')])
   // Every meter is among the entries.
@@ -105,4 +117,9 @@ export function chat(fields: Readonly<Record<string, unknown>> = {}): ChatReques
 export const NO_ADAPTERS: AdapterParameters = new Map()
 
 /** Everyone is healthy and nothing is measured. */
-export const QUIET: EndpointHealth = { ejected: () => false, unhealthy: () => false, throughput: () => null, latency: () => null }
+export const QUIET: EndpointHealth = {
+  ejected: () => false,
+  unhealthy: () => false,
+  throughput: () => null,
+  latency: () => null,
+}

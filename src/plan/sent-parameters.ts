@@ -1,7 +1,15 @@
 import type { ChatRequest } from '../kinds/chat-request.ts'
 
 /** Labels and hints that change no answer: nobody means to lose a provider for them. */
-const LABELS = ['user', 'metadata', 'prompt_cache_key', 'safety_identifier', 'service_tier', 'include_reasoning', 'modalities']
+const LABELS = [
+  'user',
+  'metadata',
+  'prompt_cache_key',
+  'safety_identifier',
+  'service_tier',
+  'include_reasoning',
+  'modalities',
+]
 
 /** Names of the parameters that the client sent, as `supportedParameters` spells them. */
 export function sentParameters(request: ChatRequest): readonly string[] {

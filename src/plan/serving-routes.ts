@@ -3,7 +3,10 @@ import { ApiError } from '../errors.ts'
 import type { EndpointHealth } from './endpoint-order.ts'
 import type { ChosenModel } from './model-choice.ts'
 
-/** The models that can serve, in order. A fallback model that cannot is left out; where none can, the first one's refusal is the answer. */
+/**
+ * The models that can serve, in order. A fallback model that cannot is left out; where none can, the first one's
+ * refusal is the answer.
+ */
 export function servingRoutes<Route extends { readonly endpoints: readonly Endpoint[] }>(
   chosen: readonly ChosenModel[],
   health: EndpointHealth,

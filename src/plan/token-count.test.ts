@@ -31,7 +31,10 @@ test('a text is counted whole while the time lasts, then sampled: near the count
   const perRepeat = tokens.countText(sentence.repeat(1_000), null) / 1_000
   const request = chat({ prompt: sentence.repeat(4_000), messages: null })
   let nowMs = 0
-  const patient = createTokenCounter(() => 0.5, () => 0)
+  const patient = createTokenCounter(
+    () => 0.5,
+    () => 0,
+  )
   const hurried = createTokenCounter(Math.random, () => (nowMs += 5))
   const whole = patient.countChat(request, 'o200k_base')
   const sampled = hurried.countChat(request, 'o200k_base')
@@ -73,7 +76,8 @@ test('a count is a bound only by the encoding of the model; tools are worded by 
 })
 
 test('images count by detail, audio by length', () => {
-  const withPart = (part: unknown): number => tokens.countChat(chat({ messages: [{ role: 'user', content: [part] }] }), null)
+  const withPart = (part: unknown): number =>
+    tokens.countChat(chat({ messages: [{ role: 'user', content: [part] }] }), null)
   const image = (detail: string): unknown => ({ type: 'image_url', image_url: { url: 'http://x/i', detail } })
   assert.equal(withPart(image('high')) - withPart(image('low')), 1_445 - 85)
   const audio = { type: 'input_audio', input_audio: { data: 'AAAA'.repeat(8_000), format: 'wav' } }
@@ -81,10 +85,16 @@ test('images count by detail, audio by length', () => {
 })
 
 test('property: count ≤ byte bound, whatever the text', () => {
-  const text = fc.oneof(fc.string({ unit: 'binary', maxLength: 3_000 }), fc.string({ unit: 'grapheme', maxLength: 300 }), fc.lorem({ maxCount: 50 }))
+  const text = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 3_000 }),
+    fc.string({ unit: 'grapheme', maxLength: 300 }),
+    fc.lorem({ maxCount: 50 }),
+  )
   fc.assert(
     fc.property(fc.array(text, { minLength: 1, maxLength: 4 }), fc.boolean(), (texts, withTools) => {
-      const tools = withTools ? [{ type: 'function', function: { name: 'f', description: texts[0], parameters: {} } }] : undefined
+      const tools = withTools
+        ? [{ type: 'function', function: { name: 'f', description: texts[0], parameters: {} } }]
+        : undefined
       const request = chat({ messages: texts.map((content) => ({ role: 'user', content })), tools })
       for (const encoding of ['o200k_base', 'cl100k_base']) {
         const counted = tokens.countChat(request, encoding)

@@ -34,12 +34,19 @@ export interface TokenCounter {
   countText(text: string, tokenizer: string | null): number
   /** Tokens of the whole input: texts, roles, tools, schema, media by rule of thumb. */
   countChat(request: ChatRequest, tokenizer: string | null): number
-  /** The most tokens of all but media, by the model's own encoding; null = it is not known, and the count of another is no bound: it may be a fifth. */
+  /**
+   * The most tokens of all but media, by the model's own encoding; null = it is not known, and the count of another is
+   * no bound: it may be a fifth.
+   */
   mostOfChat(request: ChatRequest, tokenizer: string | null): number | null
   /** Tokens of texts that are read one by one; `exact` = the provider would count the same. */
   countTexts(texts: readonly string[], tokenizer: string | null): { readonly tokens: number; readonly exact: boolean }
   /** A text of more than `max` tokens, the longest first; null = none was found in the time that a count may take. */
-  findLonger(texts: readonly string[], max: number, tokenizer: string | null): { readonly index: number; readonly tokens: number } | null
+  findLonger(
+    texts: readonly string[],
+    max: number,
+    tokenizer: string | null,
+  ): { readonly index: number; readonly tokens: number } | null
   /** Loads the default encoding: 0.3 s and 75 MB, which else the first request near a limit would wait for. */
   warm(): void
 }
@@ -48,7 +55,10 @@ export interface TokenCounter {
  * A counter that loads each encoding when first needed and keeps it. A text too long to be counted whole is sampled
  * by `random`: a client who could foretell the sample could hide most of a text from the count.
  */
-export function createTokenCounter(random: () => number = Math.random, monotonicMs: () => number = () => performance.now()): TokenCounter {
+export function createTokenCounter(
+  random: () => number = Math.random,
+  monotonicMs: () => number = () => performance.now(),
+): TokenCounter {
   const sample: Sample = { random, monotonicMs }
   const loaded = new Map<Encoding, GptEncoding['countTokens']>()
   const counts = new WeakMap<ChatRequest, { readonly encoding: Encoding; readonly counted: Counted }>()
@@ -59,7 +69,8 @@ export function createTokenCounter(random: () => number = Math.random, monotonic
     // Text such as `<|endoftext|>` is counted as the text it is, where the package would throw.
     return (slice) => countTokens(slice, { disallowedSpecial: new Set() })
   }
-  const countText = (text: string, tokenizer: string | null): number => countTexts([text], counterOf(tokenizer), sample).tokens
+  const countText = (text: string, tokenizer: string | null): number =>
+    countTexts([text], counterOf(tokenizer), sample).tokens
   const countInput = (request: ChatRequest, tokenizer: string | null): Counted => {
     const encoding = encodingOf(tokenizer) ?? 'o200k_base'
     const known = counts.get(request)
@@ -70,13 +81,16 @@ export function createTokenCounter(random: () => number = Math.random, monotonic
   }
   return {
     countText,
-    countChat: (request, tokenizer) => countInput(request, tokenizer).tokens + frameTokens(request) + mediaTokens(request.messages),
+    countChat: (request, tokenizer) =>
+      countInput(request, tokenizer).tokens + frameTokens(request) + mediaTokens(request.messages),
     mostOfChat(request, tokenizer) {
       if (encodingOf(tokenizer) === null) return null
       const { most } = countInput(request, tokenizer)
       const { tools, responseFormat } = request
       // Each provider words tools and schemas its own way.
-      return tools === null && responseFormat === null ? most + frameTokens(request) : Math.ceil((most * 11) / 10) + frameTokensMax(request)
+      return tools === null && responseFormat === null
+        ? most + frameTokens(request)
+        : Math.ceil((most * 11) / 10) + frameTokensMax(request)
     },
     countTexts(texts, tokenizer) {
       const { tokens, whole } = countTexts(texts, counterOf(tokenizer), sample)
@@ -96,7 +110,10 @@ export function createTokenCounter(random: () => number = Math.random, monotonic
 }
 
 /** The texts that may have more than `max` tokens, for no byte makes more than one. */
-function longestFirst(texts: readonly string[], max: number): readonly { readonly text: string; readonly index: number }[] {
+function longestFirst(
+  texts: readonly string[],
+  max: number,
+): readonly { readonly text: string; readonly index: number }[] {
   return texts
     .map((text, index) => ({ text, index }))
     .filter(({ text }) => text.length * UTF8_BYTES_PER_UNIT > max && Buffer.byteLength(text) > max)
@@ -152,7 +169,12 @@ interface Counted {
 }
 
 /** Counts slices in random order until all are counted or the time is up. */
-function countTexts(texts: readonly string[], count: (slice: string) => number, { random, monotonicMs }: Sample, untilMs = monotonicMs() + COUNT_MS_MAX): Counted {
+function countTexts(
+  texts: readonly string[],
+  count: (slice: string) => number,
+  { random, monotonicMs }: Sample,
+  untilMs = monotonicMs() + COUNT_MS_MAX,
+): Counted {
   const slices = slicesOf(texts)
   let tokens = 0
   let chars = 0
@@ -165,14 +187,16 @@ function countTexts(texts: readonly string[], count: (slice: string) => number, 
   }
   if (left === 0) return { tokens, most: tokens, whole: true }
   const total = texts.reduce((sum, { length }) => sum + length, 0)
-  const rest = slices.slice(0, left).reduce((bytes, { text, start, end }) => bytes + Buffer.byteLength(text.slice(start, end)), 0)
+  const rest = slices
+    .slice(0, left)
+    .reduce((bytes, { text, start, end }) => bytes + Buffer.byteLength(text.slice(start, end)), 0)
   return { tokens: Math.ceil((tokens * total) / chars), most: tokens + rest, whole: false }
 }
 
 function slicesOf(texts: readonly string[]): Slice[] {
   const slices: Slice[] = []
   for (const text of texts) {
-    for (let start = 0; start < text.length; ) {
+    for (let start = 0; start < text.length;) {
       const end = sliceEnd(text, start)
       slices.push({ text, start, end })
       start = end
@@ -197,7 +221,10 @@ function sliceEnd(text: string, start: number): number {
   return end < text.length && unit >= 0xdc00 && unit <= 0xdfff ? end + 1 : end
 }
 
-/** More tokens than any byte-level tokenizer can make of all but media, without tokenising: one per byte and the frames of messages and tools. */
+/**
+ * More tokens than any byte-level tokenizer can make of all but media, without tokenising: one per byte and the frames
+ * of messages and tools.
+ */
 export function textBound(request: ChatRequest): number {
   return request.textBytes + frameTokensMax(request)
 }

@@ -27,19 +27,57 @@ export interface UnitPlanRequest extends PlanInput {
   readonly worstUsage: (model: Model, endpoint: Endpoint) => Usage
 }
 
-/** Prices a request of units (wire.md 10, "Other kinds' reservation"): who may serve it, in order, and the most it may cost. */
+/**
+ * Prices a request of units (wire.md 10, "Other kinds' reservation"): who may serve it, in order, and the most it may
+ * cost.
+ */
 export function planUnits(input: UnitPlanRequest): Plan {
-  const { request, snapshot, defaultModel, allowedModels, modelType, endpointName, health, worstUsage, priced = (endpoint) => endpoint } = input
+  const {
+    request,
+    snapshot,
+    defaultModel,
+    allowedModels,
+    modelType,
+    endpointName,
+    health,
+    worstUsage,
+    priced = (endpoint) => endpoint,
+  } = input
   const { model, fallbackModels } = request
   const { alsoServes = () => false } = input
-  const chosen = chooseModels({ model, fallbackModels, defaultModel, allowedModels, modelType, alsoServes, endpointName }, snapshot)
+  const chosen = chooseModels(
+    { model, fallbackModels, defaultModel, allowedModels, modelType, alsoServes, endpointName },
+    snapshot,
+  )
   const routes = servingRoutes(chosen, health, (choice) => {
     input.check(choice.model)
     const { sent, able, adapters, random } = input
-    const expectedCost = (endpoint: Endpoint): ReturnType<typeof exactCost> => exactCost(worstUsage(choice.model, endpoint), priced(endpoint, choice.model).sell)
-    return { model: choice.model, endpoints: orderEndpoints({ model: choice.model, request, sent, able, inputTokens: 0, maxTokens: null, expectedCost, adapters, sort: choice.sort, health, random }) }
+    const expectedCost = (endpoint: Endpoint): ReturnType<typeof exactCost> =>
+      exactCost(worstUsage(choice.model, endpoint), priced(endpoint, choice.model).sell)
+    return {
+      model: choice.model,
+      endpoints: orderEndpoints({
+        model: choice.model,
+        request,
+        sent,
+        able,
+        inputTokens: 0,
+        maxTokens: null,
+        expectedCost,
+        adapters,
+        sort: choice.sort,
+        health,
+        random,
+      }),
+    }
   })
-  const candidates = routes.flatMap(({ model: served, endpoints }) => endpoints.map((endpoint): Candidate => ({ model: served, endpoint: priced(endpoint, served), sendMaxTokens: null })))
+  const candidates = routes.flatMap(({ model: served, endpoints }) =>
+    endpoints.map((endpoint): Candidate => ({
+      model: served,
+      endpoint: priced(endpoint, served),
+      sendMaxTokens: null,
+    })),
+  )
   return unitPlan(snapshot, candidates, worstUsage)
 }
 
@@ -49,7 +87,11 @@ export function recountedUnits(plan: Plan, worstUsage: UnitPlanRequest['worstUsa
   return recounted.holdMicro < plan.holdMicro ? recounted : null
 }
 
-function unitPlan(snapshot: Plan['snapshot'], candidates: readonly Candidate[], worstUsage: UnitPlanRequest['worstUsage']): Plan {
+function unitPlan(
+  snapshot: Plan['snapshot'],
+  candidates: readonly Candidate[],
+  worstUsage: UnitPlanRequest['worstUsage'],
+): Plan {
   assert(candidates.length > 0, 'A plan has at least one candidate.')
   const holdMicro = candidates.reduce((dearest, { model, endpoint }) => {
     const cost = chargeMicro(worstUsage(model, endpoint), endpoint.sell)

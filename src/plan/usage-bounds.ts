@@ -5,7 +5,10 @@ import { INPUT_METERS, OUTPUT_METERS, type Meter, type Usage } from '../meters.t
 const INPUT_SLACK = 1_000
 
 export interface UsageLimits {
-  /** The most tokens that the input can be, but for the provider's own template; asked only where there are more than those. */
+  /**
+   * The most tokens that the input can be, but for the provider's own template; asked only where there are more than
+   * those.
+   */
   readonly inputMax: () => number
   /** The most output tokens of all answers together. */
   readonly outputMax: number
@@ -23,13 +26,18 @@ export interface MeasuredTokens {
 }
 
 /**
- * What an answer used. A provider bills what it reports, so that is its cost whatever it is; the customer's part is bounded by
- * what cannot be.
+ * What an answer used. A provider bills what it reports, so that is its cost whatever it is; the customer's part is
+ * bounded by what cannot be.
  */
 export function measureUsage(report: UsageReport, limits: UsageLimits): MeasuredTokens {
   const reported = report.missing === undefined ? report : counted(report, limits)
   const billed = bounded(reported, limits)
-  return { report: billed, reported, flagged: report.implausible || billed !== reported, basis: report.missing === undefined ? 'provider_usage' : 'counted' }
+  return {
+    report: billed,
+    reported,
+    flagged: report.implausible || billed !== reported,
+    basis: report.missing === undefined ? 'provider_usage' : 'counted',
+  }
 }
 
 /** Usage that we counted ourselves, where the provider reported none (rules 7 and 9). */

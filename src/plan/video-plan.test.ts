@@ -11,7 +11,11 @@ function order(fields: Record<string, unknown>, over: Partial<Model>): VideoOrde
 }
 
 const SIZED: Partial<Model> = { supportedSizes: ['1280x720', '720x1280', '1920x1080'], supportedDurations: [4, 8] }
-const WORDED: Partial<Model> = { supportedResolutions: ['720p', '1080p'], supportedAspectRatios: ['16:9', '1:1'], supportedDurations: [5] }
+const WORDED: Partial<Model> = {
+  supportedResolutions: ['720p', '1080p'],
+  supportedAspectRatios: ['16:9', '1:1'],
+  supportedDurations: [5],
+}
 
 test('a size stands for resolution and ratio: the first that fits what was said', () => {
   const shape = (fields: Record<string, unknown>): unknown => {

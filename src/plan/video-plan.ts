@@ -19,7 +19,17 @@ export interface VideoPlan extends Plan {
 /** Prices a video exactly: seconds at the price of its resolution, and the request (wire.md D-4.3). */
 export function planVideo(request: VideoRequest, input: PlanInput, able: (endpoint: Endpoint) => boolean): VideoPlan {
   const { snapshot, defaultModel, allowedModels } = input
-  const [chosen] = chooseModels({ model: request.model, fallbackModels: [], defaultModel, allowedModels, modelType: 'video', endpointName: ENDPOINT_NAME }, snapshot)
+  const [chosen] = chooseModels(
+    {
+      model: request.model,
+      fallbackModels: [],
+      defaultModel,
+      allowedModels,
+      modelType: 'video',
+      endpointName: ENDPOINT_NAME,
+    },
+    snapshot,
+  )
   if (chosen === undefined) throw new Error('A request that names a model has chosen one.')
   const order = orderOf(request.wish, chosen.model)
   const plan = planUnits({
@@ -52,9 +62,13 @@ export function orderOf(wish: VideoWish, model: Model): VideoOrder {
   const { inputModalities } = model
   const most = model.maxPromptLength ?? PROMPT_CHARACTERS_MAX
   const length = charactersOf(wish.prompt)
-  if (length > most) throw new ApiError('prompt_too_long', `prompt is ${length} characters long, the maximum is ${most}`)
+  if (length > most)
+    throw new ApiError('prompt_too_long', `prompt is ${length} characters long, the maximum is ${most}`)
   if (wish.frameImages.length + wish.inputReferences.length > 0 && !inputModalities.includes('image')) {
-    throw new ApiError('model_not_supported', `Model '${model.id}' does not support image input. Supported: ${inputModalities.join(', ')}`)
+    throw new ApiError(
+      'model_not_supported',
+      `Model '${model.id}' does not support image input. Supported: ${inputModalities.join(', ')}`,
+    )
   }
   const resolution = oneOf('resolution', wish.resolution, model.supportedResolutions)
   const aspectRatio = oneOf('aspect_ratio', wish.aspectRatio, model.supportedAspectRatios)
@@ -73,21 +87,30 @@ function sizeOf(wish: VideoWish, model: Model): string | null {
   const sizes = model.supportedSizes
   if (wish.size !== null || sizes === null) return oneOf('size', wish.size, sizes)
   const { resolution, aspectRatio } = wish
-  const fitting = sizes.find((size) => (resolution === null || resolutionOf(size) === resolutionOf(resolution)) && (aspectRatio === null || hasRatio(size, aspectRatio)))
+  const fitting = sizes.find(
+    (size) =>
+      (resolution === null || resolutionOf(size) === resolutionOf(resolution)) &&
+      (aspectRatio === null || hasRatio(size, aspectRatio)),
+  )
   if (fitting !== undefined) return fitting
   // A model that lists resolutions of their own takes them beside its sizes.
   if (model.supportedResolutions !== null || model.supportedAspectRatios !== null) return null
-  throw invalidInput(resolution === null ? 'aspect_ratio' : 'resolution', `no size of model '${model.id}' is of it. Allowed sizes: ${sizes.join(', ')}`)
+  throw invalidInput(
+    resolution === null ? 'aspect_ratio' : 'resolution',
+    `no size of model '${model.id}' is of it. Allowed sizes: ${sizes.join(', ')}`,
+  )
 }
 
 function durationOf(duration: number | null, { id, supportedDurations }: Model): number {
   const [first] = supportedDurations ?? []
   if (supportedDurations === null || first === undefined) {
-    if (duration === null) throw invalidInput('duration', `is required for model '${id}': a whole number of seconds from 1 to 60`)
+    if (duration === null)
+      throw invalidInput('duration', `is required for model '${id}': a whole number of seconds from 1 to 60`)
     return duration
   }
   if (duration === null) return first
-  if (!supportedDurations.includes(duration)) throw invalidInput('duration', `must be one of ${supportedDurations.join(', ')}, got ${duration}`)
+  if (!supportedDurations.includes(duration))
+    throw invalidInput('duration', `must be one of ${supportedDurations.join(', ')}, got ${duration}`)
   return duration
 }
 
@@ -105,8 +128,14 @@ function hasRatio(size: string, ratio: string): boolean {
 /** As `supported_parameters` spells them. */
 function sentParameters(wish: VideoWish): readonly string[] {
   const sent: readonly (readonly [string, boolean])[] = [
-    ['size', wish.size !== null], ['duration', wish.duration !== null], ['resolution', wish.resolution !== null], ['aspect_ratio', wish.aspectRatio !== null],
-    ['frame_images', wish.frameImages.length > 0], ['input_references', wish.inputReferences.length > 0], ['generate_audio', wish.generateAudio !== null], ['seed', wish.seed !== null],
+    ['size', wish.size !== null],
+    ['duration', wish.duration !== null],
+    ['resolution', wish.resolution !== null],
+    ['aspect_ratio', wish.aspectRatio !== null],
+    ['frame_images', wish.frameImages.length > 0],
+    ['input_references', wish.inputReferences.length > 0],
+    ['generate_audio', wish.generateAudio !== null],
+    ['seed', wish.seed !== null],
   ]
   return sent.flatMap(([name, given]) => (given ? [name] : []))
 }

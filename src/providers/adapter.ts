@@ -16,8 +16,22 @@ import type { VideoUpstream } from './videos.ts'
 
 /** Why an attempt failed; the relay decides on fallback and status. */
 export interface AttemptFailure {
-  /** `unsendable` = this provider's protocol has no words for a part of the request, `saturated` = as much runs there as may; nothing was sent. */
-  readonly reason: 'connect' | 'saturated' | 'unsendable' | 'timeout' | 'stall' | 'status' | 'cut' | 'garbage' | 'error_event' | 'too_large' | 'cancelled'
+  /**
+   * `unsendable` = this provider's protocol has no words for a part of the request, `saturated` = as much runs there as
+   * may; nothing was sent.
+   */
+  readonly reason:
+    | 'connect'
+    | 'saturated'
+    | 'unsendable'
+    | 'timeout'
+    | 'stall'
+    | 'status'
+    | 'cut'
+    | 'garbage'
+    | 'error_event'
+    | 'too_large'
+    | 'cancelled'
   /** Upstream HTTP status; an error inside a 200 carries the code it names, else 502. null when there was none. */
   readonly status: number | null
   /** For 4xx classes only: what the client is told, which may be the upstream's own message. Else null. */
@@ -38,11 +52,17 @@ export interface RedactedFailure extends AttemptFailure {
   readonly redacted: true
 }
 
-/** Where an adapter puts an answer, streamed or not. Calls come in order and never before the call has returned; after `end` or `fail` nothing follows. */
+/**
+ * Where an adapter puts an answer, streamed or not. Calls come in order and never before the call has returned; after
+ * `end` or `fail` nothing follows.
+ */
 export interface AnswerSink {
   /** The upstream answered 200 with headers: from here a cancel may be billed. */
   headers(): void
-  /** What one network read brought, at least one event. false asks the adapter to pause its socket until `resume` is called. */
+  /**
+   * What one network read brought, at least one event. false asks the adapter to pause its socket until `resume` is
+   * called.
+   */
   push(events: readonly AnswerEvent[]): boolean
   /** The answer ended with its terminal marker. */
   end(): void
@@ -57,7 +77,10 @@ export interface ChatCall {
   readonly sendMaxTokens: number | null
   /** Ours; adapters make missing tool call ids of it. */
   readonly generationId: string
-  /** The bytes around the text of a client's chunk, where the client reads a chat stream; null = no event may be `spliced`. */
+  /**
+   * The bytes around the text of a client's chunk, where the client reads a chat stream; null = no event may be
+   * `spliced`.
+   */
   readonly splice: ((field: 'content' | 'reasoning') => TextAround) | null
 }
 
@@ -96,7 +119,10 @@ export interface ImageCall extends UnitCall<ImageRequest> {
   readonly fetchesUrls: boolean
 }
 
-/** Where an adapter puts the answer to a `UnitCall`; as of an `AnswerSink`, nothing comes before the call has returned, and nothing after `result` or `fail`. */
+/**
+ * Where an adapter puts the answer to a `UnitCall`; as of an `AnswerSink`, nothing comes before the call has returned,
+ * and nothing after `result` or `fail`.
+ */
 export interface ResultSink<Result> {
   /** The upstream answered 200 with headers: from here a cancel may be billed. */
   headers(): void

@@ -8,7 +8,10 @@ import { failure, headerOf, type Transport, type UpstreamHeaders } from './trans
 import { UpstreamCall, type AnswerReader, type StreamProgress } from './upstream-call.ts'
 import { eventFailure } from './upstream-error.ts'
 
-/** The largest sound taken of a provider (reliability.md F30): 22 minutes of `wav`, several times what 5,000 characters are. */
+/**
+ * The largest sound taken of a provider (reliability.md F30): 22 minutes of `wav`, several times what 5,000 characters
+ * are.
+ */
 const SOUND_BYTES_MAX = 64 * 1_048_576
 
 /** So much of a sound tells whether it is one. */
@@ -45,14 +48,25 @@ export interface SpeechReading {
 }
 
 /** Asks for speech: the sound goes to the sink as it arrives. */
-export function askSpeech(transport: Transport, { endpoint }: Pick<SpeechCall, 'endpoint'>, request: AudioRequest, reading: SpeechReading, sink: SpeechSink): RunningCall {
-  return new UpstreamCall(transport, { ...request, headers: { accept: '*/*', ...request.headers }, provider: endpoint.provider, streaming: true }, new SoundReader(reading, sink), {
-    // With the answer's name, by the reader.
-    headers: () => undefined,
-    push: () => true,
-    end: () => sink.end(),
-    fail: (found) => sink.fail(found),
-  })
+export function askSpeech(
+  transport: Transport,
+  { endpoint }: Pick<SpeechCall, 'endpoint'>,
+  request: AudioRequest,
+  reading: SpeechReading,
+  sink: SpeechSink,
+): RunningCall {
+  return new UpstreamCall(
+    transport,
+    { ...request, headers: { accept: '*/*', ...request.headers }, provider: endpoint.provider, streaming: true },
+    new SoundReader(reading, sink),
+    {
+      // With the answer's name, by the reader.
+      headers: () => undefined,
+      push: () => true,
+      end: () => sink.end(),
+      fail: (found) => sink.fail(found),
+    },
+  )
 }
 
 class SoundReader implements AnswerReader {
@@ -71,21 +85,28 @@ class SoundReader implements AnswerReader {
     this.#sink = sink
   }
 
-  readonly stream = { push: (bytes: Buffer): StreamProgress => this.#push(bytes), end: (): AttemptFailure | null => this.#end() }
+  readonly stream = {
+    push: (bytes: Buffer): StreamProgress => this.#push(bytes),
+    end: (): AttemptFailure | null => this.#end(),
+  }
 
   answered(headers: UpstreamHeaders): AttemptFailure | null {
     this.#sink.headers(headerOf(headers, this.#reading.idHeader) ?? null)
     const type = headerOf(headers, 'content-type') ?? ''
     if (/^text\/html/i.test(type)) return failure('garbage', null, 'a page instead of a sound')
-    if (this.#reading.piece !== null && /^text\/event-stream/i.test(type)) this.#decoder = new SseDecoder({ event: (data) => this.#event(data), errorLine: (data) => this.#broken(data) })
+    if (this.#reading.piece !== null && /^text\/event-stream/i.test(type))
+      this.#decoder = new SseDecoder({ event: (data) => this.#event(data), errorLine: (data) => this.#broken(data) })
     // Sound has no end mark of its own: without a length or chunks a cut would look like an end (reliability.md F24).
-    if (this.#decoder === null && headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) return failure('garbage', null, 'a sound whose end cannot be told from a cut')
+    if (this.#decoder === null && headers['content-length'] === undefined && headers['transfer-encoding'] === undefined)
+      return failure('garbage', null, 'a sound whose end cannot be told from a cut')
     return null
   }
 
   whole(body: Buffer): AttemptFailure | null {
     const parsed = parseJson(body)
-    return isErrorBody(parsed) ? eventFailure(parsed['error']) : failure('garbage', null, `no sound: ${body.subarray(0, 200).toString('utf8')}`)
+    return isErrorBody(parsed)
+      ? eventFailure(parsed['error'])
+      : failure('garbage', null, `no sound: ${body.subarray(0, 200).toString('utf8')}`)
   }
 
   error(status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure {
@@ -96,8 +117,14 @@ class SoundReader implements AnswerReader {
     const before = this.#bytes
     this.#flowing = true
     if (this.#decoder === null) this.#sound(bytes)
-    else if (!this.#decoder.push(bytes)) this.#failure ??= failure('too_large', null, 'an event of the speech is longer than 1 MiB')
-    return { failure: this.#failure, flowing: this.#flowing, progressed: this.#bytes > before || this.#done, done: this.#done }
+    else if (!this.#decoder.push(bytes))
+      this.#failure ??= failure('too_large', null, 'an event of the speech is longer than 1 MiB')
+    return {
+      failure: this.#failure,
+      flowing: this.#flowing,
+      progressed: this.#bytes > before || this.#done,
+      done: this.#done,
+    }
   }
 
   #end(): AttemptFailure | null {
@@ -126,7 +153,8 @@ class SoundReader implements AnswerReader {
   #sound(bytes: Buffer): void {
     if (bytes.length === 0) return
     this.#bytes += bytes.length
-    if (this.#bytes > SOUND_BYTES_MAX) this.#failure = failure('too_large', null, `the sound is larger than ${SOUND_BYTES_MAX} bytes`)
+    if (this.#bytes > SOUND_BYTES_MAX)
+      this.#failure = failure('too_large', null, `the sound is larger than ${SOUND_BYTES_MAX} bytes`)
     else this.#pass(this.#known(bytes))
   }
 
@@ -134,7 +162,10 @@ class SoundReader implements AnswerReader {
     if (bytes !== null && !this.#sink.push(bytes)) this.#flowing = false
   }
 
-  /** What can be passed on. Some gateways say that any answer of theirs is a sound: JSON or a page is none, whatever its type. */
+  /**
+   * What can be passed on. Some gateways say that any answer of theirs is a sound: JSON or a page is none, whatever its
+   * type.
+   */
   #known(bytes: Buffer): Buffer | null {
     if (this.#head === null) return bytes
     const all = Buffer.concat([this.#head, bytes])
@@ -157,7 +188,13 @@ export interface AudioReading<Result extends object> {
 }
 
 /** Sends what the answer is made of, and waits for all of it. */
-export function askAudio<Result extends object>(transport: Transport, { endpoint }: Pick<UnitCall<unknown>, 'endpoint'>, request: AudioRequest, reading: AudioReading<Result>, sink: ResultSink<Result>): RunningCall {
+export function askAudio<Result extends object>(
+  transport: Transport,
+  { endpoint }: Pick<UnitCall<unknown>, 'endpoint'>,
+  request: AudioRequest,
+  reading: AudioReading<Result>,
+  sink: ResultSink<Result>,
+): RunningCall {
   let head: UpstreamHeaders = {}
   let result: Result | null = null
   const reader: AnswerReader = {

@@ -16,9 +16,15 @@ export interface SpeechCall extends UnitCall<SpeechRequest> {
   readonly wantsUsage: boolean
 }
 
-/** Where an adapter puts speech. Calls come in order and never before `ask` has returned; after `end` or `fail` nothing follows. */
+/**
+ * Where an adapter puts speech. Calls come in order and never before `ask` has returned; after `end` or `fail` nothing
+ * follows.
+ */
 export interface SpeechSink {
-  /** The upstream answered 200 with headers: from here a cancel may be billed. `upstreamId` is its own name for the answer. */
+  /**
+   * The upstream answered 200 with headers: from here a cancel may be billed. `upstreamId` is its own name for the
+   * answer.
+   */
   headers(upstreamId: string | null): void
   /** Sound in the format asked for, not empty. false asks for a pause until `resume`. */
   push(bytes: Buffer): boolean

@@ -3,7 +3,10 @@ const MINUS = 45
 const BACKSLASH = 92
 const UNDERSCORE = 95
 
-/** Reads vectors in base64 one after another, all into the same place: a list of them would else be that much garbage again. */
+/**
+ * Reads vectors in base64 one after another, all into the same place: a list of them would else be that much garbage
+ * again.
+ */
 export class Base64Floats {
   #place = Buffer.alloc(0)
 

@@ -24,7 +24,10 @@ export interface CallContext {
 }
 
 /** Runs a call that takes several exchanges; whatever it throws is its failure. */
-export function inSteps<Result>(work: (context: CallContext) => Promise<Result>, sink: ResultSink<Result>): RunningCall {
+export function inSteps<Result>(
+  work: (context: CallContext) => Promise<Result>,
+  sink: ResultSink<Result>,
+): RunningCall {
   const stop = new AbortController()
   let answered = false
   const headers = (): void => {
@@ -48,7 +51,8 @@ export function inSteps<Result>(work: (context: CallContext) => Promise<Result>,
 
 function failureOf(thrown: unknown): AttemptFailure {
   if (thrown instanceof CallFailedError) return thrown.failure
-  if (thrown instanceof UnsendableError) return { ...failure('unsendable', 400, thrown.message), publicMessage: thrown.message }
+  if (thrown instanceof UnsendableError)
+    return { ...failure('unsendable', 400, thrown.message), publicMessage: thrown.message }
   return failure('garbage', null, thrown instanceof Error ? thrown.message : String(thrown))
 }
 
@@ -64,14 +68,22 @@ export interface UpstreamExchange extends CallContext {
 export async function exchangeJson(exchange: UpstreamExchange): Promise<unknown> {
   const bytes = await exchangeBytes(exchange)
   const body = parseJson(bytes)
-  if (body === undefined) throw new CallFailedError(failure('garbage', null, `not JSON: ${bytes.subarray(0, 200).toString('utf8')}`))
+  if (body === undefined)
+    throw new CallFailedError(failure('garbage', null, `not JSON: ${bytes.subarray(0, 200).toString('utf8')}`))
   const said = objectOf(body)?.['error'] ?? null
   if (said !== null) throw new CallFailedError(eventFailure(said))
   return body
 }
 
 /** The body of a good answer, whatever it is. Rejects with a CallFailedError. */
-export function exchangeBytes({ transport, request, bytesMax, error, signal, headers }: UpstreamExchange): Promise<Buffer> {
+export function exchangeBytes({
+  transport,
+  request,
+  bytesMax,
+  error,
+  signal,
+  headers,
+}: UpstreamExchange): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     let body: Buffer = Buffer.alloc(0)
     const reader = {
@@ -84,7 +96,12 @@ export function exchangeBytes({ transport, request, bytesMax, error, signal, hea
       error,
     }
     const fail = (found: AttemptFailure): void => reject(new CallFailedError(found))
-    const call = new UpstreamCall(transport, request, reader, { headers, push: () => true, end: () => resolve(body), fail })
+    const call = new UpstreamCall(transport, request, reader, {
+      headers,
+      push: () => true,
+      end: () => resolve(body),
+      fail,
+    })
     const abort = (): void => {
       call.cancel()
       fail(failure('cancelled', null, 'cancelled'))

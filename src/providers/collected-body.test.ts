@@ -10,7 +10,10 @@ test('property: what came is taken, whatever length was told and however it was 
       const pieces = lengths.map((length, index) => Buffer.alloc(length, index + 1))
       const body = new CollectedBody(bytesTold)
       for (const piece of pieces) body.add(piece)
-      assert.equal(body.bytes, pieces.reduce((sum, { length }) => sum + length, 0))
+      assert.equal(
+        body.bytes,
+        pieces.reduce((sum, { length }) => sum + length, 0),
+      )
       assert.ok(body.take().equals(Buffer.concat(pieces)))
     }),
     { numRuns: 200 },

@@ -1,4 +1,7 @@
-/** From here a body is put into one place as it comes: pieces kept to its end would have to be copied then, and outlive a collection of garbage or two. */
+/**
+ * From here a body is put into one place as it comes: pieces kept to its end would have to be copied then, and outlive
+ * a collection of garbage or two.
+ */
 const LARGE_BYTES = 262_144
 /** Small pieces are put together as often: a body of chunks of one byte would cost a hundred times its size. */
 const PIECES_MAX = 256
@@ -32,7 +35,11 @@ export class CollectedBody {
   }
 
   take(): Buffer {
-    const parts = [...(this.#whole === null ? [] : [this.#whole.subarray(0, this.#placed)]), ...this.#blocks, ...this.#pieces]
+    const parts = [
+      ...(this.#whole === null ? [] : [this.#whole.subarray(0, this.#placed)]),
+      ...this.#blocks,
+      ...this.#pieces,
+    ]
     const [first] = parts
     return parts.length === 1 && first !== undefined ? first : Buffer.concat(parts)
   }

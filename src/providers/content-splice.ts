@@ -10,7 +10,11 @@ const LETTER_U = 117
 /** What may follow a backslash: " \ / b f n r t u */
 const ESCAPES: ReadonlySet<number> = new Set([34, 92, 47, 98, 102, 110, 114, 116, 117])
 /** The field of a delta that holds its text, and what we call it. */
-const TEXT_FIELDS: ReadonlyMap<string, 'content' | 'reasoning'> = new Map([['content', 'content'], ['reasoning', 'reasoning'], ['reasoning_content', 'reasoning']])
+const TEXT_FIELDS: ReadonlyMap<string, 'content' | 'reasoning'> = new Map([
+  ['content', 'content'],
+  ['reasoning', 'reasoning'],
+  ['reasoning_content', 'reasoning'],
+])
 /** Random padding that OpenAI and Mistral put beside the choices, of another length in each chunk. */
 const PADDINGS = ['obfuscation', 'p']
 const PADDING_BYTES_MAX = 1_024
@@ -51,7 +55,9 @@ export class ContentSplice {
     if (form.end === null && data.compare(tail, 0, tail.length, end) !== 0) return null
     const content = data.subarray(head.length, end)
     const text = jsonTextOf(content)
-    return text === null ? null : { type: 'spliced', bytes: [form.around.before, content, form.around.after], field: form.field, text }
+    return text === null
+      ? null
+      : { type: 'spliced', bytes: [form.around.before, content, form.around.after], field: form.field, text }
   }
 
   /** Learns from a parsed chunk: one choice, nothing in its delta but one text, nothing else that a client should see. */
@@ -85,9 +91,14 @@ function textField(chunk: RawJson): { readonly name: string; readonly text: stri
   const delta = objectOf(choice?.['delta'])
   if (choices.length !== 1 || choice === null || delta === null || (chunk['usage'] ?? null) !== null) return null
   if ((choice['index'] ?? 0) !== 0 || choice['finish_reason'] || choice['logprobs']) return null
-  const said = Object.entries(delta).filter(([name, value]) => name !== 'role' && value !== null && value !== '' && !(Array.isArray(value) && value.length === 0))
+  const said = Object.entries(delta).filter(
+    ([name, value]) =>
+      name !== 'role' && value !== null && value !== '' && !(Array.isArray(value) && value.length === 0),
+  )
   const [name, text] = said[0] ?? []
-  return said.length === 1 && name !== undefined && TEXT_FIELDS.has(name) && typeof text === 'string' ? { name, text } : null
+  return said.length === 1 && name !== undefined && TEXT_FIELDS.has(name) && typeof text === 'string'
+    ? { name, text }
+    : null
 }
 
 /** Where the text of a key begins; -1 unless the key stands exactly once, or the text cut out could be another field's. */

@@ -1,5 +1,10 @@
 import type { EmbeddingsAnswer } from '../kinds/embeddings-answer.ts'
-import { inputCount, type EmbeddingsInput, type EmbeddingsRequest, type VectorFormat } from '../kinds/embeddings-request.ts'
+import {
+  inputCount,
+  type EmbeddingsInput,
+  type EmbeddingsRequest,
+  type VectorFormat,
+} from '../kinds/embeddings-request.ts'
 import { sumUsage } from '../kinds/usage-sum.ts'
 import type { AttemptFailure, ResultSink, RunningCall } from './adapter.ts'
 import type { EmbeddingsCall, EmbeddingsPage, EmbeddingsProtocol } from './embeddings-protocol.ts'
@@ -10,7 +15,10 @@ import { askWhole } from './whole-call.ts'
 
 /** Requests to one provider at the same time, where it takes fewer inputs in one than the client sent. */
 const PARALLEL_MAX = 4
-/** Vectors are numbers like a picture's (reliability.md F30): 2,048 of 3,072 dimensions are 32 MiB and a little in base64. */
+/**
+ * Vectors are numbers like a picture's (reliability.md F30): 2,048 of 3,072 dimensions are 32 MiB and a little in
+ * base64.
+ */
 const BYTES_MAX = 64 * 1_048_576
 
 /** A part of an answer, in the client's form. */
@@ -28,16 +36,29 @@ export interface EmbeddingsBatches {
 }
 
 /** Asks a provider for vectors over HTTP. */
-export function askEmbeddings(protocol: EmbeddingsProtocol, transport: Transport, call: EmbeddingsCall, sink: ResultSink<EmbeddingsAnswer>): RunningCall {
-  const ask: EmbeddingsBatches['ask'] = (input, pages) => askWhole<EmbeddingsPage>(transport, call, {
-    request: () => protocol.request(call, input),
-    answer: (body, headers) => {
-      const answer = parseLifted(body)
-      return answer === undefined ? failure('garbage', null, `not JSON: ${body.subarray(0, 200).toString('utf8')}`) : protocol.page(answer, headers, call)
-    },
-    error: (status, body, headers) => protocol.error(status, body, headers),
-    bytesMax: BYTES_MAX,
-  }, pages)
+export function askEmbeddings(
+  protocol: EmbeddingsProtocol,
+  transport: Transport,
+  call: EmbeddingsCall,
+  sink: ResultSink<EmbeddingsAnswer>,
+): RunningCall {
+  const ask: EmbeddingsBatches['ask'] = (input, pages) =>
+    askWhole<EmbeddingsPage>(
+      transport,
+      call,
+      {
+        request: () => protocol.request(call, input),
+        answer: (body, headers) => {
+          const answer = parseLifted(body)
+          return answer === undefined
+            ? failure('garbage', null, `not JSON: ${body.subarray(0, 200).toString('utf8')}`)
+            : protocol.page(answer, headers, call)
+        },
+        error: (status, body, headers) => protocol.error(status, body, headers),
+        bytesMax: BYTES_MAX,
+      },
+      pages,
+    )
   return new BatchedEmbeddings(call.request, { size: protocol.batchMax(call), ask }, sink)
 }
 
@@ -54,7 +75,11 @@ export class BatchedEmbeddings implements RunningCall {
   #answered = false
   #over = false
 
-  constructor({ input, encodingFormat }: EmbeddingsRequest, { size, ask }: EmbeddingsBatches, sink: ResultSink<EmbeddingsAnswer>) {
+  constructor(
+    { input, encodingFormat }: EmbeddingsRequest,
+    { size, ask }: EmbeddingsBatches,
+    sink: ResultSink<EmbeddingsAnswer>,
+  ) {
     this.#format = encodingFormat
     this.#ask = ask
     this.#sink = sink
@@ -94,7 +119,8 @@ export class BatchedEmbeddings implements RunningCall {
 
   async #take(position: number, inputs: number, { vectors, usage, upstreamId }: EmbeddingsPage): Promise<void> {
     if (this.#over) return
-    if (vectors.length !== inputs && vectors.length > 0) return this.#fail(failure('garbage', null, `${vectors.length} embeddings of ${inputs} inputs`))
+    if (vectors.length !== inputs && vectors.length > 0)
+      return this.#fail(failure('garbage', null, `${vectors.length} embeddings of ${inputs} inputs`))
     const texts = await vectorTexts(vectors, this.#format)
     if (this.#over) return
     if (texts === null) return this.#fail(failure('garbage', null, 'an embedding is no vector'))
@@ -130,6 +156,8 @@ function batchesOf(input: EmbeddingsInput, size: number): readonly EmbeddingsInp
   if (count <= size) return [input]
   return Array.from({ length: Math.ceil(count / size) }, (_value, index) => {
     const range = [index * size, (index + 1) * size] as const
-    return input.type === 'texts' ? { type: 'texts', texts: input.texts.slice(...range) } : { type: 'tokens', lists: input.lists.slice(...range) }
+    return input.type === 'texts'
+      ? { type: 'texts', texts: input.texts.slice(...range) }
+      : { type: 'tokens', lists: input.lists.slice(...range) }
   })
 }

@@ -36,10 +36,14 @@ export function takes({ endpoint: { supportedParameters } }: EmbeddingsCall, nam
   return supportedParameters === null || supportedParameters.includes(name)
 }
 
-/** The number of dimensions to ask for; null = the model's own. A vector of another length would be of no use to the client. */
+/**
+ * The number of dimensions to ask for; null = the model's own. A vector of another length would be of no use to the
+ * client.
+ */
 export function dimensionsOf(call: EmbeddingsCall): number | null {
   const { dimensions } = call.request
-  if (dimensions !== null && !takes(call, 'dimensions')) throw new UnsendableError('dimensions: this model has a fixed number of dimensions')
+  if (dimensions !== null && !takes(call, 'dimensions'))
+    throw new UnsendableError('dimensions: this model has a fixed number of dimensions')
   return dimensions
 }
 

@@ -10,7 +10,10 @@ export function isErrorBody(body: unknown): body is RawJson {
   return (objectOf(body)?.['error'] ?? null) !== null
 }
 
-/** The body of an error status as parsed JSON, or undefined. One that was cut still tells the message that it begins: some repeat the whole prompt in it. */
+/**
+ * The body of an error status as parsed JSON, or undefined. One that was cut still tells the message that it begins:
+ * some repeat the whole prompt in it.
+ */
 export function parseErrorBody(bytes: Buffer): unknown {
   if (bytes.length < ERROR_BYTES_MAX) return parseJson(bytes)
   const cut = bytes.subarray(0, ERROR_BYTES_MAX)

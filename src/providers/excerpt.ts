@@ -1,4 +1,7 @@
-/** The beginning of what an upstream said, as JSON: no more of it is walked than is told, so that an answer of 30 MB costs as little as a short one. */
+/**
+ * The beginning of what an upstream said, as JSON: no more of it is walked than is told, so that an answer of 30 MB
+ * costs as little as a short one.
+ */
 export function excerptOf(value: unknown, charsMax: number): string {
   const excerpt = new Excerpt(charsMax)
   excerpt.add(value)

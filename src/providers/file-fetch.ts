@@ -22,15 +22,25 @@ export class FileFetchError extends Error {
 }
 
 /**
- * Fetches files that others have named (reliability.md 4 row 13). The address is judged where the connection is made, after its name
- * has been resolved: a look-up before it could be answered differently the second time.
+ * Fetches files that others have named (reliability.md 4 row 13). The address is judged where the connection is made,
+ * after its name has been resolved: a look-up before it could be answered differently the second time.
  */
 export class FileFetch {
   readonly #guarded: Agent
-  readonly #plain = new Agent({ connect: { timeout: CONNECT_MS, lookup: upstreamLookup }, maxHeaderSize: HEADERS_BYTES_MAX, headersTimeout: 0, bodyTimeout: 0 })
+  readonly #plain = new Agent({
+    connect: { timeout: CONNECT_MS, lookup: upstreamLookup },
+    maxHeaderSize: HEADERS_BYTES_MAX,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  })
 
   constructor(resolve?: Resolve) {
-    this.#guarded = new Agent({ connect: publicConnector(CONNECT_MS, resolve), maxHeaderSize: HEADERS_BYTES_MAX, headersTimeout: 0, bodyTimeout: 0 })
+    this.#guarded = new Agent({
+      connect: publicConnector(CONNECT_MS, resolve),
+      maxHeaderSize: HEADERS_BYTES_MAX,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    })
   }
 
   /** The whole file. Throws FileFetchError, whatever went wrong. */
@@ -46,7 +56,9 @@ export class FileFetch {
         url = answer
       }
     } catch (thrown) {
-      throw thrown instanceof FileFetchError ? thrown : new FileFetchError(thrown instanceof Error ? thrown.message : String(thrown), { cause: thrown })
+      throw thrown instanceof FileFetchError
+        ? thrown
+        : new FileFetchError(thrown instanceof Error ? thrown.message : String(thrown), { cause: thrown })
     }
   }
 
@@ -55,11 +67,20 @@ export class FileFetch {
   }
 
   /** The file, or where it has moved to. */
-  async #once(url: URL, { ownHost, bytesMax, headers: own = {} }: FileWish, signal: AbortSignal): Promise<Buffer | URL> {
+  async #once(
+    url: URL,
+    { ownHost, bytesMax, headers: own = {} }: FileWish,
+    signal: AbortSignal,
+  ): Promise<Buffer | URL> {
     const isOwn = url.host === ownHost
     const refused = refusalOf(url, isOwn)
     if (refused !== null) throw new FileFetchError(refused)
-    const answer = await request(url, { method: 'GET', dispatcher: isOwn ? this.#plain : this.#guarded, signal, headers: { accept: '*/*', 'user-agent': 'tollgate', ...(isOwn ? own : {}), 'accept-encoding': 'identity' } })
+    const answer = await request(url, {
+      method: 'GET',
+      dispatcher: isOwn ? this.#plain : this.#guarded,
+      signal,
+      headers: { accept: '*/*', 'user-agent': 'tollgate', ...(isOwn ? own : {}), 'accept-encoding': 'identity' },
+    })
     const { statusCode, headers, body } = answer
     // Without a listener the error of a body that is thrown away would end the process.
     body.on('error', () => undefined)
@@ -87,5 +108,7 @@ export class FileFetch {
 function refusalOf(url: URL, own: boolean): string | null {
   if (url.protocol !== 'http:' && url.protocol !== 'https:') return `no files are fetched by ${url.protocol}`
   if (url.username !== '' || url.password !== '') return 'the address holds credentials'
-  return own || url.port === '' || url.port === '80' || url.port === '443' ? null : `no files are fetched from port ${url.port}`
+  return own || url.port === '' || url.port === '80' || url.port === '443'
+    ? null
+    : `no files are fetched from port ${url.port}`
 }

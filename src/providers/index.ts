@@ -21,7 +21,10 @@ import { createTransport } from './transport.ts'
 import type { VideoUpstream } from './videos.ts'
 
 /** Every wire protocol there is, by the name the catalogue gives it. */
-export function createAdapters({ clock }: { readonly clock: Clock }): { readonly adapters: AdapterTable; close(): Promise<void> } {
+export function createAdapters({ clock }: { readonly clock: Clock }): {
+  readonly adapters: AdapterTable
+  close(): Promise<void>
+} {
   const transport = createTransport({ clock })
   const files = new FileFetch()
   const jobs = createJobHttp({ clock })
@@ -43,8 +46,18 @@ export function createAdapters({ clock }: { readonly clock: Clock }): { readonly
   const close = async (): Promise<void> => {
     await Promise.all([transport.close(), files.close(), jobs.close()])
   }
-  const videos: Readonly<Record<string, VideoUpstream>> = { openai: openaiVideos(jobs, now), gemini: veo(jobs, now), replicate: replicateVideos(jobs, now), sandbox: sandboxVideos(clock) }
-  return { adapters: new Map(adapters.map((adapter) => [adapter.name, filming(drawing(adapter, files), videos[adapter.name])])), close }
+  const videos: Readonly<Record<string, VideoUpstream>> = {
+    openai: openaiVideos(jobs, now),
+    gemini: veo(jobs, now),
+    replicate: replicateVideos(jobs, now),
+    sandbox: sandboxVideos(clock),
+  }
+  return {
+    adapters: new Map(
+      adapters.map((adapter) => [adapter.name, filming(drawing(adapter, files), videos[adapter.name])]),
+    ),
+    close,
+  }
 }
 
 /** Any protocol of chat may bring pictures. */
@@ -53,5 +66,7 @@ function drawing(adapter: Adapter, files: FileFetch): Adapter {
 }
 
 function filming(adapter: Adapter, videos: VideoUpstream | undefined): Adapter {
-  return videos === undefined ? adapter : { ...adapter, videos, unitParameters: { ...adapter.unitParameters, video: videos.supportedParameters } }
+  return videos === undefined
+    ? adapter
+    : { ...adapter, videos, unitParameters: { ...adapter.unitParameters, video: videos.supportedParameters } }
 }

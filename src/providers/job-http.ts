@@ -38,7 +38,10 @@ export interface OpenedFile {
 export interface JobHttp {
   post(wish: JobRequest, body: Buffer, options: { readonly bytesMax: number }): Promise<JobAnswer>
   get(wish: JobRequest, options: { readonly bytesMax: number }): Promise<JobAnswer>
-  /** A file of the provider, or one that it names: by an address of its own or by any public one (reliability.md 4 row 13). Throws. */
+  /**
+   * A file of the provider, or one that it names: by an address of its own or by any public one (reliability.md 4 row
+   * 13). Throws.
+   */
   open(wish: JobRequest & { readonly url: string | null }): Promise<OpenedFile>
   close(): Promise<void>
 }
@@ -49,16 +52,36 @@ export function createJobHttp({ clock }: { readonly clock: Clock }): JobHttp {
 
 class UndiciJobHttp implements JobHttp {
   readonly #clock: Clock
-  readonly #plain = new Agent({ connect: { timeout: CONNECT_MS, lookup: upstreamLookup }, maxHeaderSize: HEADERS_BYTES_MAX, headersTimeout: 0, bodyTimeout: 0 })
-  readonly #guarded = new Agent({ connect: publicConnector(CONNECT_MS), maxHeaderSize: HEADERS_BYTES_MAX, headersTimeout: 0, bodyTimeout: 0 })
+  readonly #plain = new Agent({
+    connect: { timeout: CONNECT_MS, lookup: upstreamLookup },
+    maxHeaderSize: HEADERS_BYTES_MAX,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  })
+  readonly #guarded = new Agent({
+    connect: publicConnector(CONNECT_MS),
+    maxHeaderSize: HEADERS_BYTES_MAX,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  })
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  /** On a connection of its own: one that was kept may close just as the request leaves, and nobody could say whether it arrived. */
+  /**
+   * On a connection of its own: one that was kept may close just as the request leaves, and nobody could say whether it
+   * arrived.
+   */
   async post(wish: JobRequest, body: Buffer, { bytesMax }: { readonly bytesMax: number }): Promise<JobAnswer> {
-    const agent = new Agent({ connections: 1, pipelining: 1, connect: { timeout: wish.provider.timeouts.connect * 1_000, lookup: upstreamLookup }, maxHeaderSize: HEADERS_BYTES_MAX, headersTimeout: 0, bodyTimeout: 0 })
+    const agent = new Agent({
+      connections: 1,
+      pipelining: 1,
+      connect: { timeout: wish.provider.timeouts.connect * 1_000, lookup: upstreamLookup },
+      maxHeaderSize: HEADERS_BYTES_MAX,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    })
     try {
       return await exchange(agent, 'POST', wish, { body, bytesMax, timeoutMs: SUBMIT_MS, clock: this.#clock })
     } finally {
@@ -75,7 +98,8 @@ class UndiciJobHttp implements JobHttp {
     let url = wish.url === null ? new URL(wish.provider.baseUrl + wish.path) : new URL(wish.url, base)
     for (let redirects = 0; redirects <= REDIRECTS_MAX; redirects += 1) {
       const own = url.host === base.host
-      if (url.protocol !== 'http:' && url.protocol !== 'https:') throw new Error(`no files are fetched by ${url.protocol}`)
+      if (url.protocol !== 'http:' && url.protocol !== 'https:')
+        throw new Error(`no files are fetched by ${url.protocol}`)
       const { progress } = wish.provider.timeouts
       const answer = await request(url, {
         method: 'GET',
@@ -91,7 +115,8 @@ class UndiciJobHttp implements JobHttp {
       const { location } = answer.headers
       if (answer.statusCode === 200) return { mediaType: mediaTypeOf(answer.headers), bytes: buffers(answer.body) }
       answer.body.destroy()
-      if (!REDIRECT.has(answer.statusCode) || typeof location !== 'string') throw new Error(`the file answered ${answer.statusCode}`)
+      if (!REDIRECT.has(answer.statusCode) || typeof location !== 'string')
+        throw new Error(`the file answered ${answer.statusCode}`)
       url = new URL(location, url)
     }
     throw new Error(`the file has more than ${REDIRECTS_MAX} redirects`)
@@ -120,7 +145,12 @@ interface ExchangeOptions {
 }
 
 /** One request with its whole answer. */
-function exchange(agent: Dispatcher, method: 'GET' | 'POST', wish: JobRequest, { body, bytesMax, timeoutMs, clock }: ExchangeOptions): Promise<JobAnswer> {
+function exchange(
+  agent: Dispatcher,
+  method: 'GET' | 'POST',
+  wish: JobRequest,
+  { body, bytesMax, timeoutMs, clock }: ExchangeOptions,
+): Promise<JobAnswer> {
   const url = new URL(wish.provider.baseUrl + wish.path)
   return new Promise((resolve) => {
     const received = new CollectedBody(null)
@@ -145,9 +175,18 @@ function exchange(agent: Dispatcher, method: 'GET' | 'POST', wish: JobRequest, {
     if (wish.signal.aborted) return onAbort()
     agent.dispatch(
       {
-        origin: url.origin, path: url.pathname + url.search, method, body,
-        headers: { accept: 'application/json', 'accept-encoding': 'identity', ...(body === null ? {} : { 'content-type': 'application/json' }), ...wish.headers },
-        headersTimeout: 0, bodyTimeout: 0,
+        origin: url.origin,
+        path: url.pathname + url.search,
+        method,
+        body,
+        headers: {
+          accept: 'application/json',
+          'accept-encoding': 'identity',
+          ...(body === null ? {} : { 'content-type': 'application/json' }),
+          ...wish.headers,
+        },
+        headersTimeout: 0,
+        bodyTimeout: 0,
       },
       {
         onRequestStart: (started) => {

@@ -14,7 +14,10 @@ const VECTORS_MAX = 8_192
 const SLICE_BYTES = 65_536
 const BASE64 = new Set(Buffer.from('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/\\'))
 
-/** A vector as it came: the JSON of an array of numbers, or of a text in base64, its quotes included. Nothing of it is checked yet. */
+/**
+ * A vector as it came: the JSON of an array of numbers, or of a text in base64, its quotes included. Nothing of it is
+ * checked yet.
+ */
 export interface VectorBytes {
   readonly form: 'numbers' | 'base64'
   readonly bytes: Buffer
@@ -22,7 +25,10 @@ export interface VectorBytes {
 
 /** Parsed JSON without the vectors in it, which are most of the body and need not be parsed to be passed on. */
 export interface LiftedJson {
-  /** A vector is a list of one number, its place in `vectors`: no other list begins with a number, and nothing that is one is taken for it. */
+  /**
+   * A vector is a list of one number, its place in `vectors`: no other list begins with a number, and nothing that is
+   * one is taken for it.
+   */
   readonly json: unknown
   readonly vectors: readonly VectorBytes[]
 }
@@ -48,7 +54,7 @@ export function parseLifted(body: Buffer): LiftedJson | undefined {
     from = end
     looked = end
   }
-  for (let at = 0; at < body.length; ) {
+  for (let at = 0; at < body.length;) {
     if (isExcessive || vectors.length > VECTORS_MAX || (at - looked > SLICE_BYTES && isExcess(at))) return undefined
     const byte = body[at]
     if (byte === QUOTE) {

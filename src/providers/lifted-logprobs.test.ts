@@ -4,10 +4,18 @@ import fc from 'fast-check'
 import { jsonParts } from '../lib/json-bytes.ts'
 import { liftLogprobs, logprobsOf, type LogprobsAnswer } from './lifted-logprobs.ts'
 
-const token = fc.record({ token: fc.string({ unit: 'binary' }), logprob: fc.double({ noNaN: true, noDefaultInfinity: true }), bytes: fc.array(fc.nat(255), { maxLength: 4 }) })
+const token = fc.record({
+  token: fc.string({ unit: 'binary' }),
+  logprob: fc.double({ noNaN: true, noDefaultInfinity: true }),
+  bytes: fc.array(fc.nat(255), { maxLength: 4 }),
+})
 const logprobs = fc.oneof(
   fc.record({ content: fc.array(token, { maxLength: 5 }), refusal: fc.constant(null) }),
-  fc.record({ tokens: fc.array(fc.string()), token_logprobs: fc.array(fc.double({ noNaN: true })), top_logprobs: fc.array(fc.dictionary(fc.string(), fc.double({ noNaN: true })), { maxLength: 3 }) }),
+  fc.record({
+    tokens: fc.array(fc.string()),
+    token_logprobs: fc.array(fc.double({ noNaN: true })),
+    top_logprobs: fc.array(fc.dictionary(fc.string(), fc.double({ noNaN: true })), { maxLength: 3 }),
+  }),
   fc.constant(null),
 )
 
@@ -15,19 +23,32 @@ const logprobs = fc.oneof(
 function told({ json, logprobs: lifted }: LogprobsAnswer): unknown {
   // The shape is the one that the tests below make.
   const { choices, ...rest } = json as { readonly choices: readonly { readonly logprobs?: unknown }[] }
-  const written = { ...rest, choices: choices.map((choice) => ({ ...choice, logprobs: logprobsOf(choice.logprobs, lifted) })) }
+  const written = {
+    ...rest,
+    choices: choices.map((choice) => ({ ...choice, logprobs: logprobsOf(choice.logprobs, lifted) })),
+  }
   return JSON.parse(Buffer.concat(jsonParts(written, lifted)).toString())
 }
 
 test('an answer is what JSON.parse makes of it, though the probabilities in it are passed on as they came', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(logprobs, { maxLength: 4 }), fc.string({ unit: 'binary' }), fc.constantFrom(0, 2), async (lists, text, space) => {
-      const body = { id: text, note: '"logprobs":{', 'logprobs\\': '\\"logprobs":{"', choices: lists.map((list, index) => ({ index, message: { content: `${text}logprobs` }, logprobs: list })) }
-      const bytes = Buffer.from(JSON.stringify(body, null, space))
-      const lifted = await liftLogprobs(bytes)
-      assert.equal(lifted.logprobs.length, lists.filter((list) => list !== null).length)
-      assert.deepEqual(told(lifted), JSON.parse(JSON.stringify(body)))
-    }),
+    fc.asyncProperty(
+      fc.array(logprobs, { maxLength: 4 }),
+      fc.string({ unit: 'binary' }),
+      fc.constantFrom(0, 2),
+      async (lists, text, space) => {
+        const body = {
+          id: text,
+          note: '"logprobs":{',
+          'logprobs\\': '\\"logprobs":{"',
+          choices: lists.map((list, index) => ({ index, message: { content: `${text}logprobs` }, logprobs: list })),
+        }
+        const bytes = Buffer.from(JSON.stringify(body, null, space))
+        const lifted = await liftLogprobs(bytes)
+        assert.equal(lifted.logprobs.length, lists.filter((list) => list !== null).length)
+        assert.deepEqual(told(lifted), JSON.parse(JSON.stringify(body)))
+      },
+    ),
     { numRuns: 200 },
   )
 })
@@ -38,7 +59,8 @@ function large(entry: string, entries = 12_000): string {
 }
 
 const ENTRY = '{"token":"слово \\"в\\" [,]{}","logprob":-1.5e-3,"bytes":[1,2],"top_logprobs":[{"token":"x"},{}]}'
-const around = (value: string): Buffer => Buffer.from(`{"choices":[{"index":0,"logprobs":${value},"message":{"content":"x"}}]}`)
+const around = (value: string): Buffer =>
+  Buffer.from(`{"choices":[{"index":0,"logprobs":${value},"message":{"content":"x"}}]}`)
 
 test('in pieces it is the same', async () => {
   const bytes = around(large(ENTRY))
@@ -50,20 +72,30 @@ test('in pieces it is the same', async () => {
 
 test('what is no JSON is no answer, wherever it is broken: nobody is passed on what cannot be parsed', async () => {
   const small = around(large(ENTRY, 2))
-  for (let end = 0; end < small.length; end += 1) assert.equal((await liftLogprobs(small.subarray(0, end))).json, undefined, String(end))
+  for (let end = 0; end < small.length; end += 1)
+    assert.equal((await liftLogprobs(small.subarray(0, end))).json, undefined, String(end))
   const whole = large(ENTRY)
   for (const place of [1, 300_000, 600_000, whole.length - 3]) {
     const cut = whole.indexOf('},{"token"', place) + 1 || whole.lastIndexOf(',')
-    for (const wrong of [',', '}', ']', '{', '[', '"', 'x', '01', '\n"', ':', ',,']) assert.equal((await liftLogprobs(around(whole.slice(0, cut) + wrong + whole.slice(cut)))).json, undefined, `${wrong} at ${cut}`)
+    for (const wrong of [',', '}', ']', '{', '[', '"', 'x', '01', '\n"', ':', ',,'])
+      assert.equal(
+        (await liftLogprobs(around(whole.slice(0, cut) + wrong + whole.slice(cut)))).json,
+        undefined,
+        `${wrong} at ${cut}`,
+      )
   }
   const broken = around(whole)
   broken[broken.length - 100] = 0xff
   assert.equal((await liftLogprobs(broken)).json, undefined, 'no UTF-8')
-  for (const odd of [`{"x":${'['.repeat(100)}${']'.repeat(100)}}`, `{"x":"${'y'.repeat(1_100_000)}","z":1}`]) assert.equal((await liftLogprobs(around(odd))).json, undefined)
+  for (const odd of [`{"x":${'['.repeat(100)}${']'.repeat(100)}}`, `{"x":"${'y'.repeat(1_100_000)}","z":1}`])
+    assert.equal((await liftLogprobs(around(odd))).json, undefined)
 })
 
 test('the name elsewhere in an answer is not lifted', async () => {
-  const body = { choices: [{ logprobs: { content: [] }, message: { audio: { logprobs: { a: 1 } } } }], logprobs: { b: [2] } }
+  const body = {
+    choices: [{ logprobs: { content: [] }, message: { audio: { logprobs: { a: 1 } } } }],
+    logprobs: { b: [2] },
+  }
   const { json, logprobs: lifted } = await liftLogprobs(Buffer.from(JSON.stringify(body)))
   assert.deepEqual([json, lifted], [body, []])
 })

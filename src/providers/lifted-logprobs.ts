@@ -26,7 +26,10 @@ const AFTER = Buffer.from(',0]}')
 /** More than the choices of any answer. */
 const LIFTED_MAX = 256
 
-/** A parsed answer. The probabilities of a large one are not in it: `logprobs` of a choice is their number in `logprobs`. */
+/**
+ * A parsed answer. The probabilities of a large one are not in it: `logprobs` of a choice is their number in
+ * `logprobs`.
+ */
 export interface LogprobsAnswer {
   /** undefined = the body is no JSON. */
   readonly json: unknown
@@ -34,11 +37,14 @@ export interface LogprobsAnswer {
 }
 
 /**
- * Parses an answer whose size the client decides: 16,000 tokens with 20 alternatives each are 25 MB, almost all of it probabilities, which took
- * 120 ms to parse and 90 ms to write again. They are checked in pieces with turns for others in between, and passed on as they came.
+ * Parses an answer whose size the client decides: 16,000 tokens with 20 alternatives each are 25 MB, almost all of it
+ * probabilities, which took 120 ms to parse and 90 ms to write again. They are checked in pieces with turns for others
+ * in between, and passed on as they came.
  */
 export function parseWithLogprobs(body: Buffer, limits?: JsonLimits): LogprobsAnswer | Promise<LogprobsAnswer> {
-  return body.length >= LIFTED_BYTES_MIN && body.includes(KEY) ? liftLogprobs(body) : { json: parseJson(body, limits), logprobs: [] }
+  return body.length >= LIFTED_BYTES_MIN && body.includes(KEY)
+    ? liftLogprobs(body)
+    : { json: parseJson(body, limits), logprobs: [] }
 }
 
 /** `logprobs` of a choice, null where it has none. */
@@ -64,7 +70,9 @@ export async function liftLogprobs(body: Buffer): Promise<LogprobsAnswer> {
     await nextTurn()
   }
   const json = parseJson(Buffer.concat([...kept, body.subarray(from)]))
-  const choices = listOf(objectOf(json)?.['choices']).filter((choice) => typeof objectOf(choice)?.['logprobs'] === 'number')
+  const choices = listOf(objectOf(json)?.['choices']).filter(
+    (choice) => typeof objectOf(choice)?.['logprobs'] === 'number',
+  )
   // What has this name elsewhere, as in a tool's arguments, stays where it was.
   return choices.length === logprobs.length ? { json, logprobs } : { json: parseJson(body), logprobs: [] }
 }
@@ -83,12 +91,15 @@ function pastBlanks(body: Buffer, from: number): number {
   return at
 }
 
-/** Where the object ends that begins at `start`; -1 where it is no JSON, or no list of entries of a size that any answer has. */
+/**
+ * Where the object ends that begins at `start`; -1 where it is no JSON, or no list of entries of a size that any answer
+ * has.
+ */
 async function checkedEnd(body: Buffer, start: number): Promise<number> {
   let from = start
   let depth = 0
   let inList = false
-  for (let at = start; at < body.length && at - from <= ENTRY_BYTES_MAX; ) {
+  for (let at = start; at < body.length && at - from <= ENTRY_BYTES_MAX;) {
     const byte = body[at]
     if (byte === QUOTE) {
       at = jsonTextEnd(body, at + 1) + 1
@@ -112,7 +123,13 @@ async function checkedEnd(body: Buffer, start: number): Promise<number> {
   return -1
 }
 
-/** Whether the bytes are a part of an object of lists, cut at commas of those: with the rest of a list before and after it, each is an object by itself. */
+/**
+ * Whether the bytes are a part of an object of lists, cut at commas of those: with the rest of a list before and after
+ * it, each is an object by itself.
+ */
 function isPiece(bytes: Buffer, isFirst: boolean, isLast: boolean): boolean {
-  return isUtf8(bytes) && parseJson(Buffer.concat([isFirst ? NOTHING : BEFORE, bytes, isLast ? NOTHING : AFTER])) !== undefined
+  return (
+    isUtf8(bytes) &&
+    parseJson(Buffer.concat([isFirst ? NOTHING : BEFORE, bytes, isLast ? NOTHING : AFTER])) !== undefined
+  )
 }

@@ -14,7 +14,10 @@ export interface NativeRequest {
   /** After the provider's base address. */
   readonly path: string
   readonly body: Readonly<Record<string, unknown>>
-  /** Credentials and versions, the content type and `accept` are there already; made from the body's bytes where they sign it. */
+  /**
+   * Credentials and versions, the content type and `accept` are there already; made from the body's bytes where they
+   * sign it.
+   */
   readonly headers: Readonly<Record<string, string>> | ((body: Buffer) => Readonly<Record<string, string>>)
 }
 
@@ -49,13 +52,19 @@ export interface NativeProtocol {
   reader(call: ChatCall): NativeReader
   /** What a whole answer may be, where it is more than that of other protocols. */
   readonly limits?: JsonLimits
-  readonly decoder: (events: { readonly message: (data: Buffer) => void; readonly error: (data: Buffer) => void }) => MessageDecoder
+  readonly decoder: (events: {
+    readonly message: (data: Buffer) => void
+    readonly error: (data: Buffer) => void
+  }) => MessageDecoder
 }
 
 /** An adapter that has chat for sure. */
 export type NativeAdapter = Adapter & Required<Pick<Adapter, 'chat'>>
 
-/** The request holds what the provider's protocol has no words for. Another provider may take it; else it is refused with a 400, and costs nothing. */
+/**
+ * The request holds what the provider's protocol has no words for. Another provider may take it; else it is refused
+ * with a 400, and costs nothing.
+ */
 export class UnsendableError extends Error {
   override readonly name = 'UnsendableError'
 }
@@ -66,7 +75,18 @@ export function createNative(protocol: NativeProtocol, transport: Transport): Na
     name: protocol.name,
     supportedParameters: protocol.supportedParameters,
     chat: (call, sink) =>
-      callNative(transport, { endpoint: call.endpoint, streaming: call.request.stream, request: () => protocol.request(call), reader: () => protocol.reader(call), decoder: protocol.decoder, ...(protocol.limits === undefined ? {} : { limits: protocol.limits }) }, sink),
+      callNative(
+        transport,
+        {
+          endpoint: call.endpoint,
+          streaming: call.request.stream,
+          request: () => protocol.request(call),
+          reader: () => protocol.reader(call),
+          decoder: protocol.decoder,
+          ...(protocol.limits === undefined ? {} : { limits: protocol.limits }),
+        },
+        sink,
+      ),
   }
 }
 
@@ -91,7 +111,13 @@ export function callNative(transport: Transport, call: NativeCall, sink: AnswerS
   }
   const { path, headers } = sent
   const body = Buffer.from(JSON.stringify(sent.body))
-  const request = { provider: call.endpoint.provider, path, body, headers: typeof headers === 'function' ? headers(body) : headers, streaming: call.streaming }
+  const request = {
+    provider: call.endpoint.provider,
+    path,
+    body,
+    headers: typeof headers === 'function' ? headers(body) : headers,
+    streaming: call.streaming,
+  }
   return new UpstreamCall(transport, request, answerReader(call, sink), sink)
 }
 
@@ -113,14 +139,15 @@ function answerReader(call: NativeCall, sink: AnswerSink): AnswerReader {
   const reader = call.reader()
   return {
     stream: call.streaming ? new NativeStream(call.decoder, reader, sink) : null,
-    whole: (bytes) => inTurns(parseWithLogprobs(bytes, call.limits), ({ json, logprobs }) => {
-      if (json === undefined) return failure('garbage', null, `not JSON: ${bytes.subarray(0, 200).toString('utf8')}`)
-      const read = reader.whole(json, logprobs)
-      if (isFailure(read)) return read
-      if (call.streaming) return failure('garbage', null, `a JSON answer to a stream of ${call.endpoint.id}`)
-      if (read.length > 0) sink.push(read)
-      return null
-    }),
+    whole: (bytes) =>
+      inTurns(parseWithLogprobs(bytes, call.limits), ({ json, logprobs }) => {
+        if (json === undefined) return failure('garbage', null, `not JSON: ${bytes.subarray(0, 200).toString('utf8')}`)
+        const read = reader.whole(json, logprobs)
+        if (isFailure(read)) return read
+        if (call.streaming) return failure('garbage', null, `a JSON answer to a stream of ${call.endpoint.id}`)
+        if (read.length > 0) sink.push(read)
+        return null
+      }),
     error: (status, body, headers) => reader.error(status, body, headers),
   }
 }
@@ -147,7 +174,12 @@ class NativeStream {
 
   push(bytes: Buffer): StreamProgress {
     this.#progressed = false
-    if (!this.#decoder.push(bytes)) this.#failure ??= failure('too_large', null, 'the stream is not of its framing, or a message of it is longer than any honest one')
+    if (!this.#decoder.push(bytes))
+      this.#failure ??= failure(
+        'too_large',
+        null,
+        'the stream is not of its framing, or a message of it is longer than any honest one',
+      )
     // What came before an error in the same read is still the client's.
     const flowing = this.#flush()
     return { failure: this.#failure, flowing, progressed: this.#progressed, done: this.#reader.done }

@@ -4,7 +4,10 @@ const LF = 10
 const CR = 13
 const LINE_BYTES_MAX = 1_048_576
 
-/** Splits a byte stream into the lines of newline-delimited JSON at any cut: LF or CRLF, empty lines left out, the last line with or without its end. */
+/**
+ * Splits a byte stream into the lines of newline-delimited JSON at any cut: LF or CRLF, empty lines left out, the last
+ * line with or without its end.
+ */
 export class NdjsonDecoder {
   readonly #line: (data: Buffer) => void
   #rest: CollectedBody | null = null
@@ -28,7 +31,12 @@ export class NdjsonDecoder {
       if (!isEmpty) this.#take(bytes.subarray(start, end))
       start = end + 1
       // Of an empty line it is here, and the search would cost ten times as much.
-      end = bytes[start] === LF ? start : bytes[start] === CR && bytes[start + 1] === LF ? start + 1 : bytes.indexOf(LF, start)
+      end =
+        bytes[start] === LF
+          ? start
+          : bytes[start] === CR && bytes[start + 1] === LF
+            ? start + 1
+            : bytes.indexOf(LF, start)
     }
     return start === bytes.length || this.#keep(bytes.subarray(start))
   }

@@ -13,7 +13,20 @@ import { eventFailure, upstreamFailure } from './upstream-error.ts'
 const PATH = '/completions'
 const DONE = Buffer.from('[DONE]')
 /** Parameters that completions share with chat, where they are spelled alike. */
-const SHARED = ['temperature', 'top_p', 'top_k', 'min_p', 'top_a', 'frequency_penalty', 'presence_penalty', 'repetition_penalty', 'stop', 'seed', 'logit_bias', 'user']
+const SHARED = [
+  'temperature',
+  'top_p',
+  'top_k',
+  'min_p',
+  'top_a',
+  'frequency_penalty',
+  'presence_penalty',
+  'repetition_penalty',
+  'stop',
+  'seed',
+  'logit_bias',
+  'user',
+]
 /** More answers than a request can ask for; it bounds what a broken upstream can make us keep. */
 const CHOICES_MAX = 256
 
@@ -23,8 +36,24 @@ export function openaiCompletions(transport: Transport, now: () => number): NonN
     takesList: true,
     ask: (call, sink) => {
       const { endpoint, request } = call
-      const decoder = ({ message, error }: { readonly message: (data: Buffer) => void; readonly error: (data: Buffer) => void }): SseDecoder => new SseDecoder({ event: message, errorLine: error })
-      return callNative(transport, { endpoint, streaming: request.chat.stream, request: () => requestOf(call), reader: () => new CompletionsReader(now), decoder }, sink)
+      const decoder = ({
+        message,
+        error,
+      }: {
+        readonly message: (data: Buffer) => void
+        readonly error: (data: Buffer) => void
+      }): SseDecoder => new SseDecoder({ event: message, errorLine: error })
+      return callNative(
+        transport,
+        {
+          endpoint,
+          streaming: request.chat.stream,
+          request: () => requestOf(call),
+          reader: () => new CompletionsReader(now),
+          decoder,
+        },
+        sink,
+      )
     },
   }
 }
@@ -67,17 +96,26 @@ class CompletionsReader implements NativeReader {
       return []
     }
     const chunk = objectOf(parseJson(data))
-    return chunk === null ? failure('garbage', null, `not a JSON object: ${data.subarray(0, 200).toString('utf8')}`) : this.#read(chunk, [])
+    return chunk === null
+      ? failure('garbage', null, `not a JSON object: ${data.subarray(0, 200).toString('utf8')}`)
+      : this.#read(chunk, [])
   }
 
   ended(): AttemptFailure | null {
     const finished = this.#finished.size > 0 && [...this.#finished.values()].every(Boolean)
-    return this.#done || finished ? null : failure(this.#finished.size === 0 ? 'garbage' : 'cut', null, 'the stream ended without [DONE] or a finish_reason')
+    return this.#done || finished
+      ? null
+      : failure(
+          this.#finished.size === 0 ? 'garbage' : 'cut',
+          null,
+          'the stream ended without [DONE] or a finish_reason',
+        )
   }
 
   whole(body: unknown, logprobs: readonly JsonBytes[] = []): readonly AnswerEvent[] | AttemptFailure {
     const answer = objectOf(body)
-    if (answer === null || ((answer['error'] ?? null) === null && !Array.isArray(answer['choices']))) return failure('garbage', null, 'the answer is not a completion')
+    if (answer === null || ((answer['error'] ?? null) === null && !Array.isArray(answer['choices'])))
+      return failure('garbage', null, 'the answer is not a completion')
     return this.#read(answer, logprobs)
   }
 
@@ -90,10 +128,13 @@ class CompletionsReader implements NativeReader {
     if (error !== null) return eventFailure(error)
     const events: AnswerEvent[] = []
     const upstreamId = textOf(answer['id'])
-    if (!this.#named && upstreamId !== null) events.push({ type: 'origin', upstreamId, systemFingerprint: textOf(answer['system_fingerprint']) })
+    if (!this.#named && upstreamId !== null)
+      events.push({ type: 'origin', upstreamId, systemFingerprint: textOf(answer['system_fingerprint']) })
     this.#named ||= upstreamId !== null
-    for (const [position, raw] of listOf(answer['choices']).entries()) for (const event of this.#choice(objectOf(raw) ?? {}, position, lifted)) events.push(event)
-    if (this.#finished.size > CHOICES_MAX) return failure('garbage', null, 'the answer holds more choices than were asked for')
+    for (const [position, raw] of listOf(answer['choices']).entries())
+      for (const event of this.#choice(objectOf(raw) ?? {}, position, lifted)) events.push(event)
+    if (this.#finished.size > CHOICES_MAX)
+      return failure('garbage', null, 'the answer holds more choices than were asked for')
     const usage = openaiUsage(answer['usage'])
     if (usage !== null) events.push({ type: 'usage', usage })
     return events
@@ -105,7 +146,9 @@ class CompletionsReader implements NativeReader {
     const logprobs = logprobsOf(raw['logprobs'], lifted)
     const native = textOf(raw['finish_reason']) || null
     this.#finished.set(choice, native !== null || this.#finished.get(choice) === true)
-    const events: AnswerEvent[] = [{ type: 'text', choice, text: textOf(raw['text']) ?? '', ...(logprobs === null ? {} : { logprobs }) }]
+    const events: AnswerEvent[] = [
+      { type: 'text', choice, text: textOf(raw['text']) ?? '', ...(logprobs === null ? {} : { logprobs }) },
+    ]
     return native === null ? events : [...events, { type: 'finish', choice, native }]
   }
 }

@@ -9,7 +9,10 @@ export interface CompleteToolCall {
 
 const LISTS = ['annotations', 'images', 'reasoning_details'] as const
 
-/** Everything of a message or delta but its role and tool calls; empty values count as absent, as some dialects send zeros for everything. */
+/**
+ * Everything of a message or delta but its role and tool calls; empty values count as absent, as some dialects send
+ * zeros for everything.
+ */
 export function contentEvents(raw: RawJson, choice: number, logprobs: unknown): readonly AnswerEvent[] {
   const events: AnswerEvent[] = []
   const { content, reasoning: thinking } = splitContent(raw['content'])
@@ -20,10 +23,12 @@ export function contentEvents(raw: RawJson, choice: number, logprobs: unknown): 
     if (value.length > 0) events.push({ type: 'extra', choice, field, value })
   }
   if (reasoning !== '') events.push({ type: 'reasoning', choice, text: reasoning })
-  if (content !== '' || logprobs !== null) events.push({ type: 'text', choice, text: content, ...(logprobs === null ? {} : { logprobs }) })
+  if (content !== '' || logprobs !== null)
+    events.push({ type: 'text', choice, text: content, ...(logprobs === null ? {} : { logprobs }) })
   if (refusal !== '') events.push({ type: 'refusal', choice, text: refusal })
   const audio = objectOf(raw['audio'])
-  if (audio !== null && Object.values(audio).some((value) => value !== '' && value !== null && value !== 0)) events.push({ type: 'extra', choice, field: 'audio', value: audio })
+  if (audio !== null && Object.values(audio).some((value) => value !== '' && value !== null && value !== 0))
+    events.push({ type: 'extra', choice, field: 'audio', value: audio })
   return events
 }
 
@@ -43,7 +48,10 @@ function splitContent(content: unknown): { readonly content: string; readonly re
   return { content: text, reasoning }
 }
 
-/** A complete tool call of a non-streaming answer; null for one without a function. `spareId` stands in for a missing id. */
+/**
+ * A complete tool call of a non-streaming answer; null for one without a function. `spareId` stands in for a missing
+ * id.
+ */
 export function readToolCall(raw: unknown, spareId: string): CompleteToolCall | null {
   const call = objectOf(raw)
   const called = objectOf(call?.['function'])

@@ -3,7 +3,15 @@ import type { UsageReport } from '../kinds/chat-answer.ts'
 import type { EmbeddingsInput } from '../kinds/embeddings-request.ts'
 import { inputUsage } from '../kinds/input-usage.ts'
 import type { AttemptFailure } from './adapter.ts'
-import { dimensionsOf, takes, vectorOf, widened, type EmbeddingsCall, type EmbeddingsPage, type EmbeddingsProtocol } from './embeddings-protocol.ts'
+import {
+  dimensionsOf,
+  takes,
+  vectorOf,
+  widened,
+  type EmbeddingsCall,
+  type EmbeddingsPage,
+  type EmbeddingsProtocol,
+} from './embeddings-protocol.ts'
 import type { LiftedJson, VectorBytes } from './lifted-json.ts'
 import { openaiCredentials } from './openai-credentials.ts'
 import { listOf, objectOf, textOf } from './raw-json.ts'
@@ -11,7 +19,10 @@ import { TokenReader } from './token-reader.ts'
 import { failure } from './transport.ts'
 import { eventFailure, upstreamFailure } from './upstream-error.ts'
 
-/** From here a list comes in base64 whatever the client reads, since in numbers it is three times as long and may pass every bound. */
+/**
+ * From here a list comes in base64 whatever the client reads, since in numbers it is three times as long and may pass
+ * every bound.
+ */
 const LONG_LIST = 512
 /** An object without any of them reports nothing. Voyage counts the total alone. */
 const COUNTS = ['prompt_tokens', 'input_tokens', 'total_tokens']
@@ -20,7 +31,11 @@ const COUNTS = ['prompt_tokens', 'input_tokens', 'total_tokens']
 export function openaiEmbeddings(now: () => number): EmbeddingsProtocol {
   return {
     batchMax: () => Infinity,
-    request: (call, input) => ({ path: `/embeddings${call.endpoint.provider.dialect.query}`, body: bodyOf(call, input), headers: openaiCredentials(call.endpoint.provider, call.apiKey) }),
+    request: (call, input) => ({
+      path: `/embeddings${call.endpoint.provider.dialect.query}`,
+      body: bodyOf(call, input),
+      headers: openaiCredentials(call.endpoint.provider, call.apiKey),
+    }),
     page: (answer, _headers, call) => readPage(answer, formOf(call)),
     error: (status, body, headers) => upstreamFailure(status, body, headers, now()),
   }
@@ -45,7 +60,10 @@ function bodyOf(call: EmbeddingsCall, input: EmbeddingsInput): Record<string, un
 
 /** Perplexity has no other vectors. */
 function formOf({ endpoint: { provider } }: EmbeddingsCall): VectorForm {
-  return provider.dialect.vectors ?? (URL.canParse(provider.baseUrl) && new URL(provider.baseUrl).hostname === 'api.perplexity.ai' ? 'int8' : 'float32')
+  return (
+    provider.dialect.vectors ??
+    (URL.canParse(provider.baseUrl) && new URL(provider.baseUrl).hostname === 'api.perplexity.ai' ? 'int8' : 'float32')
+  )
 }
 
 function readPage(answer: LiftedJson, form: VectorForm): EmbeddingsPage | AttemptFailure {

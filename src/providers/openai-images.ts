@@ -16,7 +16,18 @@ const EDITS_PATH = '/images/edits'
 
 /** Parameters of the image protocol, by the names that clients send. */
 export const OPENAI_IMAGE_PARAMETERS: readonly string[] = Object.freeze([
-  'n', 'size', 'aspect_ratio', 'image_size', 'image', 'quality', 'background', 'output_format', 'output_compression', 'style', 'seed', 'user',
+  'n',
+  'size',
+  'aspect_ratio',
+  'image_size',
+  'image',
+  'quality',
+  'background',
+  'output_format',
+  'output_compression',
+  'style',
+  'seed',
+  'user',
 ])
 
 export interface OpenaiImagesPorts {
@@ -25,7 +36,10 @@ export interface OpenaiImagesPorts {
   readonly now: () => number
 }
 
-/** OpenAI's image protocol and its dialects: `/images/generations`, and `/images/edits` where there are pictures to start from. */
+/**
+ * OpenAI's image protocol and its dialects: `/images/generations`, and `/images/edits` where there are pictures to
+ * start from.
+ */
 export function openaiImages(ports: OpenaiImagesPorts): NonNullable<Adapter['images']> {
   return (call, sink) =>
     inSteps((context) => {
@@ -34,16 +48,44 @@ export function openaiImages(ports: OpenaiImagesPorts): NonNullable<Adapter['ima
     }, sink)
 }
 
-async function askOnce({ transport, files, now }: OpenaiImagesPorts, call: ImageCall, traits: ImageTraits, count: number, context: CallContext): Promise<ImageResult> {
+async function askOnce(
+  { transport, files, now }: OpenaiImagesPorts,
+  call: ImageCall,
+  traits: ImageTraits,
+  count: number,
+  context: CallContext,
+): Promise<ImageResult> {
   const request = await exchangeOf(call, traits, count, files, context)
-  const body = objectOf(await exchangeJson({ ...context, transport, request, bytesMax: IMAGE_BYTES_MAX, error: (status, said, headers) => upstreamFailure(status, said, headers, now()) }))
-  if (body === null || !Array.isArray(body['data'])) throw new CallFailedError(failure('garbage', null, 'the answer holds no list of images'))
+  const body = objectOf(
+    await exchangeJson({
+      ...context,
+      transport,
+      request,
+      bytesMax: IMAGE_BYTES_MAX,
+      error: (status, said, headers) => upstreamFailure(status, said, headers, now()),
+    }),
+  )
+  if (body === null || !Array.isArray(body['data']))
+    throw new CallFailedError(failure('garbage', null, 'the answer holds no list of images'))
   const format = textOf(body['output_format'])
-  const spelled = listOf(body['data']).map((raw) => spelledOf(objectOf(raw), format === null ? null : `image/${format}`))
-  return { images: await readImages(spelled, call, files, context), usage: usageOf(body['usage']), upstreamId: textOf(body['id']), calls: 1 }
+  const spelled = listOf(body['data']).map((raw) =>
+    spelledOf(objectOf(raw), format === null ? null : `image/${format}`),
+  )
+  return {
+    images: await readImages(spelled, call, files, context),
+    usage: usageOf(body['usage']),
+    upstreamId: textOf(body['id']),
+    calls: 1,
+  }
 }
 
-async function exchangeOf(call: ImageCall, traits: ImageTraits, count: number, files: FileFetch, context: CallContext): Promise<ExchangeRequest> {
+async function exchangeOf(
+  call: ImageCall,
+  traits: ImageTraits,
+  count: number,
+  files: FileFetch,
+  context: CallContext,
+): Promise<ExchangeRequest> {
   const { endpoint, request } = call
   const { provider } = endpoint
   const edits = request.sources.length > 0
@@ -52,16 +94,30 @@ async function exchangeOf(call: ImageCall, traits: ImageTraits, count: number, f
   const headers = openaiCredentials(provider, call.apiKey)
   if (edits && !traits.inWords) {
     const form = await formOf(call, fields, files, context)
-    return { provider, path, body: form.body, headers: { ...headers, 'content-type': form.contentType }, streaming: false }
+    return {
+      provider,
+      path,
+      body: form.body,
+      headers: { ...headers, 'content-type': form.contentType },
+      streaming: false,
+    }
   }
   const addresses = request.sources.map(({ url }) => ({ url, type: 'image_url' }))
   const sources = addresses.length === 0 ? {} : addresses.length === 1 ? { image: addresses[0] } : { images: addresses }
   return { provider, path, body: Buffer.from(JSON.stringify({ ...fields, ...sources })), headers, streaming: false }
 }
 
-function fieldsOf({ endpoint, request }: ImageCall, traits: ImageTraits, count: number): Readonly<Record<string, string | number>> {
+function fieldsOf(
+  { endpoint, request }: ImageCall,
+  traits: ImageTraits,
+  count: number,
+): Readonly<Record<string, string | number>> {
   const takes = (name: string): boolean => traits.parameters === null || traits.parameters.has(name)
-  const fields: Record<string, string | number> = { model: endpoint.upstreamModel, prompt: request.prompt, ...shapeFields(request, traits) }
+  const fields: Record<string, string | number> = {
+    model: endpoint.upstreamModel,
+    prompt: request.prompt,
+    ...shapeFields(request, traits),
+  }
   if (count > 1) fields['n'] = count
   for (const [name, value] of Object.entries(request.parameters)) if (takes(name)) fields[name] = value
   // An address would have to be fetched from the provider once more; those that know no such wish give the bytes anyway.
@@ -70,23 +126,43 @@ function fieldsOf({ endpoint, request }: ImageCall, traits: ImageTraits, count: 
 }
 
 /** Pictures go up as files; several are a list by PHP's spelling. */
-async function formOf(call: ImageCall, fields: Readonly<Record<string, string | number>>, files: FileFetch, context: CallContext): Promise<{ readonly body: Buffer; readonly contentType: string }> {
+async function formOf(
+  call: ImageCall,
+  fields: Readonly<Record<string, string | number>>,
+  files: FileFetch,
+  context: CallContext,
+): Promise<{ readonly body: Buffer; readonly contentType: string }> {
   const form = new FormData()
   for (const [name, value] of Object.entries(fields)) form.append(name, String(value))
   const pictures = await Promise.all(call.request.sources.map((source) => sourcePicture(source, call, files, context)))
   for (const [index, { bytes, mediaType }] of pictures.entries()) {
-    form.append(pictures.length === 1 ? 'image' : 'image[]', new Blob([new Uint8Array(bytes)], { type: mediaType }), `image-${index}.${mediaType.slice('image/'.length).split('+', 1)[0] ?? ''}`)
+    form.append(
+      pictures.length === 1 ? 'image' : 'image[]',
+      new Blob([new Uint8Array(bytes)], { type: mediaType }),
+      `image-${index}.${mediaType.slice('image/'.length).split('+', 1)[0] ?? ''}`,
+    )
   }
   const encoded = new Response(form)
-  return { body: Buffer.from(await encoded.arrayBuffer()), contentType: encoded.headers.get('content-type') ?? 'multipart/form-data' }
+  return {
+    body: Buffer.from(await encoded.arrayBuffer()),
+    contentType: encoded.headers.get('content-type') ?? 'multipart/form-data',
+  }
 }
 
 function spelledOf(image: RawJson | null, mediaType: string | null): SpelledImage {
-  return { base64: textOf(image?.['b64_json']), url: textOf(image?.['url']), mediaType: textOf(image?.['media_type']) ?? mediaType, revisedPrompt: textOf(image?.['revised_prompt']) }
+  return {
+    base64: textOf(image?.['b64_json']),
+    url: textOf(image?.['url']),
+    mediaType: textOf(image?.['media_type']) ?? mediaType,
+    revisedPrompt: textOf(image?.['revised_prompt']),
+  }
 }
 
 function usageOf(raw: unknown): ImageResult['usage'] {
   const report = openaiUsage(raw)
   if (report === null) return null
-  return { report, imageTokens: new TokenReader().part(objectOf(objectOf(raw)?.['input_tokens_details']), 'image_tokens') }
+  return {
+    report,
+    imageTokens: new TokenReader().part(objectOf(objectOf(raw)?.['input_tokens_details']), 'image_tokens'),
+  }
 }

@@ -3,25 +3,48 @@ import type { ChatCall } from './adapter.ts'
 import { openaiReasoning } from './openai-reasoning.ts'
 
 /** Handled by name below, or not the upstream's own spelling. */
-const OWN_FIELDS: ReadonlySet<string> = new Set(['max_tokens', 'max_completion_tokens', 'n', 'tools', 'tool_choice', 'response_format', 'developer', 'structured_outputs', 'reasoning', 'reasoning_effort'])
+const OWN_FIELDS: ReadonlySet<string> = new Set([
+  'max_tokens',
+  'max_completion_tokens',
+  'n',
+  'tools',
+  'tool_choice',
+  'response_format',
+  'developer',
+  'structured_outputs',
+  'reasoning',
+  'reasoning_effort',
+])
 
-/** The upstream's body: the typed allow-list of what this endpoint takes, and nothing the client invented (wire.md D-3.6). */
+/**
+ * The upstream's body: the typed allow-list of what this endpoint takes, and nothing the client invented (wire.md
+ * D-3.6).
+ */
 export function openaiBody(call: ChatCall): Record<string, unknown> {
   const { endpoint, request, sendMaxTokens } = call
   const supported = endpoint.supportedParameters === null ? null : new Set(endpoint.supportedParameters)
   const takes = (name: string): boolean => supported === null || supported.has(name)
-  const body: Record<string, unknown> = { model: endpoint.upstreamModel, messages: request.messages.map((message) => upstreamMessage(message, supported)) }
+  const body: Record<string, unknown> = {
+    model: endpoint.upstreamModel,
+    messages: request.messages.map((message) => upstreamMessage(message, supported)),
+  }
   if (request.stream) {
     body['stream'] = true
     if (endpoint.provider.dialect.streamUsage) body['stream_options'] = { include_usage: true }
   }
-  if (sendMaxTokens !== null) body[supported !== null && supported.has('max_completion_tokens') && !supported.has('max_tokens') ? 'max_completion_tokens' : 'max_tokens'] = sendMaxTokens
+  if (sendMaxTokens !== null)
+    body[
+      supported !== null && supported.has('max_completion_tokens') && !supported.has('max_tokens')
+        ? 'max_completion_tokens'
+        : 'max_tokens'
+    ] = sendMaxTokens
   if (request.n > 1) body['n'] = request.n
   if (request.tools !== null && takes('tools')) {
     body['tools'] = request.tools
     if (request.toolChoice !== null && takes('tool_choice')) body['tool_choice'] = request.toolChoice
   }
-  if (request.responseFormat !== null && (takes('response_format') || takes('structured_outputs'))) body['response_format'] = request.responseFormat
+  if (request.responseFormat !== null && (takes('response_format') || takes('structured_outputs')))
+    body['response_format'] = request.responseFormat
   for (const [name, value] of Object.entries(request.parameters)) {
     if (!OWN_FIELDS.has(name) && takes(name)) body[name] = value
   }
@@ -31,7 +54,17 @@ export function openaiBody(call: ChatCall): Record<string, unknown> {
 
 /** `developer` is a newer word for `system`: an endpoint that lists its parameters takes it only if it says so. */
 function upstreamMessage(message: ChatMessage, supported: ReadonlySet<string> | null): Record<string, unknown> {
-  const { role, content, name, tool_call_id: toolCallId, tool_calls: toolCalls, reasoning, reasoning_details: details, refusal, audio } = message
+  const {
+    role,
+    content,
+    name,
+    tool_call_id: toolCallId,
+    tool_calls: toolCalls,
+    reasoning,
+    reasoning_details: details,
+    refusal,
+    audio,
+  } = message
   const takesReasoning = supported !== null && supported.has('reasoning')
   return {
     role: role === 'developer' && (supported === null || !supported.has('developer')) ? 'system' : role,

@@ -2,7 +2,10 @@ import { openaiCredentials } from './openai-credentials.ts'
 import { readRanking, topNField, type RerankProtocol } from './rerank-protocol.ts'
 import { upstreamFailure } from './upstream-error.ts'
 
-/** `/rerank` as OpenRouter, Jina, Together, Voyage and others have it. The documents themselves are not asked back: they are ours to give. */
+/**
+ * `/rerank` as OpenRouter, Jina, Together, Voyage and others have it. The documents themselves are not asked back: they
+ * are ours to give.
+ */
 export function openaiRerank(now: () => number): RerankProtocol {
   return {
     request: (call) => {
@@ -10,7 +13,12 @@ export function openaiRerank(now: () => number): RerankProtocol {
       const { dialect } = endpoint.provider
       return {
         path: `/rerank${dialect.query}`,
-        body: { model: endpoint.upstreamModel, query: request.query, documents: request.documents, ...topNField(call, dialect.names['top_n']) },
+        body: {
+          model: endpoint.upstreamModel,
+          query: request.query,
+          documents: request.documents,
+          ...topNField(call, dialect.names['top_n']),
+        },
         headers: openaiCredentials(call.endpoint.provider, call.apiKey),
       }
     },

@@ -24,7 +24,8 @@ export function openaiSpeech(transport: Transport, now: () => number): SpeechPro
         idHeader: 'x-request-id',
         piece: inEvents(call) ? readPiece : null,
         ended: () => failure('cut', null, 'the speech ended without its last event'),
-        error: (status: number, body: unknown, headers: Parameters<typeof upstreamFailure>[2]) => upstreamFailure(status, body, headers, now()),
+        error: (status: number, body: unknown, headers: Parameters<typeof upstreamFailure>[2]) =>
+          upstreamFailure(status, body, headers, now()),
       }
       return askSpeech(transport, call, requestOf(call), reading, sink)
     },
@@ -51,15 +52,24 @@ function requestOf(call: SpeechCall): AudioRequest {
     ...(request.instructions === null || !takes(call, 'instructions') ? {} : { instructions: request.instructions }),
     ...(inEvents(call) ? { stream_format: 'sse' } : {}),
   }
-  return { path: `/audio/speech${endpoint.provider.dialect.query}`, body: Buffer.from(JSON.stringify(body)), headers: openaiCredentials(call.endpoint.provider, call.apiKey) }
+  return {
+    path: `/audio/speech${endpoint.provider.dialect.query}`,
+    body: Buffer.from(JSON.stringify(body)),
+    headers: openaiCredentials(call.endpoint.provider, call.apiKey),
+  }
 }
 
 function readPiece(data: Buffer): SpeechPiece | AttemptFailure {
   const event = objectOf(parseJson(data))
-  if (event === null) return data.toString('latin1') === '[DONE]' ? NOTHING : failure('garbage', null, `no event of speech: ${data.subarray(0, 200).toString('utf8')}`)
+  if (event === null)
+    return data.toString('latin1') === '[DONE]'
+      ? NOTHING
+      : failure('garbage', null, `no event of speech: ${data.subarray(0, 200).toString('utf8')}`)
   if (isErrorBody(event)) return eventFailure(event['error'])
-  if (event['type'] === 'speech.audio.delta') return { ...NOTHING, audio: Buffer.from(textOf(event['audio']) ?? '', 'base64') }
-  if (event['type'] === 'speech.audio.done') return { audio: null, usage: spoken(openaiUsage(event['usage'])), done: true }
+  if (event['type'] === 'speech.audio.delta')
+    return { ...NOTHING, audio: Buffer.from(textOf(event['audio']) ?? '', 'base64') }
+  if (event['type'] === 'speech.audio.done')
+    return { audio: null, usage: spoken(openaiUsage(event['usage'])), done: true }
   return NOTHING
 }
 

@@ -20,7 +20,10 @@ interface ChoiceState {
   finished: boolean
 }
 
-/** An OpenAI-dialect stream. Ordinary chunks of text are spliced where the client reads the same dialect, everything else is parsed. */
+/**
+ * An OpenAI-dialect stream. Ordinary chunks of text are spliced where the client reads the same dialect, everything
+ * else is parsed.
+ */
 export class OpenaiStream {
   readonly #generationId: string
   readonly #sink: AnswerSink
@@ -54,7 +57,13 @@ export class OpenaiStream {
     this.#flush()
     if (this.#failure !== null) return this.#failure
     const finished = this.#choices.size > 0 && [...this.#choices.values()].every((choice) => choice.finished)
-    return this.#done || finished ? null : failure(this.#choices.size === 0 ? 'garbage' : 'cut', null, 'the stream ended without [DONE] or a finish_reason')
+    return this.#done || finished
+      ? null
+      : failure(
+          this.#choices.size === 0 ? 'garbage' : 'cut',
+          null,
+          'the stream ended without [DONE] or a finish_reason',
+        )
   }
 
   #flush(): boolean {
@@ -85,7 +94,8 @@ export class OpenaiStream {
       return
     }
     const chunk = objectOf(parseJson(data))
-    if (chunk === null) return this.#fail(failure('garbage', null, `not a JSON object: ${data.subarray(0, 200).toString('utf8')}`))
+    if (chunk === null)
+      return this.#fail(failure('garbage', null, `not a JSON object: ${data.subarray(0, 200).toString('utf8')}`))
     const error = chunk['error'] ?? (chunk['object'] === 'error' ? chunk : null)
     if (error !== null) return this.#fail(eventFailure(error))
     this.#origin(chunk)
@@ -104,13 +114,15 @@ export class OpenaiStream {
   }
 
   #choice(raw: RawJson): void {
-    const index = typeof raw['index'] === 'number' && Number.isSafeInteger(raw['index']) && raw['index'] >= 0 ? raw['index'] : 0
+    const index =
+      typeof raw['index'] === 'number' && Number.isSafeInteger(raw['index']) && raw['index'] >= 0 ? raw['index'] : 0
     const state = this.#state(index)
     if (state === null) return
     const delta = objectOf(raw['delta']) ?? objectOf(raw['message']) ?? {}
     const content = contentEvents(delta, index, raw['logprobs'] ?? null)
     const calls = state.toolCalls.read(delta)
-    if (calls === null) return this.#fail(failure('garbage', null, 'the stream holds more tool calls than any answer has'))
+    if (calls === null)
+      return this.#fail(failure('garbage', null, 'the stream holds more tool calls than any answer has'))
     for (const event of [...content, ...calls]) this.#events.push(event)
     if (content.some(isContent) || calls.length > 0) this.#progressed = true
     const native = textOf(raw['finish_reason'])

@@ -30,14 +30,21 @@ const COUNTS = ['input_tokens', 'output_tokens', 'prompt_tokens', 'completion_to
 function traitsOf({ upstreamModel, supportedParameters }: Endpoint): Traits {
   const name = upstreamModel.toLowerCase()
   // OpenAI's later models answer in JSON without times; Mistral's know no formats and tell times when asked for them.
-  const traits = /(^|\/)gpt-/.test(name) ? { verbose: false, format: true, times: false, translates: false } : name.includes('voxtral') ? { verbose: false, format: false, times: true, translates: false } : /turbo|distil/.test(name) ? { ...WHISPER, translates: false } : WHISPER
+  const traits = /(^|\/)gpt-/.test(name)
+    ? { verbose: false, format: true, times: false, translates: false }
+    : name.includes('voxtral')
+      ? { verbose: false, format: false, times: true, translates: false }
+      : /turbo|distil/.test(name)
+        ? { ...WHISPER, translates: false }
+        : WHISPER
   if (supportedParameters === null || supportedParameters.includes('timestamp_granularities')) return traits
   return { ...traits, times: false }
 }
 
 /** `/audio/transcriptions` and `/audio/translations` of OpenAI, Groq, Mistral and every dialect of them. */
 export function openaiTranscription(transport: Transport, now: () => number): TranscriptionProtocol {
-  const error = (status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure => upstreamFailure(status, body, headers, now())
+  const error = (status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure =>
+    upstreamFailure(status, body, headers, now())
   return {
     timestamps: (endpoint) => traitsOf(endpoint).times,
     translates: (endpoint) => traitsOf(endpoint).translates,
@@ -48,9 +55,17 @@ export function openaiTranscription(transport: Transport, now: () => number): Tr
 function requestOf(call: UnitCall<TranscriptionRequest>): AudioRequest {
   const { endpoint, request, generationId } = call
   const { audio, task } = request
-  const { body, contentType } = formBody(fieldsOf(endpoint, request), { fileName: `audio.${audio.format}`, contentType: audio.contentType, bytes: audio.bytes }, formBoundary(generationId))
+  const { body, contentType } = formBody(
+    fieldsOf(endpoint, request),
+    { fileName: `audio.${audio.format}`, contentType: audio.contentType, bytes: audio.bytes },
+    formBoundary(generationId),
+  )
   const path = `/audio/${task === 'translate' ? 'translations' : 'transcriptions'}${endpoint.provider.dialect.query}`
-  return { path, body, headers: { ...openaiCredentials(call.endpoint.provider, call.apiKey), 'content-type': contentType } }
+  return {
+    path,
+    body,
+    headers: { ...openaiCredentials(call.endpoint.provider, call.apiKey), 'content-type': contentType },
+  }
 }
 
 function fieldsOf(endpoint: Endpoint, request: TranscriptionRequest): readonly (readonly [string, string])[] {
@@ -62,7 +77,8 @@ function fieldsOf(endpoint: Endpoint, request: TranscriptionRequest): readonly (
   // Its length is what the client pays for.
   if (traits.format) fields.push(['response_format', traits.verbose ? 'verbose_json' : 'json'])
   // Mistral's times and languages exclude each other.
-  if (request.language !== null && request.task === 'transcribe' && takes('language') && (traits.verbose || !timed)) fields.push(['language', request.language])
+  if (request.language !== null && request.task === 'transcribe' && takes('language') && (traits.verbose || !timed))
+    fields.push(['language', request.language])
   if (request.prompt !== null && takes('prompt') && traits.format) fields.push(['prompt', request.prompt])
   if (request.temperature !== null && takes('temperature')) fields.push(['temperature', String(request.temperature)])
   if (timed && request.task === 'transcribe') fields.push(...granularities(request, traits))
@@ -70,7 +86,10 @@ function fieldsOf(endpoint: Endpoint, request: TranscriptionRequest): readonly (
   return fields
 }
 
-function granularities({ format, granularities: asked }: TranscriptionRequest, { verbose }: Traits): readonly [string, string][] {
+function granularities(
+  { format, granularities: asked }: TranscriptionRequest,
+  { verbose }: Traits,
+): readonly [string, string][] {
   const wanted = format === 'verbose_json' ? asked : (['segment'] as const)
   if (!verbose) return [['timestamp_granularities', wanted.includes('word') ? 'word' : 'segment']]
   return wanted.map((name) => ['timestamp_granularities[]', name])
@@ -107,7 +126,12 @@ function lastEvent(bytes: Buffer): unknown {
 function resultOf(answer: RawJson, text: string, upstreamId: string | null): TranscriptionResult {
   const usage = objectOf(answer['usage'])
   return {
-    transcript: { text, language: textOf(answer['language']), segments: readSegments(answer['segments']), words: readWords(answer['words'], 'word') },
+    transcript: {
+      text,
+      language: textOf(answer['language']),
+      segments: readSegments(answer['segments']),
+      words: readWords(answer['words'], 'word'),
+    },
     seconds: secondsIn(answer['duration']),
     billedSeconds: secondsIn(usage?.['seconds']) ?? secondsIn(usage?.['prompt_audio_seconds']),
     usage: transcriptUsage(usage),
@@ -121,7 +145,10 @@ function transcriptUsage(usage: RawJson | null): UsageReport | null {
   const tokens = new TokenReader()
   const input = tokens.count('input', usage, 'input_tokens', 'prompt_tokens')
   const output = tokens.count('output', usage, 'output_tokens', 'completion_tokens')
-  const details = objectOf(usage['input_token_details']) ?? objectOf(usage['input_tokens_details']) ?? objectOf(usage['prompt_tokens_details'])
+  const details =
+    objectOf(usage['input_token_details']) ??
+    objectOf(usage['input_tokens_details']) ??
+    objectOf(usage['prompt_tokens_details'])
   const text = Math.min(input, tokens.part(details, 'text_tokens'))
   return tokens.report({
     usage: { input: text, audio_input: input - text, output },

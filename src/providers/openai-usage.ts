@@ -18,8 +18,15 @@ export function openaiUsage(raw: unknown): UsageReport | null {
   const prompt = tokens.count('input', usage, 'prompt_tokens', 'input_tokens')
   const completion = tokens.count('output', usage, 'completion_tokens', 'output_tokens')
   const total = tokens.part(usage, 'total_tokens')
-  const cached = Math.min(prompt, tokens.part(promptDetails, 'cached_tokens') || tokens.part(usage, 'prompt_cache_hit_tokens', 'cached_tokens'))
-  const written = Math.min(prompt - cached, tokens.part(promptDetails, 'cache_write_tokens', 'cache_creation_tokens') || tokens.part(usage, 'cache_creation_input_tokens'))
+  const cached = Math.min(
+    prompt,
+    tokens.part(promptDetails, 'cached_tokens') || tokens.part(usage, 'prompt_cache_hit_tokens', 'cached_tokens'),
+  )
+  const written = Math.min(
+    prompt - cached,
+    tokens.part(promptDetails, 'cache_write_tokens', 'cache_creation_tokens') ||
+      tokens.part(usage, 'cache_creation_input_tokens'),
+  )
   const audioIn = Math.min(prompt - cached - written, tokens.part(promptDetails, 'audio_tokens'))
   const reasoning = tokens.part(outputDetails, 'reasoning_tokens') || tokens.part(usage, 'reasoning_tokens')
   const audioOut = tokens.part(outputDetails, 'audio_tokens')

@@ -8,37 +8,77 @@ import { listOf, objectOf, textOf, type RawJson } from './raw-json.ts'
 import { failure } from './transport.ts'
 import { jobFailure, upstreamFailure } from './upstream-error.ts'
 import { submissionOutcome, unsendable, videoState } from './video-outcome.ts'
-import { optional, takes, type SubmissionOutcome, type VideoSource, type VideoState, type VideoUpstream } from './videos.ts'
+import {
+  optional,
+  takes,
+  type SubmissionOutcome,
+  type VideoSource,
+  type VideoState,
+  type VideoUpstream,
+} from './videos.ts'
 
-const PARAMETERS = ['size', 'duration', 'resolution', 'aspect_ratio', 'frame_images', 'input_references', 'generate_audio', 'seed', 'user']
+const PARAMETERS = [
+  'size',
+  'duration',
+  'resolution',
+  'aspect_ratio',
+  'frame_images',
+  'input_references',
+  'generate_audio',
+  'seed',
+  'user',
+]
 const BODY_BYTES_MAX = 1_048_576
 const FORMS_BY_HOST: Readonly<Record<string, VideoForm>> = { 'api.x.ai': 'xai', 'openrouter.ai': 'openrouter' }
 const DONE: ReadonlySet<string> = new Set(['completed', 'succeeded', 'success', 'done'])
 const FAILED: ReadonlySet<string> = new Set(['failed', 'error', 'cancelled', 'canceled', 'expired', 'rejected'])
 
-/** `/videos` of OpenAI, OpenRouter and xAI: they differ in what is asked; how a job is, is read in the words of all three. */
+/**
+ * `/videos` of OpenAI, OpenRouter and xAI: they differ in what is asked; how a job is, is read in the words of all
+ * three.
+ */
 export function openaiVideos(http: JobHttp, now: () => number): VideoUpstream {
-  const error = (status: number, body: unknown, headers: Parameters<typeof upstreamFailure>[2]): ReturnType<typeof upstreamFailure> => upstreamFailure(status, body, headers, now())
+  const error = (
+    status: number,
+    body: unknown,
+    headers: Parameters<typeof upstreamFailure>[2],
+  ): ReturnType<typeof upstreamFailure> => upstreamFailure(status, body, headers, now())
   return {
     supportedParameters: PARAMETERS,
     submit: async ({ endpoint, apiKey, order, signal }) => {
       const form = formOf(endpoint.provider)
       const { provider } = endpoint
-      return unsendable(() => bodyOf(form, endpoint, order), async (body) => {
-        const path = `${form === 'xai' ? '/videos/generations' : '/videos'}${provider.dialect.query}`
-        const answer = await http.post({ provider, path, headers: credentials(provider, apiKey), signal }, Buffer.from(JSON.stringify(body)), { bytesMax: BODY_BYTES_MAX })
-        return submissionOutcome(answer, { read: accepted, error })
-      })
+      return unsendable(
+        () => bodyOf(form, endpoint, order),
+        async (body) => {
+          const path = `${form === 'xai' ? '/videos/generations' : '/videos'}${provider.dialect.query}`
+          const answer = await http.post(
+            { provider, path, headers: credentials(provider, apiKey), signal },
+            Buffer.from(JSON.stringify(body)),
+            { bytesMax: BODY_BYTES_MAX },
+          )
+          return submissionOutcome(answer, { read: accepted, error })
+        },
+      )
     },
     poll: async ({ provider, apiKey, reference, signal }) => {
       const path = `/videos/${encodeURIComponent(reference)}${provider.dialect.query}`
-      const answer = await http.get({ provider, path, headers: credentials(provider, apiKey), signal }, { bytesMax: BODY_BYTES_MAX })
+      const answer = await http.get(
+        { provider, path, headers: credentials(provider, apiKey), signal },
+        { bytesMax: BODY_BYTES_MAX },
+      )
       return videoState(answer, { read: (body) => stateOf(body, reference), error })
     },
     open: ({ provider, apiKey, signal }, source) => {
       if ('bytes' in source) throw new Error('These providers name their videos.')
       const path = 'path' in source ? source.path + provider.dialect.query : ''
-      return http.open({ provider, path, headers: credentials(provider, apiKey), signal, url: 'url' in source ? source.url : null })
+      return http.open({
+        provider,
+        path,
+        headers: credentials(provider, apiKey),
+        signal,
+        url: 'url' in source ? source.url : null,
+      })
     },
   }
 }
@@ -56,7 +96,12 @@ function bodyOf(form: VideoForm, endpoint: Endpoint, order: VideoOrder): Readonl
   const common = { model: endpoint.upstreamModel, prompt: order.prompt }
   switch (form) {
     case 'openai':
-      return { ...common, ...optional(endpoint, 'duration', 'seconds', String(order.duration)), ...optional(endpoint, 'size', 'size', order.size), ...openaiReference(endpoint, order) }
+      return {
+        ...common,
+        ...optional(endpoint, 'duration', 'seconds', String(order.duration)),
+        ...optional(endpoint, 'size', 'size', order.size),
+        ...openaiReference(endpoint, order),
+      }
     case 'openrouter':
       return { ...common, ...openrouterFields(endpoint, order) }
     case 'xai':
@@ -65,18 +110,27 @@ function bodyOf(form: VideoForm, endpoint: Endpoint, order: VideoOrder): Readonl
 }
 
 /** One picture, to begin with. */
-function openaiReference(endpoint: Endpoint, { frameImages, inputReferences }: VideoOrder): Readonly<Record<string, unknown>> {
-  if (frameImages.some(({ frame }) => frame === 'last_frame')) throw new UnsendableError('frame_images: this provider takes no last frame')
+function openaiReference(
+  endpoint: Endpoint,
+  { frameImages, inputReferences }: VideoOrder,
+): Readonly<Record<string, unknown>> {
+  if (frameImages.some(({ frame }) => frame === 'last_frame'))
+    throw new UnsendableError('frame_images: this provider takes no last frame')
   const urls = [...frameImages.map(({ url }) => url), ...inputReferences]
   if (urls.length > 1) throw new UnsendableError('input_references: this provider takes one image')
   const [url] = urls
   if (url === undefined) return {}
-  if (!takes(endpoint, 'input_references') && !takes(endpoint, 'frame_images')) throw new UnsendableError('input_references: this provider takes no images')
+  if (!takes(endpoint, 'input_references') && !takes(endpoint, 'frame_images'))
+    throw new UnsendableError('input_references: this provider takes no images')
   return { input_reference: { image_url: url } }
 }
 
 function openrouterFields(endpoint: Endpoint, order: VideoOrder): Readonly<Record<string, unknown>> {
-  const frames = order.frameImages.map(({ url, frame }) => ({ type: 'image_url', image_url: { url }, frame_type: frame }))
+  const frames = order.frameImages.map(({ url, frame }) => ({
+    type: 'image_url',
+    image_url: { url },
+    frame_type: frame,
+  }))
   const references = order.inputReferences.map((url) => ({ type: 'image_url', image_url: { url } }))
   return {
     ...optional(endpoint, 'duration', 'duration', order.duration),
@@ -92,10 +146,15 @@ function openrouterFields(endpoint: Endpoint, order: VideoOrder): Readonly<Recor
 }
 
 /** xAI has no sizes: what one says is asked for as resolution and ratio. */
-function xaiFields(endpoint: Endpoint, { duration, size, resolution, aspectRatio, frameImages, inputReferences, user }: VideoOrder): Readonly<Record<string, unknown>> {
-  if (frameImages.some(({ frame }) => frame === 'last_frame')) throw new UnsendableError('frame_images: this provider takes no last frame')
+function xaiFields(
+  endpoint: Endpoint,
+  { duration, size, resolution, aspectRatio, frameImages, inputReferences, user }: VideoOrder,
+): Readonly<Record<string, unknown>> {
+  if (frameImages.some(({ frame }) => frame === 'last_frame'))
+    throw new UnsendableError('frame_images: this provider takes no last frame')
   const [first, ...others] = frameImages
-  if (others.length > 0 || (first !== undefined && inputReferences.length > 0)) throw new UnsendableError('frame_images: this provider takes one first frame, or references')
+  if (others.length > 0 || (first !== undefined && inputReferences.length > 0))
+    throw new UnsendableError('frame_images: this provider takes one first frame, or references')
   return {
     ...optional(endpoint, 'duration', 'duration', duration),
     ...optional(endpoint, 'resolution', 'resolution', resolution ?? (size === null ? null : resolutionOf(size))),
@@ -119,11 +178,25 @@ function stateOf(body: unknown, reference: string): VideoState | null {
   if (job === null) return null
   const status = textOf(job['status'])?.toLowerCase() ?? ''
   const error = job['error'] ?? null
-  if (FAILED.has(status) || (error !== null && !DONE.has(status))) return { status: 'failed', failure: jobFailure(error ?? { code: status, message: '' }) }
-  if (DONE.has(status)) return isRefused(job) ? { status: 'failed', failure: { ...failure('error_event', 400, 'moderated'), refusal: 'moderation', publicMessage: 'The video was rejected by the provider' } } : { status: 'done', videos: videosOf(job, reference) }
+  if (FAILED.has(status) || (error !== null && !DONE.has(status)))
+    return { status: 'failed', failure: jobFailure(error ?? { code: status, message: '' }) }
+  if (DONE.has(status))
+    return isRefused(job)
+      ? {
+          status: 'failed',
+          failure: {
+            ...failure('error_event', 400, 'moderated'),
+            refusal: 'moderation',
+            publicMessage: 'The video was rejected by the provider',
+          },
+        }
+      : { status: 'done', videos: videosOf(job, reference) }
   if (status === '') return null
   const { progress } = job
-  return { status: 'running', progress: typeof progress === 'number' && progress >= 0 && progress <= 100 ? Math.floor(progress) : null }
+  return {
+    status: 'running',
+    progress: typeof progress === 'number' && progress >= 0 && progress <= 100 ? Math.floor(progress) : null,
+  }
 }
 
 /** xAI says so of a video that it made and does not show. */

@@ -59,15 +59,16 @@ export function createOpenai(transport: Transport, now: () => number, files: Fil
 function openaiReader(call: ChatCall, sink: AnswerSink, now: () => number): AnswerReader {
   return {
     stream: call.request.stream ? new OpenaiStream(call, sink) : null,
-    whole: (bytes) => inTurns(parseWithLogprobs(bytes), ({ json, logprobs }) => {
-      const error = objectOf(json)?.['error'] ?? null
-      if (error !== null) return eventFailure(error)
-      if (call.request.stream) return failure('garbage', null, `a JSON answer to a stream of ${call.endpoint.id}`)
-      const events = openaiAnswer(json, logprobs, call.generationId)
-      if (events === null) return failure('garbage', null, 'the answer is not a chat completion')
-      sink.push(events)
-      return null
-    }),
+    whole: (bytes) =>
+      inTurns(parseWithLogprobs(bytes), ({ json, logprobs }) => {
+        const error = objectOf(json)?.['error'] ?? null
+        if (error !== null) return eventFailure(error)
+        if (call.request.stream) return failure('garbage', null, `a JSON answer to a stream of ${call.endpoint.id}`)
+        const events = openaiAnswer(json, logprobs, call.generationId)
+        if (events === null) return failure('garbage', null, 'the answer is not a chat completion')
+        sink.push(events)
+        return null
+      }),
     error: (status, body, headers) => upstreamFailure(status, body, headers, now()),
   }
 }

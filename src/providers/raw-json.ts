@@ -3,11 +3,20 @@ import { JsonScan, type JsonLimits } from '../lib/json-scan.ts'
 export type RawJson = Readonly<Record<string, unknown>>
 
 /**
- * What an answer may be, and no bomb: 31 MB of `[],` took 147 s, and 600,000 of them as the parts of an answer half a second in its
- * reader. A message of a stream is within 1 MiB besides, an error within 64 kB.
+ * What an answer may be, and no bomb: 31 MB of `[],` took 147 s, and 600,000 of them as the parts of an answer half a
+ * second in its reader. A message of a stream is within 1 MiB besides, an error within 64 kB.
  */
-const UPSTREAM_LIMITS: JsonLimits = Object.freeze({ depth: 128, containers: 60_000, keys: 300_000, commas: 4_000_000, words: 60_000 })
-/** What an answer may be whose reader takes its entries as they are: the words of a day of speech, ranks of documents, probabilities. */
+const UPSTREAM_LIMITS: JsonLimits = Object.freeze({
+  depth: 128,
+  containers: 60_000,
+  keys: 300_000,
+  commas: 4_000_000,
+  words: 60_000,
+})
+/**
+ * What an answer may be whose reader takes its entries as they are: the words of a day of speech, ranks of documents,
+ * probabilities.
+ */
 export const LISTING_LIMITS: JsonLimits = Object.freeze({ ...UPSTREAM_LIMITS, containers: 700_000, keys: 1_500_000 })
 /** So few bytes break no limit that matters. */
 const UNSCANNED_BYTES = 256

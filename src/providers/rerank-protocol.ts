@@ -19,11 +19,17 @@ export interface RerankProtocol {
 }
 
 /** `top_n` where there is one and the endpoint takes it; what comes beyond it is cut off in any case. */
-export function topNField({ endpoint: { supportedParameters }, request: { topN } }: RerankCall, name = 'top_n'): Readonly<Record<string, number>> {
+export function topNField(
+  { endpoint: { supportedParameters }, request: { topN } }: RerankCall,
+  name = 'top_n',
+): Readonly<Record<string, number>> {
   return topN === null || supportedParameters?.includes('top_n') === false ? {} : { [name]: topN }
 }
 
-/** A ranking in any of the spellings that providers have: they differ in the name of the list, of the score, and in where they count. */
+/**
+ * A ranking in any of the spellings that providers have: they differ in the name of the list, of the score, and in
+ * where they count.
+ */
 export function readRanking(body: unknown, { request }: RerankCall): RerankAnswer | AttemptFailure {
   const answer = objectOf(body)
   const error = answer?.['error'] ?? null
@@ -51,7 +57,10 @@ function rankingUsage(answer: RawJson): UsageReport | null {
   const meta = objectOf(answer['meta'])
   const billed = objectOf(meta?.['billed_units'])
   const reader = new TokenReader()
-  const tokens = said(usage, 'total_tokens', 'prompt_tokens') ?? said(billed, 'input_tokens') ?? said(objectOf(meta?.['tokens']), 'input_tokens')
+  const tokens =
+    said(usage, 'total_tokens', 'prompt_tokens') ??
+    said(billed, 'input_tokens') ??
+    said(objectOf(meta?.['tokens']), 'input_tokens')
   const searches = said(billed, 'search_units') ?? said(usage, 'search_units')
   if (tokens === null && searches === null) return null
   const count = (place: Place | null): number | null => (place === null ? null : reader.maybe(place.object, place.name))

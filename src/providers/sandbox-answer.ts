@@ -4,7 +4,10 @@ import type { ChatRequest } from '../kinds/chat-request.ts'
 import { instanceOf } from './sandbox-json.ts'
 import { contentText, lastUserText, plainText, type SandboxScript } from './sandbox-script.ts'
 
-const WORDS = 'the sandbox answers every question with the same calm words so that a test can tell what it should see and what it should cost'.split(' ')
+const WORDS =
+  'the sandbox answers every question with the same calm words so that a test can tell what it should see and what it should cost'.split(
+    ' ',
+  )
 /** Of what was said this much stands where a schema takes any text. */
 const SAID_CHARS_MAX = 64
 const BYTES_PER_TOKEN = 4
@@ -29,10 +32,14 @@ export function sandboxAnswer(request: ChatRequest, script: SandboxScript, maxTo
   const reasoning = wantsReasoning(request) ? 'The sandbox thinks for a moment. ' : ''
   const full = script.empty || toolName !== null ? [] : answerWords(request, script)
   const words = maxTokens === null ? full : full.slice(0, maxTokens)
-  const toolCall = toolName === null || script.empty ? null : { id: `call_sandbox_${toolName}`, name: toolName, arguments: toolArguments(request, toolName) }
+  const toolCall =
+    toolName === null || script.empty
+      ? null
+      : { id: `call_sandbox_${toolName}`, name: toolName, arguments: toolArguments(request, toolName) }
   const native = script.finish ?? (toolCall === null ? (words.length < full.length ? 'length' : 'stop') : 'tool_calls')
   const blank = script.empty && script.finish === null
-  const output = words.length + textTokens(reasoning) + (toolCall === null ? 0 : textTokens(toolCall.arguments) + MESSAGE_TOKENS)
+  const output =
+    words.length + textTokens(reasoning) + (toolCall === null ? 0 : textTokens(toolCall.arguments) + MESSAGE_TOKENS)
   return {
     reasoning: script.empty ? '' : reasoning,
     words,
@@ -48,7 +55,9 @@ function toolArguments(request: ChatRequest, name: string): string {
   const said = plainText(lastUserText(request)).slice(0, SAID_CHARS_MAX)
   const schema = request.tools?.find((tool) => tool.function.name === name)?.function.parameters
   const given = schema === undefined ? {} : instanceOf(schema, said)
-  return JSON.stringify(typeof given === 'object' && given !== null && Object.keys(given).length > 0 ? given : { input: said })
+  return JSON.stringify(
+    typeof given === 'object' && given !== null && Object.keys(given).length > 0 ? given : { input: said },
+  )
 }
 
 /** A structured answer by the schema of the request, in the pieces that a stream brings; null where text was asked for. */
@@ -64,7 +73,11 @@ function structuredWords({ responseFormat }: ChatRequest, said: string): string[
 function answerWords(request: ChatRequest, script: SandboxScript): string[] {
   const structured = script.words === null ? structuredWords(request, plainText(lastUserText(request)).trim()) : null
   if (structured !== null) return structured
-  if (script.words !== null) return Array.from({ length: script.words }, (_value, index) => `${index === 0 ? '' : ' '}${WORDS[index % WORDS.length] ?? ''}`)
+  if (script.words !== null)
+    return Array.from(
+      { length: script.words },
+      (_value, index) => `${index === 0 ? '' : ' '}${WORDS[index % WORDS.length] ?? ''}`,
+    )
   const said = plainText(lastUserText(request)).trim()
   const text = said === '' ? 'Hello from the sandbox.' : `Hello from the sandbox. You said: ${said.slice(0, 400)}`
   const words: string[] = []
@@ -100,7 +113,10 @@ function usageOf(request: ChatRequest, script: SandboxScript, output: number, re
   if (script.usage !== null) return report(script.usage.input, script.usage.output, 0)
   let input = 0
   for (const message of request.messages) {
-    const images = typeof message.content === 'string' || message.content === null ? 0 : message.content.filter(({ type }) => type === 'image_url').length
+    const images =
+      typeof message.content === 'string' || message.content === null
+        ? 0
+        : message.content.filter(({ type }) => type === 'image_url').length
     input += MESSAGE_TOKENS + textTokens(contentText(message)) + images * IMAGE_TOKENS
   }
   if (request.tools !== null) input += textTokens(JSON.stringify(request.tools))

@@ -18,7 +18,9 @@ export function answerAtOnce<Result extends object>(
     sink.headers()
     if (failure !== null) return sink.fail(failure)
     if (script.stall !== null) {
-      stop = clock.after(endpoint.provider.timeouts.progress * 1_000, () => sink.fail(failureOf('stall', null, 'stalled by script')))
+      stop = clock.after(endpoint.provider.timeouts.progress * 1_000, () =>
+        sink.fail(failureOf('stall', null, 'stalled by script')),
+      )
       return
     }
     const result = await answer()

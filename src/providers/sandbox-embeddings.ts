@@ -16,17 +16,29 @@ const DIMENSIONS_MAX = 4_096
 const TURN_NUMBERS = 65_536
 
 /** A vector for each input, of the input alone: the same text gives the same vector in any list and at any time. */
-export async function sandboxEmbeddings(request: EmbeddingsRequest, script: SandboxScript): Promise<EmbeddingsAnswer | AttemptFailure> {
+export async function sandboxEmbeddings(
+  request: EmbeddingsRequest,
+  script: SandboxScript,
+): Promise<EmbeddingsAnswer | AttemptFailure> {
   const { input, encodingFormat } = request
   const length = request.dimensions ?? DIMENSIONS_DEFAULT
-  if (length > DIMENSIONS_MAX) return { ...failureOf('status', 400, 'too many dimensions'), publicMessage: `dimensions: must be at most ${DIMENSIONS_MAX}` }
+  if (length > DIMENSIONS_MAX)
+    return {
+      ...failureOf('status', 400, 'too many dimensions'),
+      publicMessage: `dimensions: must be at most ${DIMENSIONS_MAX}`,
+    }
   const texts = input.type === 'texts' ? input.texts : input.lists.map((list) => list.join(' '))
-  const tokens = input.type === 'texts' ? texts.reduce((sum, text) => sum + textTokens(text), 0) : input.lists.reduce((sum, list) => sum + list.length, 0)
+  const tokens =
+    input.type === 'texts'
+      ? texts.reduce((sum, text) => sum + textTokens(text), 0)
+      : input.lists.reduce((sum, list) => sum + list.length, 0)
   const vectors: Buffer[] = []
   let made = 0
   for (const text of script.empty ? [] : texts) {
     const numbers = unitVector(text, length)
-    vectors.push(Buffer.from(encodingFormat === 'float' ? JSON.stringify(numbers) : `"${floatBytes(numbers).toString('base64')}"`))
+    vectors.push(
+      Buffer.from(encodingFormat === 'float' ? JSON.stringify(numbers) : `"${floatBytes(numbers).toString('base64')}"`),
+    )
     made += length
     if (made < TURN_NUMBERS) continue
     made = 0

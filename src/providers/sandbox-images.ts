@@ -13,7 +13,11 @@ export function sandboxImages(clock: Clock): NonNullable<Adapter['images']> {
   return (call, sink) => inSteps((context) => draw(call, context, clock), sink)
 }
 
-async function draw({ endpoint, request }: ImageCall, { signal, headers }: CallContext, clock: Clock): Promise<ImageResult> {
+async function draw(
+  { endpoint, request }: ImageCall,
+  { signal, headers }: CallContext,
+  clock: Clock,
+): Promise<ImageResult> {
   const script = readScript(request.prompt)
   await passed(script.delayMs, clock, signal)
   const found = plainFailure(script)
@@ -25,23 +29,36 @@ async function draw({ endpoint, request }: ImageCall, { signal, headers }: CallC
   }
   const count = script.empty ? 0 : Math.min(request.count, script.words ?? request.count)
   const images: GeneratedImage[] = []
-  for (let index = 0; index < count; index += 1) images.push({ picture: { bytes: await picture(request, index), mediaType: 'image/png' }, revisedPrompt: null })
+  for (let index = 0; index < count; index += 1)
+    images.push({ picture: { bytes: await picture(request, index), mediaType: 'image/png' }, revisedPrompt: null })
   return { images, usage: null, upstreamId: null, calls: 1 }
 }
 
 function picture(request: ImageRequest, index: number): Promise<Buffer> {
   const { prompt, size, aspectRatio, imageSize, sources, parameters } = request
-  const [width = 0, height = 0] = (aspectRatio === null && imageSize === null ? (size ?? '1024x1024') : sizeOfRatio(aspectRatio ?? '1:1', imageSize)).split('x').map(Number)
-  return sandboxPng(JSON.stringify([prompt, parameters['seed'] ?? null, index, ...sources.map(({ url }) => url)]), width, height)
+  const [width = 0, height = 0] = (
+    aspectRatio === null && imageSize === null ? (size ?? '1024x1024') : sizeOfRatio(aspectRatio ?? '1:1', imageSize)
+  )
+    .split('x')
+    .map(Number)
+  return sandboxPng(
+    JSON.stringify([prompt, parameters['seed'] ?? null, index, ...sources.map(({ url }) => url)]),
+    width,
+    height,
+  )
 }
 
 function passed(delayMs: number, clock: Clock, signal: AbortSignal): Promise<void> {
   if (delayMs === 0) return Promise.resolve()
   return new Promise((resolve) => {
     const cancel = clock.after(delayMs, resolve)
-    signal.addEventListener('abort', () => {
-      cancel()
-      resolve()
-    }, { once: true })
+    signal.addEventListener(
+      'abort',
+      () => {
+        cancel()
+        resolve()
+      },
+      { once: true },
+    )
   })
 }

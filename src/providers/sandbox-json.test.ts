@@ -24,22 +24,53 @@ test('every type, with its bounds', () => {
 })
 
 test('objects: all properties, those that are only required, and what alternatives and parts say', () => {
-  is({ type: 'object', properties: { a: { type: 'string' }, b: { type: 'integer' } }, required: ['a', 'c'] }, { a: 'said', b: 1, c: 'said' })
+  is(
+    { type: 'object', properties: { a: { type: 'string' }, b: { type: 'integer' } }, required: ['a', 'c'] },
+    { a: 'said', b: 1, c: 'said' },
+  )
   is({ anyOf: [{ type: 'null' }, { type: 'object', properties: { a: { const: 1 } } }] }, { a: 1 })
-  is({ allOf: [{ properties: { a: { const: 1 } } }, { properties: { b: { const: 2 } }, required: ['b'] }] }, { a: 1, b: 2 })
-  is({ $ref: '#/$defs/city', $defs: { city: { type: 'object', properties: { name: { type: 'string' } } } } }, { name: 'said' })
+  is(
+    { allOf: [{ properties: { a: { const: 1 } } }, { properties: { b: { const: 2 } }, required: ['b'] }] },
+    { a: 1, b: 2 },
+  )
+  is(
+    { $ref: '#/$defs/city', $defs: { city: { type: 'object', properties: { name: { type: 'string' } } } } },
+    { name: 'said' },
+  )
   const named = instanceOf(JSON.parse('{"type":"object","properties":{"__proto__":{"type":"integer"}}}'), 'said')
   assert.equal(JSON.stringify(named), '{"__proto__":1}')
 })
 
 test('a schema that refers to itself, or branches at each level, ends soon', () => {
-  const tree = { $ref: '#/$defs/node', $defs: { node: { type: 'object', properties: { name: { type: 'string' }, next: { $ref: '#/$defs/node' }, maybe: { anyOf: [{ $ref: '#/$defs/node' }, { type: 'null' }] }, list: { type: 'array', items: { $ref: '#/$defs/node' } } }, required: ['name'] } } }
+  const tree = {
+    $ref: '#/$defs/node',
+    $defs: {
+      node: {
+        type: 'object',
+        properties: {
+          name: { type: 'string' },
+          next: { $ref: '#/$defs/node' },
+          maybe: { anyOf: [{ $ref: '#/$defs/node' }, { type: 'null' }] },
+          list: { type: 'array', items: { $ref: '#/$defs/node' } },
+        },
+        required: ['name'],
+      },
+    },
+  }
   const text = JSON.stringify(instanceOf(tree, 'said'))
   assert.ok(text.length < 200_000, `${text.length} characters`)
   const endless = { $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } } }
   assert.doesNotThrow(() => instanceOf(endless, 'said'))
-  const forced = { $ref: '#/$defs/a', $defs: { a: { type: 'object', properties: { a: { $ref: '#/$defs/a' } }, required: ['a'] } } }
+  const forced = {
+    $ref: '#/$defs/a',
+    $defs: { a: { type: 'object', properties: { a: { $ref: '#/$defs/a' } }, required: ['a'] } },
+  }
   assert.doesNotThrow(() => JSON.stringify(instanceOf(forced, 'said')))
-  const wide = { $ref: '#/$defs/a', $defs: { a: { type: 'object', properties: { a: { $ref: '#/$defs/a' }, b: { $ref: '#/$defs/a' } }, required: ['a', 'b'] } } }
+  const wide = {
+    $ref: '#/$defs/a',
+    $defs: {
+      a: { type: 'object', properties: { a: { $ref: '#/$defs/a' }, b: { $ref: '#/$defs/a' } }, required: ['a', 'b'] },
+    },
+  }
   assert.ok(JSON.stringify(instanceOf(wide, 'said')).length < 1_000_000)
 })

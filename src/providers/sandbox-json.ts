@@ -22,7 +22,10 @@ const FORMATS: Readonly<Record<string, string>> = {
   uuid: '00000000-0000-4000-8000-000000000000',
 }
 
-/** A value that satisfies a JSON Schema as far as its keywords can be followed without a search (`pattern`, `not` and `if` are not). `text` stands where any text may. */
+/**
+ * A value that satisfies a JSON Schema as far as its keywords can be followed without a search (`pattern`, `not` and
+ * `if` are not). `text` stands where any text may.
+ */
 export function instanceOf(schema: unknown, text: string): unknown {
   return new Instance(schema, text).value(schema, 0)
 }
@@ -84,7 +87,10 @@ class Instance {
   #named(reference: string): unknown {
     if (!reference.startsWith('#')) return null
     const names = reference.split('/').slice(1, DEPTH_END)
-    return names.reduce<unknown>((node, name) => schemaOf(node)?.[name.replaceAll('~1', '/').replaceAll('~0', '~')], this.#root)
+    return names.reduce<unknown>(
+      (node, name) => schemaOf(node)?.[name.replaceAll('~1', '/').replaceAll('~0', '~')],
+      this.#root,
+    )
   }
 
   /** Of alternatives the first that is not null; below a certain depth null, where it is allowed. */
@@ -92,7 +98,7 @@ class Instance {
     const alternatives = [...listOf(schema['anyOf']), ...listOf(schema['oneOf'])]
     if (alternatives.length === 0) return null
     const isNull = (part: unknown): boolean => schemaOf(part)?.['type'] === 'null'
-    const chosen = alternatives.find((part) => isNull(part) === (depth > DEPTH_MAX)) ?? alternatives[0]
+    const chosen = alternatives.find((part) => isNull(part) === depth > DEPTH_MAX) ?? alternatives[0]
     const { anyOf: _any, oneOf: _one, ...own } = schema
     return joined(own, this.#resolved(chosen) ?? {})
   }
@@ -117,7 +123,11 @@ class Instance {
     const wished = Math.max(least, depth > DEPTH_MAX || this.#left <= 0 ? 0 : Math.max(1, places.length))
     const options = listOf(this.#resolved(schema['items'])?.['enum'])
     // Of a list of choices one after another, since items may have to differ.
-    return Array.from({ length: Math.min(wished, most) }, (_value, index) => (index < places.length ? this.value(places[index], depth + 1) : (options[index] ?? this.value(schema['items'], depth + 1))))
+    return Array.from({ length: Math.min(wished, most) }, (_value, index) =>
+      index < places.length
+        ? this.value(places[index], depth + 1)
+        : (options[index] ?? this.value(schema['items'], depth + 1)),
+    )
   }
 
   #string(schema: Schema): string {
@@ -142,14 +152,21 @@ function typeOf(schema: Schema): unknown {
 function joined(one: Schema, other: Schema): Schema {
   const properties = { ...schemaOf(one['properties']), ...schemaOf(other['properties']) }
   const required = [...listOf(one['required']), ...listOf(other['required'])]
-  return { ...one, ...other, ...(Object.keys(properties).length === 0 ? {} : { properties }), ...(required.length === 0 ? {} : { required }) }
+  return {
+    ...one,
+    ...other,
+    ...(Object.keys(properties).length === 0 ? {} : { properties }),
+    ...(required.length === 0 ? {} : { required }),
+  }
 }
 
 function numberOf(schema: Schema, whole: boolean): number {
   const above = amountOf(schema['exclusiveMinimum'])
   const below = amountOf(schema['exclusiveMaximum'])
-  const most = amountOf(schema['maximum']) ?? (below === null ? null : below - (whole ? 1 : Math.abs(below) * 1e-6 + 1e-6))
-  const least = amountOf(schema['minimum']) ?? (above === null ? null : above + (whole ? 1 : Math.abs(above) * 1e-6 + 1e-6))
+  const most =
+    amountOf(schema['maximum']) ?? (below === null ? null : below - (whole ? 1 : Math.abs(below) * 1e-6 + 1e-6))
+  const least =
+    amountOf(schema['minimum']) ?? (above === null ? null : above + (whole ? 1 : Math.abs(above) * 1e-6 + 1e-6))
   const step = amountOf(schema['multipleOf'])
   let value = least ?? (most !== null && most < 1 ? most : 1)
   if (whole) value = least === null ? Math.floor(value) : Math.ceil(value)

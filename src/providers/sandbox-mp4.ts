@@ -19,12 +19,15 @@ export interface PlainVideo {
 }
 
 /**
- * A real, playable MP4 of one colour: H.264 in its constrained baseline. Its first picture codes the colour in one macroblock, which all others
- * predict; every later picture is one run of skipped macroblocks. A second of 1280x720 is 3.7 kB.
+ * A real, playable MP4 of one colour: H.264 in its constrained baseline. Its first picture codes the colour in one
+ * macroblock, which all others predict; every later picture is one run of skipped macroblocks. A second of 1280x720 is
+ * 3.7 kB.
  */
 export function plainMp4(video: PlainVideo): Buffer {
   const frames = Math.max(1, Math.round(video.seconds * FRAMES_PER_SECOND))
-  const samples = Array.from({ length: frames }, (_value, index) => sized(index === 0 ? keyPicture(video) : skippedPicture(video, index)))
+  const samples = Array.from({ length: frames }, (_value, index) =>
+    sized(index === 0 ? keyPicture(video) : skippedPicture(video, index)),
+  )
   const data = Buffer.concat(samples)
   const head = fileType()
   // The place of the pictures in the file depends on how long what stands before them is, which does not depend on it.
@@ -40,7 +43,10 @@ function macroblocks({ width, height }: PlainVideo): { readonly across: number; 
 function sequenceParameters(video: PlainVideo): Buffer {
   const { across, down } = macroblocks(video)
   const bits = new BitWriter()
-  bits.bits(66, 8).bits(0xc0, 8).bits(levelOf(across * down), 8)
+  bits
+    .bits(66, 8)
+    .bits(0xc0, 8)
+    .bits(levelOf(across * down), 8)
   // id; 4-bit frame numbers; picture order = decoding order; one reference; no gaps.
   bits.ue(0).ue(0).ue(2).ue(1).bits(0, 1)
   bits.ue(across - 1).ue(down - 1)
@@ -64,7 +70,13 @@ function levelOf(count: number): number {
 function pictureParameters(): Buffer {
   const bits = new BitWriter()
   bits.ue(0).ue(0).bits(0, 1).bits(0, 1).ue(0).ue(0).ue(0).bits(0, 1).bits(0, 2)
-  bits.se(QP - 26).se(0).se(0).bits(1, 1).bits(0, 1).bits(0, 1)
+  bits
+    .se(QP - 26)
+    .se(0)
+    .se(0)
+    .bits(1, 1)
+    .bits(0, 1)
+    .bits(0, 1)
   return unit(0x68, bits.ended())
 }
 
@@ -121,7 +133,17 @@ function coefficient(bits: BitWriter, value: number): void {
 function skippedPicture(video: PlainVideo, index: number): Buffer {
   const { across, down } = macroblocks(video)
   const bits = new BitWriter()
-  bits.ue(0).ue(5).ue(0).bits(index % 16, 4).bits(0, 1).bits(0, 1).bits(0, 1).se(0).ue(1).ue(across * down)
+  bits
+    .ue(0)
+    .ue(5)
+    .ue(0)
+    .bits(index % 16, 4)
+    .bits(0, 1)
+    .bits(0, 1)
+    .bits(0, 1)
+    .se(0)
+    .ue(1)
+    .ue(across * down)
   return unit(0x41, bits.ended())
 }
 
@@ -155,8 +177,37 @@ const TIMESCALE = 1_000
 function movie(video: PlainVideo, samples: readonly Buffer[], dataAt: number): Buffer {
   const frameMs = TIMESCALE / FRAMES_PER_SECOND
   const duration = samples.length * frameMs
-  const header = box('mvhd', u32(0), u32(0), u32(0), u32(TIMESCALE), u32(duration), u32(0x10000), u16(0x100), Buffer.alloc(10), MATRIX, Buffer.alloc(24), u32(2))
-  const track = box('tkhd', u32(3), u32(0), u32(0), u32(1), u32(0), u32(duration), Buffer.alloc(8), u16(0), u16(0), u16(0), u16(0), MATRIX, u32(video.width * 65_536), u32(video.height * 65_536))
+  const header = box(
+    'mvhd',
+    u32(0),
+    u32(0),
+    u32(0),
+    u32(TIMESCALE),
+    u32(duration),
+    u32(0x10000),
+    u16(0x100),
+    Buffer.alloc(10),
+    MATRIX,
+    Buffer.alloc(24),
+    u32(2),
+  )
+  const track = box(
+    'tkhd',
+    u32(3),
+    u32(0),
+    u32(0),
+    u32(1),
+    u32(0),
+    u32(duration),
+    Buffer.alloc(8),
+    u16(0),
+    u16(0),
+    u16(0),
+    u16(0),
+    MATRIX,
+    u32(video.width * 65_536),
+    u32(video.height * 65_536),
+  )
   const media = box('mdhd', u32(0), u32(0), u32(0), u32(TIMESCALE), u32(duration), u16(0x55c4), u16(0))
   const handler = box('hdlr', u32(0), u32(0), Buffer.from('vide'), Buffer.alloc(12), Buffer.from('VideoHandler\0'))
   const table = box(
@@ -168,17 +219,43 @@ function movie(video: PlainVideo, samples: readonly Buffer[], dataAt: number): B
     box('stsz', u32(0), u32(0), u32(samples.length), ...samples.map((sample) => u32(sample.length))),
     box('stco', u32(0), u32(1), u32(dataAt)),
   )
-  const information = box('minf', box('vmhd', u32(1), Buffer.alloc(8)), box('dinf', box('dref', u32(0), u32(1), box('url ', u32(1)))), table)
+  const information = box(
+    'minf',
+    box('vmhd', u32(1), Buffer.alloc(8)),
+    box('dinf', box('dref', u32(0), u32(1), box('url ', u32(1)))),
+    table,
+  )
   return box('moov', header, box('trak', track, box('mdia', media, handler, information)))
 }
 
 function sampleEntry(video: PlainVideo): Buffer {
   const sequence = sequenceParameters(video)
   const picture = pictureParameters()
-  const configuration = box('avcC', Buffer.from([1]), sequence.subarray(1, 4), Buffer.from([0xff, 0xe1]), u16(sequence.length), sequence, Buffer.from([1]), u16(picture.length), picture)
+  const configuration = box(
+    'avcC',
+    Buffer.from([1]),
+    sequence.subarray(1, 4),
+    Buffer.from([0xff, 0xe1]),
+    u16(sequence.length),
+    sequence,
+    Buffer.from([1]),
+    u16(picture.length),
+    picture,
+  )
   return box(
     'avc1',
-    Buffer.alloc(6), u16(1), Buffer.alloc(16), u16(video.width), u16(video.height), u32(0x480000), u32(0x480000), u32(0), u16(1), Buffer.alloc(32), u16(0x18), u16(0xffff),
+    Buffer.alloc(6),
+    u16(1),
+    Buffer.alloc(16),
+    u16(video.width),
+    u16(video.height),
+    u32(0x480000),
+    u32(0x480000),
+    u32(0),
+    u16(1),
+    Buffer.alloc(32),
+    u16(0x18),
+    u16(0xffff),
     configuration,
   )
 }

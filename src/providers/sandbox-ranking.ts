@@ -9,18 +9,30 @@ const DOCUMENTS_PER_UNIT = 100
 /** A document is ranked by its beginning. */
 const RANKED_CHARS_MAX = 2_000
 
-/** Ranks by the share of the query's words that a document has. Of the texts alone, so that a test can know it beforehand. */
+/**
+ * Ranks by the share of the query's words that a document has. Of the texts alone, so that a test can know it
+ * beforehand.
+ */
 export function sandboxRanking({ query, documents }: RerankRequest, script: SandboxScript): RerankAnswer {
   const wanted = wordsOf(plainText(query))
   const scoreOf = (document: string): number => {
     const words = wordsOf(document)
     return wanted.size === 0 ? 0 : wanted.intersection(words).size / wanted.size
   }
-  return { results: script.empty ? [] : documents.map((document, index) => ({ index, score: scoreOf(document) })), usage: usageOf(query, documents, script), upstreamId: null }
+  return {
+    results: script.empty ? [] : documents.map((document, index) => ({ index, score: scoreOf(document) })),
+    usage: usageOf(query, documents, script),
+    upstreamId: null,
+  }
 }
 
 function wordsOf(text: string): Set<string> {
-  return new Set(text.slice(0, RANKED_CHARS_MAX).toLowerCase().match(/[\p{L}\p{N}]+/gu))
+  return new Set(
+    text
+      .slice(0, RANKED_CHARS_MAX)
+      .toLowerCase()
+      .match(/[\p{L}\p{N}]+/gu),
+  )
 }
 
 function usageOf(query: string, documents: readonly string[], { usage }: SandboxScript): UsageReport | null {
@@ -29,5 +41,8 @@ function usageOf(query: string, documents: readonly string[], { usage }: Sandbox
   if (usage === 'zero') return inputUsage({ tokens: 0, searches: 0 })
   if (usage === 'huge') return inputUsage({ tokens: HUGE_TOKENS, searches: HUGE_TOKENS })
   if (usage !== null) return inputUsage({ tokens: usage.input, searches })
-  return inputUsage({ tokens: documents.reduce((sum, document) => sum + textTokens(document), textTokens(query)), searches })
+  return inputUsage({
+    tokens: documents.reduce((sum, document) => sum + textTokens(document), textTokens(query)),
+    searches,
+  })
 }

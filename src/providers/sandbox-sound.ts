@@ -18,17 +18,33 @@ function spokenWords(text: string): readonly string[] {
   return [`${text.slice(0, text.length - bare.length)}${first}`, ...more]
 }
 
-/** The sound of a text in pieces, one for each word: a tone for each character, of the text, the voice and the speed alone. */
+/**
+ * The sound of a text in pieces, one for each word: a tone for each character, of the text, the voice and the speed
+ * alone.
+ */
 export class SandboxSound {
   readonly #format: SpeechFormat
   readonly #words: readonly string[]
   readonly #pitch: number
   readonly #speed: number
 
-  constructor({ text, words, voice, speed, format }: { readonly text: string; readonly words: number | null; readonly voice: string; readonly speed: number; readonly format: SpeechFormat }) {
+  constructor({
+    text,
+    words,
+    voice,
+    speed,
+    format,
+  }: {
+    readonly text: string
+    readonly words: number | null
+    readonly voice: string
+    readonly speed: number
+    readonly format: SpeechFormat
+  }) {
     this.#format = format
     const spoken = spokenWords(text)
-    this.#words = words === null ? spoken : Array.from({ length: words }, (_value, index) => spoken[index % spoken.length] ?? '')
+    this.#words =
+      words === null ? spoken : Array.from({ length: words }, (_value, index) => spoken[index % spoken.length] ?? '')
     this.#pitch = [...voice].reduce((sum, character) => (sum + (character.codePointAt(0) ?? 0)) % TONES, 0)
     this.#speed = speed
   }
@@ -45,7 +61,8 @@ export class SandboxSound {
 
   #soundOf(word: string): Buffer {
     const characters = [...word]
-    if (this.#format === 'mp3') return Buffer.alloc(SILENT_FRAME.length * Math.max(1, Math.round(characters.length / this.#speed)), SILENT_FRAME)
+    if (this.#format === 'mp3')
+      return Buffer.alloc(SILENT_FRAME.length * Math.max(1, Math.round(characters.length / this.#speed)), SILENT_FRAME)
     return Buffer.concat(characters.map((character) => this.#tone(character)))
   }
 
@@ -54,7 +71,8 @@ export class SandboxSound {
     const hertz = TONE_MIN_HZ + (((character.codePointAt(0) ?? 0) + this.#pitch) % TONES) * TONE_STEP_HZ
     const tone = Buffer.alloc(samples * 2)
     if (character.trim() === '') return tone
-    for (let at = 0; at < samples; at += 1) tone.writeInt16LE(Math.round(VOLUME * Math.sin((2 * Math.PI * hertz * at) / PCM_RATE)), at * 2)
+    for (let at = 0; at < samples; at += 1)
+      tone.writeInt16LE(Math.round(VOLUME * Math.sin((2 * Math.PI * hertz * at) / PCM_RATE)), at * 2)
     return tone
   }
 

@@ -30,7 +30,13 @@ class SandboxVoice implements RunningCall {
     this.#sink = sink
     this.#clock = clock
     this.#script = readScript(request.input)
-    this.#sound = new SandboxSound({ text: request.input, words: this.#script.empty ? 0 : this.#script.words, voice: voice ?? VOICE, speed: request.speed ?? 1, format })
+    this.#sound = new SandboxSound({
+      text: request.input,
+      words: this.#script.empty ? 0 : this.#script.words,
+      voice: voice ?? VOICE,
+      speed: request.speed ?? 1,
+      format,
+    })
     this.#stop = clock.after(this.#script.delayMs, () => this.#begin())
   }
 
@@ -70,7 +76,9 @@ class SandboxVoice implements RunningCall {
     if (this.#script.cut === count) this.#fail(failureOf('cut', null, 'cut by script'))
     else if (this.#script.error === count) this.#fail(failureOf('error_event', 502, 'error by script'))
     else if (this.#script.stall === count) {
-      this.#stop = this.#clock.after(this.#call.endpoint.provider.timeouts.progress * 1_000, () => this.#fail(failureOf('stall', null, 'stalled by script')))
+      this.#stop = this.#clock.after(this.#call.endpoint.provider.timeouts.progress * 1_000, () =>
+        this.#fail(failureOf('stall', null, 'stalled by script')),
+      )
     } else return false
     return true
   }
@@ -90,7 +98,22 @@ class SandboxVoice implements RunningCall {
   #usage(): Parameters<SpeechSink['usage']>[0] {
     const { characters } = this.#call.request
     const said = { input: Math.ceil(characters / CHARACTERS_PER_TOKEN), output: characters }
-    const { input, output } = this.#script.usage === 'zero' ? { input: 0, output: 0 } : this.#script.usage === 'huge' ? { input: 1_000_000_000, output: 1_000_000_000 } : typeof this.#script.usage === 'object' && this.#script.usage !== null ? this.#script.usage : said
-    return { usage: { input, audio_output: output }, inputTokens: input, outputTokens: output, cachedTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0, implausible: false }
+    const { input, output } =
+      this.#script.usage === 'zero'
+        ? { input: 0, output: 0 }
+        : this.#script.usage === 'huge'
+          ? { input: 1_000_000_000, output: 1_000_000_000 }
+          : typeof this.#script.usage === 'object' && this.#script.usage !== null
+            ? this.#script.usage
+            : said
+    return {
+      usage: { input, audio_output: output },
+      inputTokens: input,
+      outputTokens: output,
+      cachedTokens: 0,
+      cacheWriteTokens: 0,
+      reasoningTokens: 0,
+      implausible: false,
+    }
   }
 }

@@ -14,25 +14,43 @@ export function sandboxTranscription(clock: Clock): TranscriptionProtocol {
   return { timestamps: () => true, translates: () => true, ask: (call, sink) => listen(call, sink, clock) }
 }
 
-function listen(call: UnitCall<TranscriptionRequest>, sink: ResultSink<TranscriptionResult>, clock: Clock): RunningCall {
+function listen(
+  call: UnitCall<TranscriptionRequest>,
+  sink: ResultSink<TranscriptionResult>,
+  clock: Clock,
+): RunningCall {
   const script = readScript(call.request.prompt ?? '')
   let stop = clock.after(script.delayMs, () => {
     const found = plainFailure(script)
     if (found?.reason !== 'status') sink.headers()
     if (found !== null) return sink.fail(found)
     if (script.stall === null) return sink.result(resultOf(call.request, script))
-    stop = clock.after(call.endpoint.provider.timeouts.progress * 1_000, () => sink.fail(failureOf('stall', null, 'stalled by script')))
+    stop = clock.after(call.endpoint.provider.timeouts.progress * 1_000, () =>
+      sink.fail(failureOf('stall', null, 'stalled by script')),
+    )
   })
   return { cancel: () => stop(), resume: () => undefined }
 }
 
 function resultOf({ audio, task, language }: TranscriptionRequest, script: SandboxScript): TranscriptionResult {
   const seconds = audio.seconds ?? audio.bytes.length / BYTES_PER_SECOND
-  const said = [`Hello from the sandbox${task === 'translate' ? ', in English' : ''}.`, `You sent ${tenths(seconds)} seconds of ${audio.format}.`]
-  const sentences = script.empty ? [] : script.words === null ? said : [Array.from({ length: script.words }, (_value, index) => `word${index + 1}`).join(' ')]
+  const said = [
+    `Hello from the sandbox${task === 'translate' ? ', in English' : ''}.`,
+    `You sent ${tenths(seconds)} seconds of ${audio.format}.`,
+  ]
+  const sentences = script.empty
+    ? []
+    : script.words === null
+      ? said
+      : [Array.from({ length: script.words }, (_value, index) => `word${index + 1}`).join(' ')]
   const { segments, words } = timed(sentences, seconds)
   return {
-    transcript: { text: sentences.join(' '), language: task === 'translate' ? 'english' : (language ?? 'english'), segments, words },
+    transcript: {
+      text: sentences.join(' '),
+      language: task === 'translate' ? 'english' : (language ?? 'english'),
+      segments,
+      words,
+    },
     seconds,
     billedSeconds: null,
     usage: null,
@@ -41,13 +59,17 @@ function resultOf({ audio, task, language }: TranscriptionRequest, script: Sandb
 }
 
 /** Every word takes as long as the others. */
-function timed(sentences: readonly string[], seconds: number): { readonly segments: readonly TranscriptSegment[]; readonly words: readonly TranscriptWord[] } {
+function timed(
+  sentences: readonly string[],
+  seconds: number,
+): { readonly segments: readonly TranscriptSegment[]; readonly words: readonly TranscriptWord[] } {
   const each = seconds / Math.max(1, sentences.join(' ').split(' ').length)
   const segments: TranscriptSegment[] = []
   const words: TranscriptWord[] = []
   for (const text of sentences) {
     const first = words.length
-    for (const word of text.split(' ')) words.push({ word, start: milliseconds(words.length * each), end: milliseconds((words.length + 1) * each) })
+    for (const word of text.split(' '))
+      words.push({ word, start: milliseconds(words.length * each), end: milliseconds((words.length + 1) * each) })
     segments.push({ start: milliseconds(first * each), end: milliseconds(words.length * each), text, figures: {} })
   }
   return { segments, words }

@@ -7,7 +7,16 @@ import { readScript, type SandboxScript } from './sandbox-script.ts'
 import { failure } from './transport.ts'
 import type { SubmissionOutcome, VideoState, VideoUpstream } from './videos.ts'
 
-const PARAMETERS = ['size', 'duration', 'resolution', 'aspect_ratio', 'frame_images', 'input_references', 'generate_audio', 'seed']
+const PARAMETERS = [
+  'size',
+  'duration',
+  'resolution',
+  'aspect_ratio',
+  'frame_images',
+  'input_references',
+  'generate_audio',
+  'seed',
+]
 const WIDTH = 1_280
 const HEIGHT = 720
 const CHUNK_BYTES = 65_536
@@ -23,7 +32,10 @@ interface Ticket {
   readonly end: 'video' | 'empty' | 'error' | 'never'
 }
 
-/** Videos of one colour, made by the server itself. A `sandbox:` line of the prompt asks for faults: `status` refuses, `error` fails it, `stall` never ends it, `cut` loses the answer to the submission. */
+/**
+ * Videos of one colour, made by the server itself. A `sandbox:` line of the prompt asks for faults: `status` refuses,
+ * `error` fails it, `stall` never ends it, `cut` loses the answer to the submission.
+ */
 export function sandboxVideos(clock: Clock): VideoUpstream {
   return {
     supportedParameters: PARAMETERS,
@@ -39,7 +51,13 @@ export function sandboxVideos(clock: Clock): VideoUpstream {
 function submitted(order: VideoOrder, script: SandboxScript, nowMs: number): SubmissionOutcome {
   if (script.status !== null) {
     const refused = script.status < 500 && script.status !== 429
-    return { status: 'refused', failure: { ...failure('status', script.status, 'status by script'), publicMessage: refused ? `The sandbox was asked to fail with ${script.status}` : null } }
+    return {
+      status: 'refused',
+      failure: {
+        ...failure('status', script.status, 'status by script'),
+        publicMessage: refused ? `The sandbox was asked to fail with ${script.status}` : null,
+      },
+    }
   }
   if (script.cut !== null) return { status: 'unknown', failure: failure('cut', null, 'cut by script') }
   const [width, height] = dimensionsOf(order)
@@ -53,17 +71,25 @@ function submitted(order: VideoOrder, script: SandboxScript, nowMs: number): Sub
     end: script.empty ? 'empty' : script.error !== null ? 'error' : script.stall !== null ? 'never' : 'video',
   }
   const reference = Buffer.from(JSON.stringify(ticket)).toString('base64url')
-  return { status: 'accepted', reference, upstreamId: `sandbox-${createHash('sha256').update(reference).digest('hex').slice(0, 16)}` }
+  return {
+    status: 'accepted',
+    reference,
+    upstreamId: `sandbox-${createHash('sha256').update(reference).digest('hex').slice(0, 16)}`,
+  }
 }
 
 function dimensionsOf({ size }: VideoOrder): readonly [number, number] {
   const [width, height] = (size ?? '').split('x').map(Number)
-  return [width ?? 0, height ?? 0].every((side) => Number.isInteger(side) && side >= 16 && side <= 4_096) ? [width ?? WIDTH, height ?? HEIGHT] : [WIDTH, HEIGHT]
+  return [width ?? 0, height ?? 0].every((side) => Number.isInteger(side) && side >= 16 && side <= 4_096)
+    ? [width ?? WIDTH, height ?? HEIGHT]
+    : [WIDTH, HEIGHT]
 }
 
 /** Of the prompt and the seed, within the range of video levels. */
 function colourOf({ prompt, seed }: VideoOrder): readonly [number, number, number] {
-  const [luma = 0, blue = 0, red = 0] = createHash('sha256').update(`${seed ?? ''}\n${prompt}`).digest()
+  const [luma = 0, blue = 0, red = 0] = createHash('sha256')
+    .update(`${seed ?? ''}\n${prompt}`)
+    .digest()
   return [48 + (luma % 160), 32 + (blue % 192), 32 + (red % 192)]
 }
 
@@ -82,10 +108,16 @@ function stateOf(ticket: Ticket | null, nowMs: number): VideoState {
   const { startedAtMs, readyAtMs } = ticket
   if (ticket.end === 'never' || nowMs < readyAtMs) {
     const share = readyAtMs > startedAtMs ? (nowMs - startedAtMs) / (readyAtMs - startedAtMs) : 0
-    return { status: 'running', progress: ticket.end === 'never' ? 0 : Math.max(0, Math.min(99, Math.floor(share * 100))) }
+    return {
+      status: 'running',
+      progress: ticket.end === 'never' ? 0 : Math.max(0, Math.min(99, Math.floor(share * 100))),
+    }
   }
   if (ticket.end === 'error') return { status: 'failed', failure: failure('error_event', 502, 'error by script') }
-  return { status: 'done', videos: [{ bytes: ticket.end === 'empty' ? Buffer.alloc(0) : plainMp4(ticket), mediaType: 'video/mp4' }] }
+  return {
+    status: 'done',
+    videos: [{ bytes: ticket.end === 'empty' ? Buffer.alloc(0) : plainMp4(ticket), mediaType: 'video/mp4' }],
+  }
 }
 
 async function* pieces(bytes: Buffer): AsyncIterable<Buffer> {

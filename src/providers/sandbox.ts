@@ -48,7 +48,9 @@ function answerWhole(call: ChatCall, sink: AnswerSink, clock: Clock): RunningCal
     sink.headers()
     if (failure !== null) return sink.fail(failure)
     if (script.stall !== null) {
-      stop = clock.after(call.endpoint.provider.timeouts.progress * 1_000, () => sink.fail(failureOf('stall', null, 'stalled by script')))
+      stop = clock.after(call.endpoint.provider.timeouts.progress * 1_000, () =>
+        sink.fail(failureOf('stall', null, 'stalled by script')),
+      )
       return
     }
     const answer = sandboxAnswer(call.request, script, call.sendMaxTokens)
@@ -59,7 +61,10 @@ function answerWhole(call: ChatCall, sink: AnswerSink, clock: Clock): RunningCal
 }
 
 /** What is said, a batch for each event that the script counts; the first opens the answer. */
-function deltasOf({ reasoning, words, toolCall, finish }: SandboxAnswer, n: number): readonly (readonly AnswerEvent[])[] {
+function deltasOf(
+  { reasoning, words, toolCall, finish }: SandboxAnswer,
+  n: number,
+): readonly (readonly AnswerEvent[])[] {
   const batches: AnswerEvent[][] = []
   for (let choice = 0; choice < n; choice += 1) {
     // A tool call stands without a text, and so does an answer that is wholly empty.
@@ -75,7 +80,10 @@ function deltasOf({ reasoning, words, toolCall, finish }: SandboxAnswer, n: numb
 
 function endOf(answer: SandboxAnswer, n: number): readonly AnswerEvent[] {
   const events: AnswerEvent[] = Array.from({ length: n }, (_value, choice) => ({
-    type: 'finish' as const, choice, native: answer.native === '' ? null : answer.native, ...(answer.finish === null ? {} : { finish: answer.finish }),
+    type: 'finish' as const,
+    choice,
+    native: answer.native === '' ? null : answer.native,
+    ...(answer.finish === null ? {} : { finish: answer.finish }),
   }))
   return answer.usage === null ? events : [...events, { type: 'usage', usage: answer.usage }]
 }
@@ -140,7 +148,9 @@ class SandboxStream implements RunningCall {
     if (this.#script.cut === count) this.#fail(failureOf('cut', null, 'cut by script'))
     else if (this.#script.error === count) this.#fail(failureOf('error_event', 502, 'error by script'))
     else if (this.#script.stall === count) {
-      this.#stop = this.#clock.after(this.#call.endpoint.provider.timeouts.progress * 1_000, () => this.#fail(failureOf('stall', null, 'stalled by script')))
+      this.#stop = this.#clock.after(this.#call.endpoint.provider.timeouts.progress * 1_000, () =>
+        this.#fail(failureOf('stall', null, 'stalled by script')),
+      )
     } else return false
     return true
   }

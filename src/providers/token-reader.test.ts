@@ -14,9 +14,28 @@ import { countOf } from './token-reader.ts'
 import { secondsIn } from './transcript-fields.ts'
 
 const COUNTS: readonly (readonly [json: string, count: number | null])[] = [
-  ['0', 0], ['-0', 0], ['20', 20], ['20.5', 21], ['"20"', 20], ['"20.5"', 21], ['"0"', 0], ['9007199254740991', 9_007_199_254_740_991],
-  ['1e400', null], ['-1', null], ['-0.5', null], ['9007199254740993', null], ['1e16', null], ['"-5"', null], ['"1e3"', null], ['""', null], ['"abc"', null],
-  ['null', null], ['true', null], ['[20]', null], ['{}', null], [`"${'9'.repeat(41)}"`, null],
+  ['0', 0],
+  ['-0', 0],
+  ['20', 20],
+  ['20.5', 21],
+  ['"20"', 20],
+  ['"20.5"', 21],
+  ['"0"', 0],
+  ['9007199254740991', 9_007_199_254_740_991],
+  ['1e400', null],
+  ['-1', null],
+  ['-0.5', null],
+  ['9007199254740993', null],
+  ['1e16', null],
+  ['"-5"', null],
+  ['"1e3"', null],
+  ['""', null],
+  ['"abc"', null],
+  ['null', null],
+  ['true', null],
+  ['[20]', null],
+  ['{}', null],
+  [`"${'9'.repeat(41)}"`, null],
 ]
 
 test('rule 10: a fraction is the next whole number, digits are a number, and what is no count is missing and never 0', () => {
@@ -24,15 +43,51 @@ test('rule 10: a fraction is the next whole number, digits are a number, and wha
 })
 
 /** A report of 20 tokens each way, with another value in the place of one of them. */
-const PROTOCOLS: readonly (readonly [name: string, input: (value: unknown) => UsageReport | null, output: (value: unknown) => UsageReport | null])[] = [
-  ['openai', (value) => openaiUsage({ prompt_tokens: value, completion_tokens: 20 }), (value) => openaiUsage({ prompt_tokens: 20, completion_tokens: value })],
-  ['responses', (value) => openaiUsage({ input_tokens: value, output_tokens: 20 }), (value) => openaiUsage({ input_tokens: 20, output_tokens: value })],
-  ['anthropic', (value) => anthropicUsage({ input_tokens: value, output_tokens: 20 }), (value) => anthropicUsage({ input_tokens: 20, output_tokens: value })],
-  ['gemini', (value) => geminiUsage({ promptTokenCount: value, candidatesTokenCount: 20 }), (value) => geminiUsage({ promptTokenCount: 20, candidatesTokenCount: value })],
-  ['bedrock', (value) => bedrockUsage({ inputTokens: value, outputTokens: 20 }), (value) => bedrockUsage({ inputTokens: 20, outputTokens: value })],
-  ['cohere', (value) => cohereUsage({ tokens: { input_tokens: value, output_tokens: 20 } }), (value) => cohereUsage({ tokens: { input_tokens: 20, output_tokens: value } })],
-  ['ollama', (value) => ollamaUsage({ prompt_eval_count: value, eval_count: 20 }, true), (value) => ollamaUsage({ prompt_eval_count: 20, eval_count: value }, true)],
-  ['ai-sdk', (value) => sdkUsage({ inputTokens: { total: value }, outputTokens: { total: 20 } }), (value) => sdkUsage({ inputTokens: { total: 20 }, outputTokens: { total: value } })],
+const PROTOCOLS: readonly (readonly [
+  name: string,
+  input: (value: unknown) => UsageReport | null,
+  output: (value: unknown) => UsageReport | null,
+])[] = [
+  [
+    'openai',
+    (value) => openaiUsage({ prompt_tokens: value, completion_tokens: 20 }),
+    (value) => openaiUsage({ prompt_tokens: 20, completion_tokens: value }),
+  ],
+  [
+    'responses',
+    (value) => openaiUsage({ input_tokens: value, output_tokens: 20 }),
+    (value) => openaiUsage({ input_tokens: 20, output_tokens: value }),
+  ],
+  [
+    'anthropic',
+    (value) => anthropicUsage({ input_tokens: value, output_tokens: 20 }),
+    (value) => anthropicUsage({ input_tokens: 20, output_tokens: value }),
+  ],
+  [
+    'gemini',
+    (value) => geminiUsage({ promptTokenCount: value, candidatesTokenCount: 20 }),
+    (value) => geminiUsage({ promptTokenCount: 20, candidatesTokenCount: value }),
+  ],
+  [
+    'bedrock',
+    (value) => bedrockUsage({ inputTokens: value, outputTokens: 20 }),
+    (value) => bedrockUsage({ inputTokens: 20, outputTokens: value }),
+  ],
+  [
+    'cohere',
+    (value) => cohereUsage({ tokens: { input_tokens: value, output_tokens: 20 } }),
+    (value) => cohereUsage({ tokens: { input_tokens: 20, output_tokens: value } }),
+  ],
+  [
+    'ollama',
+    (value) => ollamaUsage({ prompt_eval_count: value, eval_count: 20 }, true),
+    (value) => ollamaUsage({ prompt_eval_count: 20, eval_count: value }, true),
+  ],
+  [
+    'ai-sdk',
+    (value) => sdkUsage({ inputTokens: { total: value }, outputTokens: { total: 20 } }),
+    (value) => sdkUsage({ inputTokens: { total: 20 }, outputTokens: { total: value } }),
+  ],
 ]
 
 for (const [name, input, output] of PROTOCOLS) {
@@ -43,8 +98,16 @@ for (const [name, input, output] of PROTOCOLS) {
       if (value === null) continue
       const read = input(value)
       const said = output(value)
-      assert.deepEqual([read?.usage.input, read?.missing, read?.implausible], count === null ? [undefined, ['input'], true] : [count, undefined, false], `input ${json}`)
-      assert.deepEqual([said?.usage.output, said?.missing, said?.implausible], count === null ? [undefined, ['output'], true] : [count, undefined, false], `output ${json}`)
+      assert.deepEqual(
+        [read?.usage.input, read?.missing, read?.implausible],
+        count === null ? [undefined, ['input'], true] : [count, undefined, false],
+        `input ${json}`,
+      )
+      assert.deepEqual(
+        [said?.usage.output, said?.missing, said?.implausible],
+        count === null ? [undefined, ['output'], true] : [count, undefined, false],
+        `output ${json}`,
+      )
     }
   })
 }
@@ -60,12 +123,17 @@ test('a share of the input that is no count leaves the input as it is', () => {
 })
 
 test('seconds are read by the same rule, in fractions', () => {
-  assert.deepEqual([secondsIn('2.5'), secondsIn(2.5), secondsIn(-1), secondsIn(1e9), secondsIn('x')], [2.5, 2.5, null, null, null])
+  assert.deepEqual(
+    [secondsIn('2.5'), secondsIn(2.5), secondsIn(-1), secondsIn(1e9), secondsIn('x')],
+    [2.5, 2.5, null, null, null],
+  )
 })
 
 test('no other file of the providers reads a count by a rule of its own', () => {
   const folder = import.meta.dirname
-  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts') && !/(^|\/)sandbox/.test(name))
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
+    (name) => name.endsWith('.ts') && !name.endsWith('.test.ts') && !/(^|\/)sandbox/.test(name),
+  )
   const own = files.filter((name) => {
     const text = readFileSync(join(folder, name), 'utf8')
     const makesReport = /\binputTokens: (?!\{)|\binputUsage\(/.test(text)

@@ -6,9 +6,13 @@ import type { RawJson } from './raw-json.ts'
 const TEXT_CHARS_MAX = 40
 const DIGITS = /^\d{1,40}(?:\.\d{0,40})?$/
 
-/** The one reader of a number that a provider tells of usage, also where it stands as a text; null where it is no number of at least 0. */
+/**
+ * The one reader of a number that a provider tells of usage, also where it stands as a text; null where it is no number
+ * of at least 0.
+ */
 export function amountOf(value: unknown): number | null {
-  const amount = typeof value === 'string' && value.length <= TEXT_CHARS_MAX && DIGITS.test(value) ? Number(value) : value
+  const amount =
+    typeof value === 'string' && value.length <= TEXT_CHARS_MAX && DIGITS.test(value) ? Number(value) : value
   return typeof amount === 'number' && Number.isFinite(amount) && amount >= 0 ? amount : null
 }
 
@@ -66,7 +70,10 @@ export class TokenReader {
 
   /** What was read, without the meters of a side that is missing. */
   report(read: Omit<UsageReport, 'implausible' | 'missing'>): UsageReport {
-    for (const [side, tokens] of [['input', read.inputTokens], ['output', read.outputTokens]] as const) {
+    for (const [side, tokens] of [
+      ['input', read.inputTokens],
+      ['output', read.outputTokens],
+    ] as const) {
       if (Number.isSafeInteger(tokens)) continue
       this.#missing.add(side)
       this.#unreadable = true

@@ -20,7 +20,8 @@ interface RawCall {
 }
 
 /**
- * The tool calls of one choice. Each opens once, then its arguments follow; indexes start at 0 whatever the upstream counts from, repeated ids and names are dropped.
+ * The tool calls of one choice. Each opens once, then its arguments follow; indexes start at 0 whatever the upstream
+ * counts from, repeated ids and names are dropped.
  */
 export class ToolCallDeltas {
   readonly #generationId: string
@@ -58,7 +59,8 @@ export class ToolCallDeltas {
 
   #openCall(call: RawCall, seen: ReadonlySet<OpenCall>): OpenCall {
     const known = call.upstreamIndex === null ? this.#last : (this.#byUpstreamIndex.get(call.upstreamIndex) ?? null)
-    const open = known === null || isAnother(call, known, seen) ? { index: this.#count, upstreamId: call.id, named: false } : known
+    const open =
+      known === null || isAnother(call, known, seen) ? { index: this.#count, upstreamId: call.id, named: false } : known
     if (open !== known) this.#count += 1
     if (call.upstreamIndex !== null) this.#byUpstreamIndex.set(call.upstreamIndex, open)
     this.#last = open
@@ -70,7 +72,13 @@ export class ToolCallDeltas {
     if (!open.named && name !== '') {
       open.named = true
       const given = open.upstreamId || id
-      events.push({ type: 'tool_call', choice: this.#choice, index, id: given === '' ? toolCallId(this.#generationId, this.#choice, index) : given, name })
+      events.push({
+        type: 'tool_call',
+        choice: this.#choice,
+        index,
+        id: given === '' ? toolCallId(this.#generationId, this.#choice, index) : given,
+        name,
+      })
     }
     if (text !== '') events.push({ type: 'tool_arguments', choice: this.#choice, index, text })
   }
@@ -80,7 +88,12 @@ function readCall(raw: unknown): RawCall {
   const call = objectOf(raw)
   const called = objectOf(call?.['function'])
   const index = call?.['index']
-  return { upstreamIndex: typeof index === 'number' ? index : null, id: textOf(call?.['id']) ?? '', name: textOf(called?.['name']) ?? '', text: argumentsText(called?.['arguments']) }
+  return {
+    upstreamIndex: typeof index === 'number' ? index : null,
+    id: textOf(call?.['id']) ?? '',
+    name: textOf(called?.['name']) ?? '',
+    text: argumentsText(called?.['arguments']),
+  }
 }
 
 /** Whether a named delta begins a call of its own although its index is taken or missing, as Gemini's parallel calls do. */

@@ -5,7 +5,10 @@ import { objectOf, type RawJson } from './raw-json.ts'
 const DEPTH_MAX = 64
 const SEPARATORS_MAX = 100_000
 
-/** The arguments of a tool call as the object that the protocol wants; some models say null where a tool has no parameters. A broken text, as of a call that was cut, is kept as one value. */
+/**
+ * The arguments of a tool call as the object that the protocol wants; some models say null where a tool has no
+ * parameters. A broken text, as of a call that was cut, is kept as one value.
+ */
 export function toolInput(text: string, path: string): RawJson {
   if (['', 'null'].includes(text.trim())) return {}
   if (!isHarmless(text)) throw new UnsendableError(`${path}: is nested too deep or holds too many values`)

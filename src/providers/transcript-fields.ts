@@ -23,12 +23,18 @@ export function readSegments(value: unknown): readonly TranscriptSegment[] {
       const start = secondsIn(segment?.['start'])
       const end = secondsIn(segment?.['end'])
       const text = textOf(segment?.['text'])
-      return segment === null || start === null || end === null || text === null ? [] : [{ start, end, text, figures: figuresOf(segment) }]
+      return segment === null || start === null || end === null || text === null
+        ? []
+        : [{ start, end, text, figures: figuresOf(segment) }]
     })
 }
 
 /** Words with their times; `name` is the field of the word itself. */
-export function readWords(value: unknown, name: string, isWord: (word: RawJson) => boolean = () => true): readonly TranscriptWord[] {
+export function readWords(
+  value: unknown,
+  name: string,
+  isWord: (word: RawJson) => boolean = () => true,
+): readonly TranscriptWord[] {
   return listOf(value)
     .slice(0, ITEMS_MAX)
     .flatMap((raw) => {
@@ -36,7 +42,9 @@ export function readWords(value: unknown, name: string, isWord: (word: RawJson) 
       const start = secondsIn(item?.['start'])
       const end = secondsIn(item?.['end'])
       const word = textOf(item?.[name])
-      return item === null || start === null || end === null || word === null || !isWord(item) ? [] : [{ word, start, end }]
+      return item === null || start === null || end === null || word === null || !isWord(item)
+        ? []
+        : [{ word, start, end }]
     })
 }
 

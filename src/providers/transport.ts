@@ -39,7 +39,10 @@ interface Address {
 export interface Exchange {
   cancel(): void
   resume(): void
-  /** The answer is complete: no more events, and the rest of the body only has a moment to end before its connection is closed. */
+  /**
+   * The answer is complete: no more events, and the rest of the body only has a moment to end before its connection is
+   * closed.
+   */
   release(): void
   /** A parsed event arrived: bytes alone are no progress, a drip would never end (reliability.md F23). */
   progressed(): void
@@ -81,7 +84,12 @@ class HttpTransport implements Transport {
       path: path + request.path,
       method: 'POST',
       body: request.body,
-      headers: { 'content-type': 'application/json', accept: request.streaming ? 'text/event-stream' : 'application/json', 'accept-encoding': 'identity', ...request.headers },
+      headers: {
+        'content-type': 'application/json',
+        accept: request.streaming ? 'text/event-stream' : 'application/json',
+        'accept-encoding': 'identity',
+        ...request.headers,
+      },
       headersTimeout: 0,
       bodyTimeout: 0,
     }
@@ -147,7 +155,12 @@ class HttpExchange implements Exchange, Dispatcher.DispatchHandler {
   #paused = false
   #progressMs: number
 
-  constructor(request: ExchangeRequest, events: ExchangeEvents, clock: Clock, forget: (exchange: HttpExchange) => void) {
+  constructor(
+    request: ExchangeRequest,
+    events: ExchangeEvents,
+    clock: Clock,
+    forget: (exchange: HttpExchange) => void,
+  ) {
     this.#request = request
     this.#events = events
     this.#clock = clock
@@ -196,10 +209,15 @@ class HttpExchange implements Exchange, Dispatcher.DispatchHandler {
       return
     }
     const { timeouts } = this.#request.provider
-    const firstByte = this.#request.streaming || timeouts.first_byte !== FIRST_BYTE_DEFAULT_SECONDS ? timeouts.first_byte : FIRST_BYTE_PLAIN_SECONDS
+    const firstByte =
+      this.#request.streaming || timeouts.first_byte !== FIRST_BYTE_DEFAULT_SECONDS
+        ? timeouts.first_byte
+        : FIRST_BYTE_PLAIN_SECONDS
     if (nowMs - this.#startedMs > timeouts.total * 1_000) this.#break('timeout', 'total time is over')
-    else if (!this.#answered && nowMs - this.#startedMs > firstByte * 1_000) this.#break('timeout', 'no first byte in time')
-    else if (this.#answered && !this.#paused && nowMs - this.#progressMs > timeouts.progress * 1_000) this.#break('stall', 'no progress in time')
+    else if (!this.#answered && nowMs - this.#startedMs > firstByte * 1_000)
+      this.#break('timeout', 'no first byte in time')
+    else if (this.#answered && !this.#paused && nowMs - this.#progressMs > timeouts.progress * 1_000)
+      this.#break('stall', 'no progress in time')
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {

@@ -2,7 +2,14 @@ import type { AnswerSink, AttemptFailure, RunningCall } from './adapter.ts'
 import { CollectedBody } from './collected-body.ts'
 import { ERROR_BYTES_MAX, parseErrorBody } from './error-body.ts'
 import { InflatedBody } from './inflated-body.ts'
-import { failure, headerOf, type Exchange, type ExchangeRequest, type Transport, type UpstreamHeaders } from './transport.ts'
+import {
+  failure,
+  headerOf,
+  type Exchange,
+  type ExchangeRequest,
+  type Transport,
+  type UpstreamHeaders,
+} from './transport.ts'
 
 const BODY_BYTES_MAX = 32 * 1_048_576
 
@@ -30,7 +37,10 @@ export interface AnswerReader {
     /** The body is over: null when the answer is complete. */
     end(): AttemptFailure | null
   } | null
-  /** Reads a whole body of a good status: of a plain answer, or of JSON that came in a stream's place. A large one takes turns with others, and is over with what it promises. */
+  /**
+   * Reads a whole body of a good status: of a plain answer, or of JSON that came in a stream's place. A large one takes
+   * turns with others, and is over with what it promises.
+   */
   whole(body: Buffer, headers: UpstreamHeaders): WholeRead | Promise<() => WholeRead>
   /** Reads an error status; `body` is parsed JSON, or undefined. */
   error(status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure
@@ -87,7 +97,10 @@ export class UpstreamCall implements RunningCall {
   #answered(status: number, headers: UpstreamHeaders): void {
     this.#status = status
     this.#headers = headers
-    this.#streaming = this.#ok && this.#reader.stream !== null && !(headerOf(headers, 'content-type') ?? '').startsWith('application/json')
+    this.#streaming =
+      this.#ok &&
+      this.#reader.stream !== null &&
+      !(headerOf(headers, 'content-type') ?? '').startsWith('application/json')
     const encoding = headerOf(headers, 'content-encoding') ?? 'identity'
     if (encoding !== 'identity') {
       this.#inflated = InflatedBody.of(encoding, {
@@ -96,8 +109,10 @@ export class UpstreamCall implements RunningCall {
         end: () => this.#ended(),
         fail: (detail) => this.#giveUp(failure('garbage', null, detail)),
       })
-      if (this.#inflated === null) return this.#giveUp(failure('garbage', null, `unknown content-encoding ${encoding.slice(0, 40)}`))
-    } else if (!this.#streaming) this.#body = new CollectedBody(lengthOf(headers, this.#ok ? this.#bytesMax : ERROR_BYTES_MAX))
+      if (this.#inflated === null)
+        return this.#giveUp(failure('garbage', null, `unknown content-encoding ${encoding.slice(0, 40)}`))
+    } else if (!this.#streaming)
+      this.#body = new CollectedBody(lengthOf(headers, this.#ok ? this.#bytesMax : ERROR_BYTES_MAX))
     if (!this.#ok) return
     this.#sink.headers()
     const found = this.#reader.answered?.(headers) ?? null
@@ -124,7 +139,8 @@ export class UpstreamCall implements RunningCall {
     if (!this.#ok && this.#body.bytes + bytes.length > ERROR_BYTES_MAX) {
       this.#body.add(bytes.subarray(0, ERROR_BYTES_MAX - this.#body.bytes))
       this.#giveUp(this.#readError(this.#body.take()))
-    } else if (this.#body.bytes + bytes.length > this.#bytesMax) this.#giveUp(failure('too_large', null, `the answer is larger than ${this.#bytesMax / 1_048_576} MiB`))
+    } else if (this.#body.bytes + bytes.length > this.#bytesMax)
+      this.#giveUp(failure('too_large', null, `the answer is larger than ${this.#bytesMax / 1_048_576} MiB`))
     else this.#body.add(bytes)
     return true
   }
@@ -176,7 +192,10 @@ export class UpstreamCall implements RunningCall {
 }
 
 /** Reads what was parsed, at once or in turns. */
-export function inTurns<Parsed extends object>(parsed: Parsed | Promise<Parsed>, read: (parsed: Parsed) => WholeRead): WholeRead | Promise<() => WholeRead> {
+export function inTurns<Parsed extends object>(
+  parsed: Parsed | Promise<Parsed>,
+  read: (parsed: Parsed) => WholeRead,
+): WholeRead | Promise<() => WholeRead> {
   return parsed instanceof Promise ? parsed.then((late) => () => read(late)) : read(parsed)
 }
 

@@ -5,7 +5,10 @@ import { objectOf, textOf } from './raw-json.ts'
 import { headerOf, type UpstreamHeaders } from './transport.ts'
 
 const MESSAGE_LENGTH_MAX = 500
-/** Of a message this much is searched for secrets: their expressions may take the square of it, and more than the 500 that are told is never needed. */
+/**
+ * Of a message this much is searched for secrets: their expressions may take the square of it, and more than the 500
+ * that are told is never needed.
+ */
 const REDACTED_LENGTH_MAX = 2_000
 /** Of a message this much is searched for what was refused: a prompt that it repeats may stand before. */
 const SAID_LENGTH_MAX = 65_536
@@ -14,23 +17,40 @@ const REDACTED = '[redacted]'
 const DETAIL_LENGTH_MAX = 2_000
 /** A shorter one may be a part of any word. */
 const SECRET_LENGTH_MIN = 8
-const CONTEXT = /maximum (context|prompt) length|context[ _-]?(length|window|limit)|too[ _]many[ _]((input|prompt)[ _])?tokens|(prompt|input) is too long|input[ _]tokens?[ _](limit[ _])?exceeded|input token count|range of input length|prompt exceeds max length|reduce the length/i
+const CONTEXT =
+  /maximum (context|prompt) length|context[ _-]?(length|window|limit)|too[ _]many[ _]((input|prompt)[ _])?tokens|(prompt|input) is too long|input[ _]tokens?[ _](limit[ _])?exceeded|input token count|range of input length|prompt exceeds max length|reduce the length/i
 /** What was asked for is too much, not what was said: Cohere's "too many tokens: max tokens must be less than …". */
 const MAX_TOKENS = /max[ _]tokens must be/i
 const MODERATION = /content[_ ]?(filter|policy)|moderation|safety system|responsible ?ai/i
 /** How providers say it of a picture or a video. */
 const FLAGGED = /nsfw|flagged|sensitive|prohibited|inappropriate|safety|violat/i
-const CREDENTIALS = /api[ _-]?key (is )?(not valid|invalid|expired)|(incorrect|invalid) api[ _-]?key|invalid_api_key|authentication/i
+const CREDENTIALS =
+  /api[ _-]?key (is )?(not valid|invalid|expired)|(incorrect|invalid) api[ _-]?key|invalid_api_key|authentication/i
 /** Keys, organisations, projects and addresses: whatever could name the operator's account. */
 const SECRETS = [
-  /\b(sk|pk|rk|gsk|xai|key|org|proj|acct|user|req|tgp)[-_][A-Za-z0-9*._-]{6,}/g, /\bBearer\s+\S+/gi, /\bAIza[\w-]{10,}/g, /https?:\/\/\S+/g, /[\w.+-]+@[\w-]+\.[\w.]+/g, /\barn:aws[\w-]*:\S+/g, /\b(AKIA|ASIA)[A-Z0-9]{12,}/g,
-  /\b\d{12}\b/g, /\b\d{1,3}(\.\d{1,3}){3}\b(:\d+)?/g, /\bprojects\/[\w:.-]+/gi, /\bproject(_number|_id)?\s*(?:[:=]\s*)?'?\d{6,}'?/gi, /\bserviceAccounts?[/:][\w@.:-]+/gi,
+  /\b(sk|pk|rk|gsk|xai|key|org|proj|acct|user|req|tgp)[-_][A-Za-z0-9*._-]{6,}/g,
+  /\bBearer\s+\S+/gi,
+  /\bAIza[\w-]{10,}/g,
+  /https?:\/\/\S+/g,
+  /[\w.+-]+@[\w-]+\.[\w.]+/g,
+  /\barn:aws[\w-]*:\S+/g,
+  /\b(AKIA|ASIA)[A-Z0-9]{12,}/g,
+  /\b\d{12}\b/g,
+  /\b\d{1,3}(\.\d{1,3}){3}\b(:\d+)?/g,
+  /\bprojects\/[\w:.-]+/gi,
+  /\bproject(_number|_id)?\s*(?:[:=]\s*)?'?\d{6,}'?/gi,
+  /\bserviceAccounts?[/:][\w@.:-]+/gi,
   // Whatever else is long and looks drawn by chance.
   /(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{32,}(?![\w-])/g,
 ]
 
 /** An error answer of any OpenAI dialect (wire.md 7.4). `body` is parsed JSON, or undefined. */
-export function upstreamFailure(status: number, body: unknown, headers: UpstreamHeaders, nowMs: number): AttemptFailure {
+export function upstreamFailure(
+  status: number,
+  body: unknown,
+  headers: UpstreamHeaders,
+  nowMs: number,
+): AttemptFailure {
   const error = errorObject(body)
   const message = error.message
   const refusal = refusalOf(status, `${error.code} ${error.type} ${message}`)
@@ -68,15 +88,25 @@ export function jobFailure(raw: unknown): AttemptFailure {
   const found = eventFailure(raw)
   const { message, code } = errorObject({ error: raw })
   if (found.refusal !== 'moderation' && !FLAGGED.test(`${code} ${message}`)) return found
-  return { ...found, status: 400, refusal: 'moderation', publicMessage: quoted(message) ?? 'The prompt was rejected by the provider' }
+  return {
+    ...found,
+    status: 400,
+    refusal: 'moderation',
+    publicMessage: quoted(message) ?? 'The prompt was rejected by the provider',
+  }
 }
 
 function errorObject(body: unknown): { readonly message: string; readonly code: string; readonly type: string } {
   const outer = objectOf(Array.isArray(body) ? body[0] : body)
   const inner = objectOf(outer?.['error']) ?? outer
-  const message = textOf(inner?.['message']) ?? textOf(outer?.['error']) ?? textOf(inner?.['detail']) ?? textOf(inner?.['msg']) ?? ''
+  const message =
+    textOf(inner?.['message']) ?? textOf(outer?.['error']) ?? textOf(inner?.['detail']) ?? textOf(inner?.['msg']) ?? ''
   const code = inner?.['code'] ?? inner?.['status'] ?? ''
-  return { message: cut(message), code: typeof code === 'string' || typeof code === 'number' ? cut(String(code)) : '', type: cut(textOf(inner?.['type']) ?? '') }
+  return {
+    message: cut(message),
+    code: typeof code === 'string' || typeof code === 'number' ? cut(String(code)) : '',
+    type: cut(textOf(inner?.['type']) ?? ''),
+  }
 }
 
 function refusalOf(status: number, said: string): AttemptFailure['refusal'] {
@@ -110,10 +140,14 @@ function isPartOfWord(code: number): boolean {
 }
 
 /**
- * Takes out the provider's own settings, its keys, whatever they look like, and where it is; then, of the upstream's own words, whatever looks
- * like a secret; and cuts them to what a client is told. In this order: an expression that fits the middle of a key would leave its ends.
+ * Takes out the provider's own settings, its keys, whatever they look like, and where it is; then, of the upstream's
+ * own words, whatever looks like a secret; and cuts them to what a client is told. In this order: an expression that
+ * fits the middle of a key would leave its ends.
  */
-export function withoutSecretsOf(provider: Pick<Provider, 'apiKeys' | 'baseUrl'>, failure: AttemptFailure): RedactedFailure {
+export function withoutSecretsOf(
+  provider: Pick<Provider, 'apiKeys' | 'baseUrl'>,
+  failure: AttemptFailure,
+): RedactedFailure {
   const secrets = secretsOf(provider)
   const clean = (text: string | null): string | null => {
     if (text === null) return null
@@ -129,8 +163,14 @@ export function withoutSecretsOf(provider: Pick<Provider, 'apiKeys' | 'baseUrl'>
 function secretsOf({ apiKeys, baseUrl }: Pick<Provider, 'apiKeys' | 'baseUrl'>): readonly string[] {
   // Some keys are a list, such as a pair and a region.
   const keys = [...apiKeys, ...apiKeys.flatMap((key) => key.split(':'))]
-  const known = [...keys, ...keys.map(encodeURIComponent), ...(URL.canParse(baseUrl) ? [new URL(baseUrl).host, new URL(baseUrl).hostname] : [])]
-  return [...new Set(known)].filter(({ length }) => length >= SECRET_LENGTH_MIN).toSorted((left, right) => right.length - left.length)
+  const known = [
+    ...keys,
+    ...keys.map(encodeURIComponent),
+    ...(URL.canParse(baseUrl) ? [new URL(baseUrl).host, new URL(baseUrl).hostname] : []),
+  ]
+  return [...new Set(known)]
+    .filter(({ length }) => length >= SECRET_LENGTH_MIN)
+    .toSorted((left, right) => right.length - left.length)
 }
 
 /** Seconds or a date, at most a minute. */

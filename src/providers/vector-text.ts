@@ -10,7 +10,10 @@ const FLOAT_DIGITS = 9
 const TURN_BYTES = 262_144
 
 /** The JSON of each vector in the form the client asked for; null where one of them is no vector. */
-export async function vectorTexts(vectors: readonly VectorBytes[], format: VectorFormat): Promise<readonly Buffer[] | null> {
+export async function vectorTexts(
+  vectors: readonly VectorBytes[],
+  format: VectorFormat,
+): Promise<readonly Buffer[] | null> {
   const floats = new Base64Floats()
   const texts: Buffer[] = []
   let bytes = 0
@@ -28,7 +31,8 @@ export async function vectorTexts(vectors: readonly VectorBytes[], format: Vecto
 
 /** What has the form asked for is checked and passed on as the bytes it is. */
 export function vectorText(vector: VectorBytes, format: VectorFormat, floats: Base64Floats): Buffer | null {
-  if (vector.form === 'base64') return format === 'base64' ? floats.checked(vector.bytes) : numbersText(floats.read(vector.bytes))
+  if (vector.form === 'base64')
+    return format === 'base64' ? floats.checked(vector.bytes) : numbersText(floats.read(vector.bytes))
   const numbers = numbersOf(vector.bytes)
   if (numbers === null) return null
   return format === 'float' ? vector.bytes : Buffer.from(`"${floatBytes(numbers).toString('base64')}"`)

@@ -29,17 +29,35 @@ test('base64 is little-endian float32 without a header', () => {
 
 test('a body is what JSON.parse makes of it, but for its vectors, which stay as they came', () => {
   fc.assert(
-    fc.property(fc.array(fc.array(float32, { minLength: 1, maxLength: 60 }), { maxLength: 5 }), fc.string({ unit: 'binary' }), fc.constantFrom(0, 2), fc.boolean(), (vectors, text, space, inBase64) => {
-      const body = { text, 'embedding\\"': [], data: vectors.map((numbers, index) => ({ index, embedding: inBase64 ? base64Of(numbers) : numbers })), nested: [[[]], [{ text }]], usage: { a: null, b: true } }
-      const lifted = parseLifted(bytesOf(body, space))
-      const restored = JSON.parse(JSON.stringify(lifted?.json), (key, value: unknown) => (key === 'embedding' && Array.isArray(value) ? JSON.parse(lifted?.vectors[Number(value[0])]?.bytes.toString() ?? '') : value))
-      assert.deepEqual(restored, JSON.parse(JSON.stringify(body)))
-    }),
+    fc.property(
+      fc.array(fc.array(float32, { minLength: 1, maxLength: 60 }), { maxLength: 5 }),
+      fc.string({ unit: 'binary' }),
+      fc.constantFrom(0, 2),
+      fc.boolean(),
+      (vectors, text, space, inBase64) => {
+        const body = {
+          text,
+          'embedding\\"': [],
+          data: vectors.map((numbers, index) => ({ index, embedding: inBase64 ? base64Of(numbers) : numbers })),
+          nested: [[[]], [{ text }]],
+          usage: { a: null, b: true },
+        }
+        const lifted = parseLifted(bytesOf(body, space))
+        const restored = JSON.parse(JSON.stringify(lifted?.json), (key, value: unknown) =>
+          key === 'embedding' && Array.isArray(value)
+            ? JSON.parse(lifted?.vectors[Number(value[0])]?.bytes.toString() ?? '')
+            : value,
+        )
+        assert.deepEqual(restored, JSON.parse(JSON.stringify(body)))
+      },
+    ),
   )
 })
 
 test('the place of a vector is no number that a reader would take for a count', () => {
-  const lifted = parseLifted(bytesOf({ data: [{ embedding: [0.5] }, { embedding: [0.25] }], usage: { prompt_tokens: [20] } }))
+  const lifted = parseLifted(
+    bytesOf({ data: [{ embedding: [0.5] }, { embedding: [0.25] }], usage: { prompt_tokens: [20] } }),
+  )
   assert.ok(lifted !== undefined)
   const usage: unknown = Object(lifted.json).usage
   assert.equal(countOf(Object(usage).prompt_tokens), null)
@@ -48,8 +66,12 @@ test('the place of a vector is no number that a reader would take for a count', 
 })
 
 test('no part of a body is a body', () => {
-  const body = bytesOf({ data: [{ embedding: base64Of(Array.from({ length: 40 }, (_value, index) => index)) }, { embedding: [1, 2, 3] }], note: 'a "quoted" [1, 2] text' })
-  for (let end = 0; end < body.length; end += 1) assert.equal(parseLifted(body.subarray(0, end)), undefined, String(end))
+  const body = bytesOf({
+    data: [{ embedding: base64Of(Array.from({ length: 40 }, (_value, index) => index)) }, { embedding: [1, 2, 3] }],
+    note: 'a "quoted" [1, 2] text',
+  })
+  for (let end = 0; end < body.length; end += 1)
+    assert.equal(parseLifted(body.subarray(0, end)), undefined, String(end))
 })
 
 test('each form is made of the other without loss', () => {
@@ -102,7 +124,10 @@ test('long lists let others have their turn', async () => {
   const timer = setInterval(() => {
     turns += 1
   }, 1)
-  const texts = await vectorTexts(Array.from({ length: 400 }, () => ({ form: 'numbers' as const, bytes })), 'base64')
+  const texts = await vectorTexts(
+    Array.from({ length: 400 }, () => ({ form: 'numbers' as const, bytes })),
+    'base64',
+  )
   clearInterval(timer)
   assert.equal(texts?.length, 400)
   assert.ok(turns > 5, String(turns))

@@ -19,29 +19,54 @@ export interface AnswerWords<T> {
 }
 
 /** What became of a submission, by what came back. */
-export function submissionOutcome(answer: JobAnswer, { read, error }: AnswerWords<SubmissionOutcome>): SubmissionOutcome {
+export function submissionOutcome(
+  answer: JobAnswer,
+  { read, error }: AnswerWords<SubmissionOutcome>,
+): SubmissionOutcome {
   if (answer.status === 'failed') return { status: answer.sent ? 'unknown' : 'refused', failure: answer.failure }
   const { code, headers } = answer
-  if (code >= 200 && code < 300) return read(parseJson(answer.body)) ?? { status: 'unknown', failure: failure('garbage', null, `no job in the answer: ${answer.body.subarray(0, 200).toString('utf8')}`) }
-  return { status: NO_ANSWER.has(code) ? 'unknown' : 'refused', failure: error(code, parseErrorBody(answer.body), headers) }
+  if (code >= 200 && code < 300)
+    return (
+      read(parseJson(answer.body)) ?? {
+        status: 'unknown',
+        failure: failure('garbage', null, `no job in the answer: ${answer.body.subarray(0, 200).toString('utf8')}`),
+      }
+    )
+  return {
+    status: NO_ANSWER.has(code) ? 'unknown' : 'refused',
+    failure: error(code, parseErrorBody(answer.body), headers),
+  }
 }
 
 /** How a job is, by what came back. */
 export function videoState(answer: JobAnswer, { read, error }: AnswerWords<VideoState>): VideoState {
   if (answer.status === 'failed') return { status: 'unreachable', failure: answer.failure, gone: false }
   const { code, headers } = answer
-  if (code < 200 || code >= 300) return { status: 'unreachable', failure: error(code, parseErrorBody(answer.body), headers), gone: GONE.has(code) }
-  return read(parseJson(answer.body)) ?? { status: 'unreachable', failure: failure('garbage', null, `no state in the answer: ${answer.body.subarray(0, 200).toString('utf8')}`), gone: false }
+  if (code < 200 || code >= 300)
+    return { status: 'unreachable', failure: error(code, parseErrorBody(answer.body), headers), gone: GONE.has(code) }
+  return (
+    read(parseJson(answer.body)) ?? {
+      status: 'unreachable',
+      failure: failure('garbage', null, `no state in the answer: ${answer.body.subarray(0, 200).toString('utf8')}`),
+      gone: false,
+    }
+  )
 }
 
 /** Sends what can be said to this provider; what its protocol has no words for is refused before anything has left. */
-export async function unsendable<T>(prepare: () => T, send: (prepared: T) => Promise<SubmissionOutcome>): Promise<SubmissionOutcome> {
+export async function unsendable<T>(
+  prepare: () => T,
+  send: (prepared: T) => Promise<SubmissionOutcome>,
+): Promise<SubmissionOutcome> {
   let prepared: T
   try {
     prepared = prepare()
   } catch (thrown) {
     if (!(thrown instanceof UnsendableError)) throw thrown
-    return { status: 'refused', failure: { ...failure('unsendable', 400, thrown.message), publicMessage: thrown.message } }
+    return {
+      status: 'refused',
+      failure: { ...failure('unsendable', 400, thrown.message), publicMessage: thrown.message },
+    }
   }
   return send(prepared)
 }

@@ -14,7 +14,11 @@ export interface VideoSubmission {
 
 /** `unknown` = it may have arrived: whoever sends it again may buy it twice. */
 export type SubmissionOutcome =
-  | { readonly status: 'accepted'; /** How the adapter finds the job again. */ readonly reference: string; readonly upstreamId: string | null }
+  | {
+      readonly status: 'accepted'
+      /** How the adapter finds the job again. */ readonly reference: string
+      readonly upstreamId: string | null
+    }
   | { readonly status: 'refused' | 'unknown'; readonly failure: AttemptFailure }
 
 /** A job that a provider has. */
@@ -27,14 +31,20 @@ export interface VideoHandle {
 }
 
 export type VideoState =
-  | { readonly status: 'running'; /** Per cent; null where the provider does not say. */ readonly progress: number | null }
+  | {
+      readonly status: 'running'
+      /** Per cent; null where the provider does not say. */ readonly progress: number | null
+    }
   | { readonly status: 'done'; readonly videos: readonly VideoSource[] }
   | { readonly status: 'failed'; readonly failure: AttemptFailure }
   /** It could not be asked now. `gone` = the provider does not know the job. */
   | { readonly status: 'unreachable'; readonly failure: AttemptFailure; readonly gone: boolean }
 
 /** Where a finished video is: its bytes, or what the adapter opens it by. */
-export type VideoSource = { readonly bytes: Buffer; readonly mediaType: string | null } | { readonly url: string } | { readonly path: string }
+export type VideoSource =
+  | { readonly bytes: Buffer; readonly mediaType: string | null }
+  | { readonly url: string }
+  | { readonly path: string }
 
 /** A video on its way. */
 export interface VideoContent {
@@ -59,6 +69,11 @@ export function takes({ supportedParameters }: Endpoint, name: string): boolean 
 }
 
 /** A field of an upstream body, left out where it has no value or the endpoint does not take it. */
-export function optional(endpoint: Endpoint, parameter: string, name: string, value: unknown): Readonly<Record<string, unknown>> {
+export function optional(
+  endpoint: Endpoint,
+  parameter: string,
+  name: string,
+  value: unknown,
+): Readonly<Record<string, unknown>> {
   return value === null || !takes(endpoint, parameter) ? {} : { [name]: value }
 }

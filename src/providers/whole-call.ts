@@ -15,7 +15,12 @@ export interface WholeCall<Result extends object> {
 }
 
 /** One request, one JSON body back. */
-export function askWhole<Result extends object>(transport: Transport, { endpoint: { provider } }: Pick<UnitCall<unknown>, 'endpoint'>, call: WholeCall<Result>, sink: ResultSink<Result>): RunningCall {
+export function askWhole<Result extends object>(
+  transport: Transport,
+  { endpoint: { provider } }: Pick<UnitCall<unknown>, 'endpoint'>,
+  call: WholeCall<Result>,
+  sink: ResultSink<Result>,
+): RunningCall {
   let sent: NativeRequest
   try {
     sent = call.request()
@@ -26,7 +31,13 @@ export function askWhole<Result extends object>(transport: Transport, { endpoint
   let result: Result | null = null
   const { path, headers } = sent
   const body = Buffer.from(JSON.stringify(sent.body))
-  const request = { provider, path, body, headers: typeof headers === 'function' ? headers(body) : headers, streaming: false }
+  const request = {
+    provider,
+    path,
+    body,
+    headers: typeof headers === 'function' ? headers(body) : headers,
+    streaming: false,
+  }
   const reader = {
     stream: null,
     whole: (bytes: Buffer, upstreamHeaders: UpstreamHeaders): AttemptFailure | null => {
@@ -35,7 +46,8 @@ export function askWhole<Result extends object>(transport: Transport, { endpoint
       result = read
       return null
     },
-    error: (status: number, body: unknown, upstreamHeaders: UpstreamHeaders) => call.error(status, body, upstreamHeaders),
+    error: (status: number, body: unknown, upstreamHeaders: UpstreamHeaders) =>
+      call.error(status, body, upstreamHeaders),
     ...(call.bytesMax === undefined ? {} : { bytesMax: call.bytesMax }),
   }
   return new UpstreamCall(transport, request, reader, {

@@ -1,11 +1,15 @@
 /**
- * What a log row comes to, reckoned from the written rules alone (docs/catalog.md, "What a charge comes to"): nothing of the code that made the
- * charge is used here, so that a mistake in it does not confirm itself. Exact fractions throughout, rounded up once.
+ * What a log row comes to, reckoned from the written rules alone (docs/catalog.md, "What a charge comes to"): nothing
+ * of the code that made the charge is used here, so that a mistake in it does not confirm itself. Exact fractions
+ * throughout, rounded up once.
  */
 
 /** A catalogue as it is stored: numbers are texts. */
 export interface PricedCatalog {
-  readonly settings: { readonly rates?: Readonly<Record<string, string>> | undefined; readonly markup?: string | undefined }
+  readonly settings: {
+    readonly rates?: Readonly<Record<string, string>> | undefined
+    readonly markup?: string | undefined
+  }
   readonly models: readonly { readonly id: string; readonly endpoints: readonly PricedEndpoint[] }[]
 }
 
@@ -27,7 +31,10 @@ export interface MeteredRow {
 
 type Fraction = readonly [above: bigint, below: bigint]
 
-/** Of each meter: the key of its price, what one unit costs of a price of 1 RUB in µRUB, and whose price it takes without one of its own. */
+/**
+ * Of each meter: the key of its price, what one unit costs of a price of 1 RUB in µRUB, and whose price it takes
+ * without one of its own.
+ */
 const METERS: Readonly<Record<string, readonly [key: string, micro: Fraction, parent?: string]>> = {
   input: ['prompt', [1n, 1n]],
   cache_read: ['input_cache_read', [1n, 1n], 'input'],
@@ -45,21 +52,41 @@ const METERS: Readonly<Record<string, readonly [key: string, micro: Fraction, pa
   video_seconds: ['video_second', [1_000_000n, 1n]],
   deciseconds: ['second', [1_000_000n, 10n]],
 }
-const LINES: Readonly<Record<string, string>> = { '1k': '1080', '2k': '1440', '4k': '2160', hd: '720', fhd: '1080', uhd: '2160' }
+const LINES: Readonly<Record<string, string>> = {
+  '1k': '1080',
+  '2k': '1440',
+  '4k': '2160',
+  hd: '720',
+  fhd: '1080',
+  uhd: '2160',
+}
 const PROVIDER_COST_MICRO_MAX = 100_000_000_000_000n
 
 /** null where the catalogue does not price it. */
-export function recheckedCharge({ settings, models }: PricedCatalog, row: MeteredRow): { readonly costMicro: bigint; readonly providerCostMicro: bigint } | null {
-  const endpoint = models.find(({ id }) => id === row.model)?.endpoints.find(({ provider, model }) => `${provider}/${model}` === row.endpointId)
+export function recheckedCharge(
+  { settings, models }: PricedCatalog,
+  row: MeteredRow,
+): { readonly costMicro: bigint; readonly providerCostMicro: bigint } | null {
+  const endpoint = models
+    .find(({ id }) => id === row.model)
+    ?.endpoints.find(({ provider, model }) => `${provider}/${model}` === row.endpointId)
   if (endpoint === undefined) return null
   const rateText = endpoint.price['currency'] === 'RUB' ? '1' : settings.rates?.[String(endpoint.price['currency'])]
   if (rateText === undefined) return null
   const rate = fraction(rateText)
   const variant = row.variant ?? null
   const buy = (usage: MeteredRow['usage']): bigint => roundedUp(times(sum(usage, endpoint.price, variant), rate))
-  const sell = (): bigint => roundedUp(endpoint.sell === undefined ? times(times(sum(row.usage, endpoint.price, variant), rate), fraction(settings.markup ?? '1')) : sum(row.usage, endpoint.sell, variant))
+  const sell = (): bigint =>
+    roundedUp(
+      endpoint.sell === undefined
+        ? times(times(sum(row.usage, endpoint.price, variant), rate), fraction(settings.markup ?? '1'))
+        : sum(row.usage, endpoint.sell, variant),
+    )
   const provider = buy(row.reportedUsage ?? row.usage)
-  return { costMicro: row.billingBasis === 'provider_cost' ? buy(row.usage) : sell(), providerCostMicro: provider < PROVIDER_COST_MICRO_MAX ? provider : PROVIDER_COST_MICRO_MAX }
+  return {
+    costMicro: row.billingBasis === 'provider_cost' ? buy(row.usage) : sell(),
+    providerCostMicro: provider < PROVIDER_COST_MICRO_MAX ? provider : PROVIDER_COST_MICRO_MAX,
+  }
 }
 
 /** Σ units × price, in µ of the price's currency. */
@@ -80,8 +107,16 @@ function priceOf(meter: string, prices: Readonly<Record<string, unknown>>, varia
   if (own === undefined || own === null) return parent === undefined ? [0n, 1n] : priceOf(parent, prices, variant)
   if (typeof own !== 'object') return fraction(String(own))
   const named = Object.entries(own).map(([name, text]) => [name, fraction(String(text))] as const)
-  const asked = variant === null ? undefined : (named.find(([name]) => name === variant) ?? named.find(([name]) => lines(name) === lines(variant)))
-  return asked?.[1] ?? named.map(([, price]) => price).reduce((dearest, price) => (price[0] * dearest[1] > dearest[0] * price[1] ? price : dearest), [0n, 1n])
+  const asked =
+    variant === null
+      ? undefined
+      : (named.find(([name]) => name === variant) ?? named.find(([name]) => lines(name) === lines(variant)))
+  return (
+    asked?.[1] ??
+    named
+      .map(([, price]) => price)
+      .reduce((dearest, price) => (price[0] * dearest[1] > dearest[0] * price[1] ? price : dearest), [0n, 1n])
+  )
 }
 
 /** `1280x720`, `720x1280`, `720p` and `HD` are 720 lines. */
@@ -93,7 +128,8 @@ function lines(name: string): string {
 }
 
 function fraction(text: string): Fraction {
-  const [, sign = '', whole = '', decimals = '', exponent = '0'] = /^([+-]?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? []
+  const [, sign = '', whole = '', decimals = '', exponent = '0'] =
+    /^([+-]?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? []
   if (whole === '') throw new Error(`A stored price is no number: ${text}`)
   const above = BigInt(`${sign === '-' ? '-' : ''}${whole}${decimals}`)
   const places = Number(exponent) - decimals.length

@@ -2,7 +2,10 @@ import { ApiError } from '../errors.ts'
 import type { FailedAttemptNote } from '../ledger/generation-record.ts'
 import type { AttemptFailure, RedactedFailure } from '../providers/adapter.ts'
 
-/** Statuses that mean "the request itself is wrong": another provider of the same model would say the same (wire.md 7.4). */
+/**
+ * Statuses that mean "the request itself is wrong": another provider of the same model would say the same (wire.md
+ * 7.4).
+ */
 const REQUEST_FAULTS: ReadonlySet<number> = new Set([400, 413, 422])
 const BUSY: ReadonlySet<number> = new Set([429, 503, 529])
 /** Refusals of our credential: another key of the pool may still work. */
@@ -29,10 +32,16 @@ export function mayFallBack(attempt: FailedAttempt): boolean {
 /** Whether another key of the same provider is worth a try. A 403 of the moderation is about the prompt, whoever asks. */
 export function mayRotateKey(attempt: FailedAttempt): boolean {
   if (attempt.failure === 'empty' || isAboutPrompt(attempt.failure)) return false
-  return attempt.failure.refusal === 'credentials' || (attempt.failure.status !== null && KEY_FAULTS.has(attempt.failure.status))
+  return (
+    attempt.failure.refusal === 'credentials' ||
+    (attempt.failure.status !== null && KEY_FAULTS.has(attempt.failure.status))
+  )
 }
 
-/** Whether the failure speaks against the endpoint's health (wire.md D-8.1), as a client's own bad request does not: else prompts could eject an endpoint for everybody. */
+/**
+ * Whether the failure speaks against the endpoint's health (wire.md D-8.1), as a client's own bad request does not:
+ * else prompts could eject an endpoint for everybody.
+ */
 export function isUnhealthy(attempt: FailedAttempt): boolean {
   if (attempt.failure === 'empty') return true
   return !isRequestFault(attempt.failure) && !isAboutPrompt(attempt.failure) && attempt.failure.reason !== 'saturated'
@@ -50,12 +59,16 @@ export function pauseSeconds(attempt: FailedAttempt): number {
 
 function isBusy(attempt: FailedAttempt): boolean {
   if (attempt.failure === 'empty') return false
-  return attempt.failure.reason === 'connect' || attempt.failure.reason === 'saturated' || (attempt.failure.status !== null && BUSY.has(attempt.failure.status))
+  return (
+    attempt.failure.reason === 'connect' ||
+    attempt.failure.reason === 'saturated' ||
+    (attempt.failure.status !== null && BUSY.has(attempt.failure.status))
+  )
 }
 
 /**
- * The client's error after the last attempt: 503 when all were busy or unreachable, else by the last one. A provider that
- * has no words for the request decides only where it was alone: one that has them may take it later, as it is.
+ * The client's error after the last attempt: 503 when all were busy or unreachable, else by the last one. A provider
+ * that has no words for the request decides only where it was alone: one that has them may take it later, as it is.
  */
 export function errorOfAttempts(attempts: readonly FailedAttempt[]): ApiError {
   const asked = attempts.filter(({ failure }) => failure === 'empty' || failure.reason !== 'unsendable')
@@ -67,21 +80,36 @@ export function errorOfAttempts(attempts: readonly FailedAttempt[]): ApiError {
 }
 
 function unavailable(attempts: readonly FailedAttempt[], modelId: string): ApiError {
-  const hints = attempts.flatMap(({ failure }) => (failure === 'empty' || failure.retryAfterSeconds === null ? [] : [failure.retryAfterSeconds]))
+  const hints = attempts.flatMap(({ failure }) =>
+    failure === 'empty' || failure.retryAfterSeconds === null ? [] : [failure.retryAfterSeconds],
+  )
   const hint = hints.length === 0 ? RETRY_AFTER_DEFAULT_SECONDS : Math.min(...hints)
-  return new ApiError('provider_unavailable', `All providers of model '${modelId}' are busy or unavailable. Try again later`, {
-    retryAfterSeconds: Math.max(1, Math.min(RETRY_AFTER_MAX_SECONDS, Math.ceil(hint))),
-  })
+  return new ApiError(
+    'provider_unavailable',
+    `All providers of model '${modelId}' are busy or unavailable. Try again later`,
+    {
+      retryAfterSeconds: Math.max(1, Math.min(RETRY_AFTER_MAX_SECONDS, Math.ceil(hint))),
+    },
+  )
 }
 
 /** The attempts that failed, for the usage log. */
 export function failureNotes(attempts: readonly FailedAttempt[]): readonly FailedAttemptNote[] {
-  return attempts.map(({ failure, providerName }) => ({ provider: providerName, reason: failure === 'empty' ? failure : failure.reason, status: failure === 'empty' ? null : failure.status }))
+  return attempts.map(({ failure, providerName }) => ({
+    provider: providerName,
+    reason: failure === 'empty' ? failure : failure.reason,
+    status: failure === 'empty' ? null : failure.status,
+  }))
 }
 
 /** The attempts that failed, for the log: who, how and with which status. */
 export function failuresText(attempts: readonly FailedAttempt[]): string {
-  return attempts.map(({ failure, providerName }) => `${providerName}: ${failure === 'empty' ? failure : `${failure.reason}${failure.status === null ? '' : ` ${failure.status}`}`}`).join(', ')
+  return attempts
+    .map(
+      ({ failure, providerName }) =>
+        `${providerName}: ${failure === 'empty' ? failure : `${failure.reason}${failure.status === null ? '' : ` ${failure.status}`}`}`,
+    )
+    .join(', ')
 }
 
 /** One attempt's failure in the client's words; also the error of a stream that broke after its first byte. */

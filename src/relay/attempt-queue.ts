@@ -82,7 +82,10 @@ export class AttemptQueue {
     this.#retrying = false
   }
 
-  /** The attempt ended with an answer. `firstTokenMs`, of clock.monotonic(), for a stream alone; null for both = not measured. */
+  /**
+   * The attempt ended with an answer. `firstTokenMs`, of clock.monotonic(), for a stream alone; null for both = not
+   * measured.
+   */
   succeed(firstTokenMs: number | null, outputTokens: number | null): void {
     const trial = this.#trial
     this.#trial = null
@@ -97,7 +100,11 @@ export class AttemptQueue {
   fail(failure: AttemptFailure | 'empty'): FailedAttempt {
     const { health, keyPools } = this.#ports
     const { model, endpoint } = this.#candidate
-    const attempt: FailedAttempt = { failure: failure === 'empty' ? failure : withoutSecretsOf(endpoint.provider, failure), providerName: endpoint.provider.name, modelId: model.id }
+    const attempt: FailedAttempt = {
+      failure: failure === 'empty' ? failure : withoutSecretsOf(endpoint.provider, failure),
+      providerName: endpoint.provider.name,
+      modelId: model.id,
+    }
     this.failed.push(attempt)
     this.#passed(attempt.failure === 'empty' ? 'empty' : attempt.failure.reason)
     if (failure !== 'empty' && mayRotateKey(attempt)) keyPools.failed(endpoint.provider, this.#apiKey, failure)
@@ -144,11 +151,16 @@ export class AttemptQueue {
     return mayRotateKey(attempt) && provider.apiKeys.length > 1 && this.#ports.keyPools.hasFree(provider)
   }
 
-  /** Takes the first candidate that is in service and has a key; where none is, the first of them: a try may fail, no try always does. */
+  /**
+   * Takes the first candidate that is in service and has a key; where none is, the first of them: a try may fail, no
+   * try always does.
+   */
   #advance(): void {
     const { health, keyPools } = this.#ports
     this.#keysTried = 1
-    let index = this.#queue.findIndex(({ endpoint }) => !health.ejected(endpoint.id) && keyPools.hasFree(endpoint.provider))
+    let index = this.#queue.findIndex(
+      ({ endpoint }) => !health.ejected(endpoint.id) && keyPools.hasFree(endpoint.provider),
+    )
     if (index === -1) index = 0
     const [taken] = this.#queue.splice(index, 1)
     if (taken === undefined) throw new Error('Only a queue that holds a candidate is advanced.')

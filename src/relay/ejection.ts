@@ -5,7 +5,10 @@ const WINDOW_ATTEMPTS_MIN = 20
 const EJECTION_MS = 30_000
 const EJECTION_MS_MAX = 300_000
 
-/** One attempt at an endpoint. `probe` is the one that finds out whether it is back, `forced` was made although it is out. */
+/**
+ * One attempt at an endpoint. `probe` is the one that finds out whether it is back, `forced` was made although it is
+ * out.
+ */
 export interface Trial {
   readonly endpointId: string
   /** clock.monotonic(). */

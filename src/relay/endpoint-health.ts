@@ -47,7 +47,13 @@ interface State {
   kept: { readonly atMs: number; readonly measures: Measures } | null
 }
 
-const UNKNOWN: Measures = Object.freeze({ uptime5m: null, uptime30m: null, uptime1d: null, latency30m: null, throughput30m: null })
+const UNKNOWN: Measures = Object.freeze({
+  uptime5m: null,
+  uptime30m: null,
+  uptime1d: null,
+  latency30m: null,
+  throughput30m: null,
+})
 
 /** Per-node health of every endpoint, fed by attempts; read by the plan and by the endpoint lists. */
 export class EndpointHealthBook {
@@ -126,14 +132,22 @@ export class EndpointHealthBook {
     const state = this.#states.get(endpointId)
     if (state === undefined) return UNKNOWN
     const now = this.#clock.monotonic()
-    if (state.kept === null || now - state.kept.atMs > REPORT_KEPT_MS) state.kept = { atMs: now, measures: measured(state, now) }
+    if (state.kept === null || now - state.kept.atMs > REPORT_KEPT_MS)
+      state.kept = { atMs: now, measures: measured(state, now) }
     return state.kept.measures
   }
 
   #state(endpointId: string): State {
     let state = this.#states.get(endpointId)
     if (state === undefined) {
-      state = { samples: [], uptime: new Uptime(), ejection: new Ejection(), failedAtMs: null, pausedUntilMs: -Infinity, kept: null }
+      state = {
+        samples: [],
+        uptime: new Uptime(),
+        ejection: new Ejection(),
+        failedAtMs: null,
+        pausedUntilMs: -Infinity,
+        kept: null,
+      }
       this.#states.set(endpointId, state)
     }
     return state
@@ -147,14 +161,21 @@ function measured({ samples, uptime }: State, nowMs: number): Measures {
     uptime5m: uptime.percent(5, nowMs),
     uptime30m: uptime.percent(WINDOW_MINUTES, nowMs),
     uptime1d: uptime.percent(DAY_MINUTES, nowMs),
-    latency30m: percentiles(recent.flatMap(({ ttftMs }) => (ttftMs === null ? [] : [ttftMs])), 'ascending'),
-    throughput30m: percentiles(recent.flatMap(({ tokensPerSecond }) => (tokensPerSecond === null ? [] : [tokensPerSecond])), 'descending'),
+    latency30m: percentiles(
+      recent.flatMap(({ ttftMs }) => (ttftMs === null ? [] : [ttftMs])),
+      'ascending',
+    ),
+    throughput30m: percentiles(
+      recent.flatMap(({ tokensPerSecond }) => (tokensPerSecond === null ? [] : [tokensPerSecond])),
+      'descending',
+    ),
   }
 }
 
 function percentiles(values: readonly number[], direction: 'ascending' | 'descending'): Percentiles | null {
   if (values.length === 0) return null
   const sorted = values.toSorted((left, right) => (direction === 'ascending' ? left - right : right - left))
-  const at = (share: number): number => Math.round(sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0)
+  const at = (share: number): number =>
+    Math.round(sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0)
   return { p50: at(0.5), p75: at(0.75), p90: at(0.9), p99: at(0.99) }
 }

@@ -44,7 +44,10 @@ export interface GenerationInput {
   readonly claim: CallClaim | null
   /** Present for a stream whose client sent X-Request-Id. */
   readonly buffer: EventBuffer | null
-  /** Commits the response headers and answers the client's end; called at most once, for streams only. null = the client has left. */
+  /**
+   * Commits the response headers and answers the client's end; called at most once, for streams only. null = the client
+   * has left.
+   */
   readonly open: () => Reader | null
 }
 

@@ -129,7 +129,10 @@ export class Generation {
     this.#abandon()
   }
 
-  /** Its owner wants no more of it, which is as if he had left for good. Resolves when it is settled, or at once where it is read on for the bill alone; never rejects. */
+  /**
+   * Its owner wants no more of it, which is as if he had left for good. Resolves when it is settled, or at once where
+   * it is read on for the bill alone; never rejects.
+   */
   cancel(): Promise<unknown> {
     if (this.#state === 'running' && !this.cancelled) {
       this.cancelled = true
@@ -154,7 +157,13 @@ export class Generation {
 
   /** Sends the keep-alive comment after ten seconds without an event. */
   tick(nowMs: number): void {
-    if (this.#state !== 'running' || this.#clientGone || this.input.order.delivery !== 'events' || nowMs - this.#lastSentMs < SILENCE_MS) return
+    if (
+      this.#state !== 'running' ||
+      this.#clientGone ||
+      this.input.order.delivery !== 'events' ||
+      nowMs - this.#lastSentMs < SILENCE_MS
+    )
+      return
     this.#commit()
     this.#lastSentMs = nowMs
     this.#reader?.write(KEEP_ALIVE)
@@ -185,7 +194,20 @@ export class Generation {
     const { order, plan, generationId, accountId } = this.input
     const { tokens, clock } = this.#ports
     this.#asking = true
-    this.#attempt = order.begin({ adapter, candidate, apiKey, plan, generationId, accountId, identity: this.#identityOf(candidate), tokens, clock }, this.#sinkOf(this.#tries.attempts))
+    this.#attempt = order.begin(
+      {
+        adapter,
+        candidate,
+        apiKey,
+        plan,
+        generationId,
+        accountId,
+        identity: this.#identityOf(candidate),
+        tokens,
+        clock,
+      },
+      this.#sinkOf(this.#tries.attempts),
+    )
   }
 
   /** What a later attempt has overtaken is not heard any more. */
@@ -255,13 +277,19 @@ export class Generation {
     this.#headBytes = 0
     // A provider that has just failed is given a moment (reliability.md 5); another one, or its next key, is asked at once.
     if (next.endpoint === endpoint || next.endpoint.provider !== endpoint.provider) return this.#begin()
-    this.#stopWait = this.#ports.clock.after(RETRY_MS_MIN + this.#ports.random() * (RETRY_MS_MAX - RETRY_MS_MIN), () => {
-      this.#stopWait = null
-      this.#begin()
-    })
+    this.#stopWait = this.#ports.clock.after(
+      RETRY_MS_MIN + this.#ports.random() * (RETRY_MS_MAX - RETRY_MS_MIN),
+      () => {
+        this.#stopWait = null
+        this.#begin()
+      },
+    )
   }
 
-  /** What a failed attempt may cost us (reliability.md 5): by the provider's own word, else what it had taken and sent once it had answered. */
+  /**
+   * What a failed attempt may cost us (reliability.md 5): by the provider's own word, else what it had taken and sent
+   * once it had answered.
+   */
   #billedFor(attempt: Attempt | null): ReportedUsage | null {
     if (attempt === null) return null
     return attempt.reported() ?? (this.#upstreamAnswered ? attempt.delivered() : null)
@@ -270,10 +298,12 @@ export class Generation {
   async #brokeMidStream(attempt: FailedAttempt, failure: AttemptFailure | 'empty'): Promise<void> {
     const error = midStreamError(attempt)
     const left = this.#countedVerdict('cancelled')
-    if (this.#draining && isGivenUp(failure)) this.#insuredMicro += restMicro(this.input.plan.holdMicro, left, this.#candidate.endpoint)
+    if (this.#draining && isGivenUp(failure))
+      this.#insuredMicro += restMicro(this.input.plan.holdMicro, left, this.#candidate.endpoint)
     // Who may still come back has not left: the answer broke, and that is free.
     if (this.#draining) return this.#settle(left, (_usage) => undefined)
-    if (this.input.plan.snapshot.settings.midstreamError === 'free') return this.#finishFree(error, this.#running().delivered())
+    if (this.input.plan.snapshot.settings.midstreamError === 'free')
+      return this.#finishFree(error, this.#running().delivered())
     const verdict: Verdict = { ...this.#countedVerdict('error'), error, finish: 'error', native: 'error' }
     return this.#settle(verdict, (usage) => this.#endWithError(error, usage))
   }
@@ -318,7 +348,16 @@ export class Generation {
   #completeVerdict(attempt: Attempt): Verdict {
     const { report, reported, flagged, basis } = attempt.measured()
     const { finish, native } = attempt
-    return { status: this.#clientGone ? 'cancelled' : 'completed', basis: this.#draining && basis === 'provider_usage' ? 'drained' : basis, report, reported, flagged, error: null, finish, native }
+    return {
+      status: this.#clientGone ? 'cancelled' : 'completed',
+      basis: this.#draining && basis === 'provider_usage' ? 'drained' : basis,
+      report,
+      reported,
+      flagged,
+      error: null,
+      finish,
+      native,
+    }
   }
 
   #countedVerdict(status: GenerationStatus): Verdict {
@@ -349,7 +388,8 @@ export class Generation {
     const asked = this.#asking
     this.#stopAsking()
     const verdict = this.#upstreamAnswered ? this.#countedVerdict('cancelled') : null
-    if (asked && this.#keepsBilling) this.#insuredMicro += restMicro(this.input.plan.holdMicro, verdict, this.#candidate.endpoint)
+    if (asked && this.#keepsBilling)
+      this.#insuredMicro += restMicro(this.input.plan.holdMicro, verdict, this.#candidate.endpoint)
     void (verdict === null ? this.#finishFree(null) : this.#settle(verdict, (_usage) => undefined))
   }
 
@@ -373,7 +413,8 @@ export class Generation {
     const { generationId, claim, order } = this.input
     const billedMicro = providerCostMicro(verdict.reported.usage, endpoint.buy)
     // A whole body is only made by `show`, so that it may be made for the store first.
-    const kept = (chargedMicro: Micro): AnswerBody | null => (order.delivery === 'whole' ? (show({ report: verdict.report, chargedMicro }) ?? null) : null)
+    const kept = (chargedMicro: Micro): AnswerBody | null =>
+      order.delivery === 'whole' ? (show({ report: verdict.report, chargedMicro }) ?? null) : null
     const answer = (chargedMicro: Micro): Buffer | null => {
       const body = kept(chargedMicro)
       return body === null ? null : (claim?.seal(body) ?? null)
@@ -388,7 +429,8 @@ export class Generation {
         ...(claim === null ? {} : { claim: { id: claim.id, answer } }),
       })
       if (outcome.status === 'not_open' && outcome.state === 'claim_lost') return await this.#lostClaim(billedMicro)
-      if (outcome.status === 'not_open') throw new Error(`Settle of ${this.input.generationId} met a hold that is ${outcome.state}.`)
+      if (outcome.status === 'not_open')
+        throw new Error(`Settle of ${this.input.generationId} met a hold that is ${outcome.state}.`)
       this.#ports.watch.settled(record, outcome.shortfallMicro)
       const body = show({ report: verdict.report, chargedMicro: outcome.chargedMicro }) ?? null
       this.#finish({ record, chargedMicro: outcome.chargedMicro, error: verdict.error, body })
@@ -397,15 +439,24 @@ export class Generation {
     }
   }
 
-  /** Without a durable settle the client must not see the end: it gets an error, and the expiring hold gives the money back. */
+  /**
+   * Without a durable settle the client must not see the end: it gets an error, and the expiring hold gives the money
+   * back.
+   */
   #failedToSettle(record: GenerationRecord, error: ApiError): void {
     if (this.#shows) this.#endWithError(error, null)
-    this.#finish({ record: { ...record, status: 'error', errorType: error.errorType }, chargedMicro: 0n, error, body: null })
+    this.#finish({
+      record: { ...record, status: 'error', errorType: error.errorType },
+      chargedMicro: 0n,
+      error,
+      body: null,
+    })
   }
 
   /**
-   * Ends the hold without a charge. What the provider bills us for it all the same is booked as insured; `guarded`, a part of that, is
-   * charged at its price where the account has used up what is free in this hour (reliability.md 3.5 row 20).
+   * Ends the hold without a charge. What the provider bills us for it all the same is booked as insured; `guarded`, a
+   * part of that, is charged at its price where the account has used up what is free in this hour (reliability.md 3.5
+   * row 20).
    */
   #finishFree(error: ApiError | null, guarded: ReportedUsage | null = null): Promise<void> {
     this.#leaveRunning()
@@ -421,20 +472,34 @@ export class Generation {
   async #giveBack(error: ApiError | null, guarded: ReportedUsage | null = null): Promise<void> {
     const delivered = this.#contentSent ? this.#running().delivered() : null
     const free = countedReport(0, 0)
-    const verdict: Verdict = { status: error === null ? 'cancelled' : 'error', ...(delivered ?? { report: free, reported: free, flagged: false }), basis: 'free', error, finish: error === null ? null : 'error', native: null }
+    const verdict: Verdict = {
+      status: error === null ? 'cancelled' : 'error',
+      ...(delivered ?? { report: free, reported: free, flagged: false }),
+      basis: 'free',
+      error,
+      finish: error === null ? null : 'error',
+      native: null,
+    }
     const record = this.#record(verdict)
     const charge = guarded === null ? null : this.#guardedCharge(verdict, guarded)
     let chargedMicro = 0n
     try {
-      const deliveredMicro = delivered === null ? 0n : providerCostMicro(delivered.reported.usage, this.#candidate.endpoint.buy)
-      const outcome = await this.#ports.ledger.void({ generationId: this.input.generationId, insuredMicro: this.#insuredMicro + deliveredMicro, record, ...(charge === null ? {} : { guarded: charge }) })
+      const deliveredMicro =
+        delivered === null ? 0n : providerCostMicro(delivered.reported.usage, this.#candidate.endpoint.buy)
+      const outcome = await this.#ports.ledger.void({
+        generationId: this.input.generationId,
+        insuredMicro: this.#insuredMicro + deliveredMicro,
+        record,
+        ...(charge === null ? {} : { guarded: charge }),
+      })
       if (outcome.status === 'charged') chargedMicro = outcome.chargedMicro
     } catch (thrown) {
       this.#failedToSettle(record, asApiError(thrown))
       return
     }
     const charged = chargedMicro > 0n && charge !== null && guarded !== null
-    if (error !== null && this.#shows) this.#endWithError(error, { report: charged ? guarded.report : free, chargedMicro })
+    if (error !== null && this.#shows)
+      this.#endWithError(error, { report: charged ? guarded.report : free, chargedMicro })
     this.#finish({ record: charged ? charge.record : record, chargedMicro, error, body: null })
   }
 
@@ -444,7 +509,12 @@ export class Generation {
     const costMicro = chargeMicro(guarded.report.usage, buy)
     const { claim } = this.input
     if (costMicro === 0n) return null
-    return { costMicro, providerCostMicro: providerCostMicro(guarded.reported.usage, buy), record: this.#record({ ...verdict, ...guarded, basis: 'provider_cost' }), ...(claim === null ? {} : { claim: { id: claim.id, answer: () => null } }) }
+    return {
+      costMicro,
+      providerCostMicro: providerCostMicro(guarded.reported.usage, buy),
+      record: this.#record({ ...verdict, ...guarded, basis: 'provider_cost' }),
+      ...(claim === null ? {} : { claim: { id: claim.id, answer: () => null } }),
+    }
   }
 
   #leaveRunning(): void {

@@ -31,7 +31,9 @@ export class InFlight {
   refusal(accountId: string, keyId: string): ApiError | null {
     if (this.#used >= NODE_MAX) return overloaded(this.#random(), 'in_flight')
     if ((this.#byCaller.get(accountId) ?? 0) < ACCOUNT_MAX && (this.#byCaller.get(keyId) ?? 0) < KEY_MAX) return null
-    return new ApiError('rate_limit_exceeded', 'Too many requests running at once. Retry after 1 seconds', { retryAfterSeconds: 1 })
+    return new ApiError('rate_limit_exceeded', 'Too many requests running at once. Retry after 1 seconds', {
+      retryAfterSeconds: 1,
+    })
   }
 
   /** Counts a request in, or refuses it. Each success is paired with one `leave`. */

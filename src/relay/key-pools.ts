@@ -49,7 +49,9 @@ export class KeyPools {
     if (!busy && !this.#refused.has(key)) {
       this.#refused.add(key)
       const { slug, apiKeys } = provider
-      this.#notice(`Provider '${slug}' refuses key ${apiKeys.indexOf(key) + 1} of ${apiKeys.length} (status ${failure.status ?? 'none'})`)
+      this.#notice(
+        `Provider '${slug}' refuses key ${apiKeys.indexOf(key) + 1} of ${apiKeys.length} (status ${failure.status ?? 'none'})`,
+      )
     }
     if (provider.apiKeys.length <= 1) return
     const seconds = busy ? (failure.retryAfterSeconds ?? BUSY_SECONDS) : REFUSED_SECONDS
@@ -59,7 +61,9 @@ export class KeyPools {
   /** An answer came with this key. */
   worked(provider: Provider, key: string | null): void {
     if (key === null || !this.#refused.delete(key)) return
-    this.#notice(`Provider '${provider.slug}' takes key ${provider.apiKeys.indexOf(key) + 1} of ${provider.apiKeys.length} again`)
+    this.#notice(
+      `Provider '${provider.slug}' takes key ${provider.apiKeys.indexOf(key) + 1} of ${provider.apiKeys.length} again`,
+    )
   }
 
   #leftMs(key: string): number {

@@ -6,7 +6,15 @@ const WAITING_MAX = 100
 const WAIT_MS = 2_000
 
 /** As much runs at the provider as may: it is busy, by our own word. */
-export const SATURATED: AttemptFailure = { reason: 'saturated', status: null, publicMessage: null, said: null, refusal: null, retryAfterSeconds: null, detail: 'as much runs there as may' }
+export const SATURATED: AttemptFailure = {
+  reason: 'saturated',
+  status: null,
+  publicMessage: null,
+  said: null,
+  refusal: null,
+  retryAfterSeconds: null,
+  detail: 'as much runs there as may',
+}
 
 interface Waiter {
   readonly granted: () => void
@@ -18,7 +26,10 @@ interface Provider {
   readonly waiting: Set<Waiter>
 }
 
-/** Bounds what runs at one provider (reliability.md 5): a few more wait a moment for a place, the rest go elsewhere at once. */
+/**
+ * Bounds what runs at one provider (reliability.md 5): a few more wait a moment for a place, the rest go elsewhere at
+ * once.
+ */
 export class ProviderSlots {
   readonly #clock: Clock
   readonly #providers = new Map<string, Provider>()
@@ -35,7 +46,10 @@ export class ProviderSlots {
     return true
   }
 
-  /** Tells whether a place came free for it within two seconds, later and once; the answer ends the wait. null = too many wait. */
+  /**
+   * Tells whether a place came free for it within two seconds, later and once; the answer ends the wait. null = too
+   * many wait.
+   */
   wait(slug: string, told: (granted: boolean) => void): (() => void) | null {
     const provider = this.#of(slug)
     if (provider.waiting.size >= WAITING_MAX) return null

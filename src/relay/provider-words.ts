@@ -9,14 +9,30 @@ const COMPARED_CHARS_MAX = 262_144
 const NAMES: ReadonlySet<string> = new Set(['model', 'models'])
 
 /**
- * What providers said when they refused, for the operator's log: redacted already, and withheld where it repeats what the customer sent, since
- * prompts are never logged. `sent` is the request's parsed JSON; what came as a form is not compared. Empty where nothing is left.
+ * What providers said when they refused, for the operator's log: redacted already, and withheld where it repeats what
+ * the customer sent, since prompts are never logged. `sent` is the request's parsed JSON; what came as a form is not
+ * compared. Empty where nothing is left.
  */
 export function providerWords(attempts: readonly FailedAttempt[], sent: unknown): string {
-  const told = attempts.flatMap(({ failure, providerName }) => (failure === 'empty' || failure.said === null ? [] : [{ providerName, status: failure.status, said: failure.said.slice(0, WORDS_CHARS_MAX).replaceAll(/\s+/g, ' ') }]))
+  const told = attempts.flatMap(({ failure, providerName }) =>
+    failure === 'empty' || failure.said === null
+      ? []
+      : [
+          {
+            providerName,
+            status: failure.status,
+            said: failure.said.slice(0, WORDS_CHARS_MAX).replaceAll(/\s+/g, ' '),
+          },
+        ],
+  )
   if (told.length === 0) return ''
   const texts = typeof sent === 'object' && sent !== null ? textsOf(sent) : null
-  return told.map(({ providerName, status, said }) => `${providerName}${status === null ? '' : ` ${status}`}: ${texts === null || repeats(said, texts) ? '[withheld: it may repeat the prompt]' : said}`).join('; ')
+  return told
+    .map(
+      ({ providerName, status, said }) =>
+        `${providerName}${status === null ? '' : ` ${status}`}: ${texts === null || repeats(said, texts) ? '[withheld: it may repeat the prompt]' : said}`,
+    )
+    .join('; ')
 }
 
 /** Every text of a request; null where there is too much of it. */

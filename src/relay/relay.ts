@@ -119,7 +119,10 @@ export class Relay {
         appUrl: call.appUrl,
         appTitle: call.appTitle,
         claim: call.claim,
-        buffer: call.order.delivery === 'events' && call.requestIdGiven ? new EventBuffer(this.#budget, this.#copyOf(call, generationId)) : null,
+        buffer:
+          call.order.delivery === 'events' && call.requestIdGiven
+            ? new EventBuffer(this.#budget, this.#copyOf(call, generationId))
+            : null,
         open: call.open,
       })
       this.#track(generation)
@@ -204,14 +207,23 @@ export class Relay {
         keyId: call.principal.keyId,
         amountMicro: plan.holdMicro,
         priceVersion: plan.snapshot.priceVersion,
-        subject: { type: call.order.type, model: plan.candidates[0]?.model.id ?? '', requestId: call.requestId, streamed: call.order.delivery === 'events' },
+        subject: {
+          type: call.order.type,
+          model: plan.candidates[0]?.model.id ?? '',
+          requestId: call.requestId,
+          streamed: call.order.delivery === 'events',
+        },
         ...(call.order.mayExceed === undefined ? {} : { mayExceed: call.order.mayExceed }),
         ...(jobOf === null ? {} : { job: jobOf(generationId, plan) }),
       })
       if (outcome.status === 'held') return plan
       if (outcome.status === 'refused') throw refusal(outcome.reason, call.principal, this.#ports.clock.now())
       const smaller = tries < HOLD_TRIES_MAX ? this.#smallerPlan(call, plan, funds, outcome) : null
-      if (smaller === null) throw this.#unaffordable(outcome, plan.holdMicro, { tokens: plan.maxTokens > 0, reason: plan.holdReason?.() ?? null })
+      if (smaller === null)
+        throw this.#unaffordable(outcome, plan.holdMicro, {
+          tokens: plan.maxTokens > 0,
+          reason: plan.holdReason?.() ?? null,
+        })
       plan = smaller
     }
   }
@@ -233,7 +245,10 @@ export class Relay {
   #smallerPlan(call: Held, plan: Plan, funds: Funds, outcome: HoldOutcome): Plan | null {
     if (outcome.status === 'insufficient_balance') funds.availableMicro = outcome.availableMicro
     if (outcome.status === 'limit_exceeded') funds.keyRoomMicro = room(outcome)
-    const smaller = call.order.fitsFunds && plan.holdMicro > 0n ? this.#affordablePlan(call, funds, outcome) : call.order.recounted(plan, this.#ports.tokens)
+    const smaller =
+      call.order.fitsFunds && plan.holdMicro > 0n
+        ? this.#affordablePlan(call, funds, outcome)
+        : call.order.recounted(plan, this.#ports.tokens)
     return smaller !== null && smaller.holdMicro < plan.holdMicro ? smaller : null
   }
 
@@ -242,15 +257,22 @@ export class Relay {
       return this.#plan(call, funds)
     } catch (thrown) {
       // The plan says what the smallest answer needs; where the key is the bound, the refusal is the key's.
-      if (outcome.status === 'limit_exceeded' && thrown instanceof InsufficientBalanceError) throw this.#unaffordable(outcome, thrown.requiredMicro, { tokens: true, reason: null })
+      if (outcome.status === 'limit_exceeded' && thrown instanceof InsufficientBalanceError)
+        throw this.#unaffordable(outcome, thrown.requiredMicro, { tokens: true, reason: null })
       throw thrown
     }
   }
 
   /** `tokens`: a smaller max_tokens would make it cheaper. */
-  #unaffordable(outcome: HoldOutcome, requiredMicro: Micro, remedy: { readonly tokens: boolean; readonly reason: string | null }): ApiError {
-    if (outcome.status === 'insufficient_balance') return insufficientBalanceError(requiredMicro, outcome.availableMicro, remedy)
-    if (outcome.status === 'limit_exceeded') return limitExceededError(outcome, requiredMicro, this.#ports.limitResetsAtMs(outcome.limitReset))
+  #unaffordable(
+    outcome: HoldOutcome,
+    requiredMicro: Micro,
+    remedy: { readonly tokens: boolean; readonly reason: string | null },
+  ): ApiError {
+    if (outcome.status === 'insufficient_balance')
+      return insufficientBalanceError(requiredMicro, outcome.availableMicro, remedy)
+    if (outcome.status === 'limit_exceeded')
+      return limitExceededError(outcome, requiredMicro, this.#ports.limitResetsAtMs(outcome.limitReset))
     throw new Error(`A hold that is '${outcome.status}' is not unaffordable.`)
   }
 }
@@ -260,11 +282,19 @@ function room(outcome: Extract<HoldOutcome, { status: 'limit_exceeded' }>): Micr
   return left > 0n ? left : 0n
 }
 
-function refusal(reason: Extract<HoldOutcome, { status: 'refused' }>['reason'], principal: Principal, nowMs: number): ApiError {
+function refusal(
+  reason: Extract<HoldOutcome, { status: 'refused' }>['reason'],
+  principal: Principal,
+  nowMs: number,
+): ApiError {
   switch (reason) {
     case 'free_hour_used_up': {
       const retryAfterSeconds = Math.ceil((freeHourEndMs(nowMs) - nowMs) / 1_000)
-      return new ApiError('rate_limit_exceeded', `Answers of this account cost more than it had in this hour: tools that the provider runs are off until the next one. Leave them out, or retry after ${retryAfterSeconds} seconds`, { retryAfterSeconds })
+      return new ApiError(
+        'rate_limit_exceeded',
+        `Answers of this account cost more than it had in this hour: tools that the provider runs are off until the next one. Leave them out, or retry after ${retryAfterSeconds} seconds`,
+        { retryAfterSeconds },
+      )
     }
     case 'account_deactivated':
       return new ApiError(reason, 'Account is deactivated')

@@ -14,9 +14,9 @@ interface Second {
 }
 
 /**
- * Keeps failing providers from being met with twice the load (reliability.md 5): attempts beyond the first stay within a
- * fifth of the requests that are running, or of those of the last ten seconds. The second rule is for the moment a provider
- * dies: all that it was serving fails at once, and a fifth of what runs would turn most of that into errors.
+ * Keeps failing providers from being met with twice the load (reliability.md 5): attempts beyond the first stay within
+ * a fifth of the requests that are running, or of those of the last ten seconds. The second rule is for the moment a
+ * provider dies: all that it was serving fails at once, and a fifth of what runs would turn most of that into errors.
  */
 export class RetryBudget {
   readonly #clock: Clock
@@ -48,7 +48,8 @@ export class RetryBudget {
   #credit(): number {
     const { at } = this.#now()
     let credit = WINDOW_MIN
-    for (const second of this.#seconds) if (second.at > at - WINDOW_SECONDS) credit += SHARE * second.requests - second.retries
+    for (const second of this.#seconds)
+      if (second.at > at - WINDOW_SECONDS) credit += SHARE * second.requests - second.retries
     return credit
   }
 

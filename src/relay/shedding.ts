@@ -37,9 +37,9 @@ export interface SheddingPorts {
 }
 
 /**
- * Refuses work while the node has too much of it (reliability.md 5). A loop that is only busy is well used: it refuses lists, logs
- * and accounts above their share. One that lags, or is short of memory, refuses every new paid request, more of them from
- * second to second until it keeps up.
+ * Refuses work while the node has too much of it (reliability.md 5). A loop that is only busy is well used: it refuses
+ * lists, logs and accounts above their share. One that lags, or is short of memory, refuses every new paid request,
+ * more of them from second to second until it keeps up.
  */
 export class Shedding {
   readonly #ports: SheddingPorts
@@ -55,7 +55,11 @@ export class Shedding {
 
   /** Probabilities of refusal: of accounts above their share, of everybody; and the newest reading. */
   get levels(): { readonly busy: number; readonly lagging: number; readonly reading: LoadReading | null } {
-    return { busy: this.#busy.level, lagging: this.#full ? 1 : this.#lagging.level, reading: this.#samples.at(-1) ?? null }
+    return {
+      busy: this.#busy.level,
+      lagging: this.#full ? 1 : this.#lagging.level,
+      reading: this.#samples.at(-1) ?? null,
+    }
   }
 
   start(): void {
@@ -79,7 +83,10 @@ export class Shedding {
     const loaded = this.#ports.inFlight.count >= RUNNING_MIN
     const tight = reading.memory > MEMORY_MAX
     this.#busy.step(loaded && isBusy(reading), loaded && recent.length === SAMPLES && recent.every(isBusy))
-    this.#lagging.step(tight || (loaded && isLate(reading)), tight || (loaded && recent.filter(isLate).length >= SLOW_SAMPLES_MIN))
+    this.#lagging.step(
+      tight || (loaded && isLate(reading)),
+      tight || (loaded && recent.filter(isLate).length >= SLOW_SAMPLES_MIN),
+    )
     this.#full = reading.memory >= MEMORY_FULL
   }
 
@@ -89,7 +96,18 @@ export class Shedding {
     const reserved = inFlight.count >= RESERVED_FROM
     const first = priority === 'low' || inFlight.isAboveFairShare(accountId)
     if (!this.#full && this.#lagging.level === 0 && !(first && (reserved || this.#busy.level > 0))) return null
-    return random() < this.#probability(priority, first, reserved) ? overloaded(random(), this.#full ? 'memory' : reserved ? 'in_flight_reserve' : this.#lagging.level > 0 ? 'loop_lag_or_memory' : 'loop_busy') : null
+    return random() < this.#probability(priority, first, reserved)
+      ? overloaded(
+          random(),
+          this.#full
+            ? 'memory'
+            : reserved
+              ? 'in_flight_reserve'
+              : this.#lagging.level > 0
+                ? 'loop_lag_or_memory'
+                : 'loop_busy',
+        )
+      : null
   }
 
   #probability(priority: 'low' | 'paid', first: boolean, reserved: boolean): number {

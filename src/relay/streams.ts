@@ -1,7 +1,10 @@
 import type { Clock } from '../lib/clock.ts'
 import type { Generation } from './generation.ts'
 
-/** The streams that can be resumed or cancelled: those that run, and buffered ones for a while after their end (wire.md D-7.8). */
+/**
+ * The streams that can be resumed or cancelled: those that run, and buffered ones for a while after their end (wire.md
+ * D-7.8).
+ */
 export class Streams {
   readonly #clock: Clock
   readonly #byId = new Map<string, Generation>()
@@ -20,7 +23,9 @@ export class Streams {
   /** As `find`, but only where every event from the first is still at hand. */
   resumable(accountId: string, id: string): Generation | null {
     const generation = this.find(accountId, id)
-    return generation === null || generation.input.buffer === null || generation.input.buffer.overflowed ? null : generation
+    return generation === null || generation.input.buffer === null || generation.input.buffer.overflowed
+      ? null
+      : generation
   }
 
   add(generation: Generation, retentionSeconds: number): void {

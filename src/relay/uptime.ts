@@ -28,7 +28,8 @@ export class Uptime {
   /** Empties the minutes that have begun since. */
   #advance(nowMs: number): number {
     const minute = Math.floor(nowMs / 60_000)
-    for (let next = Math.max(this.#minute + 1, minute - MINUTES + 1); next <= minute; next += 1) this.#all[next % MINUTES] = this.#good[next % MINUTES] = 0
+    for (let next = Math.max(this.#minute + 1, minute - MINUTES + 1); next <= minute; next += 1)
+      this.#all[next % MINUTES] = this.#good[next % MINUTES] = 0
     this.#minute = Math.max(this.#minute, minute)
     return this.#minute
   }

@@ -5,13 +5,22 @@ import { UsageWatch, type Answered } from './usage-watch.ts'
 
 const HOUR_MS = 3_600_000
 
-function watched(): { readonly watch: UsageWatch; readonly clock: TestClock; readonly events: (readonly [string, string])[] } {
+function watched(): {
+  readonly watch: UsageWatch
+  readonly clock: TestClock
+  readonly events: (readonly [string, string])[]
+} {
   const clock = new TestClock(HOUR_MS * 100)
   const events: (readonly [string, string])[] = []
   return { clock, events, watch: new UsageWatch({ clock, event: (action, object) => events.push([action, object]) }) }
 }
 
-const answer = (flagged = false, providerSlug = 'p'): Answered => ({ providerSlug, model: 'm', flagged, generationId: 'gen-1' })
+const answer = (flagged = false, providerSlug = 'p'): Answered => ({
+  providerSlug,
+  model: 'm',
+  flagged,
+  generationId: 'gen-1',
+})
 
 test('more flagged answers than 0.1 % of an hour’s are one event of that provider, and counted', () => {
   const { watch, clock, events } = watched()
@@ -25,8 +34,14 @@ test('more flagged answers than 0.1 % of an hour’s are one event of that provi
   watch.settled(answer(true, 'q'), 0n)
   clock.advance(HOUR_MS)
   watch.settled(answer(true), 0n)
-  assert.deepEqual(events.slice(1), [['usage.flagged', 'q'], ['usage.flagged', 'p']])
-  assert.deepEqual(watch.flagged(), [{ provider: 'p', count: 5 }, { provider: 'q', count: 1 }])
+  assert.deepEqual(events.slice(1), [
+    ['usage.flagged', 'q'],
+    ['usage.flagged', 'p'],
+  ])
+  assert.deepEqual(watch.flagged(), [
+    { provider: 'p', count: 5 },
+    { provider: 'q', count: 1 },
+  ])
 })
 
 test('a shortfall is counted by provider and model, and told once in an hour', () => {
@@ -36,5 +51,8 @@ test('a shortfall is counted by provider and model, and told once in an hour', (
   clock.advance(HOUR_MS)
   watch.settled(answer(), 1n)
   assert.deepEqual(watch.shortfalls(), [{ provider: 'p', model: 'm', micro: 13n }])
-  assert.deepEqual(events, [['usage.shortfall', 'p'], ['usage.shortfall', 'p']])
+  assert.deepEqual(events, [
+    ['usage.shortfall', 'p'],
+    ['usage.shortfall', 'p'],
+  ])
 })

@@ -21,7 +21,10 @@ interface Hour {
   told: boolean
 }
 
-/** What providers bill beyond what customers pay: counted for the metrics, and told as events, each at most once in an hour. */
+/**
+ * What providers bill beyond what customers pay: counted for the metrics, and told as events, each at most once in an
+ * hour.
+ */
 export class UsageWatch {
   readonly #ports: UsageWatchPorts
   readonly #flagged = new Map<string, number>()
@@ -69,7 +72,11 @@ export class UsageWatch {
     this.#flagged.set(provider, (this.#flagged.get(provider) ?? 0) + 1)
     if (hour.told || hour.flagged * FLAGGED_PARTS <= hour.requests) return
     hour.told = true
-    this.#ports.event('usage.flagged', provider, { requests: hour.requests, flagged: hour.flagged, generation: generationId })
+    this.#ports.event('usage.flagged', provider, {
+      requests: hour.requests,
+      flagged: hour.flagged,
+      generation: generationId,
+    })
   }
 
   #countShortfall({ providerSlug, model, generationId }: Answered, shortfallMicro: Micro): void {
@@ -80,6 +87,10 @@ export class UsageWatch {
     known.micro += shortfallMicro
     if (this.#toldShortfalls.has(key)) return
     this.#toldShortfalls.add(key)
-    this.#ports.event('usage.shortfall', provider, { model, shortfall: Number(shortfallMicro) / 1e6, generation: generationId })
+    this.#ports.event('usage.shortfall', provider, {
+      model,
+      shortfall: Number(shortfallMicro) / 1e6,
+      generation: generationId,
+    })
   }
 }

@@ -1,6 +1,13 @@
 import type { Endpoint } from '../catalog/catalog.ts'
 import type { ApiError } from '../errors.ts'
-import { keptName, type BillingBasis, type EndReason, type FailedAttemptNote, type GenerationRecord, type GenerationStatus } from '../ledger/generation-record.ts'
+import {
+  keptName,
+  type BillingBasis,
+  type EndReason,
+  type FailedAttemptNote,
+  type GenerationRecord,
+  type GenerationStatus,
+} from '../ledger/generation-record.ts'
 import type { Candidate } from '../plan/plan.ts'
 import type { UsageReport } from '../kinds/chat-answer.ts'
 import { isSameUsage, providerCostMicro } from '../meters.ts'
@@ -32,7 +39,10 @@ export interface Passage {
   readonly endedMs: number
 }
 
-/** The most that a provider may bill for an answer that was cut off, beyond what is booked as what came: nobody can tell, for it may have thought unseen. */
+/**
+ * The most that a provider may bill for an answer that was cut off, beyond what is booked as what came: nobody can
+ * tell, for it may have thought unseen.
+ */
 export function restMicro(holdMicro: Micro, verdict: Verdict | null, { buy }: Endpoint): Micro {
   const restMicro = holdMicro - (verdict === null ? 0n : providerCostMicro(verdict.reported.usage, buy))
   return restMicro > 0n ? restMicro : 0n

@@ -3,7 +3,8 @@ import type { BookSeal } from './book-seal.ts'
 import { big, integer, json, text, textOrNull, type Database, type Row, type SqlValue } from './database.ts'
 import type { AccountPatch, AccountRecord, AccountStatus, AccountStore, Page } from './store.ts'
 
-const SELECT = 'SELECT id, name, email, status, default_model, rate_limit, allowed_models, available, held, created_at FROM account'
+const SELECT =
+  'SELECT id, name, email, status, default_model, rate_limit, allowed_models, available, held, created_at FROM account'
 
 export function readAccount(row: Row): AccountRecord {
   return {
@@ -40,9 +41,18 @@ export class SqlAccounts implements AccountStore {
   }
 
   async create(account: Parameters<AccountStore['create']>[0]): Promise<AccountRecord> {
-    await this.#database.run('INSERT INTO account (id, name, email, default_model, rate_limit, created_at, seal) VALUES (?,?,?,?,?,?,?)', [
-      account.id, account.name, account.email, account.defaultModel, jsonText(account.rateLimit), BigInt(account.createdAtMs), this.#seal.of('account', [account.id, '', 0n, 0n, 0n, 0n, 0n, '']),
-    ])
+    await this.#database.run(
+      'INSERT INTO account (id, name, email, default_model, rate_limit, created_at, seal) VALUES (?,?,?,?,?,?,?)',
+      [
+        account.id,
+        account.name,
+        account.email,
+        account.defaultModel,
+        jsonText(account.rateLimit),
+        BigInt(account.createdAtMs),
+        this.#seal.of('account', [account.id, '', 0n, 0n, 0n, 0n, 0n, '']),
+      ],
+    )
     const created = await this.get(account.id)
     if (created === null) throw new Error(`Account ${account.id} was not found after it was created.`)
     return created
@@ -55,12 +65,21 @@ export class SqlAccounts implements AccountStore {
 
   async list(filter: Parameters<AccountStore['list']>[0]): Promise<Page<AccountRecord>> {
     const { query, status = null } = filter
-    const parts = [...(query === null ? [] : [String.raw`(id LIKE ? ESCAPE '\' OR name LIKE ? ESCAPE '\' OR email LIKE ? ESCAPE '\')`]), ...(status === null ? [] : ['status = ?'])]
+    const parts = [
+      ...(query === null
+        ? []
+        : [String.raw`(id LIKE ? ESCAPE '\' OR name LIKE ? ESCAPE '\' OR email LIKE ? ESCAPE '\')`]),
+      ...(status === null ? [] : ['status = ?']),
+    ]
     const where = parts.length === 0 ? '' : ` WHERE ${parts.join(' AND ')}`
     const prefix = query === null ? [] : [likePrefix(query), likePrefix(query), likePrefix(query)]
     const values: SqlValue[] = status === null ? prefix : [...prefix, status]
     const [count] = await this.#database.all(`SELECT COUNT(*) AS total FROM account${where}`, values)
-    const rows = await this.#database.all(`${SELECT}${where} ORDER BY created_at DESC, id LIMIT ? OFFSET ?`, [...values, BigInt(filter.limit), BigInt(filter.offset)])
+    const rows = await this.#database.all(`${SELECT}${where} ORDER BY created_at DESC, id LIMIT ? OFFSET ?`, [
+      ...values,
+      BigInt(filter.limit),
+      BigInt(filter.offset),
+    ])
     return { data: rows.map(readAccount), total: count === undefined ? 0 : integer(count, 'total') }
   }
 

@@ -37,10 +37,19 @@ async function brokenEntries(sql: Sql): Promise<readonly string[]> {
 const ENTRIES = `SELECT e.id AS id, debit, credit, amount, kind, ref, account_id, reason, actor, e.created_at AS created_at, hash, entry_head
   FROM entry e JOIN account a ON a.id = e.account_id`
 
-/** The rest of the account, else the next ones. Asked in one condition, SQLite would go through all that was read before, at each page. */
+/**
+ * The rest of the account, else the next ones. Asked in one condition, SQLite would go through all that was read
+ * before, at each page.
+ */
 async function nextEntries(sql: Sql, account: string, id: bigint): Promise<readonly Row[]> {
-  const rest = await sql.all(`${ENTRIES} WHERE e.account_id = ? AND e.id > ? ORDER BY e.id LIMIT ?`, [account, id, PAGE_ROWS])
-  return rest.length > 0 ? rest : sql.all(`${ENTRIES} WHERE e.account_id > ? ORDER BY e.account_id, e.id LIMIT ?`, [account, PAGE_ROWS])
+  const rest = await sql.all(`${ENTRIES} WHERE e.account_id = ? AND e.id > ? ORDER BY e.id LIMIT ?`, [
+    account,
+    id,
+    PAGE_ROWS,
+  ])
+  return rest.length > 0
+    ? rest
+    : sql.all(`${ENTRIES} WHERE e.account_id > ? ORDER BY e.account_id, e.id LIMIT ?`, [account, PAGE_ROWS])
 }
 
 function chained(row: Row): Parameters<typeof entryHash>[1] {
@@ -61,12 +70,20 @@ async function brokenEvents(sql: Sql): Promise<readonly string[]> {
   const violations: string[] = []
   let [id, previous] = [0n, '']
   for (;;) {
-    const rows = await sql.all('SELECT id, at, actor, ip, action, object, before, after, hash FROM event WHERE id > ? ORDER BY id LIMIT ?', [id, PAGE_ROWS])
+    const rows = await sql.all(
+      'SELECT id, at, actor, ip, action, object, before, after, hash FROM event WHERE id > ? ORDER BY id LIMIT ?',
+      [id, PAGE_ROWS],
+    )
     for (const row of rows) {
       id = big(row, 'id')
       const event = {
-        atMs: integer(row, 'at'), actor: text(row, 'actor'), ip: textOrNull(row, 'ip'), action: text(row, 'action'), object: text(row, 'object'),
-        before: textOrNull(row, 'before'), after: textOrNull(row, 'after'),
+        atMs: integer(row, 'at'),
+        actor: text(row, 'actor'),
+        ip: textOrNull(row, 'ip'),
+        action: text(row, 'action'),
+        object: text(row, 'object'),
+        before: textOrNull(row, 'before'),
+        after: textOrNull(row, 'after'),
       }
       if (eventHash(previous, event) !== text(row, 'hash')) violations.push(`event ${id}`)
       previous = text(row, 'hash')

@@ -38,7 +38,12 @@ export interface ReplayReport {
 }
 
 /** Replays every charge from its log row, page by page so that memory stays flat (I17). */
-export async function chargeableRows(sql: Sql, sinceMs: number, replay: Replay, violationsMax: number): Promise<readonly string[]> {
+export async function chargeableRows(
+  sql: Sql,
+  sinceMs: number,
+  replay: Replay,
+  violationsMax: number,
+): Promise<readonly string[]> {
   const violations: string[] = []
   await eachCharge(sql, sinceMs, Number.MAX_SAFE_INTEGER, async (row) => {
     const wrong = typeof row === 'string' ? row : await difference(row, replay)
@@ -49,7 +54,13 @@ export async function chargeableRows(sql: Sql, sinceMs: number, replay: Replay, 
 }
 
 /** The same of the requests that arrived from `fromMs` on and before `toMs`, with what they come to. */
-export async function replayPeriod(sql: Sql, fromMs: number, toMs: number, replay: Replay, violationsMax: number): Promise<ReplayReport> {
+export async function replayPeriod(
+  sql: Sql,
+  fromMs: number,
+  toMs: number,
+  replay: Replay,
+  violationsMax: number,
+): Promise<ReplayReport> {
   const types = new Map<GenerationRecord['type'], ReplaySums>()
   const versions = new Map<number, number>()
   const violations: string[] = []
@@ -78,7 +89,12 @@ function lostCharges(row: Row): ReplayReport['withoutLog'] {
 }
 
 /** Until `visit` answers false; a row that cannot be read is told as a violation. */
-async function eachCharge(sql: Sql, fromMs: number, toMs: number, visit: (row: GenerationRow | string) => Promise<boolean>): Promise<void> {
+async function eachCharge(
+  sql: Sql,
+  fromMs: number,
+  toMs: number,
+  visit: (row: GenerationRow | string) => Promise<boolean>,
+): Promise<void> {
   let after = 0n
   for (;;) {
     const rows = await sql.all(CHARGED_ROWS, [after, BigInt(fromMs), BigInt(toMs), PAGE_ROWS])
@@ -105,5 +121,7 @@ async function difference(row: GenerationRow, replay: Replay): Promise<string | 
   const charged = `generation ${row.generationId}: charged ${row.costMicro} + ${row.shortfallMicro}`
   if (price === null) return `${charged}, replayed without a price`
   if (price.costMicro !== row.costMicro + row.shortfallMicro) return `${charged}, replayed ${price.costMicro}`
-  return price.providerCostMicro === row.providerCostMicro ? null : `generation ${row.generationId}: provider cost ${row.providerCostMicro}, replayed ${price.providerCostMicro}`
+  return price.providerCostMicro === row.providerCostMicro
+    ? null
+    : `generation ${row.generationId}: provider cost ${row.providerCostMicro}, replayed ${price.providerCostMicro}`
 }

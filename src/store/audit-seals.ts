@@ -34,7 +34,10 @@ export async function brokenRows(sql: Sql, seal: BookSeal, violationsMax: number
   return violations.slice(0, violationsMax)
 }
 
-/** Ends of chains that are not as they were signed, and what is gone or was never there where a head says otherwise (I20). */
+/**
+ * Ends of chains that are not as they were signed, and what is gone or was never there where a head says otherwise
+ * (I20).
+ */
 export async function brokenHeads(sql: Sql, seal: BookSeal, violationsMax: number): Promise<readonly string[]> {
   const violations: string[] = []
   await eachRow(sql, { table: 'account', name: 'account', key: 'id' }, (row) => {
@@ -42,8 +45,11 @@ export async function brokenHeads(sql: Sql, seal: BookSeal, violationsMax: numbe
     return violations.length < violationsMax
   })
   const [head] = await sql.all(`SELECT ${sealedSelect('event_head')} FROM event_head WHERE id = 1`)
-  if (head === undefined || !seal.holds('event_head', head)) violations.push('events: their head is not as it was signed')
-  for (const text of CUT) for (const row of await sql.all(`SELECT what FROM (${text}) cut LIMIT ?`, [BigInt(violationsMax)])) violations.push(String(row['what']))
+  if (head === undefined || !seal.holds('event_head', head))
+    violations.push('events: their head is not as it was signed')
+  for (const text of CUT)
+    for (const row of await sql.all(`SELECT what FROM (${text}) cut LIMIT ?`, [BigInt(violationsMax)]))
+      violations.push(String(row['what']))
   return violations.slice(0, violationsMax)
 }
 
@@ -56,14 +62,21 @@ const CUT: readonly string[] = [
 ]
 
 /** Until `visit` answers false. */
-async function eachRow(sql: Sql, { table, key: column, where: rows }: SealedRows, visit: (row: Row) => boolean): Promise<void> {
+async function eachRow(
+  sql: Sql,
+  { table, key: column, where: rows }: SealedRows,
+  visit: (row: Row) => boolean,
+): Promise<void> {
   const columns = [...new Set([column, ...sealedSelect(table).split(', ')])].join(', ')
   const condition = rows === undefined ? '' : ` AND ${rows}`
   let after: SqlValue | null = null
   for (;;) {
     const values: readonly SqlValue[] = after === null ? [PAGE_ROWS] : [after, PAGE_ROWS]
     const start = after === null ? '1 = 1' : `${column} > ?`
-    const found: readonly Row[] = await sql.all(`SELECT ${columns} FROM ${table} WHERE ${start}${condition} ORDER BY ${column} LIMIT ?`, values)
+    const found: readonly Row[] = await sql.all(
+      `SELECT ${columns} FROM ${table} WHERE ${start}${condition} ORDER BY ${column} LIMIT ?`,
+      values,
+    )
     for (const row of found) if (!visit(row)) return
     const last: unknown = found.at(-1)?.[column]
     if (found.length < Number(PAGE_ROWS) || (typeof last !== 'string' && typeof last !== 'bigint')) return

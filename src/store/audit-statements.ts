@@ -14,36 +14,49 @@ const CLOSINGS = `SELECT 'statements of ' || s.account_id || ': ' || s.month || 
 
 /** Closed months that do not follow one another, or are not as they were closed (I22). */
 export async function brokenStatements(sql: Sql, seal: BookSeal, violationsMax: number): Promise<readonly string[]> {
-  const violations = (await sql.all(`SELECT what FROM (${CLOSINGS}) broken LIMIT ?`, [BigInt(violationsMax)])).map((row) => String(row['what']))
+  const violations = (await sql.all(`SELECT what FROM (${CLOSINGS}) broken LIMIT ?`, [BigInt(violationsMax)])).map(
+    (row) => String(row['what']),
+  )
   let [accountId, month, closing, openDay] = ['', '', 0n, '']
   const end = (): void => {
-    if (accountId !== '' && openDay !== monthAfter(month)) violations.push(`statements of ${accountId}: its newest closed month is not ${month}`)
+    if (accountId !== '' && openDay !== monthAfter(month))
+      violations.push(`statements of ${accountId}: its newest closed month is not ${month}`)
   }
   for (;;) {
     const rows: readonly Row[] = await sql.all(
-      `SELECT open_day, ${COLUMNS} FROM statement_month s JOIN account a ON a.id = s.account_id WHERE (s.account_id, s.month) > (?, ?) ORDER BY s.account_id, s.month LIMIT ?`, [accountId, month, PAGE_ROWS],
+      `SELECT open_day, ${COLUMNS} FROM statement_month s JOIN account a ON a.id = s.account_id WHERE (s.account_id, s.month) > (?, ?) ORDER BY s.account_id, s.month LIMIT ?`,
+      [accountId, month, PAGE_ROWS],
     )
     for (const row of rows) {
       const isNext = text(row, 'account_id') === accountId
       if (!isNext) end()
-      const follows = isNext ? `${text(row, 'month')}-01` === monthAfter(month) && big(row, 'opening') === closing : big(row, 'opening') === 0n
+      const follows = isNext
+        ? `${text(row, 'month')}-01` === monthAfter(month) && big(row, 'opening') === closing
+        : big(row, 'opening') === 0n
       accountId = text(row, 'account_id')
       month = text(row, 'month')
       closing = big(row, 'closing')
       openDay = text(row, 'open_day')
       if (!follows) violations.push(`statements of ${accountId}: ${month} does not follow the month before`)
-      if (!seal.holds('statement_month', row)) violations.push(`statements of ${accountId}: ${month} is not as it was closed`)
+      if (!seal.holds('statement_month', row))
+        violations.push(`statements of ${accountId}: ${month} is not as it was closed`)
       if (violations.length >= violationsMax) return violations
     }
     if (rows.length < Number(PAGE_ROWS)) break
   }
   end()
-  const [lost] = await sql.all(`SELECT COUNT(*) AS lost FROM account a WHERE a.open_day <> '' AND NOT EXISTS (SELECT 1 FROM statement_month s WHERE s.account_id = a.id)`)
-  if (lost !== undefined && big(lost, 'lost') > 0n) violations.push(`statements: closed months of ${big(lost, 'lost')} accounts are gone`)
+  const [lost] = await sql.all(
+    `SELECT COUNT(*) AS lost FROM account a WHERE a.open_day <> '' AND NOT EXISTS (SELECT 1 FROM statement_month s WHERE s.account_id = a.id)`,
+  )
+  if (lost !== undefined && big(lost, 'lost') > 0n)
+    violations.push(`statements: closed months of ${big(lost, 'lost')} accounts are gone`)
   return violations.slice(0, violationsMax)
 }
 
-const COLUMNS = sealedSelect('statement_month').split(', ').map((name) => `s.${name} AS ${name}`).join(', ')
+const COLUMNS = sealedSelect('statement_month')
+  .split(', ')
+  .map((name) => `s.${name} AS ${name}`)
+  .join(', ')
 
 /** The first day of the month after one such as 2026-11. */
 function monthAfter(month: string): string {

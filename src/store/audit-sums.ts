@@ -8,8 +8,16 @@ interface SumQuery {
 const PLACE = ['account_id', 'day', 'key_id', 'model', 'provider']
 const SUMS = ['requests', 'input_tokens', 'output_tokens', 'revenue', 'provider_cost', 'insured', 'shortfall']
 
-/** What stands on one side and not on the other: both are added up, one of them negative, so that it is found in either direction. */
-function differing(column: string, place: readonly string[], sums: readonly string[], sides: readonly string[]): string {
+/**
+ * What stands on one side and not on the other: both are added up, one of them negative, so that it is found in either
+ * direction.
+ */
+function differing(
+  column: string,
+  place: readonly string[],
+  sums: readonly string[],
+  sides: readonly string[],
+): string {
   return `SELECT ${column} AS what FROM (${sides.join(' UNION ALL ')}) AS sides GROUP BY ${place.join(', ')} HAVING ${sums.map((name) => `SUM(${name}) <> 0`).join(' OR ')}`
 }
 
@@ -27,37 +35,65 @@ function sumOf(names: readonly string[], of: (name: string) => string): string {
 export const DAY_SUMS: readonly SumQuery[] = [
   {
     days: 3,
-    text: differing(`'usage of ' || account_id || ' ' || day || ' ' || key_id || ' ' || model || ' ' || provider`, PLACE, SUMS, [
-      columns('usage_day', PLACE, SUMS, ''),
-      columns('removed_day', PLACE, SUMS, '-'),
-      `SELECT g.account_id, h.day, g.key_id, g.model, COALESCE(g.provider, '') AS provider, ${sumOf(SUMS, (name) => (name === 'requests' ? '1' : name === 'revenue' ? 'g.cost' : `g.${name}`))}
+    text: differing(
+      `'usage of ' || account_id || ' ' || day || ' ' || key_id || ' ' || model || ' ' || provider`,
+      PLACE,
+      SUMS,
+      [
+        columns('usage_day', PLACE, SUMS, ''),
+        columns('removed_day', PLACE, SUMS, '-'),
+        `SELECT g.account_id, h.day, g.key_id, g.model, COALESCE(g.provider, '') AS provider, ${sumOf(SUMS, (name) => (name === 'requests' ? '1' : name === 'revenue' ? 'g.cost' : `g.${name}`))}
         FROM generation g JOIN hold h ON h.id = g.generation_id WHERE h.day >= ? GROUP BY g.account_id, h.day, g.key_id, g.model, COALESCE(g.provider, '')`,
-    ]),
+      ],
+    ),
   },
   {
     days: 2,
-    text: differing(`'charges of ' || account_id || ' ' || day || ' ' || key_id`, ['account_id', 'day', 'key_id'], ['revenue', 'shortfall'], [
-      columns('usage_day', ['account_id', 'day', 'key_id'], ['revenue', 'shortfall'], ''),
-      `SELECT account_id, day, key_id, -SUM(COALESCE(charged, 0)) AS revenue, -SUM(COALESCE(shortfall, 0)) AS shortfall FROM hold WHERE day >= ? AND state IN ('settled', 'settled_late') GROUP BY account_id, day, key_id`,
-    ]),
+    text: differing(
+      `'charges of ' || account_id || ' ' || day || ' ' || key_id`,
+      ['account_id', 'day', 'key_id'],
+      ['revenue', 'shortfall'],
+      [
+        columns('usage_day', ['account_id', 'day', 'key_id'], ['revenue', 'shortfall'], ''),
+        `SELECT account_id, day, key_id, -SUM(COALESCE(charged, 0)) AS revenue, -SUM(COALESCE(shortfall, 0)) AS shortfall FROM hold WHERE day >= ? AND state IN ('settled', 'settled_late') GROUP BY account_id, day, key_id`,
+      ],
+    ),
   },
   {
     days: 2,
-    text: differing(`'usage by app of ' || account_id || ' ' || day || ' ' || key_id || ' ' || model`, ['account_id', 'day', 'key_id', 'model'], ['requests', 'input_tokens', 'output_tokens', 'cost'], [
-      columns('app_day', ['account_id', 'day', 'key_id', 'model'], ['requests', 'input_tokens', 'output_tokens', 'cost'], ''),
-      `SELECT account_id, day, key_id, model, -requests AS requests, -input_tokens AS input_tokens, -output_tokens AS output_tokens, -revenue AS cost FROM usage_day WHERE day >= ?`,
-    ]),
+    text: differing(
+      `'usage by app of ' || account_id || ' ' || day || ' ' || key_id || ' ' || model`,
+      ['account_id', 'day', 'key_id', 'model'],
+      ['requests', 'input_tokens', 'output_tokens', 'cost'],
+      [
+        columns(
+          'app_day',
+          ['account_id', 'day', 'key_id', 'model'],
+          ['requests', 'input_tokens', 'output_tokens', 'cost'],
+          '',
+        ),
+        `SELECT account_id, day, key_id, model, -requests AS requests, -input_tokens AS input_tokens, -output_tokens AS output_tokens, -revenue AS cost FROM usage_day WHERE day >= ?`,
+      ],
+    ),
   },
   {
     days: 2,
-    text: differing(`'late charges of ' || account_id || ' placed ' || placed || ' booked ' || booked`, ['account_id', 'placed', 'booked'], ['requests', 'amount'], [
-      columns('booked_later', ['account_id', 'placed', 'booked'], ['requests', 'amount'], ''),
-      `SELECT account_id, day AS placed, booked, -COUNT(*) AS requests, -SUM(COALESCE(charged, 0)) AS amount FROM hold WHERE day >= ? AND booked <> '' GROUP BY account_id, day, booked`,
-    ]),
+    text: differing(
+      `'late charges of ' || account_id || ' placed ' || placed || ' booked ' || booked`,
+      ['account_id', 'placed', 'booked'],
+      ['requests', 'amount'],
+      [
+        columns('booked_later', ['account_id', 'placed', 'booked'], ['requests', 'amount'], ''),
+        `SELECT account_id, day AS placed, booked, -COUNT(*) AS requests, -SUM(COALESCE(charged, 0)) AS amount FROM hold WHERE day >= ? AND booked <> '' GROUP BY account_id, day, booked`,
+      ],
+    ),
   },
 ]
 
-/** A key's spending is there for every charge, in each period, and names as excess no less than its charges took beyond their holds (I19). */
+/**
+ * A key's spending is there for every charge, in each period, and names as excess no less than its charges took beyond
+ * their holds (I19).
+ */
 export function missingSpends(): string {
   const BEYOND = `CASE WHEN state = 'settled_late' THEN charged WHEN charged > amount THEN charged - amount ELSE 0 END`
   const sides = ['total', 'day', 'week', 'month'].map((period) => {

@@ -4,7 +4,10 @@ import { dirname, join, resolve } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { OperatorError } from '../errors.ts'
 
-/** All pages in one step: a step is a snapshot, and a store that is written to meanwhile would begin the copy again with each further one. */
+/**
+ * All pages in one step: a step is a snapshot, and a store that is written to meanwhile would begin the copy again with
+ * each further one.
+ */
 const PAGES_PER_STEP = 2 ** 31 - 1
 const DATABASE = 'tollgate.db'
 const FILES = 'files'
@@ -23,14 +26,15 @@ export class BackupError extends OperatorError {
 }
 
 /**
- * Copies the embedded store into a directory that must not exist yet, beside a server that goes on. The directory gets its name
- * last: one that is there is whole.
+ * Copies the embedded store into a directory that must not exist yet, beside a server that goes on. The directory gets
+ * its name last: one that is there is whole.
  */
 export async function backupStore(dataDir: string, directory: string): Promise<BackupReport> {
   const source = join(dataDir, DATABASE)
   const target = resolve(directory)
   if (!existsSync(source)) throw new BackupError(`There is no store in ${dataDir}. Is TOLLGATE_DATA right?`)
-  if (existsSync(target) && (await readdir(target).catch(() => [''])).length > 0) throw new BackupError(`${directory} is there already: name a new directory`)
+  if (existsSync(target) && (await readdir(target).catch(() => [''])).length > 0)
+    throw new BackupError(`${directory} is there already: name a new directory`)
   const part = `${target}.part`
   try {
     await rm(part, { recursive: true, force: true })
@@ -44,7 +48,10 @@ export async function backupStore(dataDir: string, directory: string): Promise<B
     return { bytes, files: files.copied, missing: files.missing }
   } catch (thrown) {
     await rm(part, { recursive: true, force: true }).catch(() => undefined)
-    throw new BackupError(`The backup could not be written: ${thrown instanceof Error ? thrown.message : String(thrown)}`, { cause: thrown })
+    throw new BackupError(
+      `The backup could not be written: ${thrown instanceof Error ? thrown.message : String(thrown)}`,
+      { cause: thrown },
+    )
   }
 }
 
@@ -69,7 +76,10 @@ async function copyDatabase(source: string, target: string): Promise<void> {
 }
 
 /** Copies the bytes that the snapshot names. */
-async function copyFiles(from: string, part: string): Promise<{ readonly copied: number; readonly missing: number; readonly bytes: number }> {
+async function copyFiles(
+  from: string,
+  part: string,
+): Promise<{ readonly copied: number; readonly missing: number; readonly bytes: number }> {
   const copy = new DatabaseSync(join(part, DATABASE))
   let [copied, missing, bytes] = [0, 0, 0]
   try {

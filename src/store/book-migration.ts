@@ -1,10 +1,17 @@
 import type { Database } from './database.ts'
 
 const SEALED = ['account', 'api_key', 'hold', 'generation', 'redeem_code', 'payment_order']
-const SUMS = 'requests BIGINT NOT NULL, input_tokens BIGINT NOT NULL, output_tokens BIGINT NOT NULL, revenue BIGINT NOT NULL, provider_cost BIGINT NOT NULL, insured BIGINT NOT NULL, shortfall BIGINT NOT NULL'
+const SUMS =
+  'requests BIGINT NOT NULL, input_tokens BIGINT NOT NULL, output_tokens BIGINT NOT NULL, revenue BIGINT NOT NULL, provider_cost BIGINT NOT NULL, insured BIGINT NOT NULL, shortfall BIGINT NOT NULL'
 
-/** Seals of rows, signed ends of the chains, what retention has taken, and closed months. An empty seal is one that nobody has made yet. */
-export function bookStatements(dialect: Database['dialect'], { blob, clustered }: { readonly blob: string; readonly clustered: string }): readonly string[] {
+/**
+ * Seals of rows, signed ends of the chains, what retention has taken, and closed months. An empty seal is one that
+ * nobody has made yet.
+ */
+export function bookStatements(
+  dialect: Database['dialect'],
+  { blob, clustered }: { readonly blob: string; readonly clustered: string },
+): readonly string[] {
   return [
     ...SEALED.map((table) => `ALTER TABLE ${table} ADD COLUMN seal TEXT NOT NULL DEFAULT ''`),
     // The first day that is in no closed month; empty = none is closed.
@@ -29,8 +36,8 @@ export function bookStatements(dialect: Database['dialect'], { blob, clustered }
 }
 
 /**
- * What retention took before it was counted: the sums without the rows that are there. Of a log that lost nothing, nothing is read. On
- * PostgreSQL it waits until no older program removes rows beside this one.
+ * What retention took before it was counted: the sums without the rows that are there. Of a log that lost nothing,
+ * nothing is read. On PostgreSQL it waits until no older program removes rows beside this one.
  */
 export function removedBefore(dialect: Database['dialect']): string {
   const names = ['requests', 'input_tokens', 'output_tokens', 'revenue', 'provider_cost', 'insured', 'shortfall']

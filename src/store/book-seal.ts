@@ -6,8 +6,9 @@ import type { Row } from './database.ts'
 const SEAL_CHARS = 22
 
 /**
- * The keyed hash of a row's columns. Its key is in the store only wrapped, so that whoever reaches the database alone can change a row but
- * not its seal. Two one-shot hashes with a key block each (the construction of HMAC) cost half of what `createHmac` does.
+ * The keyed hash of a row's columns. Its key is in the store only wrapped, so that whoever reaches the database alone
+ * can change a row but not its seal. Two one-shot hashes with a key block each (the construction of HMAC) cost half of
+ * what `createHmac` does.
  */
 export class BookSeal {
   readonly #inner: string
@@ -32,10 +33,16 @@ export class BookSeal {
 
   /** Of a row that was read with those columns. */
   ofRow(table: SealedTable, row: Row): string {
-    return this.of(table, sealedColumns(table).map((column) => row[column]))
+    return this.of(
+      table,
+      sealedColumns(table).map((column) => row[column]),
+    )
   }
 
-  /** Of a row after a change of ours; none where it had been changed past us, so that our change does not hide the other. */
+  /**
+   * Of a row after a change of ours; none where it had been changed past us, so that our change does not hide the
+   * other.
+   */
   again(table: SealedTable, before: Row, changed: Row): string {
     return this.holds(table, before) ? this.ofRow(table, { ...before, ...changed }) : ''
   }

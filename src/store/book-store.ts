@@ -14,7 +14,14 @@ const LIVE_MS = 15_000
 
 /** Tables whose rows were there before they had seals, and the key that they are gone through by. */
 const OLDER: readonly (readonly [SealedTable, string])[] = [
-  ['account', 'id'], ['api_key', 'id'], ['hold', 'id'], ['generation', 'id'], ['redeem_code', 'id'], ['payment_order', 'id'], ['payment_refund', 'id'], ['event_head', 'id'],
+  ['account', 'id'],
+  ['api_key', 'id'],
+  ['hold', 'id'],
+  ['generation', 'id'],
+  ['redeem_code', 'id'],
+  ['payment_order', 'id'],
+  ['payment_refund', 'id'],
+  ['event_head', 'id'],
 ]
 
 /** The key of the seals, and whether each row has one. */
@@ -22,7 +29,10 @@ export interface Books {
   readonly seal: BookSeal
   /** From then on a row without its seal is a violation. */
   isSealed(sql: Sql): Promise<boolean>
-  /** Seals what an older program has written, and says so under the wrapping key; nothing once it is done, and while an older program still runs. */
+  /**
+   * Seals what an older program has written, and says so under the wrapping key; nothing once it is done, and while an
+   * older program still runs.
+   */
   sealOlder(): Promise<void>
   /** Wraps the key of the seals anew with the first wrapping key. */
   rewrap(): Promise<void>
@@ -33,7 +43,10 @@ interface Book {
   readonly sealed: boolean
 }
 
-/** Opens the key of the seals; a store that has none gets one. Throws WrappingKeyError where the wrapping key is another. */
+/**
+ * Opens the key of the seals; a store that has none gets one. Throws WrappingKeyError where the wrapping key is
+ * another.
+ */
 export async function openBooks(database: Database, wrap: KeyWrap, sealingSchema: number): Promise<Books> {
   const book = (await read(database, wrap)) ?? (await create(database, wrap))
   return new SqlBooks(database, wrap, new BookSeal(book.key), sealingSchema)
@@ -60,7 +73,11 @@ class SqlBooks implements Books {
     if (await this.isSealed(this.#database)) return
     if (await this.#olderLives()) return
     // From now on no older program starts: it would write rows without seals.
-    await this.#database.run('UPDATE schema_guard SET least = ? WHERE version = ? AND least < ?', [BigInt(this.#sealingSchema), BigInt(this.#sealingSchema), BigInt(this.#sealingSchema)])
+    await this.#database.run('UPDATE schema_guard SET least = ? WHERE version = ? AND least < ?', [
+      BigInt(this.#sealingSchema),
+      BigInt(this.#sealingSchema),
+      BigInt(this.#sealingSchema),
+    ])
     if (await this.#olderLives()) return
     await this.#database.transaction((sql) => this.#takeStock(sql))
     for (const [table, key] of OLDER) await this.#sealAll(table, key)
@@ -76,14 +93,19 @@ class SqlBooks implements Books {
       const lock = this.#database.dialect === 'postgres' ? ' FOR UPDATE' : ''
       const book = await read(sql, this.#wrap, lock)
       if (book === null) return
-      await sql.run('UPDATE book SET sealed_key = ? WHERE id = 1', [wrapped(this.#wrap, { key: book.key, sealed: sealed ?? book.sealed })])
+      await sql.run('UPDATE book SET sealed_key = ? WHERE id = 1', [
+        wrapped(this.#wrap, { key: book.key, sealed: sealed ?? book.sealed }),
+      ])
     })
   }
 
   /** An older program that runs on another node, or did a moment ago. */
   async #olderLives(): Promise<boolean> {
     if (this.#database.dialect === 'sqlite') return false
-    const rows = await this.#database.all('SELECT id FROM node WHERE schema < ? AND seen_at > (EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::bigint - ?', [BigInt(this.#sealingSchema), BigInt(LIVE_MS)])
+    const rows = await this.#database.all(
+      'SELECT id FROM node WHERE schema < ? AND seen_at > (EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::bigint - ?',
+      [BigInt(this.#sealingSchema), BigInt(LIVE_MS)],
+    )
     return rows.length > 0
   }
 
@@ -91,7 +113,9 @@ class SqlBooks implements Books {
   async #takeStock(sql: Sql): Promise<void> {
     if (this.#database.dialect === 'sqlite') return
     await sql.run('LOCK TABLE event IN EXCLUSIVE MODE')
-    await sql.run(`UPDATE event_head SET hash = COALESCE((SELECT hash FROM event ORDER BY id DESC LIMIT 1), '') WHERE id = 1`)
+    await sql.run(
+      `UPDATE event_head SET hash = COALESCE((SELECT hash FROM event ORDER BY id DESC LIMIT 1), '') WHERE id = 1`,
+    )
     await sql.run('DELETE FROM removed_day')
     await sql.run(removedBefore('postgres'))
   }
@@ -105,10 +129,14 @@ class SqlBooks implements Books {
       const where: string = after === null ? '1 = 1' : `${column} > ?`
       const values: readonly SqlValue[] = [...(after === null ? [] : [after]), STEP_ROWS]
       const rows: readonly Row[] = await this.#database.transaction(async (sql) => {
-        const found = await sql.all(`SELECT ${columns} FROM ${table} WHERE ${where}${condition} ORDER BY ${column} LIMIT ?${lock}`, values)
+        const found = await sql.all(
+          `SELECT ${columns} FROM ${table} WHERE ${where}${condition} ORDER BY ${column} LIMIT ?${lock}`,
+          values,
+        )
         for (const row of found) {
           const seal = this.seal.ofRow(table, row)
-          if (seal !== row['seal']) await sql.run(`UPDATE ${table} SET seal = ? WHERE ${column} = ?`, [seal, valueOf(row, column)])
+          if (seal !== row['seal'])
+            await sql.run(`UPDATE ${table} SET seal = ? WHERE ${column} = ?`, [seal, valueOf(row, column)])
         }
         return found
       })
@@ -136,12 +164,14 @@ function wrapped(wrap: KeyWrap, { key, sealed }: Book): Buffer {
 }
 
 /**
- * A store that nobody has written to is sealed from the beginning. So is one that has seals and has lost its key: what is there can no longer
- * be told from what somebody has changed, and the audit must say so rather than seal it anew.
+ * A store that nobody has written to is sealed from the beginning. So is one that has seals and has lost its key: what
+ * is there can no longer be told from what somebody has changed, and the audit must say so rather than seal it anew.
  */
 async function create(database: Database, wrap: KeyWrap): Promise<Book> {
   return database.transaction(async (sql) => {
-    const [row] = await sql.all(`SELECT (SELECT COUNT(*) FROM account WHERE seal <> '') AS sealed, (SELECT COUNT(*) FROM account) + (SELECT COUNT(*) FROM event) AS rows`)
+    const [row] = await sql.all(
+      `SELECT (SELECT COUNT(*) FROM account WHERE seal <> '') AS sealed, (SELECT COUNT(*) FROM account) + (SELECT COUNT(*) FROM event) AS rows`,
+    )
     const made = { key: randomBytes(KEY_BYTES), sealed: row?.['rows'] === 0n || row?.['sealed'] !== 0n }
     await sql.run('INSERT INTO book (id, sealed_key) VALUES (1, ?) ON CONFLICT (id) DO NOTHING', [wrapped(wrap, made)])
     // Another node may have been first.

@@ -15,9 +15,10 @@ export class SqlCatalogs implements CatalogStore {
       if (this.#database.dialect === 'postgres') await sql.run('LOCK TABLE catalog_version IN EXCLUSIVE MODE')
       if ((await newest(sql)) !== version.after) return null
       const next = version.after + 1
-      await sql.run('INSERT INTO catalog_version (version, document, credentials, file_digest, created_at) VALUES (?,?,?,?,?)', [
-        BigInt(next), version.document, version.credentials, version.fileDigest, BigInt(version.atMs),
-      ])
+      await sql.run(
+        'INSERT INTO catalog_version (version, document, credentials, file_digest, created_at) VALUES (?,?,?,?,?)',
+        [BigInt(next), version.document, version.credentials, version.fileDigest, BigInt(version.atMs)],
+      )
       // Only the newest are used; kept on, those of a removed provider, or under a key that was rotated away, could still be opened.
       await sql.run('UPDATE catalog_version SET credentials = ? WHERE version < ?', [NONE, BigInt(next)])
       return next
@@ -29,7 +30,9 @@ export class SqlCatalogs implements CatalogStore {
   }
 
   async latest(): ReturnType<CatalogStore['latest']> {
-    const [row] = await this.#database.all('SELECT version, document, credentials, file_digest, created_at FROM catalog_version ORDER BY version DESC LIMIT 1')
+    const [row] = await this.#database.all(
+      'SELECT version, document, credentials, file_digest, created_at FROM catalog_version ORDER BY version DESC LIMIT 1',
+    )
     if (row === undefined) return null
     return {
       version: integer(row, 'version'),
@@ -41,7 +44,10 @@ export class SqlCatalogs implements CatalogStore {
   }
 
   async byVersion(version: number): Promise<CatalogVersion | null> {
-    const [row] = await this.#database.all('SELECT version, document, created_at FROM catalog_version WHERE version = ?', [BigInt(version)])
+    const [row] = await this.#database.all(
+      'SELECT version, document, created_at FROM catalog_version WHERE version = ?',
+      [BigInt(version)],
+    )
     return row === undefined ? null : readVersion(row)
   }
 

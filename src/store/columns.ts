@@ -1,7 +1,8 @@
 /**
  * What protects a column from a change past Tollgate.
- * - `sealed`: under the row's keyed hash, in this order. A new one is added at the end, and is null in rows from before: a run of nulls at the
- *   end is left out of the hash.
+ *
+ * - `sealed`: under the row's keyed hash, in this order. A new one is added at the end, and is null in rows from before:
+ *   a run of nulls at the end is left out of the hash.
  * - `chained`: under the hash that links the row to the one before it, whose end the signed head names.
  * - `checked`: by the invariants named.
  * - `free`: by nothing, for the reason given. No money and no statement rests on it.
@@ -15,26 +16,67 @@ export interface TableCover {
 
 const SEAL = 'it is the seal'
 
-/** Every table that holds money or what money rests on, each of its columns in one place. Hashes, the audit and the documentation follow from it. */
+/**
+ * Every table that holds money or what money rests on, each of its columns in one place. Hashes, the audit and the
+ * documentation follow from it.
+ */
 export const COVERED = {
   account: {
     sealed: ['id', 'entry_head', 'log_rows', 'log_dropped', 'free_hour', 'free_insured', 'free_spent', 'open_day'],
     checked: { available: 'I2', held: 'I4' },
     free: {
-      name: 'a label', email: 'a label', status: 'who may ask, no money', default_model: 'a default', rate_limit: 'who may ask, no money', allowed_models: 'who may ask, no money',
-      created_at: 'shown only', seal: SEAL,
+      name: 'a label',
+      email: 'a label',
+      status: 'who may ask, no money',
+      default_model: 'a default',
+      rate_limit: 'who may ask, no money',
+      allowed_models: 'who may ask, no money',
+      created_at: 'shown only',
+      seal: SEAL,
     },
   },
   api_key: {
-    sealed: ['id', 'account_id', 'digest', 'disabled', 'deleted', 'spend_limit', 'limit_reset', 'expires_at', 'allowed_models', 'created_at'],
+    sealed: [
+      'id',
+      'account_id',
+      'digest',
+      'disabled',
+      'deleted',
+      'spend_limit',
+      'limit_reset',
+      'expires_at',
+      'allowed_models',
+      'created_at',
+    ],
     checked: { held: 'I5' },
     free: { name: 'a label', label: 'a label', last_used_at: 'shown only', seal: SEAL },
   },
   key_spend: {
-    checked: { key_id: 'I7, I19', period: 'I7, I19', start: 'I7, I19', spent: 'I7, I19', excess: 'I19: never less than the charges beyond their holds' },
+    checked: {
+      key_id: 'I7, I19',
+      period: 'I7, I19',
+      start: 'I7, I19',
+      spent: 'I7, I19',
+      excess: 'I19: never less than the charges beyond their holds',
+    },
   },
   hold: {
-    sealed: ['id', 'account_id', 'key_id', 'amount', 'state', 'price_version', 'day', 'week', 'month', 'placed_at', 'ended_at', 'charged', 'shortfall', 'booked'],
+    sealed: [
+      'id',
+      'account_id',
+      'key_id',
+      'amount',
+      'state',
+      'price_version',
+      'day',
+      'week',
+      'month',
+      'placed_at',
+      'ended_at',
+      'charged',
+      'shortfall',
+      'booked',
+    ],
     checked: { lease_until: 'I10, I14' },
     free: { node: 'who placed it', subject: 'for the log row of a dead process', seal: SEAL },
   },
@@ -44,25 +86,71 @@ export const COVERED = {
   },
   generation: {
     sealed: [
-      'generation_id', 'account_id', 'seq', 'key_id', 'request_id', 'type', 'model', 'provider', 'status', 'cost', 'provider_cost', 'shortfall', 'insured', 'input_tokens',
-      'output_tokens', 'price_version', 'created_at', 'ended_at', 'record',
+      'generation_id',
+      'account_id',
+      'seq',
+      'key_id',
+      'request_id',
+      'type',
+      'model',
+      'provider',
+      'status',
+      'cost',
+      'provider_cost',
+      'shortfall',
+      'insured',
+      'input_tokens',
+      'output_tokens',
+      'price_version',
+      'created_at',
+      'ended_at',
+      'record',
     ],
     free: { id: 'the order of the log', seal: SEAL },
   },
   usage_day: {
     checked: {
-      account_id: 'I18', day: 'I18', key_id: 'I18', model: 'I18', provider: 'I18', requests: 'I18', input_tokens: 'I18', output_tokens: 'I18', revenue: 'I18', provider_cost: 'I18',
-      insured: 'I18', shortfall: 'I18',
+      account_id: 'I18',
+      day: 'I18',
+      key_id: 'I18',
+      model: 'I18',
+      provider: 'I18',
+      requests: 'I18',
+      input_tokens: 'I18',
+      output_tokens: 'I18',
+      revenue: 'I18',
+      provider_cost: 'I18',
+      insured: 'I18',
+      shortfall: 'I18',
     },
   },
   app_day: {
-    checked: { account_id: 'I18', day: 'I18', key_id: 'I18', model: 'I18', requests: 'I18', input_tokens: 'I18', output_tokens: 'I18', cost: 'I18' },
+    checked: {
+      account_id: 'I18',
+      day: 'I18',
+      key_id: 'I18',
+      model: 'I18',
+      requests: 'I18',
+      input_tokens: 'I18',
+      output_tokens: 'I18',
+      cost: 'I18',
+    },
     free: { app: "the caller's own word", title: "the caller's own word", errors: 'shown only', last_at: 'shown only' },
   },
   removed_day: {
     checked: {
-      account_id: 'I18', day: 'I18', key_id: 'I18', model: 'I18', provider: 'I18', requests: 'I18, I20', input_tokens: 'I18', output_tokens: 'I18', revenue: 'I18', provider_cost: 'I18',
-      insured: 'I18', shortfall: 'I18',
+      account_id: 'I18',
+      day: 'I18',
+      key_id: 'I18',
+      model: 'I18',
+      provider: 'I18',
+      requests: 'I18, I20',
+      input_tokens: 'I18',
+      output_tokens: 'I18',
+      revenue: 'I18',
+      provider_cost: 'I18',
+      insured: 'I18',
+      shortfall: 'I18',
     },
   },
   booked_later: {
@@ -91,7 +179,14 @@ export const COVERED = {
   payment_order: {
     sealed: ['id', 'account_id', 'method', 'amount', 'currency', 'created_at'],
     checked: { state: 'I9' },
-    free: { payment_id: "the provider's word decides", confirmation_url: 'where the customer pays', paid_at: 'shown only', due_at: 'when it is asked for', checks: 'how often it was asked for', seal: SEAL },
+    free: {
+      payment_id: "the provider's word decides",
+      confirmation_url: 'where the customer pays',
+      paid_at: 'shown only',
+      due_at: 'when it is asked for',
+      checks: 'how often it was asked for',
+      seal: SEAL,
+    },
   },
   payment_refund: {
     sealed: ['id', 'order_id', 'account_id', 'amount', 'booked', 'at'],
@@ -100,9 +195,23 @@ export const COVERED = {
   job: {
     checked: { id: 'I21', hold: 'I21', status: 'I21' },
     free: {
-      account_id: "the hold's counts", key_id: "the hold's counts", request_id: 'a label', model: "the log row's counts", request: 'sealed for itself', price_version: "the hold's counts",
-      created_at: 'shown only', deadline: 'when it expires', version: 'order of its moves', lease_owner: 'who works on it', lease_until: 'who works on it', phase: 'how far it is',
-      progress: 'how far it is', due_at: 'when it is looked at', completed_at: 'shown only', expires_at: 'when its files go', details: "how far it is; its charge is the log row's",
+      account_id: "the hold's counts",
+      key_id: "the hold's counts",
+      request_id: 'a label',
+      model: "the log row's counts",
+      request: 'sealed for itself',
+      price_version: "the hold's counts",
+      created_at: 'shown only',
+      deadline: 'when it expires',
+      version: 'order of its moves',
+      lease_owner: 'who works on it',
+      lease_until: 'who works on it',
+      phase: 'how far it is',
+      progress: 'how far it is',
+      due_at: 'when it is looked at',
+      completed_at: 'shown only',
+      expires_at: 'when its files go',
+      details: "how far it is; its charge is the log row's",
     },
   },
   log_kept: {
@@ -113,18 +222,34 @@ export const COVERED = {
   },
   catalog_version: {
     checked: { version: 'I12, I17', document: 'I17, for what was sold' },
-    free: { credentials: 'authenticated by the wrapping key', file_digest: 'which file it came from', created_at: 'shown only' },
+    free: {
+      credentials: 'authenticated by the wrapping key',
+      file_digest: 'which file it came from',
+      created_at: 'shown only',
+    },
   },
 } as const satisfies Readonly<Record<string, TableCover>>
 
 /** Tables without money, whole, and why. */
 export const WITHOUT_MONEY: Readonly<Record<string, string>> = {
-  schema_version: 'of the program', schema_guard: 'of the program', stored_file: 'bytes', stored_chunk: 'bytes', node: 'who lives', ip_block: 'who may not try keys',
-  console_user: 'people', setup_token: 'people', recovery_code: 'people', console_session: 'people', sign_in: 'people', idempotency_key: 'answers, sealed for themselves',
+  schema_version: 'of the program',
+  schema_guard: 'of the program',
+  stored_file: 'bytes',
+  stored_chunk: 'bytes',
+  node: 'who lives',
+  ip_block: 'who may not try keys',
+  console_user: 'people',
+  setup_token: 'people',
+  recovery_code: 'people',
+  console_session: 'people',
+  sign_in: 'people',
+  idempotency_key: 'answers, sealed for themselves',
 }
 
 /** Tables whose rows have a seal. */
-export type SealedTable = { [Name in keyof typeof COVERED]: (typeof COVERED)[Name] extends { readonly sealed: readonly string[] } ? Name : never }[keyof typeof COVERED]
+export type SealedTable = {
+  [Name in keyof typeof COVERED]: (typeof COVERED)[Name] extends { readonly sealed: readonly string[] } ? Name : never
+}[keyof typeof COVERED]
 
 export function sealedColumns(table: SealedTable): readonly string[] {
   return COVERED[table].sealed

@@ -7,8 +7,8 @@ export class UnsafeCommitError extends OperatorError {
 }
 
 /**
- * Refuses a PostgreSQL that acknowledges commits before they are on the disk. What counts is what holds for our own connections: it may be set
- * for the server, the database, the role or in the address.
+ * Refuses a PostgreSQL that acknowledges commits before they are on the disk. What counts is what holds for our own
+ * connections: it may be set for the server, the database, the role or in the address.
  */
 export async function refuseUnsafeCommits(database: Pick<Database, 'all'>): Promise<void> {
   const [row] = await database.all(`SELECT setting, source FROM pg_settings WHERE name = 'synchronous_commit'`)

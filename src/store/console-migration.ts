@@ -9,7 +9,10 @@ interface Words {
 /** An app is known by its URL, else by its title; empty = none (wire.md D-11.1). */
 export const APP_OF_RECORD = `COALESCE(json_extract(g.record, '$.appUrl'), json_extract(g.record, '$.appTitle'), '')`
 
-/** People of the console, their sessions and sign-ins; codes, payments; sums by app. Administrators without accounts become users. */
+/**
+ * People of the console, their sessions and sign-ins; codes, payments; sums by app. Administrators without accounts
+ * become users.
+ */
 export function consoleStatements(dialect: Database['dialect'], { blob, serial, clustered }: Words): readonly string[] {
   return [
     `CREATE TABLE console_user (
@@ -56,7 +59,8 @@ export function consoleStatements(dialect: Database['dialect'], { blob, serial, 
 /** The sums of what was logged before; rows that the embedded store has yet to roll up follow with its next roll-up. */
 function backfill(dialect: Database['dialect']): string {
   const sqlite = dialect === 'sqlite'
-  const field = (name: string): string => (sqlite ? `json_extract(g.record, '$.${name}')` : `(g.record::json->>'${name}')`)
+  const field = (name: string): string =>
+    sqlite ? `json_extract(g.record, '$.${name}')` : `(g.record::json->>'${name}')`
   const app = `COALESCE(${field('appUrl')}, ${field('appTitle')}, '')`
   return `INSERT INTO app_day (account_id, day, key_id, model, app, title, requests, errors, input_tokens, output_tokens, cost, last_at)
     SELECT g.account_id, h.day, g.key_id, g.model, ${app}, MAX(${field('appTitle')}), COUNT(*), SUM(CASE WHEN g.status = 'error' THEN 1 ELSE 0 END),

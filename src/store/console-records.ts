@@ -35,8 +35,16 @@ export interface UserRecord {
 }
 
 /** `oidc`: linked when the user is made. */
-export type NewUser = Pick<UserRecord, 'id' | 'email' | 'name' | 'role' | 'accountId' | 'passwordHash' | 'language' | 'createdAtMs'> & { readonly oidc: Omit<LinkedIdentity, 'linkedAtMs'> | null }
-export type UserPatch = Partial<Pick<UserRecord, 'name' | 'role' | 'accountId' | 'passwordHash' | 'disabled' | 'timezone' | 'language' | 'theme' | 'lastSignInAtMs'>>
+export type NewUser = Pick<
+  UserRecord,
+  'id' | 'email' | 'name' | 'role' | 'accountId' | 'passwordHash' | 'language' | 'createdAtMs'
+> & { readonly oidc: Omit<LinkedIdentity, 'linkedAtMs'> | null }
+export type UserPatch = Partial<
+  Pick<
+    UserRecord,
+    'name' | 'role' | 'accountId' | 'passwordHash' | 'disabled' | 'timezone' | 'language' | 'theme' | 'lastSignInAtMs'
+  >
+>
 
 export interface SetupTokenClaim {
   /** null = makes the first administrator. */
@@ -52,14 +60,28 @@ export interface UserStore {
   get(id: string): Promise<UserRecord | null>
   findByEmail(email: string): Promise<UserRecord | null>
   findByOidc(issuer: string, subject: string): Promise<UserRecord | null>
-  list(filter: { readonly accountId: string | null; readonly role: UserRole | null; readonly query: string | null; readonly limit: number; readonly offset: number }): Promise<Page<UserRecord>>
+  list(filter: {
+    readonly accountId: string | null
+    readonly role: UserRole | null
+    readonly query: string | null
+    readonly limit: number
+    readonly offset: number
+  }): Promise<Page<UserRecord>>
   update(id: string, patch: UserPatch): Promise<UserRecord | null>
   /** `taken`: it is another user's; `full`: this user has one already. */
   linkIdentity(id: string, identity: LinkedIdentity): Promise<'linked' | 'taken' | 'full'>
   /** false = the user does not have it any more, or has no password and so no other way in. */
   unlinkIdentity(id: string, identity: IdentityName): Promise<boolean>
   /** Replaces seed and recovery codes (SHA-256 hex); the last used step starts at `step`. */
-  setTotp(id: string, totp: { readonly seed: Buffer | null; readonly enabled: boolean; readonly step: number; readonly recoveryHashes: readonly string[] }): Promise<void>
+  setTotp(
+    id: string,
+    totp: {
+      readonly seed: Buffer | null
+      readonly enabled: boolean
+      readonly step: number
+      readonly recoveryHashes: readonly string[]
+    },
+  ): Promise<void>
   setRecoveryCodes(id: string, hashes: readonly string[]): Promise<void>
   /** false = this step, or a later one, was used before. */
   useTotpStep(id: string, step: number): Promise<boolean>
@@ -70,7 +92,12 @@ export interface UserStore {
   /** Only where the seed is still the old one. */
   replaceSeed(id: string, before: Buffer, after: Buffer): Promise<void>
   /** Token hashes are SHA-256 hex. */
-  putSetupToken(token: { readonly hash: string; readonly userId: string | null; readonly clearTotp: boolean; readonly expiresAtMs: number }): Promise<void>
+  putSetupToken(token: {
+    readonly hash: string
+    readonly userId: string | null
+    readonly clearTotp: boolean
+    readonly expiresAtMs: number
+  }): Promise<void>
   findSetupToken(hash: string, nowMs: number): Promise<SetupTokenClaim | null>
   /** Takes the token out of use in the same step; null = unknown, used or expired. */
   claimSetupToken(hash: string, nowMs: number): Promise<SetupTokenClaim | null>
@@ -117,8 +144,8 @@ export interface SignInRecord {
 }
 
 /**
- * At most `failures` within `windowMs`. `email_codes`: wrong second factors, which only who has the first can give. `device`: of one browser that
- * its user has signed in from.
+ * At most `failures` within `windowMs`. `email_codes`: wrong second factors, which only who has the first can give.
+ * `device`: of one browser that its user has signed in from.
  */
 export interface SignInRule {
   readonly of: 'email_and_ip' | 'ip' | 'email' | 'email_codes' | 'device'
@@ -128,11 +155,16 @@ export interface SignInRule {
   readonly knownAddressMs?: number
 }
 
-export type SignInStart = { readonly status: 'begun'; readonly id: number } | { readonly status: 'limited'; readonly rule: SignInRule['of']; readonly retryAtMs: number }
+export type SignInStart =
+  | { readonly status: 'begun'; readonly id: number }
+  | { readonly status: 'limited'; readonly rule: SignInRule['of']; readonly retryAtMs: number }
 
 export interface SignInStore {
   /** Counts a failure in advance, in the step that looks at the rules: tries at once cannot slip through together. */
-  begin(attempt: Omit<SignInRecord, 'id' | 'outcome'> & { readonly ipKey: string; readonly device: string | null }, rules: readonly SignInRule[]): Promise<SignInStart>
+  begin(
+    attempt: Omit<SignInRecord, 'id' | 'outcome'> & { readonly ipKey: string; readonly device: string | null },
+    rules: readonly SignInRule[],
+  ): Promise<SignInStart>
   succeed(id: number, userId: string, method: SignInMethod): Promise<void>
   /** The first factor was right and the second was wrong. */
   failCode(id: number): Promise<void>
@@ -165,7 +197,12 @@ export interface CodeStore {
   get(id: string): Promise<CodeRecord | null>
   update(id: string, patch: { readonly disabled?: boolean; readonly note?: string | null }): Promise<CodeRecord | null>
   /** One use and one ledger entry, in one commit. */
-  redeem(request: { readonly digest: Buffer; readonly accountId: string; readonly actor: string; readonly atMs: number }): Promise<RedeemOutcome>
+  redeem(request: {
+    readonly digest: Buffer
+    readonly accountId: string
+    readonly actor: string
+    readonly atMs: number
+  }): Promise<RedeemOutcome>
 }
 
 export interface PaymentRecord {
@@ -188,15 +225,28 @@ export interface PaymentRecord {
 }
 
 /** `booked`: taken from the balance, at most what it had; `known`: it was booked before. */
-export type RefundOutcome = { readonly status: 'booked'; readonly bookedMicro: Micro } | { readonly status: 'known' } | { readonly status: 'refused'; readonly why: string }
+export type RefundOutcome =
+  | { readonly status: 'booked'; readonly bookedMicro: Micro }
+  | { readonly status: 'known' }
+  | { readonly status: 'refused'; readonly why: string }
 
 export interface PaymentStore {
-  create(order: Pick<PaymentRecord, 'id' | 'accountId' | 'method' | 'amountMicro' | 'currency' | 'createdAtMs'>): Promise<void>
+  create(
+    order: Pick<PaymentRecord, 'id' | 'accountId' | 'method' | 'amountMicro' | 'currency' | 'createdAtMs'>,
+  ): Promise<void>
   /** Notes what the provider made of the order. */
   begin(id: string, paymentId: string, confirmationUrl: string | null): Promise<void>
   get(id: string): Promise<PaymentRecord | null>
-  list(filter: { readonly accountId: string | null; readonly beforeMs: number | null; readonly limit: number; readonly offset: number }): Promise<Page<PaymentRecord>>
-  /** Paid, and one ledger entry keyed by the payment id, in one commit. false = it was not pending with this payment id any more. */
+  list(filter: {
+    readonly accountId: string | null
+    readonly beforeMs: number | null
+    readonly limit: number
+    readonly offset: number
+  }): Promise<Page<PaymentRecord>>
+  /**
+   * Paid, and one ledger entry keyed by the payment id, in one commit. false = it was not pending with this payment id
+   * any more.
+   */
   pay(request: { readonly id: string; readonly paymentId: string; readonly atMs: number }): Promise<boolean>
   /** false = it was not pending any more. */
   cancel(id: string): Promise<boolean>
@@ -206,7 +256,12 @@ export interface PaymentStore {
   /** Takes a look at an order on oneself; false = another has, or it is not pending any more. */
   claim(id: string, checks: number, nextMs: number): Promise<boolean>
   /** A refund of the provider's, and one ledger entry of what the account still has, in one commit. */
-  refund(request: { readonly orderId: string; readonly refundId: string; readonly amountMicro: Micro; readonly atMs: number }): Promise<RefundOutcome>
+  refund(request: {
+    readonly orderId: string
+    readonly refundId: string
+    readonly amountMicro: Micro
+    readonly atMs: number
+  }): Promise<RefundOutcome>
 }
 
 /** Sums of a day, key, model and app, or of a group of them. */
@@ -237,7 +292,10 @@ export interface LogFilter {
   readonly limit: number
 }
 
-/** A page of an account's own log. `nextSeq` null = nothing is left; `searchedToMs` is set where the search stopped before the page was full. */
+/**
+ * A page of an account's own log. `nextSeq` null = nothing is left; `searchedToMs` is set where the search stopped
+ * before the page was full.
+ */
 export interface LogPage {
   readonly data: readonly GenerationRow[]
   readonly nextSeq: number | null
@@ -257,9 +315,18 @@ export interface LogStore {
   hold(generationId: string): Promise<HoldRow | null>
   /** Days that have any, both ends included. */
   days(accountId: string, fromDay: string, toDay: string): Promise<readonly (SpendSums & { readonly day: string })[]>
-  grouped(accountId: string, group: SpendGroup, fromDay: string, toDay: string): Promise<readonly (SpendSums & { readonly day: string; readonly group: string; readonly title: string | null })[]>
+  grouped(
+    accountId: string,
+    group: SpendGroup,
+    fromDay: string,
+    toDay: string,
+  ): Promise<readonly (SpendSums & { readonly day: string; readonly group: string; readonly title: string | null })[]>
   apps(accountId: string, fromDay: string, toDay: string): Promise<readonly AppSums[]>
   providers(accountId: string, fromDay: string): Promise<readonly string[]>
   /** The account's keys, deleted ones too. */
-  keys(accountId: string): Promise<readonly { readonly id: string; readonly name: string; readonly label: string; readonly deleted: boolean }[]>
+  keys(
+    accountId: string,
+  ): Promise<
+    readonly { readonly id: string; readonly name: string; readonly label: string; readonly deleted: boolean }[]
+  >
 }

@@ -1,4 +1,7 @@
-/** A bound value. Money is always a bigint: a JS number binds as REAL in SQLite and loses the last digits of a large balance. */
+/**
+ * A bound value. Money is always a bigint: a JS number binds as REAL in SQLite and loses the last digits of a large
+ * balance.
+ */
 export type SqlValue = string | bigint | Uint8Array | null
 export type Row = Readonly<Record<string, unknown>>
 
@@ -11,8 +14,8 @@ export interface Sql {
 
 export interface TransactionOptions {
   /**
-   * `snapshot`: reads one state of the data beside all other work. `migration`: changes the schema. Both take the time they need.
-   * `charge`: holds and their ends, which wait for no other work of this process.
+   * `snapshot`: reads one state of the data beside all other work. `migration`: changes the schema. Both take the time
+   * they need. `charge`: holds and their ends, which wait for no other work of this process.
    */
   readonly purpose?: 'snapshot' | 'migration' | 'charge'
 }

@@ -34,8 +34,13 @@ export function diskFault(thrown: unknown): string | null {
   return SYSTEM_FAULTS[String(thrown.code)] ?? null
 }
 
-/** A fault of the disk as what it is for the service: the store cannot be used just now. Anything else comes back as it was. */
+/**
+ * A fault of the disk as what it is for the service: the store cannot be used just now. Anything else comes back as it
+ * was.
+ */
 export function asUnavailable(thrown: unknown): unknown {
   const fault = diskFault(thrown)
-  return fault === null ? thrown : new StoreUnavailableError(`The embedded store cannot be used: ${fault}.`, { cause: thrown })
+  return fault === null
+    ? thrown
+    : new StoreUnavailableError(`The embedded store cannot be used: ${fault}.`, { cause: thrown })
 }

@@ -27,7 +27,16 @@ export class DiskFiles implements FileStore {
     try {
       const bytes = await this.#write(name, content)
       const { id, accountId, mediaType, tokenDigest, expiresAtMs } = file
-      const row = { id, accountId, mediaType, bytes, tokenDigest, createdAtMs: this.#clock.now(), expiresAtMs, content: name }
+      const row = {
+        id,
+        accountId,
+        mediaType,
+        bytes,
+        tokenDigest,
+        createdAtMs: this.#clock.now(),
+        expiresAtMs,
+        content: name,
+      }
       const replaced = await this.#rows.replace(row)
       if (replaced !== null) await this.#unlink(replaced)
       return fileOf(row)
@@ -49,7 +58,11 @@ export class DiskFiles implements FileStore {
     if (row === null) throw new FileGoneError(`There is no file ${id}.`)
     if (range.end < range.start) return
     // Opened before the first byte is given, and so readable to the end even when it is removed meanwhile.
-    for await (const chunk of createReadStream(join(this.#directory, row.content), { start: range.start, end: range.end })) yield Buffer.from(chunk)
+    for await (const chunk of createReadStream(join(this.#directory, row.content), {
+      start: range.start,
+      end: range.end,
+    }))
+      yield Buffer.from(chunk)
   }
 
   async remove(id: string): Promise<void> {

@@ -36,27 +36,52 @@ export class SqlEntries implements EntryStore {
   }
 
   post(entry: NewEntry): Promise<PostOutcome> {
-    return this.#database.transaction((sql) => postWithin(sql, { dialect: this.#database.dialect, seal: this.#seal }, entry))
+    return this.#database.transaction((sql) =>
+      postWithin(sql, { dialect: this.#database.dialect, seal: this.#seal }, entry),
+    )
   }
 
   async list(accountId: string, limit: number, offset: number): Promise<Page<EntryRecord>> {
-    const [few] = await this.#database.all(`SELECT COUNT(*) AS total FROM (SELECT 1 FROM entry ${OWN} LIMIT ${COUNT_MAX}) AS found`, [accountId])
+    const [few] = await this.#database.all(
+      `SELECT COUNT(*) AS total FROM (SELECT 1 FROM entry ${OWN} LIMIT ${COUNT_MAX}) AS found`,
+      [accountId],
+    )
     const total = few === undefined ? 0 : integer(few, 'total')
     if (total < COUNT_MAX) return { data: await page(this.#database, accountId, limit, offset), total }
     // Their number is asked for exactly, and may take its time.
-    return this.#database.transaction(async (sql) => {
-      const [count] = await sql.all(`SELECT COUNT(*) AS total FROM entry ${OWN}`, [accountId])
-      return { data: await page(sql, accountId, limit, offset), total: count === undefined ? 0 : integer(count, 'total') }
-    }, { purpose: 'snapshot' })
+    return this.#database.transaction(
+      async (sql) => {
+        const [count] = await sql.all(`SELECT COUNT(*) AS total FROM entry ${OWN}`, [accountId])
+        return {
+          data: await page(sql, accountId, limit, offset),
+          total: count === undefined ? 0 : integer(count, 'total'),
+        }
+      },
+      { purpose: 'snapshot' },
+    )
   }
 
   async before(filter: Parameters<EntryStore['before']>[0]): Promise<readonly EntryRecord[]> {
     // The literal lets the partial index of credits answer.
-    const kind = filter.kind === null ? OWN_KINDS : filter.kind === 'charge' ? `kind = 'charge'` : filter.kind === 'money' ? `kind <> 'charge' AND ${OWN_KINDS}` : `kind <> 'charge' AND kind = ?`
-    const values: SqlValue[] = filter.kind === null || filter.kind === 'money' || filter.kind === 'charge' ? [] : [filter.kind]
+    const kind =
+      filter.kind === null
+        ? OWN_KINDS
+        : filter.kind === 'charge'
+          ? `kind = 'charge'`
+          : filter.kind === 'money'
+            ? `kind <> 'charge' AND ${OWN_KINDS}`
+            : `kind <> 'charge' AND kind = ?`
+    const values: SqlValue[] =
+      filter.kind === null || filter.kind === 'money' || filter.kind === 'charge' ? [] : [filter.kind]
     const before = filter.beforeId === null ? '' : ' AND id < ?'
     if (filter.beforeId !== null) values.push(BigInt(filter.beforeId))
-    return (await this.#database.all(`${SELECT} WHERE account_id = ? AND ${kind}${before} ORDER BY id DESC LIMIT ?`, [filter.accountId, ...values, BigInt(filter.limit)])).map(readEntry)
+    return (
+      await this.#database.all(`${SELECT} WHERE account_id = ? AND ${kind}${before} ORDER BY id DESC LIMIT ?`, [
+        filter.accountId,
+        ...values,
+        BigInt(filter.limit),
+      ])
+    ).map(readEntry)
   }
 
   async totals(accountId: string): Promise<{ readonly creditsMicro: bigint; readonly chargesMicro: bigint }> {
@@ -64,14 +89,26 @@ export class SqlEntries implements EntryStore {
       `SELECT COALESCE(SUM(spent), 0) AS spent FROM key_spend JOIN api_key ON api_key.id = key_spend.key_id WHERE api_key.account_id = ? AND period = 'total'`,
       [accountId],
     )
-    const [account] = await this.#database.all('SELECT available + held AS balance FROM account WHERE id = ?', [accountId])
+    const [account] = await this.#database.all('SELECT available + held AS balance FROM account WHERE id = ?', [
+      accountId,
+    ])
     const chargesMicro = spent === undefined ? 0n : BigInt(String(spent['spent']))
-    return { creditsMicro: chargesMicro + (account === undefined ? 0n : BigInt(String(account['balance']))), chargesMicro }
+    return {
+      creditsMicro: chargesMicro + (account === undefined ? 0n : BigInt(String(account['balance']))),
+      chargesMicro,
+    }
   }
 }
 
-async function page(sql: Pick<Sql, 'all'>, accountId: string, limit: number, offset: number): Promise<readonly EntryRecord[]> {
-  return (await sql.all(`${SELECT} ${OWN} ORDER BY id DESC LIMIT ? OFFSET ?`, [accountId, BigInt(limit), BigInt(offset)])).map(readEntry)
+async function page(
+  sql: Pick<Sql, 'all'>,
+  accountId: string,
+  limit: number,
+  offset: number,
+): Promise<readonly EntryRecord[]> {
+  return (
+    await sql.all(`${SELECT} ${OWN} ORDER BY id DESC LIMIT ? OFFSET ?`, [accountId, BigInt(limit), BigInt(offset)])
+  ).map(readEntry)
 }
 
 export interface Books {
@@ -83,7 +120,10 @@ export interface Books {
 export async function postWithin(sql: Sql, { dialect, seal }: Books, entry: NewEntry): Promise<PostOutcome> {
   const changeMicro = entry.kind === 'refund' ? -entry.amountMicro : entry.amountMicro
   const lock = dialect === 'postgres' ? ' FOR UPDATE' : ''
-  const [account] = await sql.all(`SELECT available, held, ${sealedSelect('account')} FROM account WHERE id = ?${lock}`, [entry.accountId])
+  const [account] = await sql.all(
+    `SELECT available, held, ${sealedSelect('account')} FROM account WHERE id = ?${lock}`,
+    [entry.accountId],
+  )
   if (account === undefined) return { status: 'no_account' }
   const balanceMicro = big(account, 'available') + big(account, 'held')
   const [known] = await sql.all(`${SELECT} WHERE kind = ? AND ref = ?`, [entry.kind, entry.reference])
@@ -96,16 +136,39 @@ export async function postWithin(sql: Sql, { dialect, seal }: Books, entry: NewE
   return { status: 'created', entry: created, balanceMicro: balanceMicro + changeMicro }
 }
 
-async function insert(sql: Sql, entry: NewEntry, changeMicro: bigint, account: Row, seal: BookSeal): Promise<EntryRecord> {
+async function insert(
+  sql: Sql,
+  entry: NewEntry,
+  changeMicro: bigint,
+  account: Row,
+  seal: BookSeal,
+): Promise<EntryRecord> {
   const own = `account:${entry.accountId}`
   const other = entry.kind === 'adjustment' ? 'adjustment' : 'world'
   const [debit, credit] = changeMicro < 0n ? [own, other] : [other, own]
   const amountMicro = changeMicro < 0n ? -changeMicro : changeMicro
   const hash = entryHash(text(account, 'entry_head'), { ...entry, debit, credit, amountMicro })
-  await sql.run('UPDATE account SET available = available + ?, entry_head = ?, seal = ? WHERE id = ?', [changeMicro, hash, seal.again('account', account, { entry_head: hash }), entry.accountId])
-  await sql.run('INSERT INTO entry (debit, credit, amount, kind, ref, account_id, reason, actor, created_at, hash) VALUES (?,?,?,?,?,?,?,?,?,?)', [
-    debit, credit, amountMicro, entry.kind, entry.reference, entry.accountId, entry.reason, entry.actor, BigInt(entry.atMs), hash,
+  await sql.run('UPDATE account SET available = available + ?, entry_head = ?, seal = ? WHERE id = ?', [
+    changeMicro,
+    hash,
+    seal.again('account', account, { entry_head: hash }),
+    entry.accountId,
   ])
+  await sql.run(
+    'INSERT INTO entry (debit, credit, amount, kind, ref, account_id, reason, actor, created_at, hash) VALUES (?,?,?,?,?,?,?,?,?,?)',
+    [
+      debit,
+      credit,
+      amountMicro,
+      entry.kind,
+      entry.reference,
+      entry.accountId,
+      entry.reason,
+      entry.actor,
+      BigInt(entry.atMs),
+      hash,
+    ],
+  )
   const [row] = await sql.all(`${SELECT} WHERE kind = ? AND ref = ?`, [entry.kind, entry.reference])
   if (row === undefined) throw new Error(`Entry ${entry.kind} ${entry.reference} was not found after it was posted.`)
   return readEntry(row)

@@ -7,7 +7,15 @@ import type { EventFilter, EventRecord, EventStore, Page } from './store.ts'
 const SELECT = 'SELECT id, at, actor, ip, action, object, before, after FROM event'
 
 export function eventHash(previous: string, event: Omit<EventRecord, 'id'>): string {
-  return chainHash(previous, [String(event.atMs), event.actor, event.ip, event.action, event.object, event.before, event.after])
+  return chainHash(previous, [
+    String(event.atMs),
+    event.actor,
+    event.ip,
+    event.action,
+    event.object,
+    event.before,
+    event.after,
+  ])
 }
 
 /** There is one, from the schema on. */
@@ -28,11 +36,23 @@ export class SqlEvents implements EventStore {
       if (this.#database.dialect === 'postgres') await sql.run('LOCK TABLE event IN EXCLUSIVE MODE')
       // The signed head, and not the newest row: where that was removed, the next one does not follow what is left.
       const [head = {}] = await sql.all(EVENT_HEAD)
-      const [newest] = this.#seal.holds('event_head', head) ? [head] : await sql.all('SELECT hash FROM event ORDER BY id DESC LIMIT 1')
+      const [newest] = this.#seal.holds('event_head', head)
+        ? [head]
+        : await sql.all('SELECT hash FROM event ORDER BY id DESC LIMIT 1')
       const hash = eventHash(newest === undefined ? '' : text(newest, 'hash'), event)
-      await sql.run('UPDATE event_head SET hash = ?, seal = ? WHERE id = 1', [hash, this.#seal.again('event_head', head, { hash })])
+      await sql.run('UPDATE event_head SET hash = ?, seal = ? WHERE id = 1', [
+        hash,
+        this.#seal.again('event_head', head, { hash }),
+      ])
       await sql.run('INSERT INTO event (at, actor, ip, action, object, before, after, hash) VALUES (?,?,?,?,?,?,?,?)', [
-        BigInt(event.atMs), event.actor, event.ip, event.action, event.object, event.before, event.after, hash,
+        BigInt(event.atMs),
+        event.actor,
+        event.ip,
+        event.action,
+        event.object,
+        event.before,
+        event.after,
+        hash,
       ])
     })
   }
@@ -40,7 +60,11 @@ export class SqlEvents implements EventStore {
   async list(limit: number, offset: number, filter: EventFilter = {}): Promise<Page<EventRecord>> {
     const { where, values } = conditions(filter)
     const [count] = await this.#database.all(`SELECT COUNT(*) AS total FROM event${where}`, values)
-    const rows = await this.#database.all(`${SELECT}${where} ORDER BY id DESC LIMIT ? OFFSET ?`, [...values, BigInt(limit), BigInt(offset)])
+    const rows = await this.#database.all(`${SELECT}${where} ORDER BY id DESC LIMIT ? OFFSET ?`, [
+      ...values,
+      BigInt(limit),
+      BigInt(offset),
+    ])
     return { data: rows.map(readEvent), total: count === undefined ? 0 : integer(count, 'total') }
   }
 

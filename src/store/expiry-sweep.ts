@@ -43,7 +43,9 @@ export class ExpirySweep {
       try {
         await kept.removeExpired(this.#clock.now())
       } catch (thrown) {
-        this.#log(`${what}: what has expired could not be removed: ${thrown instanceof Error ? thrown.message : String(thrown)}`)
+        this.#log(
+          `${what}: what has expired could not be removed: ${thrown instanceof Error ? thrown.message : String(thrown)}`,
+        )
       }
     }
   }

@@ -4,7 +4,10 @@ import type { StoredFile } from './file-store.ts'
 const COLUMNS = 'id, account_id, media_type, bytes, content, token_digest, created_at, expires_at'
 const EXPIRED_PAGE = 100
 
-/** A file's row with the name its bytes have. Every write has a new name, so that a row never points at half of another's bytes. */
+/**
+ * A file's row with the name its bytes have. Every write has a new name, so that a row never points at half of
+ * another's bytes.
+ */
 export interface FileRow extends StoredFile {
   readonly content: string
 }
@@ -25,11 +28,23 @@ export class FileRows {
   /** Answers the name of the bytes that the row had before, whose time is over. */
   replace(file: FileRow): Promise<string | null> {
     return this.#database.transaction(async (sql) => {
-      const [before] = await sql.all(`SELECT content FROM stored_file WHERE id = ?${this.#database.dialect === 'postgres' ? ' FOR UPDATE' : ''}`, [file.id])
+      const [before] = await sql.all(
+        `SELECT content FROM stored_file WHERE id = ?${this.#database.dialect === 'postgres' ? ' FOR UPDATE' : ''}`,
+        [file.id],
+      )
       await sql.run(
         `INSERT INTO stored_file (${COLUMNS}) VALUES (?,?,?,?,?,?,?,?) ON CONFLICT (id) DO UPDATE SET account_id = excluded.account_id, media_type = excluded.media_type,
           bytes = excluded.bytes, content = excluded.content, token_digest = excluded.token_digest, created_at = excluded.created_at, expires_at = excluded.expires_at`,
-        [file.id, file.accountId, file.mediaType, BigInt(file.bytes), file.content, file.tokenDigest, BigInt(file.createdAtMs), BigInt(file.expiresAtMs)],
+        [
+          file.id,
+          file.accountId,
+          file.mediaType,
+          BigInt(file.bytes),
+          file.content,
+          file.tokenDigest,
+          BigInt(file.createdAtMs),
+          BigInt(file.expiresAtMs),
+        ],
       )
       return before === undefined ? null : text(before, 'content')
     })
@@ -37,12 +52,17 @@ export class FileRows {
 
   /** Takes the row out while it still has these bytes; false = another was faster. */
   async remove(file: Pick<FileRow, 'id' | 'content'>): Promise<boolean> {
-    return (await this.#database.run('DELETE FROM stored_file WHERE id = ? AND content = ?', [file.id, file.content])) === 1
+    return (
+      (await this.#database.run('DELETE FROM stored_file WHERE id = ? AND content = ?', [file.id, file.content])) === 1
+    )
   }
 
   /** The next ones whose time is over, oldest first. */
   async expired(nowMs: number): Promise<readonly FileRow[]> {
-    const rows = await this.#database.all(`SELECT ${COLUMNS} FROM stored_file WHERE expires_at <= ? ORDER BY expires_at LIMIT ?`, [BigInt(nowMs), BigInt(EXPIRED_PAGE)])
+    const rows = await this.#database.all(
+      `SELECT ${COLUMNS} FROM stored_file WHERE expires_at <= ? ORDER BY expires_at LIMIT ?`,
+      [BigInt(nowMs), BigInt(EXPIRED_PAGE)],
+    )
     return rows.map(readRow)
   }
 
@@ -52,7 +72,15 @@ export class FileRows {
 }
 
 /** What a caller may see of a row. */
-export function fileOf({ id, accountId, mediaType, bytes: size, tokenDigest, createdAtMs, expiresAtMs }: FileRow): StoredFile {
+export function fileOf({
+  id,
+  accountId,
+  mediaType,
+  bytes: size,
+  tokenDigest,
+  createdAtMs,
+  expiresAtMs,
+}: FileRow): StoredFile {
   return { id, accountId, mediaType, bytes: size, tokenDigest, createdAtMs, expiresAtMs }
 }
 

@@ -12,7 +12,10 @@ export interface StoredFile {
 
 /** Bytes kept for clients for a while: pictures, videos. */
 export interface FileStore {
-  /** Durable when it resolves; a repeated id replaces. `content` is read once; what throws inside it leaves nothing behind. */
+  /**
+   * Durable when it resolves; a repeated id replaces. `content` is read once; what throws inside it leaves nothing
+   * behind.
+   */
   put(file: Omit<StoredFile, 'bytes' | 'createdAtMs'>, content: AsyncIterable<Buffer>): Promise<StoredFile>
   /** An expired file is found until it is swept: who serves it looks at `expiresAtMs`. */
   find(id: string): Promise<StoredFile | null>

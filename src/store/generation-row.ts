@@ -4,8 +4,25 @@ import { withDetails } from './log-details.ts'
 import type { GenerationRow } from './store.ts'
 
 const COLUMNS = [
-  'id', 'generation_id', 'account_id', 'key_id', 'request_id', 'type', 'model', 'provider', 'status', 'cost', 'provider_cost', 'shortfall', 'insured', 'input_tokens',
-  'output_tokens', 'price_version', 'created_at', 'ended_at', 'record',
+  'id',
+  'generation_id',
+  'account_id',
+  'key_id',
+  'request_id',
+  'type',
+  'model',
+  'provider',
+  'status',
+  'cost',
+  'provider_cost',
+  'shortfall',
+  'insured',
+  'input_tokens',
+  'output_tokens',
+  'price_version',
+  'created_at',
+  'ended_at',
+  'record',
 ]
 export const GENERATION_SELECT = `SELECT ${COLUMNS.map((name) => `generation.${name} AS ${name}`).join(', ')}, api_key.name AS key_name
   FROM generation LEFT JOIN api_key ON api_key.id = generation.key_id`

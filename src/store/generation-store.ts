@@ -24,10 +24,19 @@ export class SqlGenerations implements GenerationStore {
   }
 
   /** The day roll-ups answer it, so that a report never scans the log. */
-  async usage(query: { readonly groupBy: 'model' | 'provider' | 'account' | 'key' | 'day'; readonly fromDay: string; readonly toDay: string }): Promise<readonly UsageRow[]> {
+  async usage(query: {
+    readonly groupBy: 'model' | 'provider' | 'account' | 'key' | 'day'
+    readonly fromDay: string
+    readonly toDay: string
+  }): Promise<readonly UsageRow[]> {
     const column = GROUPS[query.groupBy]
-    const sums = ['requests', 'input_tokens', 'output_tokens', 'revenue', 'provider_cost', 'insured', 'shortfall'].map((name) => `CAST(SUM(${name}) AS BIGINT) AS ${name}`)
-    const rows = await this.#beside(`SELECT ${column} AS grouped, ${sums.join(', ')} FROM usage_day WHERE day >= ? AND day < ? GROUP BY ${column} ORDER BY ${column}`, [query.fromDay, query.toDay])
+    const sums = ['requests', 'input_tokens', 'output_tokens', 'revenue', 'provider_cost', 'insured', 'shortfall'].map(
+      (name) => `CAST(SUM(${name}) AS BIGINT) AS ${name}`,
+    )
+    const rows = await this.#beside(
+      `SELECT ${column} AS grouped, ${sums.join(', ')} FROM usage_day WHERE day >= ? AND day < ? GROUP BY ${column} ORDER BY ${column}`,
+      [query.fromDay, query.toDay],
+    )
     return rows.map((row) => ({
       group: text(row, 'grouped'),
       requests: integer(row, 'requests'),

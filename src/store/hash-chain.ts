@@ -23,5 +23,15 @@ export interface ChainedEntry {
  */
 export function entryHash(previous: string, entry: ChainedEntry): string {
   const { debit, credit, amountMicro, kind, reference, accountId, reason, actor, atMs } = entry
-  return chainHash(previous, [debit, credit, String(amountMicro), kind, reference, accountId, reason, actor, String(atMs)])
+  return chainHash(previous, [
+    debit,
+    credit,
+    String(amountMicro),
+    kind,
+    reference,
+    accountId,
+    reason,
+    actor,
+    String(atMs),
+  ])
 }

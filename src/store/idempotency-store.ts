@@ -28,11 +28,17 @@ export type ClaimOutcome =
   | { readonly status: 'claimed' | 'other_request' }
   | { readonly status: 'running'; readonly generationId: string }
   /** `model`: what answered; null where its log row is gone. `answer`: sealed; null where it was not kept. */
-  | { readonly status: 'ended'; readonly generationId: string; readonly model: string | null; readonly answer: Buffer | null }
+  | {
+      readonly status: 'ended'
+      readonly generationId: string
+      readonly model: string | null
+      readonly answer: Buffer | null
+    }
 
 /**
- * Idempotency-Keys: which request has a key, and how it was answered. A claim ends in the commit that charges its generation; a request that
- * ends free gives it up. The claim of a dead process is known by its hold: whoever takes it over leaves nothing for a late settle to charge.
+ * Idempotency-Keys: which request has a key, and how it was answered. A claim ends in the commit that charges its
+ * generation; a request that ends free gives it up. The claim of a dead process is known by its hold: whoever takes it
+ * over leaves nothing for a late settle to charge.
  */
 export interface IdempotencyStore {
   claim(claim: NewClaim): Promise<ClaimOutcome>
@@ -76,11 +82,17 @@ export class SqlIdempotency implements IdempotencyStore {
   }
 
   async end(id: string, generationId: string, answer: Buffer | null): Promise<void> {
-    await this.#database.run(`UPDATE idempotency_key SET state = 'ended', answer = ? WHERE id = ? AND generation_id = ? AND state = 'running'`, [answer, id, generationId])
+    await this.#database.run(
+      `UPDATE idempotency_key SET state = 'ended', answer = ? WHERE id = ? AND generation_id = ? AND state = 'running'`,
+      [answer, id, generationId],
+    )
   }
 
   async release(id: string, generationId: string): Promise<void> {
-    await this.#database.run(`DELETE FROM idempotency_key WHERE id = ? AND generation_id = ? AND state = 'running' AND NOT ${HOLD_COUNTS}`, [id, generationId])
+    await this.#database.run(
+      `DELETE FROM idempotency_key WHERE id = ? AND generation_id = ? AND state = 'running' AND NOT ${HOLD_COUNTS}`,
+      [id, generationId],
+    )
   }
 
   async releaseLost(): Promise<void> {
@@ -88,16 +100,25 @@ export class SqlIdempotency implements IdempotencyStore {
   }
 
   async removeExpired(nowMs: number): Promise<void> {
-    await this.#database.run(`DELETE FROM idempotency_key WHERE expires_at <= ? AND (state = 'ended' OR ${NO_OPEN_HOLD})`, [BigInt(nowMs)])
+    await this.#database.run(
+      `DELETE FROM idempotency_key WHERE expires_at <= ? AND (state = 'ended' OR ${NO_OPEN_HOLD})`,
+      [BigInt(nowMs)],
+    )
   }
 
   async reseal(seal: (id: string, generationId: string, answer: Buffer) => Buffer): Promise<void> {
-    for (let after = '', more = true; more; ) {
+    for (let after = '', more = true; more;) {
       const ids = await this.#database.transaction(async (sql) => {
-        const rows = await sql.all('SELECT id, generation_id, answer FROM idempotency_key WHERE answer IS NOT NULL AND id > ? ORDER BY id LIMIT ?', [after, RESEAL_PAGE])
+        const rows = await sql.all(
+          'SELECT id, generation_id, answer FROM idempotency_key WHERE answer IS NOT NULL AND id > ? ORDER BY id LIMIT ?',
+          [after, RESEAL_PAGE],
+        )
         for (const row of rows) {
           const [id, generationId] = [text(row, 'id'), text(row, 'generation_id')]
-          await sql.run('UPDATE idempotency_key SET answer = ? WHERE id = ? AND generation_id = ? AND answer IS NOT NULL', [seal(id, generationId, bytes(row, 'answer')), id, generationId])
+          await sql.run(
+            'UPDATE idempotency_key SET answer = ? WHERE id = ? AND generation_id = ? AND answer IS NOT NULL',
+            [seal(id, generationId, bytes(row, 'answer')), id, generationId],
+          )
         }
         return rows.map((row) => text(row, 'id'))
       })
@@ -139,7 +160,10 @@ function outcomeOf(row: Row, { requestDigest }: NewClaim): ClaimOutcome {
   if (text(row, 'request_digest') !== requestDigest) return { status: 'other_request' }
   const generationId = text(row, 'generation_id')
   const model = textOrNull(row, 'model')
-  if (text(row, 'state') === 'ended') return { status: 'ended', generationId, model, answer: row['answer'] === null ? null : bytes(row, 'answer') }
+  if (text(row, 'state') === 'ended')
+    return { status: 'ended', generationId, model, answer: row['answer'] === null ? null : bytes(row, 'answer') }
   // The process died between the commit of the job and the end of its claim.
-  return textOrNull(row, 'job_id') === null ? { status: 'running', generationId } : { status: 'ended', generationId, model, answer: null }
+  return textOrNull(row, 'job_id') === null
+    ? { status: 'running', generationId }
+    : { status: 'ended', generationId, model, answer: null }
 }

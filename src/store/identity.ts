@@ -8,5 +8,8 @@ export interface IdentityName {
 
 /** Its name in addresses: subjects may hold anything. */
 export function identityId({ issuer, subject }: IdentityName): string {
-  return `idn_${createHash('sha256').update(JSON.stringify([issuer, subject])).digest('hex').slice(0, 24)}`
+  return `idn_${createHash('sha256')
+    .update(JSON.stringify([issuer, subject]))
+    .digest('hex')
+    .slice(0, 24)}`
 }

@@ -6,7 +6,10 @@ import type { Page } from './store.ts'
 /** As clients see it (wire.md D-4.2). */
 export type JobStatus = 'pending' | 'in_progress' | 'completed' | 'failed' | 'expired' | 'cancelled'
 
-/** Where its submission is: none is out; one is written down and may be on its way; one may have arrived and nobody knows; a provider has it. */
+/**
+ * Where its submission is: none is out; one is written down and may be on its way; one may have arrived and nobody
+ * knows; a provider has it.
+ */
 export type JobPhase = 'ready' | 'sending' | 'parked' | 'accepted'
 
 /** One way to serve the job, fixed with its price when the job was created. */
@@ -100,11 +103,19 @@ export interface JobMove {
   readonly request?: Buffer
 }
 
-/** Jobs that outlive their request. They are created, and end, in the ledger's own commits: what is here moves them in between. */
+/**
+ * Jobs that outlive their request. They are created, and end, in the ledger's own commits: what is here moves them in
+ * between.
+ */
 export interface JobStore {
   find(id: string): Promise<JobRow | null>
   /** Takes jobs that are due and that nobody else has, oldest first. */
-  claim(wish: { readonly owner: string; readonly nowMs: number; readonly leaseUntilMs: number; readonly limit: number }): Promise<readonly JobRow[]>
+  claim(wish: {
+    readonly owner: string
+    readonly nowMs: number
+    readonly leaseUntilMs: number
+    readonly limit: number
+  }): Promise<readonly JobRow[]>
   /** null = the job is no longer what the move was made from. */
   move(move: JobMove): Promise<JobRow | null>
   renew(ids: readonly string[], owner: string, leaseUntilMs: number): Promise<void>
@@ -138,7 +149,19 @@ export const NO_LIVE_JOB = `NOT EXISTS (SELECT 1 FROM job WHERE job.id = hold.id
 
 export function newJobValues(job: NewJob): readonly SqlValue[] {
   return [
-    job.id, job.accountId, job.keyId, job.requestId, job.model, job.request, BigInt(job.priceVersion), job.holdMicro, BigInt(job.createdAtMs), BigInt(job.deadlineMs), 1n, '', 0n,
+    job.id,
+    job.accountId,
+    job.keyId,
+    job.requestId,
+    job.model,
+    job.request,
+    BigInt(job.priceVersion),
+    job.holdMicro,
+    BigInt(job.createdAtMs),
+    BigInt(job.deadlineMs),
+    1n,
+    '',
+    0n,
     ...stateValues(job),
   ]
 }
@@ -148,8 +171,24 @@ export function jobMoveValues({ id, version, state, keepsLease, request }: JobMo
   return [...stateValues(state), request ?? null, keeps, keeps, id, BigInt(version)]
 }
 
-function stateValues({ status, phase, progress, dueAtMs, completedAtMs, expiresAtMs, details }: JobState): readonly SqlValue[] {
-  return [status, phase, BigInt(progress), BigInt(dueAtMs), bigOf(completedAtMs), bigOf(expiresAtMs), JSON.stringify(details)]
+function stateValues({
+  status,
+  phase,
+  progress,
+  dueAtMs,
+  completedAtMs,
+  expiresAtMs,
+  details,
+}: JobState): readonly SqlValue[] {
+  return [
+    status,
+    phase,
+    BigInt(progress),
+    BigInt(dueAtMs),
+    bigOf(completedAtMs),
+    bigOf(expiresAtMs),
+    JSON.stringify(details),
+  ]
 }
 
 function bigOf(value: number | null): bigint | null {
@@ -182,13 +221,20 @@ export class SqlJobs implements JobStore {
   }
 
   async move(move: JobMove): Promise<JobRow | null> {
-    const rows = await this.#database.transaction((sql) => sql.all(`${MOVE_JOB} RETURNING ${COLUMNS}`, jobMoveValues(move)))
+    const rows = await this.#database.transaction((sql) =>
+      sql.all(`${MOVE_JOB} RETURNING ${COLUMNS}`, jobMoveValues(move)),
+    )
     return rows[0] === undefined ? null : readJob(rows[0])
   }
 
   async renew(ids: readonly string[], owner: string, leaseUntilMs: number): Promise<void> {
     await this.#database.transaction(async (sql) => {
-      for (const id of ids) await sql.run('UPDATE job SET lease_until = ? WHERE id = ? AND lease_owner = ?', [BigInt(leaseUntilMs), id, owner])
+      for (const id of ids)
+        await sql.run('UPDATE job SET lease_until = ? WHERE id = ? AND lease_owner = ?', [
+          BigInt(leaseUntilMs),
+          id,
+          owner,
+        ])
     })
   }
 
@@ -205,12 +251,17 @@ export class SqlJobs implements JobStore {
   async completed(accountId: string, limit: number, offset: number): Promise<Page<JobRow>> {
     const where = `WHERE account_id = ? AND status = 'completed'`
     const [count] = await this.#database.all(`SELECT COUNT(*) AS total FROM job ${where}`, [accountId])
-    const rows = await this.#database.all(`SELECT ${COLUMNS} FROM job ${where} ORDER BY completed_at DESC, id DESC LIMIT ? OFFSET ?`, [accountId, BigInt(limit), BigInt(offset)])
+    const rows = await this.#database.all(
+      `SELECT ${COLUMNS} FROM job ${where} ORDER BY completed_at DESC, id DESC LIMIT ? OFFSET ?`,
+      [accountId, BigInt(limit), BigInt(offset)],
+    )
     return { data: rows.map(readJob), total: count === undefined ? 0 : integer(count, 'total') }
   }
 
   async parked(): Promise<readonly JobRow[]> {
-    return (await this.#database.all(`SELECT ${COLUMNS} FROM job WHERE ${LIVE} AND phase = 'parked' ORDER BY created_at`)).map(readJob)
+    return (
+      await this.#database.all(`SELECT ${COLUMNS} FROM job WHERE ${LIVE} AND phase = 'parked' ORDER BY created_at`)
+    ).map(readJob)
   }
 
   async reseal(seal: (id: string, request: Buffer) => Buffer): Promise<number> {
@@ -219,7 +270,11 @@ export class SqlJobs implements JobStore {
     for (;;) {
       const ids = await this.#database.transaction(async (sql) => {
         const rows = await sql.all('SELECT id, request FROM job WHERE id > ? ORDER BY id LIMIT ?', [after, RESEAL_PAGE])
-        for (const row of rows) await sql.run('UPDATE job SET request = ? WHERE id = ?', [seal(text(row, 'id'), bytes(row, 'request')), text(row, 'id')])
+        for (const row of rows)
+          await sql.run('UPDATE job SET request = ? WHERE id = ?', [
+            seal(text(row, 'id'), bytes(row, 'request')),
+            text(row, 'id'),
+          ])
         return rows.map((row) => text(row, 'id'))
       })
       count += ids.length

@@ -40,8 +40,8 @@ export class JournalError extends OperatorError {
 }
 
 /**
- * Opens a journal under `directory` for this process alone. Each process has a slot of its own, and a slot whose process is gone
- * goes to the next one that starts, with all that was left in it.
+ * Opens a journal under `directory` for this process alone. Each process has a slot of its own, and a slot whose
+ * process is gone goes to the next one that starts, with all that was left in it.
  */
 export async function openJournal(directory: string): Promise<Journal> {
   try {
@@ -49,7 +49,9 @@ export async function openJournal(directory: string): Promise<Journal> {
   } catch (thrown) {
     if (thrown instanceof JournalError) throw thrown
     const why = thrown instanceof Error ? thrown.message : String(thrown)
-    throw new JournalError(`TOLLGATE_DATA: the journal for outages of the database needs ${(SEGMENTS * SEGMENT_BYTES) / 1_048_576} MB in ${directory}, and it cannot be made: ${why}`)
+    throw new JournalError(
+      `TOLLGATE_DATA: the journal for outages of the database needs ${(SEGMENTS * SEGMENT_BYTES) / 1_048_576} MB in ${directory}, and it cannot be made: ${why}`,
+    )
   }
 }
 
@@ -88,7 +90,7 @@ class JournalFiles implements Journal {
   append(payloads: readonly Buffer[]): Promise<readonly JournalTicket[]> {
     return this.#inTurn(async () => {
       const tickets: JournalTicket[] = []
-      for (let at = 0; at < payloads.length; ) {
+      for (let at = 0; at < payloads.length;) {
         const segment = await this.#roomFor(payloads[at]?.length ?? 0)
         const batch = fitting(segment, payloads, at)
         await segment.append(batch)
@@ -117,7 +119,8 @@ class JournalFiles implements Journal {
   }
 
   async #roomFor(payloadBytes: number): Promise<JournalSegment> {
-    if (payloadBytes > RECORD_BYTES_MAX) throw new JournalError(`A record of ${payloadBytes} bytes is too large for the journal.`)
+    if (payloadBytes > RECORD_BYTES_MAX)
+      throw new JournalError(`A record of ${payloadBytes} bytes is too large for the journal.`)
     const current = this.#segments[this.#current]
     if (current?.fits(payloadBytes) === true) return current
     const free = this.#segments.findIndex(({ open }) => open === 0)
@@ -175,6 +178,7 @@ function segmentPaths(slotPath: string): readonly string[] {
 function fitting(segment: JournalSegment, payloads: readonly Buffer[], at: number): readonly Buffer[] {
   let bytes = 0
   let end = at
-  for (; end < payloads.length && segment.fits(payloads[end]?.length ?? 0, bytes); end += 1) bytes += recordBytes(payloads[end]?.length ?? 0)
+  for (; end < payloads.length && segment.fits(payloads[end]?.length ?? 0, bytes); end += 1)
+    bytes += recordBytes(payloads[end]?.length ?? 0)
   return payloads.slice(at, end)
 }

@@ -14,11 +14,17 @@ export function recordBytes(payloadBytes: number): number {
 
 /** By its first record: an emptied segment holds one of an earlier epoch there, or none. */
 export function mayHoldRecords(bytes: Buffer): boolean {
-  return !isHeader(bytes) || (bytes.readUInt32LE(HEADER_BYTES) === RECORD_MARK && bytes.readBigUInt64LE(HEADER_BYTES + 16) === bytes.readBigUInt64LE(8))
+  return (
+    !isHeader(bytes) ||
+    (bytes.readUInt32LE(HEADER_BYTES) === RECORD_MARK &&
+      bytes.readBigUInt64LE(HEADER_BYTES + 16) === bytes.readBigUInt64LE(8))
+  )
 }
 
 function isHeader(bytes: Buffer): boolean {
-  return bytes.subarray(0, HEADER_MARK.length).equals(HEADER_MARK) && bytes.readUInt32LE(16) === crc32(bytes.subarray(0, 16))
+  return (
+    bytes.subarray(0, HEADER_MARK.length).equals(HEADER_MARK) && bytes.readUInt32LE(16) === crc32(bytes.subarray(0, 16))
+  )
 }
 
 /** The start of a segment. */
@@ -42,14 +48,18 @@ export function record(payload: Buffer, epoch: bigint): Buffer {
 }
 
 /** Every whole record of the segment's epoch: a torn one is passed over, and what stands behind it is read all the same. */
-export function readRecords(bytes: Buffer): { readonly epoch: bigint; readonly end: number; readonly payloads: readonly Buffer[] } {
+export function readRecords(bytes: Buffer): {
+  readonly epoch: bigint
+  readonly end: number
+  readonly payloads: readonly Buffer[]
+} {
   const whole = isHeader(bytes)
   const epoch = whole ? bytes.readBigUInt64LE(8) : null
   const payloads: Buffer[] = []
   // Under a broken header records of any epoch count: one that was settled long ago is settled again to no effect.
   let newest = epoch ?? 1n
   let end = whole ? HEADER_BYTES : bytes.length
-  for (let at = HEADER_BYTES; at + RECORD_HEAD_BYTES <= bytes.length; ) {
+  for (let at = HEADER_BYTES; at + RECORD_HEAD_BYTES <= bytes.length;) {
     const found = recordAt(bytes, at, epoch)
     at += found === null ? ALIGN_BYTES : recordBytes(found.payload.length)
     if (found === null) continue
@@ -60,10 +70,19 @@ export function readRecords(bytes: Buffer): { readonly epoch: bigint; readonly e
   return { epoch: newest, end, payloads }
 }
 
-function recordAt(bytes: Buffer, at: number, epoch: bigint | null): { readonly epoch: bigint; readonly payload: Buffer } | null {
+function recordAt(
+  bytes: Buffer,
+  at: number,
+  epoch: bigint | null,
+): { readonly epoch: bigint; readonly payload: Buffer } | null {
   if (bytes.readUInt32LE(at) !== RECORD_MARK) return null
   const end = at + RECORD_HEAD_BYTES + bytes.readUInt32LE(at + 4)
   const own = bytes.readBigUInt64LE(at + 16)
-  if (end > bytes.length || (epoch !== null && own !== epoch) || crc32(bytes.subarray(at + 16, end)) !== bytes.readUInt32LE(at + 8)) return null
+  if (
+    end > bytes.length ||
+    (epoch !== null && own !== epoch) ||
+    crc32(bytes.subarray(at + 16, end)) !== bytes.readUInt32LE(at + 8)
+  )
+    return null
   return { epoch: own, payload: Buffer.from(bytes.subarray(at + RECORD_HEAD_BYTES, end)) }
 }

@@ -1,13 +1,21 @@
 import { open, type FileHandle } from 'node:fs/promises'
-import { HEADER_BYTES, header, mayHoldRecords, readRecords, record, RECORD_HEAD_BYTES, recordBytes } from './journal-records.ts'
+import {
+  HEADER_BYTES,
+  header,
+  mayHoldRecords,
+  readRecords,
+  record,
+  RECORD_HEAD_BYTES,
+  recordBytes,
+} from './journal-records.ts'
 
 /** Pre-allocated whole, so that a full disk still takes what is written into it. */
 export const SEGMENT_BYTES = 8 * 1_048_576
 const ZEROS = Buffer.alloc(1_048_576)
 
 /**
- * One file of the journal: a header with an epoch, then records that each carry it and a checksum. It is emptied by the next
- * epoch alone: nothing is allocated or freed while the disk may be full.
+ * One file of the journal: a header with an epoch, then records that each carry it and a checksum. It is emptied by the
+ * next epoch alone: nothing is allocated or freed while the disk may be full.
  */
 export class JournalSegment {
   readonly #file: FileHandle
@@ -32,7 +40,9 @@ export class JournalSegment {
     try {
       const { size } = await file.stat()
       if (size < SEGMENT_BYTES) await allocate(file, size)
-      const { epoch, end, payloads } = (await isUsed(file)) ? readRecords(await readBytes(file, SEGMENT_BYTES)) : readRecords(await readBytes(file, HEADER_BYTES))
+      const { epoch, end, payloads } = (await isUsed(file))
+        ? readRecords(await readBytes(file, SEGMENT_BYTES))
+        : readRecords(await readBytes(file, HEADER_BYTES))
       return { segment: new JournalSegment(file, epoch, end, payloads.length), left: payloads }
     } catch (thrown) {
       await file.close()
@@ -73,13 +83,14 @@ export class JournalSegment {
 }
 
 async function allocate(file: FileHandle, from: number): Promise<void> {
-  for (let at = from; at < SEGMENT_BYTES; at += ZEROS.length) await writeAt(file, ZEROS.subarray(0, Math.min(ZEROS.length, SEGMENT_BYTES - at)), at)
+  for (let at = from; at < SEGMENT_BYTES; at += ZEROS.length)
+    await writeAt(file, ZEROS.subarray(0, Math.min(ZEROS.length, SEGMENT_BYTES - at)), at)
   if (from === 0) await writeAt(file, header(1n), 0)
   await file.sync()
 }
 
 async function writeAt(file: FileHandle, bytes: Buffer, position: number): Promise<void> {
-  for (let written = 0; written < bytes.length; ) {
+  for (let written = 0; written < bytes.length;) {
     const { bytesWritten } = await file.write(bytes, written, bytes.length - written, position + written)
     written += bytesWritten
   }
@@ -101,7 +112,7 @@ async function isUsed(file: FileHandle): Promise<boolean> {
 
 async function readBytes(file: FileHandle, length: number): Promise<Buffer> {
   const bytes = Buffer.alloc(length)
-  for (let at = 0; at < length; ) {
+  for (let at = 0; at < length;) {
     const { bytesRead } = await file.read(bytes, at, length - at, at)
     if (bytesRead === 0) break
     at += bytesRead

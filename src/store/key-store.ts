@@ -2,10 +2,24 @@ import { limitPeriod } from '../ledger/ledger-core.ts'
 import type { LimitReset, PeriodStarts } from '../ledger/ledger-store.ts'
 import { jsonText, readAccount } from './account-store.ts'
 import { sealedSelect, type BookSeal } from './book-seal.ts'
-import { big, bigOrNull, bit, integer, integerOrNull, json, text, textOrNull, type Database, type Row, type Sql, type SqlValue } from './database.ts'
+import {
+  big,
+  bigOrNull,
+  bit,
+  integer,
+  integerOrNull,
+  json,
+  text,
+  textOrNull,
+  type Database,
+  type Row,
+  type Sql,
+  type SqlValue,
+} from './database.ts'
 import type { KeyOwner, KeyPatch, KeyRecord, KeySpend, KeyStore, NewKey } from './store.ts'
 
-const COLUMNS = 'id, account_id, name, label, disabled, spend_limit, limit_reset, expires_at, allowed_models, held, created_at, last_used_at'
+const COLUMNS =
+  'id, account_id, name, label, disabled, spend_limit, limit_reset, expires_at, allowed_models, held, created_at, last_used_at'
 
 interface KeyWithSpend {
   readonly key: KeyRecord
@@ -41,7 +55,19 @@ export class SqlKeys implements KeyStore {
   async create(key: NewKey): Promise<KeyRecord> {
     await this.#database.run(
       'INSERT INTO api_key (id, account_id, name, digest, label, spend_limit, limit_reset, expires_at, allowed_models, created_at, seal) VALUES (?,?,?,?,?,?,?,?,?,?,?)',
-      [key.id, key.accountId, key.name, key.digest, key.label, key.limitMicro, key.limitReset, millis(key.expiresAtMs), jsonText(key.allowedModels), BigInt(key.createdAtMs), this.#sealOf(key)],
+      [
+        key.id,
+        key.accountId,
+        key.name,
+        key.digest,
+        key.label,
+        key.limitMicro,
+        key.limitReset,
+        millis(key.expiresAtMs),
+        jsonText(key.allowedModels),
+        BigInt(key.createdAtMs),
+        this.#sealOf(key),
+      ],
     )
     const [row] = await this.#database.all(`SELECT ${COLUMNS} FROM api_key WHERE id = ?`, [key.id])
     if (row === undefined) throw new Error(`Key ${key.id} was not found after it was created.`)
@@ -64,7 +90,10 @@ export class SqlKeys implements KeyStore {
   }
 
   async list(accountId: string, periods: PeriodStarts): Promise<readonly KeyWithSpend[]> {
-    const rows = await this.#database.all(`SELECT ${COLUMNS} FROM api_key WHERE account_id = ? AND deleted = 0 ORDER BY created_at DESC, id`, [accountId])
+    const rows = await this.#database.all(
+      `SELECT ${COLUMNS} FROM api_key WHERE account_id = ? AND deleted = 0 ORDER BY created_at DESC, id`,
+      [accountId],
+    )
     return Promise.all(rows.map((row) => this.#withSpend(row, periods)))
   }
 
@@ -103,7 +132,10 @@ export class SqlKeys implements KeyStore {
   /** Sealed anew with the change; false = no such key. */
   async #change(sql: Sql, id: string, sets: readonly string[], values: readonly SqlValue[]): Promise<boolean> {
     const select = `SELECT ${sealedSelect('api_key')} FROM api_key WHERE id = ?`
-    const [before] = await sql.all(`${select} AND deleted = 0${this.#database.dialect === 'postgres' ? ' FOR UPDATE' : ''}`, [id])
+    const [before] = await sql.all(
+      `${select} AND deleted = 0${this.#database.dialect === 'postgres' ? ' FOR UPDATE' : ''}`,
+      [id],
+    )
     if (before === undefined) return false
     await sql.run(`UPDATE api_key SET ${sets.join(', ')} WHERE id = ?`, [...values, id])
     const [after = {}] = await sql.all(select, [id])
@@ -112,11 +144,25 @@ export class SqlKeys implements KeyStore {
   }
 
   #sealOf(key: NewKey): string {
-    return this.#seal.of('api_key', [key.id, key.accountId, key.digest, 0n, 0n, key.limitMicro, key.limitReset, key.expiresAtMs, jsonText(key.allowedModels), key.createdAtMs])
+    return this.#seal.of('api_key', [
+      key.id,
+      key.accountId,
+      key.digest,
+      0n,
+      0n,
+      key.limitMicro,
+      key.limitReset,
+      key.expiresAtMs,
+      jsonText(key.allowedModels),
+      key.createdAtMs,
+    ])
   }
 
   async #withAccount(key: KeyRecord): Promise<KeyOwner | null> {
-    const [account] = await this.#database.all('SELECT id, name, email, status, default_model, rate_limit, allowed_models, available, held, created_at FROM account WHERE id = ?', [key.accountId])
+    const [account] = await this.#database.all(
+      'SELECT id, name, email, status, default_model, rate_limit, allowed_models, available, held, created_at FROM account WHERE id = ?',
+      [key.accountId],
+    )
     return account === undefined ? null : { key, account: readAccount(account) }
   }
 
@@ -145,7 +191,11 @@ async function recordExcess(sql: Sql, row: Row, periods: PeriodStarts): Promise<
   const key = readKey(row)
   const period = limitPeriod(key, periods)
   if (period === null || key.limitMicro === null) return
-  const [spend] = await sql.all('SELECT spent FROM key_spend WHERE key_id = ? AND period = ? AND start = ?', [key.id, period.period, period.start])
+  const [spend] = await sql.all('SELECT spent FROM key_spend WHERE key_id = ? AND period = ? AND start = ?', [
+    key.id,
+    period.period,
+    period.start,
+  ])
   const over = (spend === undefined ? 0n : big(spend, 'spent')) + big(row, 'held') - key.limitMicro
   const excess = over > 0n ? over : 0n
   await sql.run(

@@ -2,8 +2,10 @@ import type { AccountRow, HoldRow, HoldState, HoldSubject, KeyRow, LimitReset } 
 import type { BookSeal } from './book-seal.ts'
 import { big, bigOrNull, integer, integerOrNull, json, text, textOrNull, type Row } from './database.ts'
 
-export const ACCOUNT_SELECT = 'SELECT id, status, available, held, log_rows, log_dropped, entry_head, free_hour, free_insured, free_spent, open_day, seal FROM account'
-export const KEY_SELECT = 'SELECT id, account_id, disabled, deleted, expires_at, spend_limit, limit_reset, held FROM api_key'
+export const ACCOUNT_SELECT =
+  'SELECT id, status, available, held, log_rows, log_dropped, entry_head, free_hour, free_insured, free_spent, open_day, seal FROM account'
+export const KEY_SELECT =
+  'SELECT id, account_id, disabled, deleted, expires_at, spend_limit, limit_reset, held FROM api_key'
 export const HOLD_SELECT = `SELECT id, account_id, key_id, amount, state, price_version, subject, day, week, month, node, lease_until, placed_at, ended_at, charged, shortfall, booked, seal FROM hold`
 
 /** A row whose seal is broken stays so: what is written of it later has none. */

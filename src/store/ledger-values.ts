@@ -3,21 +3,57 @@ import { sealedPlaces, type BookSeal } from './book-seal.ts'
 import { logDetails } from './log-details.ts'
 
 export const HOLD_COLUMNS = [
-  'id', 'account_id', 'key_id', 'amount', 'state', 'price_version', 'subject', 'day', 'week', 'month', 'node', 'lease_until', 'placed_at', 'ended_at', 'charged', 'shortfall', 'booked',
+  'id',
+  'account_id',
+  'key_id',
+  'amount',
+  'state',
+  'price_version',
+  'subject',
+  'day',
+  'week',
+  'month',
+  'node',
+  'lease_until',
+  'placed_at',
+  'ended_at',
+  'charged',
+  'shortfall',
+  'booked',
 ]
 export const LOG_COLUMNS = [
-  'generation_id', 'account_id', 'seq', 'key_id', 'request_id', 'type', 'model', 'provider', 'status', 'cost', 'provider_cost', 'shortfall', 'insured', 'input_tokens',
-  'output_tokens', 'price_version', 'created_at', 'ended_at', 'record',
+  'generation_id',
+  'account_id',
+  'seq',
+  'key_id',
+  'request_id',
+  'type',
+  'model',
+  'provider',
+  'status',
+  'cost',
+  'provider_cost',
+  'shortfall',
+  'insured',
+  'input_tokens',
+  'output_tokens',
+  'price_version',
+  'created_at',
+  'ended_at',
+  'record',
 ]
 const HOLD_SEALED = sealedPlaces('hold', HOLD_COLUMNS)
 const LOG_SEALED = sealedPlaces('generation', LOG_COLUMNS)
 
 // The hot path's statements, the same text in both dialects.
 export const INSERT_HOLD = insertText('hold', HOLD_COLUMNS)
-export const UPDATE_HOLD = 'UPDATE hold SET state = ?, ended_at = ?, charged = ?, shortfall = ?, booked = ?, seal = ? WHERE id = ?'
-export const UPDATE_ACCOUNT = 'UPDATE account SET available = ?, held = ?, log_rows = ?, entry_head = ?, free_hour = ?, free_insured = ?, free_spent = ?, seal = ? WHERE id = ?'
+export const UPDATE_HOLD =
+  'UPDATE hold SET state = ?, ended_at = ?, charged = ?, shortfall = ?, booked = ?, seal = ? WHERE id = ?'
+export const UPDATE_ACCOUNT =
+  'UPDATE account SET available = ?, held = ?, log_rows = ?, entry_head = ?, free_hour = ?, free_insured = ?, free_spent = ?, seal = ? WHERE id = ?'
 export const UPDATE_KEY = 'UPDATE api_key SET held = ? WHERE id = ?'
-export const INSERT_ENTRY = 'INSERT INTO entry (debit, credit, amount, kind, ref, account_id, created_at, hash) VALUES (?,?,?,?,?,?,?,?)'
+export const INSERT_ENTRY =
+  'INSERT INTO entry (debit, credit, amount, kind, ref, account_id, created_at, hash) VALUES (?,?,?,?,?,?,?,?)'
 export const INSERT_LOG = insertText('generation', LOG_COLUMNS)
 export const SELECT_SPEND = 'SELECT spent FROM key_spend WHERE key_id = ? AND period = ? AND start = ?'
 
@@ -27,13 +63,31 @@ function insertText(table: string, columns: readonly string[]): string {
 
 /** What the ledger changes of an account, in the order of its update. */
 export function accountValues(row: AccountRow, seal: BookSeal): readonly (string | bigint)[] {
-  return [row.availableMicro, row.heldMicro, row.logRows, row.entryHead, BigInt(row.freeHourMs), row.freeInsuredMicro, row.freeSpentMicro, accountSeal(row, seal)]
+  return [
+    row.availableMicro,
+    row.heldMicro,
+    row.logRows,
+    row.entryHead,
+    BigInt(row.freeHourMs),
+    row.freeInsuredMicro,
+    row.freeSpentMicro,
+    accountSeal(row, seal),
+  ]
 }
 
 /** None where the row was changed past us: nothing that is written later hides it. */
 function accountSeal(row: AccountRow, seal: BookSeal): string {
   if (!row.intact) return ''
-  return seal.of('account', [row.id, row.entryHead, row.logRows, row.logDropped, row.freeHourMs, row.freeInsuredMicro, row.freeSpentMicro, row.openDay])
+  return seal.of('account', [
+    row.id,
+    row.entryHead,
+    row.logRows,
+    row.logDropped,
+    row.freeHourMs,
+    row.freeInsuredMicro,
+    row.freeSpentMicro,
+    row.openDay,
+  ])
 }
 
 /** Values of a new hold, in the order of the column list that both dialects share. */
@@ -44,31 +98,80 @@ export function holdValues(hold: HoldRow, seal: BookSeal): readonly (string | bi
 
 /** What the end of a hold changes, in the order of its update. */
 export function holdEndValues(hold: HoldRow, seal: BookSeal): readonly (string | bigint | null)[] {
-  return [hold.state, bigintOrNull(hold.endedAtMs), hold.chargedMicro, hold.shortfallMicro, hold.bookedDay, holdSeal(hold, columnsOfHold(hold), seal)]
+  return [
+    hold.state,
+    bigintOrNull(hold.endedAtMs),
+    hold.chargedMicro,
+    hold.shortfallMicro,
+    hold.bookedDay,
+    holdSeal(hold, columnsOfHold(hold), seal),
+  ]
 }
 
 function columnsOfHold(hold: HoldRow): readonly (string | bigint | null)[] {
   const { periods } = hold
   return [
-    hold.id, hold.accountId, hold.keyId, hold.amountMicro, hold.state, BigInt(hold.priceVersion), JSON.stringify(hold.subject), periods.day, periods.week, periods.month,
-    hold.node, BigInt(hold.leaseUntilMs), BigInt(hold.placedAtMs), bigintOrNull(hold.endedAtMs), hold.chargedMicro, hold.shortfallMicro, hold.bookedDay,
+    hold.id,
+    hold.accountId,
+    hold.keyId,
+    hold.amountMicro,
+    hold.state,
+    BigInt(hold.priceVersion),
+    JSON.stringify(hold.subject),
+    periods.day,
+    periods.week,
+    periods.month,
+    hold.node,
+    BigInt(hold.leaseUntilMs),
+    BigInt(hold.placedAtMs),
+    bigintOrNull(hold.endedAtMs),
+    hold.chargedMicro,
+    hold.shortfallMicro,
+    hold.bookedDay,
   ]
 }
 
 /** Open holds are counted in what their account and key hold (I4, I5). */
 function holdSeal(hold: HoldRow, values: readonly unknown[], seal: BookSeal): string {
-  return hold.state === 'open' || !hold.intact ? '' : seal.of('hold', HOLD_SEALED.map((place) => values[place]))
+  return hold.state === 'open' || !hold.intact
+    ? ''
+    : seal.of(
+        'hold',
+        HOLD_SEALED.map((place) => values[place]),
+      )
 }
 
 /** Values of a log row, in the order of the column list that both dialects share. */
 export function logValues(log: LedgerChanges['log'][number], seal: BookSeal): readonly (string | bigint | null)[] {
   const { record } = log
   const values = [
-    record.generationId, record.accountId, log.seq, record.keyId, record.requestId, record.type, record.model, record.providerSlug, record.status, log.costMicro,
-    log.providerCostMicro, log.shortfallMicro, log.insuredMicro, BigInt(record.inputTokens), BigInt(record.outputTokens), BigInt(record.priceVersion),
-    BigInt(record.createdAtMs), BigInt(log.atMs), logDetails(record),
+    record.generationId,
+    record.accountId,
+    log.seq,
+    record.keyId,
+    record.requestId,
+    record.type,
+    record.model,
+    record.providerSlug,
+    record.status,
+    log.costMicro,
+    log.providerCostMicro,
+    log.shortfallMicro,
+    log.insuredMicro,
+    BigInt(record.inputTokens),
+    BigInt(record.outputTokens),
+    BigInt(record.priceVersion),
+    BigInt(record.createdAtMs),
+    BigInt(log.atMs),
+    logDetails(record),
   ]
-  return [...values, seal.of('generation', LOG_SEALED.map((place) => values[place]))]
+  return [
+    ...values,
+    seal.of(
+      'generation',
+      LOG_SEALED.map((place) => values[place]),
+    ),
+  ]
 }
 
 export function bigintOrNull(value: number | null): bigint | null {
@@ -100,7 +203,20 @@ export function usageDays(logs: LedgerChanges['log']): readonly UsageDay[] {
     let sum = days.get(name)
     if (sum === undefined) {
       const provider = providerSlug ?? ''
-      sum = { accountId, day: log.day, keyId, model, provider, requests: 0n, inputTokens: 0n, outputTokens: 0n, revenueMicro: 0n, providerCostMicro: 0n, insuredMicro: 0n, shortfallMicro: 0n }
+      sum = {
+        accountId,
+        day: log.day,
+        keyId,
+        model,
+        provider,
+        requests: 0n,
+        inputTokens: 0n,
+        outputTokens: 0n,
+        revenueMicro: 0n,
+        providerCostMicro: 0n,
+        insuredMicro: 0n,
+        shortfallMicro: 0n,
+      }
       days.set(name, sum)
     }
     sum.requests += 1n
@@ -117,8 +233,18 @@ export function usageDays(logs: LedgerChanges['log']): readonly UsageDay[] {
 /** Values of a roll-up row, in the order of its upsert. */
 export function usageDayValues(sum: UsageDay): readonly (string | bigint)[] {
   return [
-    sum.accountId, sum.day, sum.keyId, sum.model, sum.provider, sum.requests, sum.inputTokens, sum.outputTokens, sum.revenueMicro, sum.providerCostMicro,
-    sum.insuredMicro, sum.shortfallMicro,
+    sum.accountId,
+    sum.day,
+    sum.keyId,
+    sum.model,
+    sum.provider,
+    sum.requests,
+    sum.inputTokens,
+    sum.outputTokens,
+    sum.revenueMicro,
+    sum.providerCostMicro,
+    sum.insuredMicro,
+    sum.shortfallMicro,
   ]
 }
 
@@ -155,7 +281,16 @@ export function appDays(logs: LedgerChanges['log']): readonly AppDay[] {
     const { accountId, keyId, model, appUrl, appTitle, status, inputTokens, outputTokens } = log.record
     const row = [accountId, log.day, keyId, model, appUrl ?? appTitle ?? ''] as const
     const name = JSON.stringify(row)
-    const sum = days.get(name) ?? { row, title: null, requests: 0n, errors: 0n, inputTokens: 0n, outputTokens: 0n, costMicro: 0n, lastAtMs: 0 }
+    const sum = days.get(name) ?? {
+      row,
+      title: null,
+      requests: 0n,
+      errors: 0n,
+      inputTokens: 0n,
+      outputTokens: 0n,
+      costMicro: 0n,
+      lastAtMs: 0,
+    }
     days.set(name, sum)
     sum.title = appTitle ?? sum.title
     sum.requests += 1n
@@ -170,5 +305,14 @@ export function appDays(logs: LedgerChanges['log']): readonly AppDay[] {
 
 /** Values of a row of the sums by app, in the order of its upsert. */
 export function appDayValues(sum: AppDay): readonly (string | bigint | null)[] {
-  return [...sum.row, sum.title, sum.requests, sum.errors, sum.inputTokens, sum.outputTokens, sum.costMicro, BigInt(sum.lastAtMs)]
+  return [
+    ...sum.row,
+    sum.title,
+    sum.requests,
+    sum.errors,
+    sum.inputTokens,
+    sum.outputTokens,
+    sum.costMicro,
+    BigInt(sum.lastAtMs),
+  ]
 }

@@ -2,8 +2,33 @@ import type { GenerationRecord } from '../ledger/generation-record.ts'
 
 /** What of a record has no column of its own, in `generation.record`; null members are left out, which halves the row. */
 type Details = {
-  readonly [Name in 'providerName' | 'endpointId' | 'upstreamId' | 'errorType' | 'finishReason' | 'nativeFinishReason' | 'latencyMs' | 'appUrl' | 'appTitle' | 'sessionId' | 'failedAttempts']?: GenerationRecord[Name] | undefined
-} & Pick<GenerationRecord, 'variant' | 'usage' | 'reportedUsage' | 'cachedTokens' | 'reasoningTokens' | 'billingBasis' | 'flagged' | 'streamed' | 'attempts' | 'durationMs'>
+  readonly [
+    Name in
+      | 'providerName'
+      | 'endpointId'
+      | 'upstreamId'
+      | 'errorType'
+      | 'finishReason'
+      | 'nativeFinishReason'
+      | 'latencyMs'
+      | 'appUrl'
+      | 'appTitle'
+      | 'sessionId'
+      | 'failedAttempts'
+  ]?: GenerationRecord[Name] | undefined
+} & Pick<
+  GenerationRecord,
+  | 'variant'
+  | 'usage'
+  | 'reportedUsage'
+  | 'cachedTokens'
+  | 'reasoningTokens'
+  | 'billingBasis'
+  | 'flagged'
+  | 'streamed'
+  | 'attempts'
+  | 'durationMs'
+>
 
 export function logDetails(record: GenerationRecord): string {
   const details: Details = {

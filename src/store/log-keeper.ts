@@ -51,13 +51,15 @@ export class LogKeeper {
       if (retentionDays !== null) await this.#remove(clock.now() - retentionDays * DAY_MS)
     } catch (thrown) {
       nextMs = AGAIN_MS
-      log(`Usage log: its upkeep is tried again in a minute: ${thrown instanceof Error ? thrown.message : String(thrown)}`)
+      log(
+        `Usage log: its upkeep is tried again in a minute: ${thrown instanceof Error ? thrown.message : String(thrown)}`,
+      )
     }
     if (!this.#stopped) this.#cancel = clock.after(nextMs, () => this.start())
   }
 
   async #remove(beforeMs: number): Promise<void> {
-    for (let removed = 1; removed > 0 && !this.#stopped; ) {
+    for (let removed = 1; removed > 0 && !this.#stopped;) {
       removed = await this.#ports.upkeep.removeSome(beforeMs)
       await new Promise<void>((resolve) => void this.#ports.clock.after(STEP_PAUSE_MS, resolve))
     }

@@ -42,11 +42,18 @@ export class LogQuery {
     const accountId = filter.accountId ?? (filter.keyId === undefined ? null : await this.#ownerOf(filter.keyId))
     if (accountId === '') return NOTHING
     // An id of a client's own leads further than its account does.
-    const range = filter.requestId === undefined && accountId !== null ? await this.#ownRange(accountId, filter) : await this.#wholeRange(filter)
+    const range =
+      filter.requestId === undefined && accountId !== null
+        ? await this.#ownRange(accountId, filter)
+        : await this.#wholeRange(filter)
     const [led, rest] = split(this.#database.dialect, filter, range)
     if (range.below <= range.from) return NOTHING
     if (led.texts.length + rest.texts.length === 0 && range.column === 'seq') return this.#numbered(range, filter)
-    if (filter.offset > COUNT_MAX) throw new ApiError('invalid_input', `offset: at most ${COUNT_MAX} with these filters, got ${filter.offset}. Narrow the time with from and to`)
+    if (filter.offset > COUNT_MAX)
+      throw new ApiError(
+        'invalid_input',
+        `offset: at most ${COUNT_MAX} with these filters, got ${filter.offset}. Narrow the time with from and to`,
+      )
     return rest.texts.length === 0 ? this.#led(range, led, filter) : this.#searched(range, led, rest, filter)
   }
 
@@ -65,9 +72,10 @@ export class LogQuery {
   /** Total and offset are arithmetic: an account's rows have numbers without gaps. */
   async #numbered({ accountId, from, below }: Range, { limit, offset }: GenerationFilter): Promise<LogPage> {
     const before = below - offset
-    const rows = await this.#database.all(`${GENERATION_SELECT} WHERE generation.account_id = ? AND generation.seq < ? AND generation.seq >= ? ORDER BY generation.seq DESC`, [
-      accountId, BigInt(before), BigInt(Math.max(from, before - limit)),
-    ])
+    const rows = await this.#database.all(
+      `${GENERATION_SELECT} WHERE generation.account_id = ? AND generation.seq < ? AND generation.seq >= ? ORDER BY generation.seq DESC`,
+      [accountId, BigInt(before), BigInt(Math.max(from, before - limit))],
+    )
     return { data: rows.map(readGeneration), total: below - from }
   }
 
@@ -77,15 +85,27 @@ export class LogQuery {
     const { column } = range
     const hint = this.#hint(led)
     const select = GENERATION_SELECT.replace('FROM generation ', `FROM generation${hint} `)
-    const rows = await this.#database.all(`${select}${where} ORDER BY generation.${column} DESC LIMIT ? OFFSET ?`, [...values, BigInt(limit), BigInt(offset)])
+    const rows = await this.#database.all(`${select}${where} ORDER BY generation.${column} DESC LIMIT ? OFFSET ?`, [
+      ...values,
+      BigInt(limit),
+      BigInt(offset),
+    ])
     const data = rows.map(readGeneration)
     if (led.texts.length === 0 && fromMs === undefined && toMs === undefined) return { data, total: await this.#all() }
-    const total = await this.#counted(`SELECT 1 FROM generation${hint}${where} ORDER BY generation.${column} DESC LIMIT ${COUNTED_ROWS}`, values)
+    const total = await this.#counted(
+      `SELECT 1 FROM generation${hint}${where} ORDER BY generation.${column} DESC LIMIT ${COUNTED_ROWS}`,
+      values,
+    )
     return total > COUNT_MAX ? { data, total: COUNT_MAX, atLeast: true } : { data, total }
   }
 
   /** The newest rows are looked at once, and no more than a page may cost; it says how far it came. */
-  async #searched(range: Range, led: Conditions, rest: Conditions, { limit, offset }: GenerationFilter): Promise<LogPage> {
+  async #searched(
+    range: Range,
+    led: Conditions,
+    rest: Conditions,
+    { limit, offset }: GenerationFilter,
+  ): Promise<LogPage> {
     const { where, values } = within(range, led)
     const looksMax = led.index === null ? LOOK_ROWS : LED_LOOK_ROWS
     const condition = rest.texts.join(' AND ')
@@ -98,17 +118,25 @@ export class LogQuery {
     const found = looked.filter((row) => integer(row, 'fits') === 1).map((row) => big(row, 'id'))
     const data = await this.#byIds(found.slice(offset, offset + limit))
     const last = looked.at(-1)
-    return last === undefined || looked.length < looksMax ? { data, total: found.length } : { data, total: found.length, atLeast: true, searchedToMs: integer(last, 'ended_at') }
+    return last === undefined || looked.length < looksMax
+      ? { data, total: found.length }
+      : { data, total: found.length, atLeast: true, searchedToMs: integer(last, 'ended_at') }
   }
 
   async #byIds(ids: readonly bigint[]): Promise<readonly GenerationRow[]> {
     if (ids.length === 0) return []
     const marks = ids.map(() => '?').join(', ')
-    const rows = await this.#database.all(`${GENERATION_SELECT} WHERE generation.id IN (${marks}) ORDER BY generation.id DESC`, ids)
+    const rows = await this.#database.all(
+      `${GENERATION_SELECT} WHERE generation.id IN (${marks}) ORDER BY generation.id DESC`,
+      ids,
+    )
     return rows.map(readGeneration)
   }
 
-  /** SQLite, which knows nothing of how rows are spread, prefers the unique index of their numbers, and would read all of them. */
+  /**
+   * SQLite, which knows nothing of how rows are spread, prefers the unique index of their numbers, and would read all
+   * of them.
+   */
   #hint({ index }: Conditions): string {
     return index === null || this.#database.dialect === 'postgres' ? '' : ` INDEXED BY ${index}`
   }
@@ -119,7 +147,9 @@ export class LogQuery {
   }
 
   async #all(): Promise<number> {
-    const [row] = await this.#database.all('SELECT CAST(COALESCE(SUM(log_rows - log_dropped), 0) AS BIGINT) AS total FROM account')
+    const [row] = await this.#database.all(
+      'SELECT CAST(COALESCE(SUM(log_rows - log_dropped), 0) AS BIGINT) AS total FROM account',
+    )
     return row === undefined ? 0 : integer(row, 'total')
   }
 
@@ -127,21 +157,41 @@ export class LogQuery {
     const [account] = await this.#database.all('SELECT log_rows, log_dropped FROM account WHERE id = ?', [accountId])
     const first = account === undefined ? 1 : integer(account, 'log_dropped') + 1
     const below = account === undefined ? 1 : integer(account, 'log_rows') + 1
-    const at = (seq: number): Promise<readonly Row[]> => this.#database.all('SELECT ended_at FROM generation WHERE account_id = ? AND seq >= ? ORDER BY seq LIMIT 1', [accountId, BigInt(seq)])
+    const at = (seq: number): Promise<readonly Row[]> =>
+      this.#database.all('SELECT ended_at FROM generation WHERE account_id = ? AND seq >= ? ORDER BY seq LIMIT 1', [
+        accountId,
+        BigInt(seq),
+      ])
     return { column: 'seq', accountId, ...(await narrowed(first, below, filter, at)) }
   }
 
   async #wholeRange(filter: GenerationFilter): Promise<Range> {
     const ends = 'SELECT id FROM generation ORDER BY id'
-    const [[oldest], [newest]] = [await this.#database.all(`${ends} LIMIT 1`), await this.#database.all(`${ends} DESC LIMIT 1`)]
+    const [[oldest], [newest]] = [
+      await this.#database.all(`${ends} LIMIT 1`),
+      await this.#database.all(`${ends} DESC LIMIT 1`),
+    ]
     if (oldest === undefined || newest === undefined) return { column: 'id', accountId: null, from: 0, below: 0 }
-    const at = (id: number): Promise<readonly Row[]> => this.#database.all('SELECT ended_at FROM generation WHERE id >= ? ORDER BY id LIMIT 1', [BigInt(id)])
-    return { column: 'id', accountId: null, ...(await narrowed(integer(oldest, 'id'), integer(newest, 'id') + 1, filter, at)) }
+    const at = (id: number): Promise<readonly Row[]> =>
+      this.#database.all('SELECT ended_at FROM generation WHERE id >= ? ORDER BY id LIMIT 1', [BigInt(id)])
+    return {
+      column: 'id',
+      accountId: null,
+      ...(await narrowed(integer(oldest, 'id'), integer(newest, 'id') + 1, filter, at)),
+    }
   }
 }
 
-/** Numbers grow with time, so that a few looks find where a time begins. What the journal brought late stands among younger rows. */
-async function narrowed(from: number, below: number, filter: GenerationFilter, at: (number: number) => Promise<readonly Row[]>): Promise<Pick<Range, 'from' | 'below'>> {
+/**
+ * Numbers grow with time, so that a few looks find where a time begins. What the journal brought late stands among
+ * younger rows.
+ */
+async function narrowed(
+  from: number,
+  below: number,
+  filter: GenerationFilter,
+  at: (number: number) => Promise<readonly Row[]>,
+): Promise<Pick<Range, 'from' | 'below'>> {
   const firstAt = async (atMs: number): Promise<number> => {
     let [low, high] = [from, below]
     while (low < high) {
@@ -152,11 +202,18 @@ async function narrowed(from: number, below: number, filter: GenerationFilter, a
     }
     return low
   }
-  return { from: filter.fromMs === undefined ? from : await firstAt(filter.fromMs), below: filter.toMs === undefined ? below : await firstAt(filter.toMs) }
+  return {
+    from: filter.fromMs === undefined ? from : await firstAt(filter.fromMs),
+    below: filter.toMs === undefined ? below : await firstAt(filter.toMs),
+  }
 }
 
 /** What an index answers, and what is left to look at in each row. */
-function split(dialect: Database['dialect'], filter: GenerationFilter, range: Range): readonly [Conditions, Conditions] {
+function split(
+  dialect: Database['dialect'],
+  filter: GenerationFilter,
+  range: Range,
+): readonly [Conditions, Conditions] {
   const led: Conditions = { texts: [], values: [], index: null }
   const rest: Conditions = { texts: [], values: [], index: null }
   const add = (text: string, value: string | undefined, index: string | null): void => {
@@ -180,17 +237,34 @@ function split(dialect: Database['dialect'], filter: GenerationFilter, range: Ra
   return [led, rest]
 }
 
-function within({ column, accountId, from, below }: Range, { texts, values }: Conditions): { readonly where: string; readonly values: readonly SqlValue[] } {
+function within(
+  { column, accountId, from, below }: Range,
+  { texts, values }: Conditions,
+): { readonly where: string; readonly values: readonly SqlValue[] } {
   const own = accountId === null ? [] : [accountId]
-  const parts = [...own.map(() => 'generation.account_id = ?'), `generation.${column} >= ?`, `generation.${column} < ?`, ...texts]
+  const parts = [
+    ...own.map(() => 'generation.account_id = ?'),
+    `generation.${column} >= ?`,
+    `generation.${column} < ?`,
+    ...texts,
+  ]
   return { where: ` WHERE ${parts.join(' AND ')}`, values: [...own, BigInt(from), BigInt(below), ...values] }
 }
 
 function matches(row: GenerationRow, filter: GenerationFilter): boolean {
   const wanted: readonly (readonly [string | undefined, string | null])[] = [
-    [filter.accountId, row.accountId], [filter.keyId, row.keyId], [filter.requestId, row.requestId], [filter.model, row.model], [filter.type, row.type],
-    [filter.provider, row.providerSlug], [filter.status, row.status],
+    [filter.accountId, row.accountId],
+    [filter.keyId, row.keyId],
+    [filter.requestId, row.requestId],
+    [filter.model, row.model],
+    [filter.type, row.type],
+    [filter.provider, row.providerSlug],
+    [filter.status, row.status],
   ]
   if (filter.flagged === true && !row.flagged) return false
-  return wanted.every(([asked, has]) => asked === undefined || asked === has) && row.endedAtMs >= (filter.fromMs ?? 0) && row.endedAtMs < (filter.toMs ?? Number.POSITIVE_INFINITY)
+  return (
+    wanted.every(([asked, has]) => asked === undefined || asked === has) &&
+    row.endedAtMs >= (filter.fromMs ?? 0) &&
+    row.endedAtMs < (filter.toMs ?? Number.POSITIVE_INFINITY)
+  )
 }

@@ -10,7 +10,9 @@ import { uncommon } from './partial-index.ts'
 const SCAN_ROWS = 20_000
 /** Requests that share an id. */
 const ID_ROWS = 1_000
-const SUMS = ['requests', 'errors', 'input_tokens', 'output_tokens', 'cost'].map((name) => `CAST(SUM(${name}) AS BIGINT) AS ${name}`).join(', ')
+const SUMS = ['requests', 'errors', 'input_tokens', 'output_tokens', 'cost']
+  .map((name) => `CAST(SUM(${name}) AS BIGINT) AS ${name}`)
+  .join(', ')
 const OWN_DAYS = 'FROM app_day WHERE account_id = ? AND day >= ? AND day <= ?'
 const GROUP_COLUMNS: Readonly<Record<SpendGroup, string>> = { model: 'model', key: 'key_id', app: 'app' }
 
@@ -43,24 +45,43 @@ export class SqlLog implements LogStore {
     // SQLite knows no statistics and would take the index without the model: seconds instead of a millisecond.
     const hint = this.#database.dialect === 'sqlite' && led.index !== null ? ` INDEXED BY ${led.index}` : ''
     const scan = `SELECT seq, ended_at FROM generation${hint} WHERE account_id = ? AND seq < ? AND seq >= ?${conditionsText(led.conditions)} ORDER BY seq DESC LIMIT ${SCAN_ROWS}`
-    const [reach] = rest.conditions.length === 0 ? [] : await this.#database.all(`SELECT COUNT(*) AS looked, MIN(seq) AS least, MIN(ended_at) AS at FROM (${scan}) AS scanned`, values)
+    const [reach] =
+      rest.conditions.length === 0
+        ? []
+        : await this.#database.all(
+            `SELECT COUNT(*) AS looked, MIN(seq) AS least, MIN(ended_at) AS at FROM (${scan}) AS scanned`,
+            values,
+          )
     const least = reach === undefined ? null : integerOrNull(reach, 'least')
     const rows = await this.#database.all(
       `${GENERATION_SELECT.replace('generation.id AS id', 'generation.id AS id, generation.seq AS seq').replace('FROM generation', `FROM generation${hint}`)} WHERE generation.account_id = ? AND generation.seq < ? AND generation.seq >= ?${conditionsText(led.conditions)}${conditionsText(rest.conditions)}
         ORDER BY generation.seq DESC LIMIT ?`,
-      [filter.accountId, bounds.below, least === null ? bounds.from : BigInt(least), ...led.values, ...rest.values, BigInt(filter.limit)],
+      [
+        filter.accountId,
+        bounds.below,
+        least === null ? bounds.from : BigInt(least),
+        ...led.values,
+        ...rest.values,
+        BigInt(filter.limit),
+      ],
     )
     const last = rows.at(-1)
     const data = rows.map(readGeneration)
-    if (rows.length === filter.limit && last !== undefined) return { data, nextSeq: integer(last, 'seq'), searchedToMs: null }
+    if (rows.length === filter.limit && last !== undefined)
+      return { data, nextSeq: integer(last, 'seq'), searchedToMs: null }
     const stopped = reach !== undefined && integer(reach, 'looked') === SCAN_ROWS
-    return stopped ? { data, nextSeq: least, searchedToMs: integer(reach, 'at') } : { data, nextSeq: null, searchedToMs: null }
+    return stopped
+      ? { data, nextSeq: least, searchedToMs: integer(reach, 'at') }
+      : { data, nextSeq: null, searchedToMs: null }
   }
 
   async #byId({ accountId, generationId, requestId, limit }: LogFilter): Promise<LogPage> {
     const [column, id] = generationId === undefined ? ['request_id', requestId ?? ''] : ['generation_id', generationId]
     // A client's own request ids may be others' too, so the account is looked at here: as a condition it would tempt the database to read the account's whole log.
-    const rows = await this.#database.all(`${GENERATION_SELECT} WHERE generation.${column} = ? ORDER BY generation.id DESC LIMIT ${ID_ROWS}`, [id])
+    const rows = await this.#database.all(
+      `${GENERATION_SELECT} WHERE generation.${column} = ? ORDER BY generation.id DESC LIMIT ${ID_ROWS}`,
+      [id],
+    )
     const own = rows.map(readGeneration).filter((row) => row.accountId === accountId)
     return { data: own.slice(0, limit), nextSeq: null, searchedToMs: null }
   }
@@ -70,38 +91,86 @@ export class SqlLog implements LogStore {
     return row === undefined ? null : readHoldRow(row, this.#seal)
   }
 
-  async days(accountId: string, fromDay: string, toDay: string): Promise<readonly (SpendSums & { readonly day: string })[]> {
-    const rows = await this.#database.all(`SELECT day, ${SUMS} ${OWN_DAYS} GROUP BY day ORDER BY day`, [accountId, fromDay, toDay])
+  async days(
+    accountId: string,
+    fromDay: string,
+    toDay: string,
+  ): Promise<readonly (SpendSums & { readonly day: string })[]> {
+    const rows = await this.#database.all(`SELECT day, ${SUMS} ${OWN_DAYS} GROUP BY day ORDER BY day`, [
+      accountId,
+      fromDay,
+      toDay,
+    ])
     return rows.map((row) => ({ day: text(row, 'day'), ...readSums(row) }))
   }
 
-  async grouped(accountId: string, group: SpendGroup, fromDay: string, toDay: string): Promise<readonly (SpendSums & { readonly day: string; readonly group: string; readonly title: string | null })[]> {
+  async grouped(
+    accountId: string,
+    group: SpendGroup,
+    fromDay: string,
+    toDay: string,
+  ): Promise<readonly (SpendSums & { readonly day: string; readonly group: string; readonly title: string | null })[]> {
     const column = GROUP_COLUMNS[group]
-    const rows = await this.#database.all(`SELECT day, ${column} AS grouped, MAX(title) AS title, ${SUMS} ${OWN_DAYS} GROUP BY day, ${column} ORDER BY day, ${column}`, [accountId, fromDay, toDay])
-    return rows.map((row) => ({ day: text(row, 'day'), group: text(row, 'grouped'), title: group === 'app' ? textOrNull(row, 'title') : null, ...readSums(row) }))
+    const rows = await this.#database.all(
+      `SELECT day, ${column} AS grouped, MAX(title) AS title, ${SUMS} ${OWN_DAYS} GROUP BY day, ${column} ORDER BY day, ${column}`,
+      [accountId, fromDay, toDay],
+    )
+    return rows.map((row) => ({
+      day: text(row, 'day'),
+      group: text(row, 'grouped'),
+      title: group === 'app' ? textOrNull(row, 'title') : null,
+      ...readSums(row),
+    }))
   }
 
   async apps(accountId: string, fromDay: string, toDay: string): Promise<readonly AppSums[]> {
-    const rows = await this.#database.all(`SELECT app, model, MAX(title) AS title, MAX(last_at) AS last_at, ${SUMS} ${OWN_DAYS} GROUP BY app, model ORDER BY app, model`, [accountId, fromDay, toDay])
-    return rows.map((row) => ({ app: text(row, 'app'), model: text(row, 'model'), title: textOrNull(row, 'title'), lastAtMs: integer(row, 'last_at'), ...readSums(row) }))
+    const rows = await this.#database.all(
+      `SELECT app, model, MAX(title) AS title, MAX(last_at) AS last_at, ${SUMS} ${OWN_DAYS} GROUP BY app, model ORDER BY app, model`,
+      [accountId, fromDay, toDay],
+    )
+    return rows.map((row) => ({
+      app: text(row, 'app'),
+      model: text(row, 'model'),
+      title: textOrNull(row, 'title'),
+      lastAtMs: integer(row, 'last_at'),
+      ...readSums(row),
+    }))
   }
 
   async providers(accountId: string, fromDay: string): Promise<readonly string[]> {
-    const rows = await this.#database.all(`SELECT DISTINCT provider FROM usage_day WHERE account_id = ? AND day >= ? AND provider <> '' ORDER BY provider`, [accountId, fromDay])
+    const rows = await this.#database.all(
+      `SELECT DISTINCT provider FROM usage_day WHERE account_id = ? AND day >= ? AND provider <> '' ORDER BY provider`,
+      [accountId, fromDay],
+    )
     return rows.map((row) => text(row, 'provider'))
   }
 
-  async keys(accountId: string): Promise<readonly { readonly id: string; readonly name: string; readonly label: string; readonly deleted: boolean }[]> {
-    const rows = await this.#database.all('SELECT id, name, label, deleted FROM api_key WHERE account_id = ? ORDER BY created_at DESC, id LIMIT 1000', [accountId])
-    return rows.map((row) => ({ id: text(row, 'id'), name: text(row, 'name'), label: text(row, 'label'), deleted: big(row, 'deleted') !== 0n }))
+  async keys(
+    accountId: string,
+  ): Promise<
+    readonly { readonly id: string; readonly name: string; readonly label: string; readonly deleted: boolean }[]
+  > {
+    const rows = await this.#database.all(
+      'SELECT id, name, label, deleted FROM api_key WHERE account_id = ? ORDER BY created_at DESC, id LIMIT 1000',
+      [accountId],
+    )
+    return rows.map((row) => ({
+      id: text(row, 'id'),
+      name: text(row, 'name'),
+      label: text(row, 'label'),
+      deleted: big(row, 'deleted') !== 0n,
+    }))
   }
 
   /** Numbers between which the rows of the asked time lie: they grow with time, so that a few looks find each end. */
   async #bounds(filter: LogFilter): Promise<{ readonly below: bigint; readonly from: bigint }> {
-    const [account] = await this.#database.all('SELECT log_rows, log_dropped FROM account WHERE id = ?', [filter.accountId])
+    const [account] = await this.#database.all('SELECT log_rows, log_dropped FROM account WHERE id = ?', [
+      filter.accountId,
+    ])
     const rows = account === undefined ? 0 : integer(account, 'log_rows')
     const first = account === undefined ? 1 : integer(account, 'log_dropped') + 1
-    const newest = filter.toMs === undefined ? rows + 1 : await this.#firstAt(filter.accountId, filter.toMs, first, rows)
+    const newest =
+      filter.toMs === undefined ? rows + 1 : await this.#firstAt(filter.accountId, filter.toMs, first, rows)
     const below = Math.min(newest, filter.beforeSeq ?? newest)
     const from = filter.fromMs === undefined ? first : await this.#firstAt(filter.accountId, filter.fromMs, first, rows)
     return { below: BigInt(below), from: BigInt(from) }
@@ -113,7 +182,10 @@ export class SqlLog implements LogStore {
     let high = rows + 1
     while (low < high) {
       const middle = Math.floor((low + high) / 2)
-      const [row] = await this.#database.all('SELECT ended_at FROM generation WHERE account_id = ? AND seq = ?', [accountId, BigInt(middle)])
+      const [row] = await this.#database.all('SELECT ended_at FROM generation WHERE account_id = ? AND seq = ?', [
+        accountId,
+        BigInt(middle),
+      ])
       if (row !== undefined && integer(row, 'ended_at') < atMs) low = middle + 1
       else high = middle
     }
@@ -139,17 +211,23 @@ function split(dialect: Database['dialect'], filter: LogFilter): readonly [Condi
     to.conditions.push(condition)
     to.values.push(value)
   }
-  if (filter.status !== undefined && filter.status !== 'completed') add(uncommon(dialect, 'generation.status', 'completed'), filter.status, 'generation_failed')
+  if (filter.status !== undefined && filter.status !== 'completed')
+    add(uncommon(dialect, 'generation.status', 'completed'), filter.status, 'generation_failed')
   else add('generation.status = ?', filter.status)
   add('generation.key_id = ?', filter.keyId, 'generation_key')
   add('generation.model = ?', filter.model, 'generation_model')
   add('generation.type = ?', filter.type)
   add('generation.provider = ?', filter.provider)
-  if (filter.app === '') rest.conditions.push(String.raw`generation.record NOT LIKE '%"appUrl":%' AND generation.record NOT LIKE '%"appTitle":%'`)
+  if (filter.app === '')
+    rest.conditions.push(
+      String.raw`generation.record NOT LIKE '%"appUrl":%' AND generation.record NOT LIKE '%"appTitle":%'`,
+    )
   else if (filter.app !== undefined) {
     // The record is JSON as JSON.stringify writes it; an app is its URL, else its title.
     const value = JSON.stringify(filter.app).replaceAll(/[\\%_]/g, String.raw`\$&`)
-    rest.conditions.push(String.raw`(generation.record LIKE ? ESCAPE '\' OR (generation.record LIKE ? ESCAPE '\' AND generation.record NOT LIKE '%"appUrl":%'))`)
+    rest.conditions.push(
+      String.raw`(generation.record LIKE ? ESCAPE '\' OR (generation.record LIKE ? ESCAPE '\' AND generation.record NOT LIKE '%"appUrl":%'))`,
+    )
     rest.values.push(`%"appUrl":${value}%`, `%"appTitle":${value}%`)
   }
   return [led, rest]

@@ -9,7 +9,10 @@ const UPKEEP_LOCK = 7_465_617_205n
 
 /** Keeps the usage log of bounded size, and on PostgreSQL room in it. Two nodes may do it at once. */
 export interface LogUpkeep {
-  /** Removes rows that ended before `beforeMs`, oldest first, a bounded number of them; answers how many, 0 when none is left. The newest row stays. */
+  /**
+   * Removes rows that ended before `beforeMs`, oldest first, a bounded number of them; answers how many, 0 when none is
+   * left. The newest row stays.
+   */
   removeSome(beforeMs: number): Promise<number>
   /** Makes the parts that the coming rows need. */
   makeRoom(): Promise<void>
@@ -31,19 +34,26 @@ export class SqlLogUpkeep implements LogUpkeep {
 
   async makeRoom(): Promise<void> {
     if (this.#database.dialect === 'sqlite') return
-    await this.#database.transaction(async (sql) => {
-      await begin(sql)
-      const [newest] = await sql.all('SELECT last_value FROM generation_number')
-      const needed = (big(newest ?? {}, 'last_value') / PART_ROWS + PARTS_AHEAD) * PART_ROWS
-      const bounds = (await parts(sql)).map(({ below }) => below)
-      let bound = bounds.reduce((most, below) => (below > most ? below : most), PART_ROWS)
-      for (; bound <= needed; bound += PART_ROWS) for (const statement of partStatements(bound)) await sql.run(statement)
-    }, { purpose: 'migration' })
+    await this.#database.transaction(
+      async (sql) => {
+        await begin(sql)
+        const [newest] = await sql.all('SELECT last_value FROM generation_number')
+        const needed = (big(newest ?? {}, 'last_value') / PART_ROWS + PARTS_AHEAD) * PART_ROWS
+        const bounds = (await parts(sql)).map(({ below }) => below)
+        let bound = bounds.reduce((most, below) => (below > most ? below : most), PART_ROWS)
+        for (; bound <= needed; bound += PART_ROWS)
+          for (const statement of partStatements(bound)) await sql.run(statement)
+      },
+      { purpose: 'migration' },
+    )
   }
 
   /** Rows go in the order of their numbers, which grow with time, up to the first that must stay. */
   async #removeRows(beforeMs: number): Promise<number> {
-    const rows = await this.#database.all('SELECT id, account_id, ended_at FROM generation WHERE id < (SELECT MAX(id) FROM generation) ORDER BY id LIMIT ?', [STEP_ROWS])
+    const rows = await this.#database.all(
+      'SELECT id, account_id, ended_at FROM generation WHERE id < (SELECT MAX(id) FROM generation) ORDER BY id LIMIT ?',
+      [STEP_ROWS],
+    )
     const kept = rows.findIndex((row) => integer(row, 'ended_at') >= beforeMs)
     const old = kept === -1 ? rows : rows.slice(0, kept)
     const last = old.at(-1)
@@ -64,24 +74,37 @@ export class SqlLogUpkeep implements LogUpkeep {
   /** A part all of whose rows are old goes whole: it is read once, for the sums. */
   async #removePart(beforeMs: number): Promise<number> {
     if (this.#database.dialect === 'sqlite') return 0
-    return this.#database.transaction(async (sql) => {
-      await begin(sql)
-      const [newest] = await sql.all('SELECT MAX(id) AS id FROM generation')
-      const newestId = newest?.['id']
-      const [oldest] = (await parts(sql)).toSorted((one, other) => (one.below < other.below ? -1 : 1))
-      if (oldest === undefined || typeof newestId !== 'bigint' || oldest.below > newestId) return 0
-      const { table } = oldest
-      // The newest first: a part that has just begun to age is known without reading it.
-      const [young] = await sql.all(`SELECT 1 AS young FROM (SELECT ended_at FROM ${table} ORDER BY id DESC LIMIT 1) AS newest WHERE ended_at >= ?`, [BigInt(beforeMs)])
-      if (young !== undefined) return 0
-      const [late] = await sql.all(`SELECT 1 AS late FROM ${table} WHERE ended_at >= ? LIMIT 1`, [BigInt(beforeMs)])
-      if (late !== undefined) return 0
-      const counts = new Map((await sql.all(`SELECT account_id, COUNT(*) AS rows FROM ${table} GROUP BY account_id ORDER BY account_id`)).map((row) => [text(row, 'account_id'), big(row, 'rows')]))
-      await sql.run(addRemoved(table, ''))
-      await this.#drop(sql, counts, beforeMs)
-      await sql.run(`DROP TABLE ${table}`)
-      return Math.max(1, [...counts.values()].reduce((sum, count) => sum + Number(count), 0))
-    }, { purpose: 'migration' })
+    return this.#database.transaction(
+      async (sql) => {
+        await begin(sql)
+        const [newest] = await sql.all('SELECT MAX(id) AS id FROM generation')
+        const newestId = newest?.['id']
+        const [oldest] = (await parts(sql)).toSorted((one, other) => (one.below < other.below ? -1 : 1))
+        if (oldest === undefined || typeof newestId !== 'bigint' || oldest.below > newestId) return 0
+        const { table } = oldest
+        // The newest first: a part that has just begun to age is known without reading it.
+        const [young] = await sql.all(
+          `SELECT 1 AS young FROM (SELECT ended_at FROM ${table} ORDER BY id DESC LIMIT 1) AS newest WHERE ended_at >= ?`,
+          [BigInt(beforeMs)],
+        )
+        if (young !== undefined) return 0
+        const [late] = await sql.all(`SELECT 1 AS late FROM ${table} WHERE ended_at >= ? LIMIT 1`, [BigInt(beforeMs)])
+        if (late !== undefined) return 0
+        const counts = new Map(
+          (
+            await sql.all(`SELECT account_id, COUNT(*) AS rows FROM ${table} GROUP BY account_id ORDER BY account_id`)
+          ).map((row) => [text(row, 'account_id'), big(row, 'rows')]),
+        )
+        await sql.run(addRemoved(table, ''))
+        await this.#drop(sql, counts, beforeMs)
+        await sql.run(`DROP TABLE ${table}`)
+        return Math.max(
+          1,
+          [...counts.values()].reduce((sum, count) => sum + Number(count), 0),
+        )
+      },
+      { purpose: 'migration' },
+    )
   }
 
   /** Accounts in their common order; how many rows of each are gone is under its seal. */
@@ -91,9 +114,16 @@ export class SqlLogUpkeep implements LogUpkeep {
       const [account] = await sql.all(`SELECT ${sealedSelect('account')} FROM account WHERE id = ?${lock}`, [accountId])
       if (account === undefined) continue
       const dropped = big(account, 'log_dropped') + (counts.get(accountId) ?? 0n)
-      await sql.run('UPDATE account SET log_dropped = ?, seal = ? WHERE id = ?', [dropped, this.#seal.again('account', account, { log_dropped: dropped }), accountId])
+      await sql.run('UPDATE account SET log_dropped = ?, seal = ? WHERE id = ?', [
+        dropped,
+        this.#seal.again('account', account, { log_dropped: dropped }),
+        accountId,
+      ])
     }
-    await sql.run('UPDATE log_kept SET before_at = ? WHERE id = 1 AND before_at < ?', [BigInt(beforeMs), BigInt(beforeMs)])
+    await sql.run('UPDATE log_kept SET before_at = ? WHERE id = 1 AND before_at < ?', [
+      BigInt(beforeMs),
+      BigInt(beforeMs),
+    ])
   }
 }
 
@@ -102,7 +132,10 @@ const SUMS = ['requests', 'input_tokens', 'output_tokens', 'revenue', 'provider_
 
 const REMOVED = [...PLACE, ...SUMS]
 
-/** What is about to go stays in the books as sums by day: without them a day's total could not be told from one that somebody has changed. */
+/**
+ * What is about to go stays in the books as sums by day: without them a day's total could not be told from one that
+ * somebody has changed.
+ */
 function addRemoved(table: string, where: string): string {
   const sums = SUMS.map((name) => (name === 'requests' ? 'COUNT(*)' : `SUM(g.${name === 'revenue' ? 'cost' : name})`))
   return `INSERT INTO removed_day (${REMOVED.join(', ')})
@@ -111,7 +144,10 @@ function addRemoved(table: string, where: string): string {
     ON CONFLICT (${PLACE.join(', ')}) DO UPDATE SET ${SUMS.map((name) => `${name} = removed_day.${name} + excluded.${name}`).join(', ')}`
 }
 
-/** Parts come and go under a lock of the whole log: whoever waits for it makes everybody wait, so it gives up soon and is tried again. */
+/**
+ * Parts come and go under a lock of the whole log: whoever waits for it makes everybody wait, so it gives up soon and
+ * is tried again.
+ */
 async function begin(sql: Sql): Promise<void> {
   await sql.run('SELECT pg_advisory_xact_lock(?)', [UPKEEP_LOCK])
   await sql.run(`SET LOCAL lock_timeout = '500ms'`)
@@ -128,7 +164,10 @@ interface Part {
 }
 
 async function parts(sql: Sql): Promise<readonly Part[]> {
-  const rows = await sql.all(`SELECT c.relname AS name, (regexp_match(pg_get_expr(c.relpartbound, c.oid), 'TO \\(''*(\\d+)''*\\)'))[1]::int8 AS below
+  const rows =
+    await sql.all(`SELECT c.relname AS name, (regexp_match(pg_get_expr(c.relpartbound, c.oid), 'TO \\(''*(\\d+)''*\\)'))[1]::int8 AS below
     FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'generation'::regclass`)
-  return rows.flatMap((row) => (typeof row['below'] === 'bigint' ? [{ table: text(row, 'name'), below: big(row, 'below') }] : []))
+  return rows.flatMap((row) =>
+    typeof row['below'] === 'bigint' ? [{ table: text(row, 'name'), below: big(row, 'below') }] : [],
+  )
 }

@@ -11,15 +11,22 @@ interface Migration {
   readonly version: number
   readonly name: string
   /**
-   * The oldest program that works on this schema, by the newest version that it knows; absent = this one. A rolling restart
-   * needs the program before: what it uses is only taken away one release later.
+   * The oldest program that works on this schema, by the newest version that it knows; absent = this one. A rolling
+   * restart needs the program before: what it uses is only taken away one release later.
    */
   readonly least?: number
   readonly statements: (dialect: Database['dialect']) => readonly string[]
 }
 
-/** What the two dialects spell differently. `clustered` keeps rows in their text key itself: one tree to write instead of two. */
-function words(dialect: Database['dialect']): { readonly blob: string; readonly serial: string; readonly clustered: string } {
+/**
+ * What the two dialects spell differently. `clustered` keeps rows in their text key itself: one tree to write instead
+ * of two.
+ */
+function words(dialect: Database['dialect']): {
+  readonly blob: string
+  readonly serial: string
+  readonly clustered: string
+} {
   return dialect === 'sqlite'
     ? { blob: 'BLOB', serial: 'INTEGER PRIMARY KEY', clustered: ' WITHOUT ROWID' }
     : { blob: 'BYTEA', serial: 'BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY', clustered: '' }
@@ -29,7 +36,10 @@ function words(dialect: Database['dialect']): { readonly blob: string; readonly 
 function appendOnly(dialect: Database['dialect'], table: string): readonly string[] {
   const refusal = `${table} is append-only`
   if (dialect === 'sqlite') {
-    return ['UPDATE', 'DELETE'].map((verb) => `CREATE TRIGGER ${table}_no_${verb.toLowerCase()} BEFORE ${verb} ON ${table} BEGIN SELECT RAISE(ABORT, '${refusal}'); END`)
+    return ['UPDATE', 'DELETE'].map(
+      (verb) =>
+        `CREATE TRIGGER ${table}_no_${verb.toLowerCase()} BEFORE ${verb} ON ${table} BEGIN SELECT RAISE(ABORT, '${refusal}'); END`,
+    )
   }
   return [
     `CREATE FUNCTION ${table}_refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION '${refusal}'; END $$`,
@@ -83,7 +93,9 @@ const MIGRATIONS: readonly Migration[] = [
           input_tokens BIGINT NOT NULL, output_tokens BIGINT NOT NULL, revenue BIGINT NOT NULL, provider_cost BIGINT NOT NULL,
           insured BIGINT NOT NULL, shortfall BIGINT NOT NULL, PRIMARY KEY (account_id, day, key_id, model, provider))${clustered}`,
         // The embedded store sums the log up in steps and remembers how far; PostgreSQL does it with each row.
-        ...(dialect === 'sqlite' ? ['CREATE TABLE rolled_up (generation BIGINT NOT NULL)', 'INSERT INTO rolled_up VALUES (0)'] : []),
+        ...(dialect === 'sqlite'
+          ? ['CREATE TABLE rolled_up (generation BIGINT NOT NULL)', 'INSERT INTO rolled_up VALUES (0)']
+          : []),
         `CREATE TABLE catalog_version (version BIGINT PRIMARY KEY, document TEXT NOT NULL, credentials ${blob} NOT NULL, file_digest TEXT, created_at BIGINT NOT NULL)`,
         `CREATE TABLE event (
           id ${serial}, at BIGINT NOT NULL, actor TEXT NOT NULL, ip TEXT, action TEXT NOT NULL, object TEXT NOT NULL, before TEXT, after TEXT, hash TEXT NOT NULL)`,
@@ -133,11 +145,14 @@ const MIGRATIONS: readonly Migration[] = [
     version: 4,
     name: 'nodes that share a database',
     least: 1,
-    statements: (dialect) => (dialect === 'sqlite' ? [] : [
-      'CREATE TABLE node (id TEXT PRIMARY KEY, started_at BIGINT NOT NULL, seen_at BIGINT NOT NULL)',
-      'CREATE TABLE ip_block (ip TEXT PRIMARY KEY, until BIGINT NOT NULL, blocks BIGINT NOT NULL, changed_at BIGINT NOT NULL)',
-      'CREATE INDEX ip_block_changed ON ip_block (changed_at)',
-    ]),
+    statements: (dialect) =>
+      dialect === 'sqlite'
+        ? []
+        : [
+            'CREATE TABLE node (id TEXT PRIMARY KEY, started_at BIGINT NOT NULL, seen_at BIGINT NOT NULL)',
+            'CREATE TABLE ip_block (ip TEXT PRIMARY KEY, until BIGINT NOT NULL, blocks BIGINT NOT NULL, changed_at BIGINT NOT NULL)',
+            'CREATE INDEX ip_block_changed ON ip_block (changed_at)',
+          ],
   },
   { version: 5, name: 'console', statements: (dialect) => consoleStatements(dialect, words(dialect)) },
   {
@@ -159,7 +174,10 @@ const MIGRATIONS: readonly Migration[] = [
     version: 8,
     name: 'what is free in an hour',
     least: 7,
-    statements: () => ['free_hour', 'free_insured', 'free_spent'].map((column) => `ALTER TABLE account ADD COLUMN ${column} BIGINT NOT NULL DEFAULT 0`),
+    statements: () =>
+      ['free_hour', 'free_insured', 'free_spent'].map(
+        (column) => `ALTER TABLE account ADD COLUMN ${column} BIGINT NOT NULL DEFAULT 0`,
+      ),
   },
   {
     version: 9,
@@ -191,7 +209,12 @@ const MIGRATIONS: readonly Migration[] = [
       ]
     },
   },
-  { version: 12, name: 'events by action', least: 8, statements: () => ['CREATE INDEX event_action ON event (action, id)'] },
+  {
+    version: 12,
+    name: 'events by action',
+    least: 8,
+    statements: () => ['CREATE INDEX event_action ON event (action, id)'],
+  },
 ]
 
 /** Programs from this version on seal what they write. */
@@ -206,7 +229,10 @@ const RELEASED = 8
 /** The name of the first migration that the last release does not know. */
 export const FIRST_UNRELEASED_MIGRATION = MIGRATIONS.find(({ version }) => version > RELEASED)?.name ?? ''
 
-/** Only nodes that share a database keep bytes in it. Pictures and videos are compressed already: trying it again would cost CPU for nothing. */
+/**
+ * Only nodes that share a database keep bytes in it. Pictures and videos are compressed already: trying it again would
+ * cost CPU for nothing.
+ */
 const CHUNKS: readonly string[] = [
   'CREATE TABLE stored_chunk (content TEXT NOT NULL, seq BIGINT NOT NULL, data BYTEA NOT NULL, created_at BIGINT NOT NULL, PRIMARY KEY (content, seq))',
   'ALTER TABLE stored_chunk ALTER COLUMN data SET STORAGE EXTERNAL',
@@ -222,8 +248,8 @@ class MigratingElsewhereError extends Error {
 }
 
 /**
- * Brings the schema to this version, forward only, each migration in a transaction of its own. Answers the schema's version;
- * refuses one that this program is too old for, and one whose migrations were other than this program's.
+ * Brings the schema to this version, forward only, each migration in a transaction of its own. Answers the schema's
+ * version; refuses one that this program is too old for, and one whose migrations were other than this program's.
  */
 export async function migrate(database: Database): Promise<number> {
   await patiently(() => database.transaction((sql) => begin(database, sql), { purpose: 'migration' }))
@@ -234,8 +260,8 @@ export async function migrate(database: Database): Promise<number> {
 }
 
 /**
- * A statement that waits for a busy table makes everybody wait who comes after it, so it gives up after two seconds, lets them
- * through and tries again; and a node that starts waits for the one that migrates.
+ * A statement that waits for a busy table makes everybody wait who comes after it, so it gives up after two seconds,
+ * lets them through and tries again; and a node that starts waits for the one that migrates.
  */
 async function patiently(work: () => Promise<void>): Promise<void> {
   const untilMs = performance.now() + PATIENCE_MS
@@ -259,14 +285,17 @@ function isBusy(thrown: unknown): boolean {
 async function lock({ dialect }: Database, sql: Sql): Promise<void> {
   if (dialect === 'sqlite') return
   const [row] = await sql.all('SELECT pg_try_advisory_xact_lock(?)::int::bigint AS taken', [MIGRATION_LOCK])
-  if (row === undefined || big(row, 'taken') === 0n) throw new MigratingElsewhereError('Another process migrates the database.')
+  if (row === undefined || big(row, 'taken') === 0n)
+    throw new MigratingElsewhereError('Another process migrates the database.')
 }
 
 async function begin(database: Database, sql: Sql): Promise<void> {
   // From before the first table on: CREATE TABLE IF NOT EXISTS fails when two run it at once.
   await lock(database, sql)
   await sql.run('CREATE TABLE IF NOT EXISTS schema_version (version BIGINT PRIMARY KEY, name TEXT NOT NULL)')
-  await sql.run('CREATE TABLE IF NOT EXISTS schema_guard (version BIGINT PRIMARY KEY, least BIGINT NOT NULL, checksum TEXT NOT NULL)')
+  await sql.run(
+    'CREATE TABLE IF NOT EXISTS schema_guard (version BIGINT PRIMARY KEY, least BIGINT NOT NULL, checksum TEXT NOT NULL)',
+  )
   await refuseStrange(database, sql)
 }
 
@@ -274,13 +303,21 @@ async function refuseStrange({ dialect }: Database, sql: Sql): Promise<void> {
   const newest = MIGRATIONS.at(-1)?.version ?? 0
   const current = await currentVersion(sql)
   const guards = await sql.all('SELECT version, least, checksum FROM schema_guard ORDER BY version')
-  const least = guards.reduce((most, row) => (big(row, 'version') > BigInt(newest) && big(row, 'least') > most ? big(row, 'least') : most), 0n)
+  const least = guards.reduce(
+    (most, row) => (big(row, 'version') > BigInt(newest) && big(row, 'least') > most ? big(row, 'least') : most),
+    0n,
+  )
   const unknown = current > newest && !guards.some((row) => big(row, 'version') === BigInt(current))
-  if (unknown || least > BigInt(newest)) throw new OperatorError(`The store has schema ${current}, this program knows up to ${newest}: start the newer version.`)
+  if (unknown || least > BigInt(newest))
+    throw new OperatorError(
+      `The store has schema ${current}, this program knows up to ${newest}: start the newer version.`,
+    )
   for (const migration of MIGRATIONS) {
     const applied = guards.find((row) => big(row, 'version') === BigInt(migration.version))
     if (applied !== undefined && text(applied, 'checksum') !== checksum(migration, dialect)) {
-      throw new OperatorError(`Migration ${migration.version} of the store is not the one of this program: it was made by another build.`)
+      throw new OperatorError(
+        `Migration ${migration.version} of the store is not the one of this program: it was made by another build.`,
+      )
     }
   }
 }
@@ -291,7 +328,11 @@ async function apply(database: Database, sql: Sql, migration: Migration): Promis
   for (const statement of migration.statements(database.dialect)) await sql.run(statement)
   const { version, name, least = version } = migration
   await sql.run('INSERT INTO schema_version (version, name) VALUES (?, ?)', [BigInt(version), name])
-  await sql.run('INSERT INTO schema_guard (version, least, checksum) VALUES (?, ?, ?)', [BigInt(version), BigInt(least), checksum(migration, database.dialect)])
+  await sql.run('INSERT INTO schema_guard (version, least, checksum) VALUES (?, ?, ?)', [
+    BigInt(version),
+    BigInt(least),
+    checksum(migration, database.dialect),
+  ])
 }
 
 async function currentVersion(sql: Sql): Promise<number> {

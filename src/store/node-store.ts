@@ -24,7 +24,10 @@ export class SqlNodes implements NodeStore {
       `INSERT INTO node (id, started_at, seen_at, schema) VALUES (?, ${DB_NOW}, ${DB_NOW}, ?) ON CONFLICT (id) DO UPDATE SET seen_at = EXCLUDED.seen_at`,
       [id, BigInt(NEWEST_SCHEMA)],
     )
-    const live = await this.#database.all(`SELECT id, ${DB_NOW} AS now FROM node WHERE seen_at > ${DB_NOW} - ? ORDER BY started_at, id`, [BigInt(LIVE_MS)])
+    const live = await this.#database.all(
+      `SELECT id, ${DB_NOW} AS now FROM node WHERE seen_at > ${DB_NOW} - ? ORDER BY started_at, id`,
+      [BigInt(LIVE_MS)],
+    )
     const [oldest] = live
     const nowMs = oldest === undefined ? 0 : integer(oldest, 'now')
     const leads = oldest !== undefined && text(oldest, 'id') === id
@@ -45,13 +48,22 @@ export class SqlNodes implements NodeStore {
   }
 
   async unblock(ip: string): Promise<void> {
-    await this.#database.run(`UPDATE ip_block SET until = ${DB_NOW}, blocks = 0, changed_at = ${DB_NOW} WHERE ip = ?`, [ip])
+    await this.#database.run(`UPDATE ip_block SET until = ${DB_NOW}, blocks = 0, changed_at = ${DB_NOW} WHERE ip = ?`, [
+      ip,
+    ])
   }
 
   async #blocks(nowMs: number): Promise<readonly SharedBlock[]> {
-    const rows = await this.#database.all('SELECT ip, until, blocks FROM ip_block WHERE changed_at > ? AND (until > ? OR blocks = 0)', [BigInt(this.#readUntilMs - OVERLAP_MS), BigInt(nowMs)])
+    const rows = await this.#database.all(
+      'SELECT ip, until, blocks FROM ip_block WHERE changed_at > ? AND (until > ? OR blocks = 0)',
+      [BigInt(this.#readUntilMs - OVERLAP_MS), BigInt(nowMs)],
+    )
     this.#readUntilMs = nowMs
-    return rows.map((row) => ({ ip: text(row, 'ip'), leftMs: Math.max(0, Number(big(row, 'until')) - nowMs), blocks: integer(row, 'blocks') }))
+    return rows.map((row) => ({
+      ip: text(row, 'ip'),
+      leftMs: Math.max(0, Number(big(row, 'until')) - nowMs),
+      blocks: integer(row, 'blocks'),
+    }))
   }
 
   async #forget(nowMs: number): Promise<void> {

@@ -11,7 +11,10 @@ test("a database that the driver refuses by itself is one sentence with its addr
   const cause = new Error('SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string')
   const told = openFailure(new StoreUnavailableError('The database takes no connection.', { cause }), OPTIONS)
   assert.ok(told instanceof OperatorError)
-  assert.equal(told.message, 'DATABASE_URL: the database tollgate at db.example:5432 cannot be used (SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string).')
+  assert.equal(
+    told.message,
+    'DATABASE_URL: the database tollgate at db.example:5432 cannot be used (SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string).',
+  )
 })
 
 test('a bug stays a bug', () => {

@@ -22,16 +22,26 @@ const DATABASE_FAULTS: Readonly<Record<string, string>> = {
   '53100': 'has no disk space left',
 }
 
-/** What keeps the store from being opened, as a sentence for the operator; anything that is neither the database nor the disk is a bug and comes back as it was. */
-export function openFailure(thrown: unknown, { dataDir, databaseUrl }: { readonly dataDir: string; readonly databaseUrl: string | null }): unknown {
+/**
+ * What keeps the store from being opened, as a sentence for the operator; anything that is neither the database nor the
+ * disk is a bug and comes back as it was.
+ */
+export function openFailure(
+  thrown: unknown,
+  { dataDir, databaseUrl }: { readonly dataDir: string; readonly databaseUrl: string | null },
+): unknown {
   if (thrown instanceof OperatorError) return thrown
   return databaseUrl === null ? folderFailure(thrown, dataDir) : databaseFailure(thrown, databaseUrl)
 }
 
 /** What keeps a file of the data folder from being read or written. */
 export function folderFailure(thrown: unknown, dataDir: string): unknown {
-  const fault = causes(thrown).map(diskFault).find((known) => known !== null)
-  return fault === undefined ? thrown : new OperatorError(`TOLLGATE_DATA: the folder ${resolve(dataDir)} cannot be used: ${fault}.`, { cause: thrown })
+  const fault = causes(thrown)
+    .map(diskFault)
+    .find((known) => known !== null)
+  return fault === undefined
+    ? thrown
+    : new OperatorError(`TOLLGATE_DATA: the folder ${resolve(dataDir)} cannot be used: ${fault}.`, { cause: thrown })
 }
 
 function databaseFailure(thrown: unknown, databaseUrl: string): unknown {
@@ -44,7 +54,10 @@ function databaseFailure(thrown: unknown, databaseUrl: string): unknown {
   // Both addresses of a host that has two are told as one error without a message.
   const words = last.message === '' ? code : last.message
   const fault = DATABASE_FAULTS[code]
-  return new OperatorError(`DATABASE_URL: the database ${placeOf(databaseUrl)} ${fault === undefined ? 'cannot be used' : fault} (${words}).`, { cause: thrown })
+  return new OperatorError(
+    `DATABASE_URL: the database ${placeOf(databaseUrl)} ${fault === undefined ? 'cannot be used' : fault} (${words}).`,
+    { cause: thrown },
+  )
 }
 
 /** Without user and password. */

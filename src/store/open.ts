@@ -46,7 +46,10 @@ export interface SealedStoreOptions extends StoreOptions {
   readonly keyWrap: KeyWrap
 }
 
-/** Opens the store that the settings name and brings its schema up to date. Throws an OperatorError where the database, the folder or its schema forbids it, StoreBusyError when another process has the embedded store. */
+/**
+ * Opens the store that the settings name and brings its schema up to date. Throws an OperatorError where the database,
+ * the folder or its schema forbids it, StoreBusyError when another process has the embedded store.
+ */
 export async function openStore(options: SealedStoreOptions): Promise<Store> {
   try {
     return await open(options)
@@ -65,7 +68,13 @@ async function open({ dataDir, databaseUrl, keyWrap, clock = systemClock }: Seal
   }
   const database = new PostgresDatabase(databaseUrl)
   const books = await prepared(database, keyWrap)
-  return storeOf('postgres', database, books, new PostgresLedger(database, books.seal), new PostgresFiles(database, clock))
+  return storeOf(
+    'postgres',
+    database,
+    books,
+    new PostgresLedger(database, books.seal),
+    new PostgresFiles(database, clock),
+  )
 }
 
 /** Brings the schema up to date and does nothing else. */

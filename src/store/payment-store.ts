@@ -40,14 +40,33 @@ export class SqlPayments implements PaymentStore {
   }
 
   async create(order: Parameters<PaymentStore['create']>[0]): Promise<void> {
-    await this.#database.run(`INSERT INTO payment_order (id, account_id, method, amount, currency, state, created_at, due_at, seal) VALUES (?,?,?,?,?,'pending',?,?,?)`, [
-      order.id, order.accountId, order.method, order.amountMicro, order.currency, BigInt(order.createdAtMs), BigInt(order.createdAtMs + FIRST_CHECK_MS),
-      this.#seal.of('payment_order', [order.id, order.accountId, order.method, order.amountMicro, order.currency, order.createdAtMs]),
-    ])
+    await this.#database.run(
+      `INSERT INTO payment_order (id, account_id, method, amount, currency, state, created_at, due_at, seal) VALUES (?,?,?,?,?,'pending',?,?,?)`,
+      [
+        order.id,
+        order.accountId,
+        order.method,
+        order.amountMicro,
+        order.currency,
+        BigInt(order.createdAtMs),
+        BigInt(order.createdAtMs + FIRST_CHECK_MS),
+        this.#seal.of('payment_order', [
+          order.id,
+          order.accountId,
+          order.method,
+          order.amountMicro,
+          order.currency,
+          order.createdAtMs,
+        ]),
+      ],
+    )
   }
 
   async begin(id: string, paymentId: string, confirmationUrl: string | null): Promise<void> {
-    await this.#database.run('UPDATE payment_order SET payment_id = ?, confirmation_url = ? WHERE id = ? AND payment_id IS NULL', [paymentId, confirmationUrl, id])
+    await this.#database.run(
+      'UPDATE payment_order SET payment_id = ?, confirmation_url = ? WHERE id = ? AND payment_id IS NULL',
+      [paymentId, confirmationUrl, id],
+    )
   }
 
   async get(id: string): Promise<PaymentRecord | null> {
@@ -62,12 +81,18 @@ export class SqlPayments implements PaymentStore {
       parts.push('account_id = ?')
       values.push(filter.accountId)
     }
-    const [count] = await this.#database.all(`SELECT COUNT(*) AS total FROM payment_order WHERE ${parts.join(' AND ')}`, values)
+    const [count] = await this.#database.all(
+      `SELECT COUNT(*) AS total FROM payment_order WHERE ${parts.join(' AND ')}`,
+      values,
+    )
     if (filter.beforeMs !== null) {
       parts.push('created_at < ?')
       values.push(BigInt(filter.beforeMs))
     }
-    const rows = await this.#database.all(`${SELECT} WHERE ${parts.join(' AND ')} ORDER BY created_at DESC, id LIMIT ? OFFSET ?`, [...values, BigInt(filter.limit), BigInt(filter.offset)])
+    const rows = await this.#database.all(
+      `${SELECT} WHERE ${parts.join(' AND ')} ORDER BY created_at DESC, id LIMIT ? OFFSET ?`,
+      [...values, BigInt(filter.limit), BigInt(filter.offset)],
+    )
     return { data: rows.map(readPayment), total: count === undefined ? 0 : integer(count, 'total') }
   }
 
@@ -77,18 +102,37 @@ export class SqlPayments implements PaymentStore {
       if (row === undefined) return false
       const order = readPayment(row)
       // An order that was given up here may be paid there after all: the money came, so it is booked.
-      const moved = await sql.run(`UPDATE payment_order SET state = 'paid', paid_at = ?, confirmation_url = NULL WHERE id = ? AND payment_id = ? AND state <> 'paid'`, [BigInt(request.atMs), order.id, request.paymentId])
+      const moved = await sql.run(
+        `UPDATE payment_order SET state = 'paid', paid_at = ?, confirmation_url = NULL WHERE id = ? AND payment_id = ? AND state <> 'paid'`,
+        [BigInt(request.atMs), order.id, request.paymentId],
+      )
       if (moved === 0) return false
-      const posted = await postWithin(sql, { dialect: this.#database.dialect, seal: this.#seal }, {
-        accountId: order.accountId, kind: 'topup', amountMicro: order.amountMicro, reason: `payment ${order.method}`, reference: `${order.method}:${request.paymentId}`, actor: order.method, atMs: request.atMs,
-      })
-      if (posted.status !== 'created') throw new Error(`Order ${order.id} was paid and its entry was not made: ${posted.status}.`)
+      const posted = await postWithin(
+        sql,
+        { dialect: this.#database.dialect, seal: this.#seal },
+        {
+          accountId: order.accountId,
+          kind: 'topup',
+          amountMicro: order.amountMicro,
+          reason: `payment ${order.method}`,
+          reference: `${order.method}:${request.paymentId}`,
+          actor: order.method,
+          atMs: request.atMs,
+        },
+      )
+      if (posted.status !== 'created')
+        throw new Error(`Order ${order.id} was paid and its entry was not made: ${posted.status}.`)
       return true
     })
   }
 
   async cancel(id: string): Promise<boolean> {
-    return (await this.#database.run(`UPDATE payment_order SET state = 'cancelled', confirmation_url = NULL WHERE id = ? AND state = 'pending'`, [id])) === 1
+    return (
+      (await this.#database.run(
+        `UPDATE payment_order SET state = 'cancelled', confirmation_url = NULL WHERE id = ? AND state = 'pending'`,
+        [id],
+      )) === 1
+    )
   }
 
   async findByPayment(method: string, paymentId: string): Promise<PaymentRecord | null> {
@@ -97,11 +141,21 @@ export class SqlPayments implements PaymentStore {
   }
 
   async due(nowMs: number, limit: number): Promise<readonly PaymentRecord[]> {
-    return (await this.#database.all(`${SELECT} WHERE state = 'pending' AND due_at <= ? ORDER BY due_at LIMIT ?`, [BigInt(nowMs), BigInt(limit)])).map(readPayment)
+    return (
+      await this.#database.all(`${SELECT} WHERE state = 'pending' AND due_at <= ? ORDER BY due_at LIMIT ?`, [
+        BigInt(nowMs),
+        BigInt(limit),
+      ])
+    ).map(readPayment)
   }
 
   async claim(id: string, checks: number, nextMs: number): Promise<boolean> {
-    return (await this.#database.run(`UPDATE payment_order SET checks = checks + 1, due_at = ? WHERE id = ? AND checks = ? AND state = 'pending'`, [BigInt(nextMs), id, BigInt(checks)])) === 1
+    return (
+      (await this.#database.run(
+        `UPDATE payment_order SET checks = checks + 1, due_at = ? WHERE id = ? AND checks = ? AND state = 'pending'`,
+        [BigInt(nextMs), id, BigInt(checks)],
+      )) === 1
+    )
   }
 
   refund({ orderId, refundId, amountMicro, atMs }: Parameters<PaymentStore['refund']>[0]): Promise<RefundOutcome> {
@@ -113,21 +167,43 @@ export class SqlPayments implements PaymentStore {
       if (row === undefined) return { status: 'refused', why: 'there is no such order' }
       const order = readPayment(row)
       const id = `${order.method}:${refundId}`
-      if ((await sql.all('SELECT 1 AS one FROM payment_refund WHERE id = ?', [id])).length > 0) return { status: 'known' }
+      if ((await sql.all('SELECT 1 AS one FROM payment_refund WHERE id = ?', [id])).length > 0)
+        return { status: 'known' }
       if (order.state !== 'paid') return { status: 'refused', why: 'the order is not paid' }
-      if (order.refundedMicro + amountMicro > order.amountMicro) return { status: 'refused', why: 'more is given back than was paid' }
+      if (order.refundedMicro + amountMicro > order.amountMicro)
+        return { status: 'refused', why: 'more is given back than was paid' }
       const [account] = await sql.all(`SELECT available FROM account WHERE id = ?${lock}`, [order.accountId])
       const available = account === undefined ? 0n : big(account, 'available')
       const bookedMicro = available < amountMicro ? available : amountMicro
-      await sql.run('INSERT INTO payment_refund (id, order_id, account_id, amount, booked, at, seal) VALUES (?,?,?,?,?,?,?)', [
-        id, order.id, order.accountId, amountMicro, bookedMicro, BigInt(atMs), this.#seal.of('payment_refund', [id, order.id, order.accountId, amountMicro, bookedMicro, atMs]),
-      ])
+      await sql.run(
+        'INSERT INTO payment_refund (id, order_id, account_id, amount, booked, at, seal) VALUES (?,?,?,?,?,?,?)',
+        [
+          id,
+          order.id,
+          order.accountId,
+          amountMicro,
+          bookedMicro,
+          BigInt(atMs),
+          this.#seal.of('payment_refund', [id, order.id, order.accountId, amountMicro, bookedMicro, atMs]),
+        ],
+      )
       if (bookedMicro === 0n) return { status: 'booked', bookedMicro }
-      const posted = await postWithin(sql, { dialect: this.#database.dialect, seal: this.#seal }, {
-        accountId: order.accountId, kind: 'refund', amountMicro: bookedMicro, reason: `refund ${order.method}`, reference: id, actor: order.method, atMs,
-      })
+      const posted = await postWithin(
+        sql,
+        { dialect: this.#database.dialect, seal: this.#seal },
+        {
+          accountId: order.accountId,
+          kind: 'refund',
+          amountMicro: bookedMicro,
+          reason: `refund ${order.method}`,
+          reference: id,
+          actor: order.method,
+          atMs,
+        },
+      )
       // Throwing takes the row back with it.
-      if (posted.status !== 'created') throw new Error(`Refund ${refundId} of order ${order.id} was not booked: ${posted.status}.`)
+      if (posted.status !== 'created')
+        throw new Error(`Refund ${refundId} of order ${order.id} was not booked: ${posted.status}.`)
       return { status: 'booked', bookedMicro }
     })
   }

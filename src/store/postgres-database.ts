@@ -25,7 +25,10 @@ const NUMERIC = 1700
 export class PostgresDatabase implements Database {
   readonly dialect = 'postgres'
   readonly #pool: pg.Pool
-  /** A pool of its own, since a charge that queued behind readers would keep its account locked out for longer than a hold waits. */
+  /**
+   * A pool of its own, since a charge that queued behind readers would keep its account locked out for longer than a
+   * hold waits.
+   */
   readonly #charges: pg.Pool
 
   constructor(url: string) {
@@ -48,7 +51,10 @@ export class PostgresDatabase implements Database {
   async transaction<T>(work: (sql: Sql) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
     for (let tries = 1; ; tries += 1) {
       try {
-        return await this.#once((client) => transact(client, work, options), options.purpose === 'charge' ? this.#charges : this.#pool)
+        return await this.#once(
+          (client) => transact(client, work, options),
+          options.purpose === 'charge' ? this.#charges : this.#pool,
+        )
       } catch (thrown) {
         if (tries > RETRIES_MAX || !RETRYABLE.has(codeOf(thrown))) throw thrown
       }
@@ -57,7 +63,8 @@ export class PostgresDatabase implements Database {
 
   /** Runs `work` on a connection of the pool; one that broke is thrown away and told apart from a refused statement. */
   async #once<T>(work: (client: pg.PoolClient) => Promise<T>, pool = this.#pool): Promise<T> {
-    if (pool.waitingCount >= WAITERS_MAX) throw new StoreUnavailableError('Too many wait for a connection to the database.')
+    if (pool.waitingCount >= WAITERS_MAX)
+      throw new StoreUnavailableError('Too many wait for a connection to the database.')
     let client: pg.PoolClient
     try {
       client = await pool.connect()
@@ -105,7 +112,8 @@ function poolOf(url: string, types: pg.TypeOverrides, max: number): pg.Pool {
  * Short transactions touch rows by their keys. The planner knows nothing of a young table and would keep a plan that
  * reads the whole of it: 509 pairs of hold and settle a second instead of 1,166.
  */
-const BEGIN_BY_INDEX = 'BEGIN; SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off'
+const BEGIN_BY_INDEX =
+  'BEGIN; SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off'
 const BEGIN_PATIENT = {
   snapshot: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = 0',
   // Whoever waits longer for a table is tried again, see migrate.
@@ -117,11 +125,16 @@ function patient({ purpose }: TransactionOptions): string | null {
   return purpose === undefined || purpose === 'charge' ? null : BEGIN_PATIENT[purpose]
 }
 
-async function transact<T>(client: pg.PoolClient, work: (sql: Sql) => Promise<T>, options: TransactionOptions): Promise<T> {
+async function transact<T>(
+  client: pg.PoolClient,
+  work: (sql: Sql) => Promise<T>,
+  options: TransactionOptions,
+): Promise<T> {
   await client.query(within(patient(options) ?? BEGIN_BY_INDEX))
   try {
     const result = await work({
-      all: async (text, values = []) => (await client.query<Record<string, unknown>>(prepared(text, values, options))).rows,
+      all: async (text, values = []) =>
+        (await client.query<Record<string, unknown>>(prepared(text, values, options))).rows,
       run: async (text, values = []) => (await client.query(prepared(text, values, options))).rowCount ?? 0,
     })
     await client.query(within('COMMIT'))
@@ -152,7 +165,8 @@ function prepared(text: string, values: readonly SqlValue[], options: Transactio
 /** Anything but the server's refusal of a statement: lost sockets, timeouts of ours, and the server's own shutting down. */
 function isOutage(thrown: unknown): boolean {
   if (!(thrown instanceof Error)) return false
-  if (!(thrown instanceof pg.DatabaseError)) return OURS.test(thrown.message) || ('code' in thrown && String(thrown.code).startsWith('E'))
+  if (!(thrown instanceof pg.DatabaseError))
+    return OURS.test(thrown.message) || ('code' in thrown && String(thrown.code).startsWith('E'))
   // Classes of PostgreSQL's error codes: connection, resources (disk full), operator's intervention (shutdown, timeout), lock not available.
   return ['08', '53', '57'].includes((thrown.code ?? '').slice(0, 2)) || thrown.code === '55P03'
 }

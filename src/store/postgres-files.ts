@@ -27,7 +27,16 @@ export class PostgresFiles implements FileStore {
     try {
       const bytes = await this.#write(name, content)
       const { id, accountId, mediaType, tokenDigest, expiresAtMs } = file
-      const row = { id, accountId, mediaType, bytes, tokenDigest, createdAtMs: this.#clock.now(), expiresAtMs, content: name }
+      const row = {
+        id,
+        accountId,
+        mediaType,
+        bytes,
+        tokenDigest,
+        createdAtMs: this.#clock.now(),
+        expiresAtMs,
+        content: name,
+      }
       const replaced = await this.#rows.replace(row)
       if (replaced !== null) await this.#removeChunks(replaced)
       return fileOf(row)
@@ -47,9 +56,12 @@ export class PostgresFiles implements FileStore {
     const row = await this.#rows.find(id)
     if (row === null) throw new FileGoneError(`There is no file ${id}.`)
     const end = Math.min(range.end, row.bytes - 1)
-    for (let at = range.start; at <= end; ) {
+    for (let at = range.start; at <= end;) {
       const index = Math.floor(at / CHUNK_BYTES)
-      const [chunk] = await this.#database.all('SELECT data FROM stored_chunk WHERE content = ? AND seq = ?', [row.content, BigInt(index)])
+      const [chunk] = await this.#database.all('SELECT data FROM stored_chunk WHERE content = ? AND seq = ?', [
+        row.content,
+        BigInt(index),
+      ])
       if (chunk === undefined) throw new FileGoneError(`The file ${id} was removed while it was read.`)
       const from = at - index * CHUNK_BYTES
       const part = blob(chunk, 'data').subarray(from, from + end - at + 1)
@@ -79,7 +91,12 @@ export class PostgresFiles implements FileStore {
     let bytes = 0
     let index = 0
     for await (const data of inChunks(content)) {
-      await this.#database.run('INSERT INTO stored_chunk (content, seq, data, created_at) VALUES (?,?,?,?)', [name, BigInt(index), data, BigInt(this.#clock.now())])
+      await this.#database.run('INSERT INTO stored_chunk (content, seq, data, created_at) VALUES (?,?,?,?)', [
+        name,
+        BigInt(index),
+        data,
+        BigInt(this.#clock.now()),
+      ])
       bytes += data.length
       index += 1
     }
@@ -87,10 +104,17 @@ export class PostgresFiles implements FileStore {
   }
 
   async #removeChunks(name: string): Promise<void> {
-    const [row] = await this.#database.all('SELECT COALESCE(MAX(seq), -1) AS last FROM stored_chunk WHERE content = ?', [name])
+    const [row] = await this.#database.all(
+      'SELECT COALESCE(MAX(seq), -1) AS last FROM stored_chunk WHERE content = ?',
+      [name],
+    )
     const last = row === undefined ? -1 : integer(row, 'last')
     for (let from = 0; from <= last; from += DELETE_CHUNKS) {
-      await this.#database.run('DELETE FROM stored_chunk WHERE content = ? AND seq >= ? AND seq < ?', [name, BigInt(from), BigInt(from + DELETE_CHUNKS)])
+      await this.#database.run('DELETE FROM stored_chunk WHERE content = ? AND seq >= ? AND seq < ?', [
+        name,
+        BigInt(from),
+        BigInt(from + DELETE_CHUNKS),
+      ])
     }
   }
 

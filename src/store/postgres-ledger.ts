@@ -1,6 +1,16 @@
 import { limitPeriod } from '../ledger/ledger-core.ts'
 import {
-  claimOf, movedJobOf, spendKeyText, type AccountRow, type HoldRow, type KeyRow, type LedgerChanges, type LedgerOperation, type LedgerRows, type LedgerStore, type SpendKey,
+  claimOf,
+  movedJobOf,
+  spendKeyText,
+  type AccountRow,
+  type HoldRow,
+  type KeyRow,
+  type LedgerChanges,
+  type LedgerOperation,
+  type LedgerRows,
+  type LedgerStore,
+  type SpendKey,
 } from '../ledger/ledger-store.ts'
 import type { Micro } from '../money.ts'
 import { big, integer, text, type Row, type Sql, type SqlValue } from './database.ts'
@@ -9,7 +19,17 @@ import { INSERT_JOB, jobMoveValues, MOVE_JOB, NO_LIVE_JOB, newJobValues } from '
 import { ACCOUNT_SELECT, HOLD_SELECT, KEY_SELECT, readAccountRow, readHoldRow, readKeyRow } from './ledger-rows.ts'
 import type { PostgresDatabase } from './postgres-database.ts'
 import type { BookSeal } from './book-seal.ts'
-import { accountValues, appDays, appDayValues, bookedLater, holdEndValues, holdValues, logValues, usageDays, usageDayValues } from './ledger-values.ts'
+import {
+  accountValues,
+  appDays,
+  appDayValues,
+  bookedLater,
+  holdEndValues,
+  holdValues,
+  logValues,
+  usageDays,
+  usageDayValues,
+} from './ledger-values.ts'
 
 type Cell = string | bigint | null
 
@@ -25,7 +45,10 @@ const INSERT_HOLDS = insert(
 )
 const ADD_SPENDS = `${insert('key_spend', 'key_id text, period text, start text, spent int8, excess int8')}
   ON CONFLICT (key_id, period, start) DO UPDATE SET spent = key_spend.spent + excluded.spent, excess = key_spend.excess + excluded.excess`
-const INSERT_ENTRIES = insert('entry', 'debit text, credit text, amount int8, kind text, ref text, account_id text, created_at int8, hash text')
+const INSERT_ENTRIES = insert(
+  'entry',
+  'debit text, credit text, amount int8, kind text, ref text, account_id text, created_at int8, hash text',
+)
 const INSERT_LOGS = insert(
   'generation',
   'generation_id text, account_id text, seq int8, key_id text, request_id text, type text, model text, provider text, status text, cost int8, provider_cost int8, shortfall int8, insured int8, input_tokens int8, output_tokens int8, price_version int8, created_at int8, ended_at int8, record text, seal text',
@@ -49,7 +72,10 @@ const SELECT_SPENDS = `SELECT s.key_id AS key_id, s.period AS period, s.start AS
 const OWNERS = 'SELECT account_id, key_id FROM hold WHERE id = ANY(?::text[])'
 const RENEW = `UPDATE hold SET lease_until = ? WHERE state = 'open' AND id = ANY(?::text[])`
 
-/** The hot path on PostgreSQL: rows locked in one order everywhere (accounts, keys, holds, each by id), one transaction a batch, one statement a table. */
+/**
+ * The hot path on PostgreSQL: rows locked in one order everywhere (accounts, keys, holds, each by id), one transaction
+ * a batch, one statement a table.
+ */
 export class PostgresLedger implements LedgerStore {
   readonly decidesHoldsInMemory = false
   readonly #database: PostgresDatabase
@@ -62,9 +88,12 @@ export class PostgresLedger implements LedgerStore {
 
   /** A lost answer to COMMIT is resolved by the caller's retry: every operation is a no-op the second time. */
   commit(operations: readonly LedgerOperation[], decide: (rows: LedgerRows) => LedgerChanges): Promise<void> {
-    return this.#database.transaction(async (sql) => {
-      await write(sql, decide(await load(sql, operations, this.#seal)), this.#seal)
-    }, { purpose: 'charge' })
+    return this.#database.transaction(
+      async (sql) => {
+        await write(sql, decide(await load(sql, operations, this.#seal)), this.#seal)
+      },
+      { purpose: 'charge' },
+    )
   }
 
   async flush(): Promise<void> {}
@@ -75,7 +104,12 @@ export class PostgresLedger implements LedgerStore {
 
   async openHolds(nowMs: number | null): Promise<readonly HoldRow[]> {
     const before = nowMs === null ? '' : ' AND lease_until < ?'
-    return (await this.#database.all(`${HOLD_SELECT} WHERE state = 'open' AND ${NO_LIVE_JOB}${before}`, nowMs === null ? [] : [BigInt(nowMs)])).map((row) => readHoldRow(row, this.#seal))
+    return (
+      await this.#database.all(
+        `${HOLD_SELECT} WHERE state = 'open' AND ${NO_LIVE_JOB}${before}`,
+        nowMs === null ? [] : [BigInt(nowMs)],
+      )
+    ).map((row) => readHoldRow(row, this.#seal))
   }
 }
 
@@ -86,7 +120,10 @@ function table(name: string, columns: string): string {
 }
 
 function insert(into: string, columns: string): string {
-  const names = columns.split(', ').map((column) => column.split(' ')[0]).join(', ')
+  const names = columns
+    .split(', ')
+    .map((column) => column.split(' ')[0])
+    .join(', ')
   return `INSERT INTO ${into} (${names}) SELECT ${names} FROM ${table('v', columns)}`
 }
 
@@ -121,14 +158,23 @@ async function load(sql: Sql, operations: readonly LedgerOperation[], seal: Book
   const keys = await locked(sql, KEY_SELECT, [...keyIds], readKeyRow)
   const holds = await locked(sql, HOLD_SELECT, ids, (row) => readHoldRow(row, seal))
   await lockLateOwners(sql, { holds, accounts, keys }, seal)
-  return { accounts, keys, holds, spends: await loadSpends(sql, operations, keys, holds), jobs: await loadJobs(sql, operations), claims: await loadClaims(sql, operations) }
+  return {
+    accounts,
+    keys,
+    holds,
+    spends: await loadSpends(sql, operations, keys, holds),
+    jobs: await loadJobs(sql, operations),
+    claims: await loadClaims(sql, operations),
+  }
 }
 
 /** Locked after the holds, as everywhere. */
 async function loadJobs(sql: Sql, operations: readonly LedgerOperation[]): Promise<Map<string, number>> {
   const ids = operations.flatMap((operation) => movedJobOf(operation)?.id ?? [])
   if (ids.length === 0) return new Map()
-  const rows = await sql.all('SELECT id, version FROM job WHERE id = ANY(?::text[]) ORDER BY id FOR UPDATE', [arrayText(ids)])
+  const rows = await sql.all('SELECT id, version FROM job WHERE id = ANY(?::text[]) ORDER BY id FOR UPDATE', [
+    arrayText(ids),
+  ])
   return new Map(rows.map((row) => [text(row, 'id'), integer(row, 'version')]))
 }
 
@@ -136,7 +182,10 @@ async function loadJobs(sql: Sql, operations: readonly LedgerOperation[]): Promi
 async function loadClaims(sql: Sql, operations: readonly LedgerOperation[]): Promise<Map<string, string>> {
   const ids = operations.flatMap((operation) => claimOf(operation)?.id ?? [])
   if (ids.length === 0) return new Map()
-  const rows = await sql.all(`SELECT id, generation_id FROM idempotency_key WHERE id = ANY(?::text[]) AND state = 'running' ORDER BY id FOR UPDATE`, [arrayText(ids)])
+  const rows = await sql.all(
+    `SELECT id, generation_id FROM idempotency_key WHERE id = ANY(?::text[]) AND state = 'running' ORDER BY id FOR UPDATE`,
+    [arrayText(ids)],
+  )
   return new Map(rows.map((row) => [text(row, 'id'), text(row, 'generation_id')]))
 }
 
@@ -145,23 +194,44 @@ async function loadClaims(sql: Sql, operations: readonly LedgerOperation[]): Pro
  * common order; should that meet another batch, the database calls it a deadlock and the whole batch is tried again.
  */
 async function lockLateOwners(
-  sql: Sql, { holds, accounts, keys }: { readonly holds: ReadonlyMap<string, HoldRow>; readonly accounts: Map<string, AccountRow>; readonly keys: Map<string, KeyRow> }, seal: BookSeal,
+  sql: Sql,
+  {
+    holds,
+    accounts,
+    keys,
+  }: {
+    readonly holds: ReadonlyMap<string, HoldRow>
+    readonly accounts: Map<string, AccountRow>
+    readonly keys: Map<string, KeyRow>
+  },
+  seal: BookSeal,
 ): Promise<void> {
   const late = [...holds.values()].filter(({ accountId, keyId }) => !accounts.has(accountId) || !keys.has(keyId))
   if (late.length === 0) return
   const accountIds = [...new Set(late.map(({ accountId }) => accountId))].filter((id) => !accounts.has(id))
   const keyIds = [...new Set(late.map(({ keyId }) => keyId))].filter((id) => !keys.has(id))
-  for (const [id, row] of await locked(sql, ACCOUNT_SELECT, accountIds, (row) => readAccountRow(row, seal))) accounts.set(id, row)
+  for (const [id, row] of await locked(sql, ACCOUNT_SELECT, accountIds, (row) => readAccountRow(row, seal)))
+    accounts.set(id, row)
   for (const [id, row] of await locked(sql, KEY_SELECT, keyIds, readKeyRow)) keys.set(id, row)
 }
 
-async function locked<T extends AccountRow | KeyRow | HoldRow>(sql: Sql, select: string, ids: readonly string[], read: (row: Row) => T): Promise<Map<string, T>> {
+async function locked<T extends AccountRow | KeyRow | HoldRow>(
+  sql: Sql,
+  select: string,
+  ids: readonly string[],
+  read: (row: Row) => T,
+): Promise<Map<string, T>> {
   if (ids.length === 0) return new Map()
   const rows = await sql.all(`${select} WHERE id = ANY(?::text[]) ORDER BY id FOR UPDATE`, [arrayText(ids)])
   return new Map(rows.map((row) => [text(row, 'id'), read(row)]))
 }
 
-async function loadSpends(sql: Sql, operations: readonly LedgerOperation[], keys: ReadonlyMap<string, KeyRow>, holds: ReadonlyMap<string, HoldRow>): Promise<Map<string, Micro>> {
+async function loadSpends(
+  sql: Sql,
+  operations: readonly LedgerOperation[],
+  keys: ReadonlyMap<string, KeyRow>,
+  holds: ReadonlyMap<string, HoldRow>,
+): Promise<Map<string, Micro>> {
   const wanted = new Map<string, SpendKey>()
   for (const operation of operations) {
     const owner = holds.get(operation.generationId) ?? (operation.op === 'hold' ? operation : null)
@@ -170,10 +240,14 @@ async function loadSpends(sql: Sql, operations: readonly LedgerOperation[], keys
     if (period !== null) wanted.set(spendKeyText(period), period)
   }
   if (wanted.size === 0) return new Map()
-  const rows = await sql.all(SELECT_SPENDS, columnsOf([...wanted.values()].map(({ keyId, period, start }) => [keyId, period, start])))
+  const rows = await sql.all(
+    SELECT_SPENDS,
+    columnsOf([...wanted.values()].map(({ keyId, period, start }) => [keyId, period, start])),
+  )
   // A period without a charge is there with 0: the first charge of a batch counts for the holds after it.
   const spends = new Map<string, Micro>([...wanted.keys()].map((name) => [name, 0n]))
-  for (const row of rows) spends.set(`${text(row, 'key_id')} ${text(row, 'period')} ${text(row, 'start')}`, big(row, 'spent'))
+  for (const row of rows)
+    spends.set(`${text(row, 'key_id')} ${text(row, 'period')} ${text(row, 'start')}`, big(row, 'spent'))
   return spends
 }
 
@@ -181,13 +255,43 @@ async function write(sql: Sql, changes: LedgerChanges, seal: BookSeal): Promise<
   const put = async (statement: string, rows: readonly (readonly Cell[])[]): Promise<void> => {
     if (rows.length > 0) await sql.run(statement, columnsOf(rows))
   }
-  await put(UPDATE_ACCOUNTS, [...changes.accounts].map((row) => [row.id, ...accountValues(row, seal)]))
-  await put(UPDATE_KEYS, [...changes.keys].map((row) => [row.id, row.heldMicro]))
-  await put(INSERT_HOLDS, [...changes.newHolds].map((hold) => holdValues(hold, seal)))
-  await put(UPDATE_HOLDS, [...changes.endedHolds].map((row) => [row.id, ...holdEndValues(row, seal)]))
-  await put(ADD_SPENDS, changes.spends.map((row) => [row.keyId, row.period, row.start, row.spentMicro, row.excessMicro]))
-  await put(INSERT_ENTRIES, changes.entries.map((row) => [row.debit, row.credit, row.amountMicro, row.kind, row.reference, row.accountId, BigInt(row.atMs), row.hash]))
-  await put(INSERT_LOGS, changes.log.map((log) => logValues(log, seal)))
+  await put(
+    UPDATE_ACCOUNTS,
+    [...changes.accounts].map((row) => [row.id, ...accountValues(row, seal)]),
+  )
+  await put(
+    UPDATE_KEYS,
+    [...changes.keys].map((row) => [row.id, row.heldMicro]),
+  )
+  await put(
+    INSERT_HOLDS,
+    [...changes.newHolds].map((hold) => holdValues(hold, seal)),
+  )
+  await put(
+    UPDATE_HOLDS,
+    [...changes.endedHolds].map((row) => [row.id, ...holdEndValues(row, seal)]),
+  )
+  await put(
+    ADD_SPENDS,
+    changes.spends.map((row) => [row.keyId, row.period, row.start, row.spentMicro, row.excessMicro]),
+  )
+  await put(
+    INSERT_ENTRIES,
+    changes.entries.map((row) => [
+      row.debit,
+      row.credit,
+      row.amountMicro,
+      row.kind,
+      row.reference,
+      row.accountId,
+      BigInt(row.atMs),
+      row.hash,
+    ]),
+  )
+  await put(
+    INSERT_LOGS,
+    changes.log.map((log) => logValues(log, seal)),
+  )
   await put(ADD_USAGE_DAYS, usageDays(changes.log).map(usageDayValues))
   await put(ADD_BOOKED_LATER, bookedLater(changes.log))
   for (const job of changes.newJobs) await sql.run(INSERT_JOB, newJobValues(job))

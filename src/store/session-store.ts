@@ -2,7 +2,8 @@ import { integer, text, type Database, type Row } from './database.ts'
 import type { SessionRecord, SessionStore, UserRecord } from './console-records.ts'
 import { readUser, USER_COLUMNS } from './user-store.ts'
 
-const COLUMNS = 's.hash AS hash, s.id AS id, s.user_id AS owner, s.ip AS ip, s.user_agent AS user_agent, s.created_at AS created_at, s.last_seen_at AS last_seen_at, s.idle_ms AS idle_ms, s.ends_at AS ends_at'
+const COLUMNS =
+  's.hash AS hash, s.id AS id, s.user_id AS owner, s.ip AS ip, s.user_agent AS user_agent, s.created_at AS created_at, s.last_seen_at AS last_seen_at, s.idle_ms AS idle_ms, s.ends_at AS ends_at'
 const LIVE = 's.ends_at > ? AND s.last_seen_at + s.idle_ms > ?'
 
 function readSession(row: Row): SessionRecord {
@@ -27,12 +28,26 @@ export class SqlSessions implements SessionStore {
   }
 
   async create(session: SessionRecord): Promise<void> {
-    await this.#database.run('INSERT INTO console_session (hash, id, user_id, ip, user_agent, created_at, last_seen_at, idle_ms, ends_at) VALUES (?,?,?,?,?,?,?,?,?)', [
-      session.hash, session.id, session.userId, session.ip, session.userAgent, BigInt(session.createdAtMs), BigInt(session.lastSeenAtMs), BigInt(session.idleMs), BigInt(session.endsAtMs),
-    ])
+    await this.#database.run(
+      'INSERT INTO console_session (hash, id, user_id, ip, user_agent, created_at, last_seen_at, idle_ms, ends_at) VALUES (?,?,?,?,?,?,?,?,?)',
+      [
+        session.hash,
+        session.id,
+        session.userId,
+        session.ip,
+        session.userAgent,
+        BigInt(session.createdAtMs),
+        BigInt(session.lastSeenAtMs),
+        BigInt(session.idleMs),
+        BigInt(session.endsAtMs),
+      ],
+    )
   }
 
-  async find(hash: string, nowMs: number): Promise<{ readonly session: SessionRecord; readonly user: UserRecord } | null> {
+  async find(
+    hash: string,
+    nowMs: number,
+  ): Promise<{ readonly session: SessionRecord; readonly user: UserRecord } | null> {
     const now = BigInt(nowMs)
     const [row] = await this.#database.all(
       `SELECT ${COLUMNS}, ${USER_COLUMNS} FROM console_session s JOIN console_user u ON u.id = s.user_id WHERE s.hash = ? AND u.disabled = 0 AND ${LIVE}`,
@@ -42,12 +57,21 @@ export class SqlSessions implements SessionStore {
   }
 
   async touch(hash: string, atMs: number): Promise<void> {
-    await this.#database.run('UPDATE console_session SET last_seen_at = ? WHERE hash = ? AND last_seen_at < ?', [BigInt(atMs), hash, BigInt(atMs)])
+    await this.#database.run('UPDATE console_session SET last_seen_at = ? WHERE hash = ? AND last_seen_at < ?', [
+      BigInt(atMs),
+      hash,
+      BigInt(atMs),
+    ])
   }
 
   async list(userId: string, nowMs: number): Promise<readonly SessionRecord[]> {
     const now = BigInt(nowMs)
-    return (await this.#database.all(`SELECT ${COLUMNS} FROM console_session s WHERE s.user_id = ? AND ${LIVE} ORDER BY s.last_seen_at DESC, s.id LIMIT 200`, [userId, now, now])).map(readSession)
+    return (
+      await this.#database.all(
+        `SELECT ${COLUMNS} FROM console_session s WHERE s.user_id = ? AND ${LIVE} ORDER BY s.last_seen_at DESC, s.id LIMIT 200`,
+        [userId, now, now],
+      )
+    ).map(readSession)
   }
 
   async delete(hash: string): Promise<boolean> {
@@ -64,6 +88,9 @@ export class SqlSessions implements SessionStore {
 
   async prune(nowMs: number): Promise<void> {
     const now = BigInt(nowMs)
-    await this.#database.run('DELETE FROM console_session WHERE ends_at <= ? OR last_seen_at + idle_ms <= ?', [now, now])
+    await this.#database.run('DELETE FROM console_session WHERE ends_at <= ? OR last_seen_at + idle_ms <= ?', [
+      now,
+      now,
+    ])
   }
 }

@@ -2,7 +2,13 @@ import type { SignInMethod, SignInRecord, SignInRule, SignInStart, SignInStore }
 import { integer, text, textOrNull, type Database, type Row, type Sql, type SqlValue } from './database.ts'
 
 const SELECT = 'SELECT id, at, email, user_id, ip, user_agent, method, outcome FROM sign_in'
-const CONDITIONS: Readonly<Record<SignInRule['of'], string>> = { email_and_ip: 'email = ? AND ip_key = ?', email: 'email = ?', email_codes: `email = ? AND method = 'totp'`, ip: 'ip_key = ?', device: 'device = ?' }
+const CONDITIONS: Readonly<Record<SignInRule['of'], string>> = {
+  email_and_ip: 'email = ? AND ip_key = ?',
+  email: 'email = ?',
+  email_codes: `email = ? AND method = 'totp'`,
+  ip: 'ip_key = ?',
+  device: 'device = ?',
+}
 
 function readSignIn(row: Row): SignInRecord {
   return {
@@ -30,22 +36,37 @@ export class SqlSignIns implements SignInStore {
     return this.#database.transaction(async (sql): Promise<SignInStart> => {
       // Tries of one person or one address wait for each other; always in this order.
       if (this.#database.dialect === 'postgres') {
-        for (const name of [`email ${attempt.email}`, `ip ${attempt.ipKey}`].toSorted()) await sql.run('SELECT pg_advisory_xact_lock(hashtextextended(?, 0))', [name])
+        for (const name of [`email ${attempt.email}`, `ip ${attempt.ipKey}`].toSorted())
+          await sql.run('SELECT pg_advisory_xact_lock(hashtextextended(?, 0))', [name])
       }
       for (const rule of rules) {
         const retryAtMs = await limitedUntil(sql, attempt, rule)
         if (retryAtMs !== null) return { status: 'limited', rule: rule.of, retryAtMs }
       }
-      const [row] = await sql.all(`INSERT INTO sign_in (at, email, user_id, ip, ip_key, user_agent, method, device, outcome) VALUES (?,?,?,?,?,?,?,?,'failed') RETURNING id`, [
-        BigInt(attempt.atMs), attempt.email, attempt.userId, attempt.ip, attempt.ipKey, attempt.userAgent, attempt.method, attempt.device,
-      ])
+      const [row] = await sql.all(
+        `INSERT INTO sign_in (at, email, user_id, ip, ip_key, user_agent, method, device, outcome) VALUES (?,?,?,?,?,?,?,?,'failed') RETURNING id`,
+        [
+          BigInt(attempt.atMs),
+          attempt.email,
+          attempt.userId,
+          attempt.ip,
+          attempt.ipKey,
+          attempt.userAgent,
+          attempt.method,
+          attempt.device,
+        ],
+      )
       if (row === undefined) throw new Error('An insert that returns its row returned none.')
       return { status: 'begun', id: integer(row, 'id') }
     })
   }
 
   async succeed(id: number, userId: string, method: SignInMethod): Promise<void> {
-    await this.#database.run(`UPDATE sign_in SET outcome = 'succeeded', user_id = ?, method = ? WHERE id = ?`, [userId, method, BigInt(id)])
+    await this.#database.run(`UPDATE sign_in SET outcome = 'succeeded', user_id = ?, method = ? WHERE id = ?`, [
+      userId,
+      method,
+      BigInt(id),
+    ])
   }
 
   async failCode(id: number): Promise<void> {
@@ -59,7 +80,12 @@ export class SqlSignIns implements SignInStore {
   async list(userId: string, beforeId: number | null, limit: number): Promise<readonly SignInRecord[]> {
     const before = beforeId === null ? '' : ' AND id < ?'
     const values: SqlValue[] = beforeId === null ? [userId] : [userId, BigInt(beforeId)]
-    return (await this.#database.all(`${SELECT} WHERE user_id = ?${before} ORDER BY id DESC LIMIT ?`, [...values, BigInt(limit)])).map(readSignIn)
+    return (
+      await this.#database.all(`${SELECT} WHERE user_id = ?${before} ORDER BY id DESC LIMIT ?`, [
+        ...values,
+        BigInt(limit),
+      ])
+    ).map(readSignIn)
   }
 
   async prune(beforeMs: number): Promise<void> {
@@ -69,16 +95,37 @@ export class SqlSignIns implements SignInStore {
 
 type Attempt = Parameters<SignInStore['begin']>[0]
 
-/** When the oldest of the failures that fill the rule leaves its window; null while there is room. A success clears nobody's count: it would let a thief with one account reset an address. */
+/**
+ * When the oldest of the failures that fill the rule leaves its window; null while there is room. A success clears
+ * nobody's count: it would let a thief with one account reset an address.
+ */
 async function limitedUntil(sql: Sql, attempt: Attempt, rule: SignInRule): Promise<number | null> {
-  const values = { email_and_ip: [attempt.email, attempt.ipKey], email: [attempt.email], email_codes: [attempt.email], ip: [attempt.ipKey], device: [attempt.device] }[rule.of]
-  const [row] = await sql.all(`SELECT at FROM sign_in WHERE ${CONDITIONS[rule.of]} AND outcome = 'failed' AND at > ? ORDER BY at DESC LIMIT 1 OFFSET ?`, [
-    ...values, BigInt(attempt.atMs - rule.windowMs), BigInt(rule.failures - 1),
-  ])
-  if (row === undefined || (rule.knownAddressMs !== undefined && (await isKnownAddress(sql, attempt, rule.knownAddressMs)))) return null
+  const values = {
+    email_and_ip: [attempt.email, attempt.ipKey],
+    email: [attempt.email],
+    email_codes: [attempt.email],
+    ip: [attempt.ipKey],
+    device: [attempt.device],
+  }[rule.of]
+  const [row] = await sql.all(
+    `SELECT at FROM sign_in WHERE ${CONDITIONS[rule.of]} AND outcome = 'failed' AND at > ? ORDER BY at DESC LIMIT 1 OFFSET ?`,
+    [...values, BigInt(attempt.atMs - rule.windowMs), BigInt(rule.failures - 1)],
+  )
+  if (
+    row === undefined ||
+    (rule.knownAddressMs !== undefined && (await isKnownAddress(sql, attempt, rule.knownAddressMs)))
+  )
+    return null
   return integer(row, 'at') + rule.windowMs
 }
 
 async function isKnownAddress(sql: Sql, { email, ipKey, atMs }: Attempt, withinMs: number): Promise<boolean> {
-  return (await sql.all(`SELECT 1 AS one FROM sign_in WHERE email = ? AND ip_key = ? AND outcome = 'succeeded' AND at > ? LIMIT 1`, [email, ipKey, BigInt(atMs - withinMs)])).length > 0
+  return (
+    (
+      await sql.all(
+        `SELECT 1 AS one FROM sign_in WHERE email = ? AND ip_key = ? AND outcome = 'succeeded' AND at > ? LIMIT 1`,
+        [email, ipKey, BigInt(atMs - withinMs)],
+      )
+    ).length > 0
+  )
 }

@@ -36,7 +36,9 @@ export class SqliteDatabase implements Database {
     const path = join(directory, 'tollgate.db')
     this.#lock = takeDirectory(directory)
     this.#database = new DatabaseSync(path, { readBigInts: true, enableForeignKeyConstraints: true })
-    this.#database.exec('PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=2000; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-32000; PRAGMA wal_autocheckpoint=4000')
+    this.#database.exec(
+      'PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=2000; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-32000; PRAGMA wal_autocheckpoint=4000',
+    )
     this.#path = path
     this.#walPath = `${path}-wal`
     this.#probePath = join(directory, 'probe')
@@ -95,7 +97,10 @@ export class SqliteDatabase implements Database {
     })
   }
 
-  /** Resolves when the disk has taken a megabyte and the database a page of its own, durably: there is room for many charges. */
+  /**
+   * Resolves when the disk has taken a megabyte and the database a page of its own, durably: there is room for many
+   * charges.
+   */
   async probe(): Promise<void> {
     try {
       await writeFile(this.#probePath, Buffer.alloc(PROBE_BYTES, 1), { flush: true })
@@ -134,7 +139,10 @@ export class SqliteDatabase implements Database {
 
   transaction<T>(work: (sql: Sql) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
     if (options.purpose === 'snapshot') return this.#snapshot(work)
-    const sql: Sql = { all: (text, values) => this.all(text, values), run: async (text, values = []) => this.#run(text, values) }
+    const sql: Sql = {
+      all: (text, values) => this.all(text, values),
+      run: async (text, values = []) => this.#run(text, values),
+    }
     return this.exclusively(async () => {
       this.#beforeColdAccess()
       this.#coldWrites += 1
@@ -159,7 +167,10 @@ export class SqliteDatabase implements Database {
     this.#lock.close()
   }
 
-  /** On a disk that takes nothing a reader sees what has been written: without the holds of the moment, which only writers must know. */
+  /**
+   * On a disk that takes nothing a reader sees what has been written: without the holds of the moment, which only
+   * writers must know.
+   */
   #flushForReading(): void {
     try {
       this.#beforeColdAccess()
@@ -177,7 +188,10 @@ export class SqliteDatabase implements Database {
         this.#beforeColdAccess()
         return snapshot.take()
       })
-      return await work({ all: (text, values = []) => snapshot.all(text, values), run: () => Promise.reject(new TypeError('A snapshot is only read.')) })
+      return await work({
+        all: (text, values = []) => snapshot.all(text, values),
+        run: () => Promise.reject(new TypeError('A snapshot is only read.')),
+      })
     } finally {
       await snapshot.close()
     }
@@ -196,7 +210,10 @@ export class SqliteDatabase implements Database {
 
 function takeDirectory(directory: string): DirectoryLock {
   const lock = takeLock(directory)
-  if (lock === null) throw new StoreBusyError(`The data directory ${directory} is in use by another running Tollgate. Stop it, or set TOLLGATE_DATA to another directory.`)
+  if (lock === null)
+    throw new StoreBusyError(
+      `The data directory ${directory} is in use by another running Tollgate. Stop it, or set TOLLGATE_DATA to another directory.`,
+    )
   return lock
 }
 

@@ -1,4 +1,12 @@
-import type { HoldRow, LedgerChanges, LedgerOperation, LedgerRows, LedgerStore, KeyRow, AccountRow } from '../ledger/ledger-store.ts'
+import type {
+  HoldRow,
+  LedgerChanges,
+  LedgerOperation,
+  LedgerRows,
+  LedgerStore,
+  KeyRow,
+  AccountRow,
+} from '../ledger/ledger-store.ts'
 import { limitPeriod } from '../ledger/ledger-core.ts'
 import { assert } from '../lib/assert.ts'
 import { claimOf, movedJobOf, spendKeyText, type SpendKey } from '../ledger/ledger-store.ts'
@@ -9,7 +17,17 @@ import { INSERT_JOB, jobMoveValues, MOVE_JOB, NO_LIVE_JOB, newJobValues } from '
 import type { BookSeal } from './book-seal.ts'
 import { ACCOUNT_SELECT, HOLD_SELECT, KEY_SELECT, readAccountRow, readHoldRow, readKeyRow } from './ledger-rows.ts'
 import {
-  accountValues, holdEndValues, holdValues, INSERT_ENTRY, INSERT_HOLD, INSERT_LOG, logValues, SELECT_SPEND, UPDATE_ACCOUNT, UPDATE_HOLD, UPDATE_KEY,
+  accountValues,
+  holdEndValues,
+  holdValues,
+  INSERT_ENTRY,
+  INSERT_HOLD,
+  INSERT_LOG,
+  logValues,
+  SELECT_SPEND,
+  UPDATE_ACCOUNT,
+  UPDATE_HOLD,
+  UPDATE_KEY,
 } from './ledger-values.ts'
 import type { SqliteDatabase } from './sqlite-database.ts'
 import { SqliteRollup } from './sqlite-rollup.ts'
@@ -24,7 +42,18 @@ const KEPT_MAX = 20_000
 const ROLL_UP_ROWS = 256
 /** Ids of written holds that are remembered, so that a repeat is known for one without a look into the database. */
 const WRITTEN_MAX = 10_000
-const NOTHING: LedgerChanges = { accounts: new Set(), keys: new Set(), newHolds: new Set(), endedHolds: new Set(), spends: [], entries: [], log: [], newJobs: [], movedJobs: [], endedClaims: [] }
+const NOTHING: LedgerChanges = {
+  accounts: new Set(),
+  keys: new Set(),
+  newHolds: new Set(),
+  endedHolds: new Set(),
+  spends: [],
+  entries: [],
+  log: [],
+  newJobs: [],
+  movedJobs: [],
+  endedClaims: [],
+}
 
 /** What holds have changed in memory and no write has followed yet. */
 interface Unwritten {
@@ -36,8 +65,8 @@ interface Unwritten {
 
 /**
  * The hot path of the embedded store: hand-written statements, one synchronous transaction a batch. One process has the
- * file, so the rows it works with are kept in memory, and holds are decided there: they are written with the next settle
- * or flush, in their final state if they have ended by then.
+ * file, so the rows it works with are kept in memory, and holds are decided there: they are written with the next
+ * settle or flush, in their final state if they have ended by then.
  */
 export class SqliteLedger implements LedgerStore {
   readonly decidesHoldsInMemory = true
@@ -65,7 +94,11 @@ export class SqliteLedger implements LedgerStore {
     database.beforeColdAccess(() => this.#flush())
   }
 
-  async commit(operations: readonly LedgerOperation[], decide: (rows: LedgerRows) => LedgerChanges, durable: boolean): Promise<void> {
+  async commit(
+    operations: readonly LedgerOperation[],
+    decide: (rows: LedgerRows) => LedgerChanges,
+    durable: boolean,
+  ): Promise<void> {
     await this.#database.exclusively(() => {
       this.#refresh()
       if (durable) this.#writeNow(() => decide(this.#load(operations)))
@@ -102,7 +135,12 @@ export class SqliteLedger implements LedgerStore {
 
   async openHolds(nowMs: number | null): Promise<readonly HoldRow[]> {
     const before = nowMs === null ? '' : ' AND lease_until < ?'
-    return (await this.#database.all(`${HOLD_SELECT} WHERE state = 'open' AND ${NO_LIVE_JOB}${before}`, nowMs === null ? [] : [BigInt(nowMs)])).map((row) => readHoldRow(row, this.#seal))
+    return (
+      await this.#database.all(
+        `${HOLD_SELECT} WHERE state = 'open' AND ${NO_LIVE_JOB}${before}`,
+        nowMs === null ? [] : [BigInt(nowMs)],
+      )
+    ).map((row) => readHoldRow(row, this.#seal))
   }
 
   /** Everything is written, the sums too. */
@@ -178,7 +216,10 @@ export class SqliteLedger implements LedgerStore {
     const account = this.#accounts.get(placed.accountId)
     const key = this.#keys.get(placed.keyId)
     // A cold write waits until all holds are written, so the money is still there.
-    assert(account !== undefined && key !== undefined && account.availableMicro >= placed.amountMicro, `Hold ${placed.id} was placed, and its account no longer has the money.`)
+    assert(
+      account !== undefined && key !== undefined && account.availableMicro >= placed.amountMicro,
+      `Hold ${placed.id} was placed, and its account no longer has the money.`,
+    )
     account.availableMicro -= placed.amountMicro
     account.heldMicro += placed.amountMicro
     key.heldMicro += placed.amountMicro
@@ -245,7 +286,8 @@ export class SqliteLedger implements LedgerStore {
   /** Writes the changes and what was left unwritten before them. */
   #write(changes: LedgerChanges): void {
     const unwritten = this.#unwritten
-    for (const account of union(unwritten.accounts, changes.accounts)) this.#run(UPDATE_ACCOUNT, ...accountValues(account, this.#seal), account.id)
+    for (const account of union(unwritten.accounts, changes.accounts))
+      this.#run(UPDATE_ACCOUNT, ...accountValues(account, this.#seal), account.id)
     for (const key of union(unwritten.keys, changes.keys)) this.#writeKey(key)
     for (const { row } of unwritten.holds.values()) this.#run(INSERT_HOLD, ...holdValues(row, this.#seal))
     for (const hold of changes.newHolds) this.#run(INSERT_HOLD, ...holdValues(hold, this.#seal))
@@ -253,7 +295,17 @@ export class SqliteLedger implements LedgerStore {
       if (!unwritten.holds.has(hold.id)) this.#run(UPDATE_HOLD, ...holdEndValues(hold, this.#seal), hold.id)
     }
     for (const entry of changes.entries) {
-      this.#run(INSERT_ENTRY, entry.debit, entry.credit, entry.amountMicro, entry.kind, entry.reference, entry.accountId, BigInt(entry.atMs), entry.hash)
+      this.#run(
+        INSERT_ENTRY,
+        entry.debit,
+        entry.credit,
+        entry.amountMicro,
+        entry.kind,
+        entry.reference,
+        entry.accountId,
+        BigInt(entry.atMs),
+        entry.hash,
+      )
     }
     for (const log of changes.log) this.#run(INSERT_LOG, ...logValues(log, this.#seal))
     for (const job of changes.newJobs) this.#run(INSERT_JOB, ...newJobValues(job))

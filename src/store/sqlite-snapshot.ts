@@ -13,8 +13,9 @@ export type SnapshotAnswer = { readonly rows: readonly Row[] } | { readonly erro
 const FIRST_READ = 'SELECT COUNT(*) FROM sqlite_schema'
 
 /**
- * One state of the file, read in a thread of its own over a connection of its own: a statement that goes through millions of rows
- * holds up neither the money nor a stream. It costs some tens of milliseconds to open, and is for what may take longer.
+ * One state of the file, read in a thread of its own over a connection of its own: a statement that goes through
+ * millions of rows holds up neither the money nor a stream. It costs some tens of milliseconds to open, and is for what
+ * may take longer.
  */
 export class SqliteSnapshot {
   readonly #worker: Worker

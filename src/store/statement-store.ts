@@ -40,7 +40,10 @@ export interface StatementQuery {
 }
 
 export interface StatementStore {
-  /** Closes the months that are over, and answers opening + lines = closing; `too_long` where there are more lines than a page can show. */
+  /**
+   * Closes the months that are over, and answers opening + lines = closing; `too_long` where there are more lines than
+   * a page can show.
+   */
   read(query: StatementQuery): Promise<StatementSheet | 'too_long'>
 }
 
@@ -55,8 +58,9 @@ interface ClosedMonth {
 }
 
 /**
- * A month is closed when a statement is first asked for after its end: its zone and figures are kept, and whatever is booked later stands in
- * the month it is booked in. So the closing balance of each month is the opening one of the next, for good.
+ * A month is closed when a statement is first asked for after its end: its zone and figures are kept, and whatever is
+ * booked later stands in the month it is booked in. So the closing balance of each month is the opening one of the
+ * next, for good.
  */
 export class SqlStatements implements StatementStore {
   readonly #database: Database
@@ -70,13 +74,16 @@ export class SqlStatements implements StatementStore {
   async read(query: StatementQuery): Promise<StatementSheet | 'too_long'> {
     const firstOpen = periodStarts(query.nowMs, query.timezone).month
     const [account] = await this.#database.all('SELECT open_day FROM account WHERE id = ?', [query.accountId])
-    if (account !== undefined && text(account, 'open_day') < firstOpen) await this.#database.transaction((sql) => this.#close(sql, query, firstOpen))
+    if (account !== undefined && text(account, 'open_day') < firstOpen)
+      await this.#database.transaction((sql) => this.#close(sql, query, firstOpen))
     return this.#database.transaction((sql) => sheet(sql, query), { purpose: 'snapshot' })
   }
 
   async #close(sql: Sql, { accountId, timezone, nowMs }: StatementQuery, firstOpen: string): Promise<void> {
     const lock = this.#database.dialect === 'postgres' ? ' FOR UPDATE' : ''
-    const [account] = await sql.all(`SELECT created_at, ${sealedSelect('account')} FROM account WHERE id = ?${lock}`, [accountId])
+    const [account] = await sql.all(`SELECT created_at, ${sealedSelect('account')} FROM account WHERE id = ?${lock}`, [
+      accountId,
+    ])
     if (account === undefined || text(account, 'open_day') >= firstOpen) return
     const closed = await closedMonths(sql, accountId)
     const [newest] = await sql.all('SELECT COALESCE(MAX(id), 0) AS id FROM entry WHERE account_id = ?', [accountId])
@@ -87,26 +94,60 @@ export class SqlStatements implements StatementStore {
     if (month >= firstOpen) return
     for (; month < firstOpen; month = monthAfter(month)) {
       const after = monthAfter(month)
-      const made: ClosedMonth = { month: month.slice(0, 7), timezone, endsAtMs: startOfDay(after, timezone), lastEntry, closingMicro: 0n }
+      const made: ClosedMonth = {
+        month: month.slice(0, 7),
+        timezone,
+        endsAtMs: startOfDay(after, timezone),
+        lastEntry,
+        closingMicro: 0n,
+      }
       closed.push(made)
       const closing = opening + (await movement(sql, accountId, closed, { from: month, to: lastDay(month) }, timezone))
       closed[closed.length - 1] = { ...made, closingMicro: closing }
-      const values = [accountId, made.month, timezone, BigInt(made.endsAtMs), lastEntry, opening, closing, BigInt(nowMs)]
-      await sql.run('INSERT INTO statement_month (account_id, month, timezone, ends_at, last_entry, opening, closing, closed_at, seal) VALUES (?,?,?,?,?,?,?,?,?)', [...values, this.#seal.of('statement_month', values)])
+      const values = [
+        accountId,
+        made.month,
+        timezone,
+        BigInt(made.endsAtMs),
+        lastEntry,
+        opening,
+        closing,
+        BigInt(nowMs),
+      ]
+      await sql.run(
+        'INSERT INTO statement_month (account_id, month, timezone, ends_at, last_entry, opening, closing, closed_at, seal) VALUES (?,?,?,?,?,?,?,?,?)',
+        [...values, this.#seal.of('statement_month', values)],
+      )
       opening = closing
     }
-    await sql.run('UPDATE account SET open_day = ?, seal = ? WHERE id = ?', [firstOpen, this.#seal.again('account', account, { open_day: firstOpen }), accountId])
+    await sql.run('UPDATE account SET open_day = ?, seal = ? WHERE id = ?', [
+      firstOpen,
+      this.#seal.again('account', account, { open_day: firstOpen }),
+      accountId,
+    ])
   }
 }
 
 async function closedMonths(sql: Sql, accountId: string): Promise<ClosedMonth[]> {
-  const rows = await sql.all('SELECT month, timezone, ends_at, last_entry, closing FROM statement_month WHERE account_id = ? ORDER BY month', [accountId])
-  return rows.map((row) => ({ month: text(row, 'month'), timezone: text(row, 'timezone'), endsAtMs: integer(row, 'ends_at'), lastEntry: big(row, 'last_entry'), closingMicro: big(row, 'closing') }))
+  const rows = await sql.all(
+    'SELECT month, timezone, ends_at, last_entry, closing FROM statement_month WHERE account_id = ? ORDER BY month',
+    [accountId],
+  )
+  return rows.map((row) => ({
+    month: text(row, 'month'),
+    timezone: text(row, 'timezone'),
+    endsAtMs: integer(row, 'ends_at'),
+    lastEntry: big(row, 'last_entry'),
+    closingMicro: big(row, 'closing'),
+  }))
 }
 
 /** Nothing moved before it: neither an entry nor a charge, however their days were counted. */
 async function firstMonth(sql: Sql, account: Row, accountId: string, timezone: string): Promise<string> {
-  const [first] = await sql.all('SELECT MIN(created_at) AS at FROM (SELECT created_at FROM entry WHERE account_id = ? ORDER BY id LIMIT 1) AS oldest', [accountId])
+  const [first] = await sql.all(
+    'SELECT MIN(created_at) AS at FROM (SELECT created_at FROM entry WHERE account_id = ? ORDER BY id LIMIT 1) AS oldest',
+    [accountId],
+  )
   const [charged] = await sql.all('SELECT MIN(day) AS day FROM usage_day WHERE account_id = ?', [accountId])
   const createdMs = integer(account, 'created_at')
   const firstMs = typeof first?.['at'] === 'bigint' ? Math.min(createdMs, Number(first['at'])) : createdMs
@@ -116,8 +157,13 @@ async function firstMonth(sql: Sql, account: Row, accountId: string, timezone: s
 }
 
 /** All of one state of the books. */
-async function sheet(sql: Sql, { accountId, from, to, timezone }: StatementQuery): Promise<StatementSheet | 'too_long'> {
-  const [account = {}] = await sql.all('SELECT available + held AS balance, open_day FROM account WHERE id = ?', [accountId])
+async function sheet(
+  sql: Sql,
+  { accountId, from, to, timezone }: StatementQuery,
+): Promise<StatementSheet | 'too_long'> {
+  const [account = {}] = await sql.all('SELECT available + held AS balance, open_day FROM account WHERE id = ?', [
+    accountId,
+  ])
   const closed = await closedMonths(sql, accountId)
   const lines = [...(await chargeLines(sql, accountId, from, to))]
   let isLong = false
@@ -129,8 +175,15 @@ async function sheet(sql: Sql, { accountId, from, to, timezone }: StatementQuery
   })
   if (isLong) return 'too_long'
   const all = [...money, ...lines].toSorted((left, right) => (left.day < right.day ? -1 : left.day > right.day ? 1 : 0))
-  const closing = big(account, 'balance') - (await movement(sql, accountId, closed, { from: dayAfter(to), to: '9999-12-31' }, timezone))
-  return { openingMicro: closing - all.reduce((sum, { amountMicro }) => sum + amountMicro, 0n), closingMicro: closing, lines: all, closed: to < text(account, 'open_day') }
+  const closing =
+    big(account, 'balance') -
+    (await movement(sql, accountId, closed, { from: dayAfter(to), to: '9999-12-31' }, timezone))
+  return {
+    openingMicro: closing - all.reduce((sum, { amountMicro }) => sum + amountMicro, 0n),
+    closingMicro: closing,
+    lines: all,
+    closed: to < text(account, 'open_day'),
+  }
 }
 
 interface Days {
@@ -139,7 +192,13 @@ interface Days {
 }
 
 /** What the account gained or lost on those days. */
-async function movement(sql: Sql, accountId: string, closed: readonly ClosedMonth[], days: Days, timezone: string): Promise<Micro> {
+async function movement(
+  sql: Sql,
+  accountId: string,
+  closed: readonly ClosedMonth[],
+  days: Days,
+  timezone: string,
+): Promise<Micro> {
   const [row] = await sql.all(
     `SELECT (SELECT COALESCE(SUM(revenue), 0) FROM usage_day WHERE account_id = ? AND day >= ? AND day <= ?) - (SELECT COALESCE(SUM(amount), 0) FROM booked_later WHERE account_id = ? AND placed >= ? AND placed <= ?)
       + (SELECT COALESCE(SUM(amount), 0) FROM booked_later WHERE account_id = ? AND booked >= ? AND booked <= ?) AS charged`,
@@ -153,7 +212,10 @@ async function movement(sql: Sql, accountId: string, closed: readonly ClosedMont
   return sum
 }
 
-/** Charges of a day and model are one line; those that were booked later than they were placed are another, on the later day. */
+/**
+ * Charges of a day and model are one line; those that were booked later than they were placed are another, on the later
+ * day.
+ */
 async function chargeLines(sql: Sql, accountId: string, from: string, to: string): Promise<readonly StatementLine[]> {
   const rows = await sql.all(
     `SELECT day, of_day, model, CAST(SUM(requests) AS BIGINT) AS requests, CAST(SUM(amount) AS BIGINT) AS amount FROM (
@@ -166,12 +228,30 @@ async function chargeLines(sql: Sql, accountId: string, from: string, to: string
   return rows.flatMap((row) => {
     const amountMicro = -big(row, 'amount')
     const ofDay = text(row, 'of_day')
-    return amountMicro === 0n ? [] : [{ day: text(row, 'day'), ofDay: ofDay === '' ? null : ofDay, kind: 'charge' as const, text: text(row, 'model'), requests: integer(row, 'requests'), amountMicro }]
+    return amountMicro === 0n
+      ? []
+      : [
+          {
+            day: text(row, 'day'),
+            ofDay: ofDay === '' ? null : ofDay,
+            kind: 'charge' as const,
+            text: text(row, 'model'),
+            requests: integer(row, 'requests'),
+            amountMicro,
+          },
+        ]
   })
 }
 
 /** Entries but charges that are booked on those days, oldest first, until `visit` answers false; page by page. */
-async function eachMoney(sql: Sql, accountId: string, closed: readonly ClosedMonth[], { from, to }: Days, timezone: string, visit: (line: StatementLine) => boolean): Promise<void> {
+async function eachMoney(
+  sql: Sql,
+  accountId: string,
+  closed: readonly ClosedMonth[],
+  { from, to }: Days,
+  timezone: string,
+  visit: (line: StatementLine) => boolean,
+): Promise<void> {
   const sinceMs = Date.parse(from) - ZONES_MS
   let after = 0n
   for (;;) {
@@ -186,14 +266,32 @@ async function eachMoney(sql: Sql, accountId: string, closed: readonly ClosedMon
       const amount = big(row, 'amount')
       // The column is written by this folder alone.
       const kind = text(row, 'kind') as StatementLine['kind']
-      if (!visit({ day, ofDay, kind, text: textOrNull(row, 'reason') ?? text(row, 'ref'), requests: null, amountMicro: text(row, 'debit').startsWith('account:') ? -amount : amount })) return
+      if (
+        !visit({
+          day,
+          ofDay,
+          kind,
+          text: textOrNull(row, 'reason') ?? text(row, 'ref'),
+          requests: null,
+          amountMicro: text(row, 'debit').startsWith('account:') ? -amount : amount,
+        })
+      )
+        return
     }
     if (rows.length < Number(PAGE_ROWS)) return
   }
 }
 
-/** By the zone of the month that it fell in when that was closed, else by today's; never in a month that was closed before it came. */
-function bookedOn(id: bigint, atMs: number, closed: readonly ClosedMonth[], timezone: string): Pick<StatementLine, 'day' | 'ofDay'> {
+/**
+ * By the zone of the month that it fell in when that was closed, else by today's; never in a month that was closed
+ * before it came.
+ */
+function bookedOn(
+  id: bigint,
+  atMs: number,
+  closed: readonly ClosedMonth[],
+  timezone: string,
+): Pick<StatementLine, 'day' | 'ofDay'> {
   const own = closed.find(({ endsAtMs, lastEntry }) => atMs < endsAtMs && id <= lastEntry)
   const natural = periodStarts(atMs, own?.timezone ?? timezone).day
   if (own !== undefined) return { day: clipped(natural, `${own.month}-01`, lastDay(`${own.month}-01`)), ofDay: null }

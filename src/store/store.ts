@@ -27,7 +27,9 @@ export interface AccountRecord {
   readonly createdAtMs: number
 }
 
-export type AccountPatch = Partial<Pick<AccountRecord, 'name' | 'status' | 'defaultModel' | 'rateLimit' | 'allowedModels'>>
+export type AccountPatch = Partial<
+  Pick<AccountRecord, 'name' | 'status' | 'defaultModel' | 'rateLimit' | 'allowedModels'>
+>
 
 export interface Page<T> {
   readonly data: readonly T[]
@@ -35,9 +37,16 @@ export interface Page<T> {
 }
 
 export interface AccountStore {
-  create(account: Pick<AccountRecord, 'id' | 'name' | 'email' | 'defaultModel' | 'rateLimit' | 'createdAtMs'>): Promise<AccountRecord>
+  create(
+    account: Pick<AccountRecord, 'id' | 'name' | 'email' | 'defaultModel' | 'rateLimit' | 'createdAtMs'>,
+  ): Promise<AccountRecord>
   get(id: string): Promise<AccountRecord | null>
-  list(filter: { readonly query: string | null; readonly status?: AccountStatus | null; readonly limit: number; readonly offset: number }): Promise<Page<AccountRecord>>
+  list(filter: {
+    readonly query: string | null
+    readonly status?: AccountStatus | null
+    readonly limit: number
+    readonly offset: number
+  }): Promise<Page<AccountRecord>>
   /** null = no such account. */
   update(id: string, patch: AccountPatch): Promise<AccountRecord | null>
 }
@@ -71,8 +80,13 @@ export interface KeyOwner {
   readonly account: AccountRecord
 }
 
-export type KeyPatch = Partial<Pick<KeyRecord, 'name' | 'disabled' | 'limitMicro' | 'limitReset' | 'expiresAtMs' | 'allowedModels'>>
-export type NewKey = Pick<KeyRecord, 'id' | 'accountId' | 'name' | 'label' | 'limitMicro' | 'limitReset' | 'expiresAtMs' | 'allowedModels' | 'createdAtMs'> & {
+export type KeyPatch = Partial<
+  Pick<KeyRecord, 'name' | 'disabled' | 'limitMicro' | 'limitReset' | 'expiresAtMs' | 'allowedModels'>
+>
+export type NewKey = Pick<
+  KeyRecord,
+  'id' | 'accountId' | 'name' | 'label' | 'limitMicro' | 'limitReset' | 'expiresAtMs' | 'allowedModels' | 'createdAtMs'
+> & {
   /** SHA-256 of the key, 32 bytes. */
   readonly digest: Buffer
 }
@@ -83,7 +97,10 @@ export interface KeyStore {
   /** With its account, as authentication needs it; null once it is deleted. */
   findOwner(id: string): Promise<KeyOwner | null>
   get(id: string, periods: PeriodStarts): Promise<{ readonly key: KeyRecord; readonly spend: KeySpend } | null>
-  list(accountId: string, periods: PeriodStarts): Promise<readonly { readonly key: KeyRecord; readonly spend: KeySpend }[]>
+  list(
+    accountId: string,
+    periods: PeriodStarts,
+  ): Promise<readonly { readonly key: KeyRecord; readonly spend: KeySpend }[]>
   /** `periods` = the current ones, in which a lowered limit may leave an overrun. */
   update(id: string, patch: KeyPatch, periods: PeriodStarts): Promise<KeyRecord | null>
   /** false = no such key. Its past stays in the log. */
@@ -124,7 +141,12 @@ export interface EntryStore {
   post(entry: NewEntry): Promise<PostOutcome>
   list(accountId: string, limit: number, offset: number): Promise<Page<EntryRecord>>
   /** Newest first, below `beforeId`; `money` = all but charges. */
-  before(filter: { readonly accountId: string; readonly kind: 'topup' | 'refund' | 'adjustment' | 'charge' | 'money' | null; readonly beforeId: number | null; readonly limit: number }): Promise<readonly EntryRecord[]>
+  before(filter: {
+    readonly accountId: string
+    readonly kind: 'topup' | 'refund' | 'adjustment' | 'charge' | 'money' | null
+    readonly beforeId: number | null
+    readonly limit: number
+  }): Promise<readonly EntryRecord[]>
   /** Sum of top-ups and of charges of one account. */
   totals(accountId: string): Promise<{ readonly creditsMicro: Micro; readonly chargesMicro: Micro }>
 }
@@ -185,7 +207,11 @@ export interface GenerationStore {
   /** Newest first. */
   list(filter: GenerationFilter): Promise<LogPage>
   get(generationId: string): Promise<GenerationRow | null>
-  usage(query: { readonly groupBy: 'model' | 'provider' | 'account' | 'key' | 'day'; readonly fromDay: string; readonly toDay: string }): Promise<readonly UsageRow[]>
+  usage(query: {
+    readonly groupBy: 'model' | 'provider' | 'account' | 'key' | 'day'
+    readonly fromDay: string
+    readonly toDay: string
+  }): Promise<readonly UsageRow[]>
   /** From `fromDay` on and before `toDay`, from the sums that outlive the log's rows. */
   providerDays(provider: string, fromDay: string, toDay: string): Promise<readonly ProviderDay[]>
 }
@@ -199,10 +225,16 @@ export interface CatalogVersion {
 
 export interface CatalogStore {
   /**
-   * Appends the version after `after` and, in the same commit, the sealed credentials and the digest of the file it came from.
-   * null = another node was first: the change must be made again on what it left.
+   * Appends the version after `after` and, in the same commit, the sealed credentials and the digest of the file it
+   * came from. null = another node was first: the change must be made again on what it left.
    */
-  append(version: { readonly after: number; readonly document: string; readonly credentials: Buffer; readonly fileDigest: string | null; readonly atMs: number }): Promise<number | null>
+  append(version: {
+    readonly after: number
+    readonly document: string
+    readonly credentials: Buffer
+    readonly fileDigest: string | null
+    readonly atMs: number
+  }): Promise<number | null>
   /** 0 before the first. */
   newest(): Promise<number>
   latest(): Promise<(CatalogVersion & { readonly credentials: Buffer; readonly fileDigest: string | null }) | null>
@@ -241,7 +273,29 @@ export interface EventStore {
   newest(actions: readonly EventAction[]): Promise<EventRecord | null>
 }
 
-export type AuditInvariant = 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'I8' | 'I9' | 'I10' | 'I11' | 'I12' | 'I13' | 'I14' | 'I15' | 'I16' | 'I17' | 'I18' | 'I19' | 'I20' | 'I21' | 'I22'
+export type AuditInvariant =
+  | 'I1'
+  | 'I2'
+  | 'I3'
+  | 'I4'
+  | 'I5'
+  | 'I6'
+  | 'I7'
+  | 'I8'
+  | 'I9'
+  | 'I10'
+  | 'I11'
+  | 'I12'
+  | 'I13'
+  | 'I14'
+  | 'I15'
+  | 'I16'
+  | 'I17'
+  | 'I18'
+  | 'I19'
+  | 'I20'
+  | 'I21'
+  | 'I22'
 
 export interface AuditCheck {
   readonly id: AuditInvariant
@@ -251,7 +305,11 @@ export interface AuditCheck {
 
 /** Facts the audit reads in one snapshot. */
 export interface AuditStore {
-  run(options: { readonly sinceMs: number; readonly nowMs: number; readonly replay: Replay }): Promise<readonly AuditCheck[]>
+  run(options: {
+    readonly sinceMs: number
+    readonly nowMs: number
+    readonly replay: Replay
+  }): Promise<readonly AuditCheck[]>
   /** The charges of a period made again from the log. */
   replay(options: { readonly fromMs: number; readonly toMs: number; readonly replay: Replay }): Promise<ReplayReport>
 }

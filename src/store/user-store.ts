@@ -1,11 +1,40 @@
-import { bit, big, bytes, integer, integerOrNull, text, textOrNull, type Database, type Row, type Sql, type SqlValue } from './database.ts'
+import {
+  bit,
+  big,
+  bytes,
+  integer,
+  integerOrNull,
+  text,
+  textOrNull,
+  type Database,
+  type Row,
+  type Sql,
+  type SqlValue,
+} from './database.ts'
 import { likePrefix } from './account-store.ts'
 import type { LinkedIdentity, SetupTokenClaim, UserPatch, UserRecord, UserRole, UserStore } from './console-records.ts'
 import type { IdentityName } from './identity.ts'
 import type { Page } from './store.ts'
 
 const COLUMNS = [
-  'id', 'email', 'name', 'role', 'account_id', 'password_hash', 'disabled', 'timezone', 'language', 'theme', 'oidc_issuer', 'oidc_subject', 'oidc_email', 'oidc_linked_at', 'totp_seed', 'totp_enabled', 'last_sign_in_at', 'created_at',
+  'id',
+  'email',
+  'name',
+  'role',
+  'account_id',
+  'password_hash',
+  'disabled',
+  'timezone',
+  'language',
+  'theme',
+  'oidc_issuer',
+  'oidc_subject',
+  'oidc_email',
+  'oidc_linked_at',
+  'totp_seed',
+  'totp_enabled',
+  'last_sign_in_at',
+  'created_at',
 ]
 /** Prefixed, for joins whose other table has columns of the same names. */
 export const USER_COLUMNS = COLUMNS.map((name) => `u.${name} AS user_${name}`).join(', ')
@@ -26,7 +55,15 @@ export function readUser(row: Row): UserRecord {
     passwordHash: textOrNull(row, 'user_password_hash'),
     disabled: big(row, 'user_disabled') !== 0n,
     timezone: textOrNull(row, 'user_timezone'),
-    oidc: issuer === null || subject === null ? null : { issuer, subject, email: textOrNull(row, 'user_oidc_email'), linkedAtMs: integerOrNull(row, 'user_oidc_linked_at') },
+    oidc:
+      issuer === null || subject === null
+        ? null
+        : {
+            issuer,
+            subject,
+            email: textOrNull(row, 'user_oidc_email'),
+            linkedAtMs: integerOrNull(row, 'user_oidc_linked_at'),
+          },
     totpSeed: row['user_totp_seed'] === null ? null : bytes(row, 'user_totp_seed'),
     totpEnabled: big(row, 'user_totp_enabled') !== 0n,
     lastSignInAtMs: integerOrNull(row, 'user_last_sign_in_at'),
@@ -42,7 +79,9 @@ export class SqlUsers implements UserStore {
   }
 
   async administrators(): Promise<number> {
-    const [row] = await this.#database.all(`SELECT COUNT(*) AS total FROM console_user WHERE role = 'admin' AND disabled = 0 AND (password_hash IS NOT NULL OR oidc_subject IS NOT NULL)`)
+    const [row] = await this.#database.all(
+      `SELECT COUNT(*) AS total FROM console_user WHERE role = 'admin' AND disabled = 0 AND (password_hash IS NOT NULL OR oidc_subject IS NOT NULL)`,
+    )
     return row === undefined ? 0 : integer(row, 'total')
   }
 
@@ -50,8 +89,18 @@ export class SqlUsers implements UserStore {
     const added = await this.#database.run(
       `INSERT INTO console_user (id, email, name, role, account_id, password_hash, language, oidc_issuer, oidc_subject, oidc_email, oidc_linked_at, created_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING`,
       [
-        user.id, user.email, user.name, user.role, user.accountId, user.passwordHash, user.language, user.oidc?.issuer ?? null, user.oidc?.subject ?? null, user.oidc?.email ?? null,
-        user.oidc === null ? null : BigInt(user.createdAtMs), BigInt(user.createdAtMs),
+        user.id,
+        user.email,
+        user.name,
+        user.role,
+        user.accountId,
+        user.passwordHash,
+        user.language,
+        user.oidc?.issuer ?? null,
+        user.oidc?.subject ?? null,
+        user.oidc?.email ?? null,
+        user.oidc === null ? null : BigInt(user.createdAtMs),
+        BigInt(user.createdAtMs),
       ],
     )
     return added === 0 ? null : this.get(user.id)
@@ -82,7 +131,11 @@ export class SqlUsers implements UserStore {
     add(String.raw`u.email LIKE ? ESCAPE '\'`, filter.query === null ? null : likePrefix(filter.query.toLowerCase()))
     const where = parts.length === 0 ? '' : ` WHERE ${parts.join(' AND ')}`
     const [count] = await this.#database.all(`SELECT COUNT(*) AS total FROM console_user u${where}`, values)
-    const rows = await this.#database.all(`${SELECT}${where} ORDER BY u.created_at DESC, u.id LIMIT ? OFFSET ?`, [...values, BigInt(filter.limit), BigInt(filter.offset)])
+    const rows = await this.#database.all(`${SELECT}${where} ORDER BY u.created_at DESC, u.id LIMIT ? OFFSET ?`, [
+      ...values,
+      BigInt(filter.limit),
+      BigInt(filter.offset),
+    ])
     return { data: rows.map(readUser), total: count === undefined ? 0 : integer(count, 'total') }
   }
 
@@ -102,12 +155,19 @@ export class SqlUsers implements UserStore {
     set('timezone', patch.timezone)
     set('language', patch.language)
     set('theme', patch.theme)
-    set('last_sign_in_at', patch.lastSignInAtMs === undefined || patch.lastSignInAtMs === null ? undefined : BigInt(patch.lastSignInAtMs))
-    if (sets.length > 0) await this.#database.run(`UPDATE console_user SET ${sets.join(', ')} WHERE id = ?`, [...values, id])
+    set(
+      'last_sign_in_at',
+      patch.lastSignInAtMs === undefined || patch.lastSignInAtMs === null ? undefined : BigInt(patch.lastSignInAtMs),
+    )
+    if (sets.length > 0)
+      await this.#database.run(`UPDATE console_user SET ${sets.join(', ')} WHERE id = ?`, [...values, id])
     return this.get(id)
   }
 
-  async linkIdentity(id: string, { issuer, subject, email, linkedAtMs }: LinkedIdentity): Promise<'linked' | 'taken' | 'full'> {
+  async linkIdentity(
+    id: string,
+    { issuer, subject, email, linkedAtMs }: LinkedIdentity,
+  ): Promise<'linked' | 'taken' | 'full'> {
     const linked = await this.#database.run(
       `UPDATE console_user SET oidc_issuer = ?, oidc_subject = ?, oidc_email = ?, oidc_linked_at = ?
         WHERE id = ? AND oidc_subject IS NULL AND NOT EXISTS (SELECT 1 FROM console_user u WHERE u.oidc_issuer = ? AND u.oidc_subject = ?)`,
@@ -129,7 +189,12 @@ export class SqlUsers implements UserStore {
 
   setTotp(id: string, totp: Parameters<UserStore['setTotp']>[1]): Promise<void> {
     return this.#database.transaction(async (sql) => {
-      await sql.run('UPDATE console_user SET totp_seed = ?, totp_enabled = ?, totp_step = ? WHERE id = ?', [totp.seed, bit(totp.enabled), BigInt(totp.step), id])
+      await sql.run('UPDATE console_user SET totp_seed = ?, totp_enabled = ?, totp_step = ? WHERE id = ?', [
+        totp.seed,
+        bit(totp.enabled),
+        BigInt(totp.step),
+        id,
+      ])
       await replaceCodes(sql, id, totp.recoveryHashes)
     })
   }
@@ -139,7 +204,13 @@ export class SqlUsers implements UserStore {
   }
 
   async useTotpStep(id: string, step: number): Promise<boolean> {
-    return (await this.#database.run('UPDATE console_user SET totp_step = ? WHERE id = ? AND totp_step < ?', [BigInt(step), id, BigInt(step)])) === 1
+    return (
+      (await this.#database.run('UPDATE console_user SET totp_step = ? WHERE id = ? AND totp_step < ?', [
+        BigInt(step),
+        id,
+        BigInt(step),
+      ])) === 1
+    )
   }
 
   async useRecoveryCode(id: string, hash: string): Promise<boolean> {
@@ -157,11 +228,20 @@ export class SqlUsers implements UserStore {
   }
 
   async replaceSeed(id: string, before: Buffer, after: Buffer): Promise<void> {
-    await this.#database.run('UPDATE console_user SET totp_seed = ? WHERE id = ? AND totp_seed = ?', [after, id, before])
+    await this.#database.run('UPDATE console_user SET totp_seed = ? WHERE id = ? AND totp_seed = ?', [
+      after,
+      id,
+      before,
+    ])
   }
 
   async putSetupToken(token: Parameters<UserStore['putSetupToken']>[0]): Promise<void> {
-    await this.#database.run('INSERT INTO setup_token (hash, user_id, clear_totp, expires_at) VALUES (?,?,?,?)', [token.hash, token.userId, bit(token.clearTotp), BigInt(token.expiresAtMs)])
+    await this.#database.run('INSERT INTO setup_token (hash, user_id, clear_totp, expires_at) VALUES (?,?,?,?)', [
+      token.hash,
+      token.userId,
+      bit(token.clearTotp),
+      BigInt(token.expiresAtMs),
+    ])
   }
 
   findSetupToken(hash: string, nowMs: number): Promise<SetupTokenClaim | null> {
@@ -184,7 +264,10 @@ export class SqlUsers implements UserStore {
 }
 
 async function findToken(sql: Pick<Sql, 'all'>, hash: string, nowMs: number): Promise<SetupTokenClaim | null> {
-  const [row] = await sql.all('SELECT user_id, clear_totp FROM setup_token WHERE hash = ? AND expires_at > ?', [hash, BigInt(nowMs)])
+  const [row] = await sql.all('SELECT user_id, clear_totp FROM setup_token WHERE hash = ? AND expires_at > ?', [
+    hash,
+    BigInt(nowMs),
+  ])
   return row === undefined ? null : { userId: textOrNull(row, 'user_id'), clearTotp: big(row, 'clear_totp') !== 0n }
 }
 

@@ -1,4 +1,14 @@
-import { diag, DiagLogLevel, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace, TraceFlags, type Context, type Tracer } from '@opentelemetry/api'
+import {
+  diag,
+  DiagLogLevel,
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  TraceFlags,
+  type Context,
+  type Tracer,
+} from '@opentelemetry/api'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { resourceFromAttributes } from '@opentelemetry/resources'
 import { AlwaysOnSampler, BatchSpanProcessor, TraceIdRatioBasedSampler, TracerProvider } from '@opentelemetry/sdk-trace'
@@ -37,8 +47,8 @@ export interface RequestTracesOptions {
 
 /**
  * Traces over OTLP: a span for each request, by the HTTP conventions, and one in it for each attempt at a provider, by
- * the GenAI conventions. They are made of the request's one log line when it is over, so no prompt and no key can be in them, and a
- * request waits for nothing. A collector that does not answer costs spans, never requests.
+ * the GenAI conventions. They are made of the request's one log line when it is over, so no prompt and no key can be in
+ * them, and a request waits for nothing. A collector that does not answer costs spans, never requests.
  */
 export class RequestTraces {
   readonly #clock: Clock
@@ -52,10 +62,17 @@ export class RequestTraces {
     this.#complain = complaint(clock, notice)
     const silent = (): void => undefined
     // The exporter tells of its failures through the logger of the whole process.
-    diag.setLogger({ error: this.#complain, warn: silent, info: silent, debug: silent, verbose: silent }, DiagLogLevel.ERROR)
+    diag.setLogger(
+      { error: this.#complain, warn: silent, info: silent, debug: silent, verbose: silent },
+      DiagLogLevel.ERROR,
+    )
     const exporter = new OTLPTraceExporter({ url: `${endpoint}/v1/traces`, headers: { ...headers } })
     this.#provider = new TracerProvider({
-      resource: resourceFromAttributes({ 'service.name': serviceName, 'service.version': version, 'service.instance.id': instance }),
+      resource: resourceFromAttributes({
+        'service.name': serviceName,
+        'service.version': version,
+        'service.instance.id': instance,
+      }),
       // Clients say which trace they belong to, and not whether the operator keeps it.
       sampler: ratio === 1 ? new AlwaysOnSampler() : new TraceIdRatioBasedSampler(ratio),
       spanProcessors: [new BatchSpanProcessor({ exporter })],
@@ -67,12 +84,24 @@ export class RequestTraces {
     const { route } = fields
     if (typeof route !== 'string' || UNTRACED.has(route)) return
     const wallMs = this.#clock.now() - this.#clock.monotonic()
-    const span = this.#tracer.startSpan(`${String(fields['method'])} ${route}`, { kind: SpanKind.SERVER, startTime: wallMs + story.startedMs, attributes: requestAttributes(fields) }, parentOf(story.traceParent))
+    const span = this.#tracer.startSpan(
+      `${String(fields['method'])} ${route}`,
+      { kind: SpanKind.SERVER, startTime: wallMs + story.startedMs, attributes: requestAttributes(fields) },
+      parentOf(story.traceParent),
+    )
     if (failed) span.setStatus({ code: SpanStatusCode.ERROR })
     const operation = operationOf(route)
     const context = trace.setSpan(ROOT_CONTEXT, span)
     for (const attempt of operation === null ? [] : story.attempts) {
-      const asked = this.#tracer.startSpan(`${operation} ${attempt.model}`, { kind: SpanKind.CLIENT, startTime: wallMs + attempt.startedMs, attributes: attemptAttributes(attempt, operation ?? '', fields) }, context)
+      const asked = this.#tracer.startSpan(
+        `${operation} ${attempt.model}`,
+        {
+          kind: SpanKind.CLIENT,
+          startTime: wallMs + attempt.startedMs,
+          attributes: attemptAttributes(attempt, operation ?? '', fields),
+        },
+        context,
+      )
       if (attempt.failure !== null) asked.setStatus({ code: SpanStatusCode.ERROR })
       asked.end(wallMs + attempt.endedMs)
     }
@@ -82,7 +111,10 @@ export class RequestTraces {
   /** Sends what is left, for at most three seconds. */
   async stop(): Promise<void> {
     const over = new Promise<boolean>((resolve) => void this.#clock.after(STOP_MS, () => resolve(false)))
-    const sent = this.#provider.shutdown().then(() => true, () => false)
+    const sent = this.#provider.shutdown().then(
+      () => true,
+      () => false,
+    )
     if (!(await Promise.race([sent, over]))) this.#complain()
   }
 }

@@ -16,8 +16,16 @@ const OPERATIONS: Readonly<Record<string, string>> = {
 }
 /** `gen_ai.provider.name` where the conventions have another name than our slug. */
 const PROVIDERS: Readonly<Record<string, string>> = {
-  gemini: 'gcp.gemini', google: 'gcp.gemini', 'google-ai-studio': 'gcp.gemini', vertex: 'gcp.vertex_ai', 'google-vertex': 'gcp.vertex_ai',
-  bedrock: 'aws.bedrock', 'amazon-bedrock': 'aws.bedrock', azure: 'azure.ai.openai', mistral: 'mistral_ai', xai: 'x_ai',
+  gemini: 'gcp.gemini',
+  google: 'gcp.gemini',
+  'google-ai-studio': 'gcp.gemini',
+  vertex: 'gcp.vertex_ai',
+  'google-vertex': 'gcp.vertex_ai',
+  bedrock: 'aws.bedrock',
+  'amazon-bedrock': 'aws.bedrock',
+  azure: 'azure.ai.openai',
+  mistral: 'mistral_ai',
+  xai: 'x_ai',
 }
 
 export function operationOf(route: string): string | null {
@@ -44,8 +52,17 @@ export function requestAttributes(fields: LogFields): Attributes {
 }
 
 /** Of a call to a provider (OpenTelemetry GenAI conventions); tokens and the rest are told of the one that answered. */
-export function attemptAttributes({ provider, model, address, failure }: AttemptSpan, operation: string, fields: LogFields): Attributes {
-  const asked = { 'gen_ai.operation.name': operation, 'gen_ai.provider.name': PROVIDERS[provider] ?? provider, 'gen_ai.request.model': model, 'server.address': URL.parse(address)?.hostname }
+export function attemptAttributes(
+  { provider, model, address, failure }: AttemptSpan,
+  operation: string,
+  fields: LogFields,
+): Attributes {
+  const asked = {
+    'gen_ai.operation.name': operation,
+    'gen_ai.provider.name': PROVIDERS[provider] ?? provider,
+    'gen_ai.request.model': model,
+    'server.address': URL.parse(address)?.hostname,
+  }
   if (failure !== null) return present({ ...asked, 'error.type': failure })
   const finish = fields['finish_reason']
   return {
@@ -60,6 +77,7 @@ export function attemptAttributes({ provider, model, address, failure }: Attempt
 
 function present(values: Readonly<Record<string, LogFields[string] | undefined>>): Attributes {
   const attributes: Attributes = {}
-  for (const [name, value] of Object.entries(values)) if (value !== null && value !== undefined) attributes[name] = value
+  for (const [name, value] of Object.entries(values))
+    if (value !== null && value !== undefined) attributes[name] = value
   return attributes
 }

@@ -14,16 +14,37 @@ export async function complete(ports: EndPorts, row: JobRow, files: number): Pro
   const end = completed(row, files, nowMs)
   const { costMicro, buyMicro } = candidateOf(row)
   const record = recordOf(row, end, usageOf(ports, row), nowMs)
-  const outcome = await ports.ledger.settle({ generationId: row.id, costMicro: BigInt(costMicro), providerCostMicro: BigInt(buyMicro), insuredMicro: 0n, record, job: lastMove(row, end) })
+  const outcome = await ports.ledger.settle({
+    generationId: row.id,
+    costMicro: BigInt(costMicro),
+    providerCostMicro: BigInt(buyMicro),
+    insuredMicro: 0n,
+    record,
+    job: lastMove(row, end),
+  })
   return outcome.status !== 'not_open'
 }
 
-/** Ends the job without a charge, in one commit; false = another was faster. `delivered`: the provider had made the video. */
-export async function endFree(ports: EndPorts, row: JobRow, status: 'failed' | 'expired' | 'cancelled', why: { readonly error: string; readonly errorType: ErrorType | null }, delivered = false): Promise<boolean> {
+/**
+ * Ends the job without a charge, in one commit; false = another was faster. `delivered`: the provider had made the
+ * video.
+ */
+export async function endFree(
+  ports: EndPorts,
+  row: JobRow,
+  status: 'failed' | 'expired' | 'cancelled',
+  why: { readonly error: string; readonly errorType: ErrorType | null },
+  delivered = false,
+): Promise<boolean> {
   const nowMs = ports.clock.now()
   const end = ended(row, status, why, nowMs)
   const record = recordOf(row, end, {}, nowMs)
-  const outcome = await ports.ledger.void({ generationId: row.id, insuredMicro: insuredMicro(row, status, delivered), record, job: lastMove(row, end) })
+  const outcome = await ports.ledger.void({
+    generationId: row.id,
+    insuredMicro: insuredMicro(row, status, delivered),
+    record,
+    job: lastMove(row, end),
+  })
   return outcome.status !== 'not_open'
 }
 
@@ -38,6 +59,7 @@ function lastMove(row: JobRow, state: JobState): JobMove {
 /** Of the settled order; it was priced by it, so that without it there is nothing to charge by. */
 function usageOf({ seal }: EndPorts, row: JobRow): Usage {
   const order = openOrder(seal, row.id, row.request)
-  if (order === null) throw new Error(`Job ${row.id} cannot be read: TOLLGATE_KEK no longer holds the key it was sealed with.`)
+  if (order === null)
+    throw new Error(`Job ${row.id} cannot be read: TOLLGATE_KEK no longer holds the key it was sealed with.`)
   return videoUsage(order)
 }

@@ -13,7 +13,10 @@ import { EmptyVideoError, videoBytes } from './video-bytes.ts'
 const GONE_MAX = 5
 const VIDEOS_MAX = 4
 
-/** Asks the provider how the job is, and brings its videos in when they are there. Whatever breaks off is begun again by the next look. */
+/**
+ * Asks the provider how the job is, and brings its videos in when they are there. Whatever breaks off is begun again by
+ * the next look.
+ */
 export async function pollJob(ports: JobPorts, row: JobRow, signal: AbortSignal): Promise<void> {
   const found = upstreamOf(ports, row, signal)
   // The operator may put the provider back while the job lives.
@@ -23,7 +26,12 @@ export async function pollJob(ports: JobPorts, row: JobRow, signal: AbortSignal)
   if (signal.aborted) return
   switch (state.status) {
     case 'running':
-      await ports.jobs.move({ id: row.id, version: row.version, state: polled(row, state.progress, ports.clock.now()), keepsLease: false })
+      await ports.jobs.move({
+        id: row.id,
+        version: row.version,
+        state: polled(row, state.progress, ports.clock.now()),
+        keepsLease: false,
+      })
       return
     case 'failed':
       await fail(ports, row, state.failure, false)
@@ -37,7 +45,11 @@ export async function pollJob(ports: JobPorts, row: JobRow, signal: AbortSignal)
   }
 }
 
-function upstreamOf({ catalog, adapters }: JobPorts, row: JobRow, signal: AbortSignal): { readonly videos: VideoUpstream; readonly handle: VideoHandle } | null {
+function upstreamOf(
+  { catalog, adapters }: JobPorts,
+  row: JobRow,
+  signal: AbortSignal,
+): { readonly videos: VideoUpstream; readonly handle: VideoHandle } | null {
   const { providerSlug, upstreamModel } = candidateOf(row)
   const provider = catalog.current().providers.get(providerSlug)
   const videos = provider === undefined ? undefined : adapters.get(provider.adapter)?.videos
@@ -47,7 +59,12 @@ function upstreamOf({ catalog, adapters }: JobPorts, row: JobRow, signal: AbortS
 }
 
 async function moveOn({ jobs, clock }: JobPorts, row: JobRow, failure: AttemptFailure | null): Promise<void> {
-  await jobs.move({ id: row.id, version: row.version, state: missed(row, failure?.retryAfterSeconds ?? null, clock.now()), keepsLease: false })
+  await jobs.move({
+    id: row.id,
+    version: row.version,
+    state: missed(row, failure?.retryAfterSeconds ?? null, clock.now()),
+    keepsLease: false,
+  })
 }
 
 async function fail(ports: JobPorts, row: JobRow, found: AttemptFailure, delivered: boolean): Promise<void> {
@@ -58,23 +75,52 @@ async function fail(ports: JobPorts, row: JobRow, found: AttemptFailure, deliver
 }
 
 /** Stores every video, and only then charges and completes the job. */
-async function bringIn(ports: JobPorts, row: JobRow, videos: VideoUpstream, handle: VideoHandle, sources: readonly VideoSource[]): Promise<void> {
+async function bringIn(
+  ports: JobPorts,
+  row: JobRow,
+  videos: VideoUpstream,
+  handle: VideoHandle,
+  sources: readonly VideoSource[],
+): Promise<void> {
   const taken = sources.slice(0, VIDEOS_MAX)
   try {
     for (const [index, source] of taken.entries()) await store(ports, row, index, videos, handle, source)
   } catch (thrown) {
     if (handle.signal.aborted) return
-    if (thrown instanceof EmptyVideoError) return void (await endFree(ports, row, 'failed', { error: 'Empty response from provider', errorType: 'empty_response' }, true))
-    ports.notice(`Video job ${row.id}: its video could not be fetched from '${handle.provider.slug}' and is tried again: ${thrown instanceof Error ? thrown.message : String(thrown)}`)
+    if (thrown instanceof EmptyVideoError)
+      return void (await endFree(
+        ports,
+        row,
+        'failed',
+        { error: 'Empty response from provider', errorType: 'empty_response' },
+        true,
+      ))
+    ports.notice(
+      `Video job ${row.id}: its video could not be fetched from '${handle.provider.slug}' and is tried again: ${thrown instanceof Error ? thrown.message : String(thrown)}`,
+    )
     return moveOn(ports, row, null)
   }
-  if (taken.length === 0) await endFree(ports, row, 'failed', { error: 'Empty response from provider', errorType: 'empty_response' }, true)
+  if (taken.length === 0)
+    await endFree(ports, row, 'failed', { error: 'Empty response from provider', errorType: 'empty_response' }, true)
   else if (!(await complete(ports, row, taken.length))) await forget(ports, row, taken.length)
 }
 
-async function store({ files, clock }: JobPorts, row: JobRow, index: number, videos: VideoUpstream, handle: VideoHandle, source: VideoSource): Promise<void> {
+async function store(
+  { files, clock }: JobPorts,
+  row: JobRow,
+  index: number,
+  videos: VideoUpstream,
+  handle: VideoHandle,
+  source: VideoSource,
+): Promise<void> {
   const content = await videoBytes(await videos.open(handle, source))
-  const file = { id: fileIdOf(row.id, index), accountId: row.accountId, mediaType: content.mediaType, tokenDigest: null, expiresAtMs: clock.now() + VIDEO_KEPT_MS }
+  const file = {
+    id: fileIdOf(row.id, index),
+    accountId: row.accountId,
+    mediaType: content.mediaType,
+    tokenDigest: null,
+    expiresAtMs: clock.now() + VIDEO_KEPT_MS,
+  }
   await files.put(file, content.bytes)
 }
 

@@ -15,8 +15,8 @@ import { accepted, candidateOf, parked, refused, sending } from './video-job.ts'
 const LATE_TRIES_MAX = 5
 
 /**
- * Brings a job to one provider: each submission is written down before it leaves, and what was written down is never sent again.
- * Only a provider that answers that it does not take the job is followed by the next one.
+ * Brings a job to one provider: each submission is written down before it leaves, and what was written down is never
+ * sent again. Only a provider that answers that it does not take the job is followed by the next one.
  */
 export class JobSubmission {
   readonly #ports: JobPorts
@@ -38,7 +38,10 @@ export class JobSubmission {
     const order = openOrder(ports.seal, row.id, row.request)
     const candidates = candidatesOf(ports, row)
     if (order === null || candidates.length === 0) {
-      await endFree(ports, row, 'failed', { error: `All providers of model '${row.model}' are busy or unavailable. Try again later`, errorType: 'provider_unavailable' })
+      await endFree(ports, row, 'failed', {
+        error: `All providers of model '${row.model}' are busy or unavailable. Try again later`,
+        errorType: 'provider_unavailable',
+      })
       return
     }
     const submission = new JobSubmission(ports, row, order, new AttemptQueue(ports, candidates), signal)
@@ -77,7 +80,13 @@ export class JobSubmission {
     if (videos === undefined) throw new Error(`Only endpoints that make videos are candidates, got '${endpoint.id}'.`)
     const current = this.#row.details.candidates.findIndex(({ endpointId }) => endpointId === endpoint.id)
     if (!(await this.#move(sending(this.#row, current, keyPrintOf(apiKey)), true))) return null
-    return videos.submit({ endpoint, apiKey, order: pricedVideo(this.#order, endpoint), jobId: this.#row.id, signal: this.#signal })
+    return videos.submit({
+      endpoint,
+      apiKey,
+      order: pricedVideo(this.#order, endpoint),
+      jobId: this.#row.id,
+      signal: this.#signal,
+    })
   }
 
   async #park(how: string): Promise<void> {
@@ -85,7 +94,10 @@ export class JobSubmission {
     this.#ports.notice(parkedSentence(this.#row, how))
   }
 
-  /** The job is the provider's now. A lease that ran out meanwhile may have let another park it: what is known now is better. */
+  /**
+   * The job is the provider's now. A lease that ran out meanwhile may have let another park it: what is known now is
+   * better.
+   */
   async #accept(outcome: Extract<SubmissionOutcome, { status: 'accepted' }>): Promise<void> {
     const { jobs, clock, seal } = this.#ports
     const { attempts } = this.#row.details
@@ -106,7 +118,8 @@ export class JobSubmission {
     const { provider, upstreamModel } = endpoint
     const { keyPrint } = this.#row.details
     const cancel = this.#ports.adapters.get(provider.adapter)?.videos?.cancel
-    if (cancel !== undefined) await cancel({ provider, upstreamModel, apiKey: keyOf(provider, keyPrint), reference, signal: this.#signal })
+    if (cancel !== undefined)
+      await cancel({ provider, upstreamModel, apiKey: keyOf(provider, keyPrint), reference, signal: this.#signal })
   }
 
   async #move(state: JobState, keepsLease: boolean): Promise<boolean> {
@@ -136,6 +149,8 @@ function candidatesOf({ catalog, adapters }: JobPorts, row: JobRow): readonly Ca
   return row.details.candidates.flatMap(({ endpointId }, index): readonly Candidate[] => {
     const endpoint = model?.endpoints.find(({ id }) => id === endpointId)
     if (model === undefined || endpoint === undefined || row.details.refused.includes(index)) return []
-    return adapters.get(endpoint.provider.adapter)?.videos === undefined ? [] : [{ model, endpoint, sendMaxTokens: null }]
+    return adapters.get(endpoint.provider.adapter)?.videos === undefined
+      ? []
+      : [{ model, endpoint, sendMaxTokens: null }]
   })
 }

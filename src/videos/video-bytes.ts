@@ -11,7 +11,9 @@ export class EmptyVideoError extends Error {
 }
 
 /** The video with the type its own first bytes say. Throws where it is none, and while it is read where it is too large. */
-export async function videoBytes(content: VideoContent): Promise<{ readonly mediaType: string; readonly bytes: AsyncIterable<Buffer> }> {
+export async function videoBytes(
+  content: VideoContent,
+): Promise<{ readonly mediaType: string; readonly bytes: AsyncIterable<Buffer> }> {
   const source = content.bytes[Symbol.asyncIterator]()
   const head: Buffer[] = []
   let length = 0
@@ -24,7 +26,11 @@ export async function videoBytes(content: VideoContent): Promise<{ readonly medi
   const start = Buffer.concat(head)
   if (start.length === 0) throw new EmptyVideoError('The video is empty.')
   const mediaType = typeOf(start) ?? (content.mediaType?.startsWith('video/') === true ? content.mediaType : null)
-  if (mediaType === null && content.mediaType !== null && !/^(application\/octet-stream|binary\/octet-stream)$/.test(content.mediaType)) {
+  if (
+    mediaType === null &&
+    content.mediaType !== null &&
+    !/^(application\/octet-stream|binary\/octet-stream)$/.test(content.mediaType)
+  ) {
     await source.return?.()
     throw new Error(`it is no video but ${content.mediaType}`)
   }
@@ -32,7 +38,8 @@ export async function videoBytes(content: VideoContent): Promise<{ readonly medi
 }
 
 function typeOf(start: Buffer): string | null {
-  if (start.toString('latin1', 4, 8) === 'ftyp') return start.toString('latin1', 8, 12) === 'qt  ' ? 'video/quicktime' : 'video/mp4'
+  if (start.toString('latin1', 4, 8) === 'ftyp')
+    return start.toString('latin1', 8, 12) === 'qt  ' ? 'video/quicktime' : 'video/mp4'
   return start.readUIntBE(0, Math.min(4, start.length)) === 0x1a45dfa3 ? 'video/webm' : null
 }
 

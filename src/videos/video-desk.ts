@@ -45,13 +45,19 @@ export class VideoDesk {
 
   constructor(ports: DeskPorts) {
     this.#ports = ports
-    this.#parameters = new Map([...ports.adapters].map(([name, { videos }]) => [name, { supportedParameters: videos?.supportedParameters ?? [] }]))
+    this.#parameters = new Map(
+      [...ports.adapters].map(([name, { videos }]) => [
+        name,
+        { supportedParameters: videos?.supportedParameters ?? [] },
+      ]),
+    )
   }
 
   /** Holds the exact price and writes the job down, in one commit; nothing has been sent when it resolves. */
   async create(call: VideoCall, publicUrl: string): Promise<Record<string, unknown>> {
     const slot: { plan: VideoPlan | null; job: NewJob | null } = { plan: null, job: null }
-    const able = (endpoint: Endpoint): boolean => this.#ports.adapters.get(endpoint.provider.adapter)?.videos !== undefined
+    const able = (endpoint: Endpoint): boolean =>
+      this.#ports.adapters.get(endpoint.provider.adapter)?.videos !== undefined
     await this.#ports.relay.admitJob({
       ...(call.id === undefined ? {} : { id: call.id }),
       principal: call.principal,
@@ -80,7 +86,12 @@ export class VideoDesk {
     return videoRecord(this.#viewOf(await this.#find(accountId, id)), publicUrl)
   }
 
-  async history(accountId: string, limit: number, offset: number, publicUrl: string): Promise<Page<Record<string, unknown>>> {
+  async history(
+    accountId: string,
+    limit: number,
+    offset: number,
+    publicUrl: string,
+  ): Promise<Page<Record<string, unknown>>> {
     const { data, total } = await this.#ports.jobs.completed(accountId, limit, offset)
     return { data: data.map((row) => videoRecord(this.#viewOf(row), publicUrl)), total }
   }
@@ -92,7 +103,11 @@ export class VideoDesk {
     const { files } = row.details
     const gone = (why: string): ApiError => new ApiError('job_not_found', `The video file of job '${id}' ${why}`)
     if (files === 0) throw gone('was deleted')
-    if (index >= files) throw new ApiError('invalid_input', `index: must be ${files === 1 ? '0' : `from 0 to ${files - 1}`}, the job has ${files === 1 ? 'one video' : `${files} videos`}`)
+    if (index >= files)
+      throw new ApiError(
+        'invalid_input',
+        `index: must be ${files === 1 ? '0' : `from 0 to ${files - 1}`}, the job has ${files === 1 ? 'one video' : `${files} videos`}`,
+      )
     const expiresAtMs = row.expiresAtMs ?? 0
     const file = this.#ports.clock.now() < expiresAtMs ? await this.#ports.files.find(fileIdOf(id, index)) : null
     if (file === null) throw gone(`expired at ${new Date(expiresAtMs).toISOString()}`)
@@ -107,19 +122,34 @@ export class VideoDesk {
   async remove(accountId: string, id: string): Promise<void> {
     for (let tries = 0; tries < REMOVE_TRIES_MAX; tries += 1) {
       const row = await this.#find(accountId, id)
-      if (row.status === 'in_progress') throw new ApiError('invalid_input', `id: job '${id}' is already running and cannot be cancelled`)
-      if (isLive(row) ? await endFree(this.#ports, row, 'cancelled', { error: 'The job was cancelled', errorType: null }) : await this.#removeFiles(row)) return
+      if (row.status === 'in_progress')
+        throw new ApiError('invalid_input', `id: job '${id}' is already running and cannot be cancelled`)
+      if (
+        isLive(row)
+          ? await endFree(this.#ports, row, 'cancelled', { error: 'The job was cancelled', errorType: null })
+          : await this.#removeFiles(row)
+      )
+        return
     }
     throw overloaded(0, 'video_job')
   }
 
-  /** What the operator found out about a job whose submission may have arrived: the provider's id of it, or null where it never did. */
+  /**
+   * What the operator found out about a job whose submission may have arrived: the provider's id of it, or null where
+   * it never did.
+   */
   async resolve(id: string, upstreamId: string | null): Promise<'resolved' | 'unknown' | 'not_parked'> {
     const { jobs, clock, created } = this.#ports
     const row = await jobs.find(id)
     if (row === null) return 'unknown'
     if (row.status !== 'pending' || row.phase !== 'parked') return 'not_parked'
-    if (upstreamId === null) return (await endFree(this.#ports, row, 'failed', { error: 'Provider did not answer in time', errorType: 'provider_timeout' })) ? 'resolved' : 'not_parked'
+    if (upstreamId === null)
+      return (await endFree(this.#ports, row, 'failed', {
+        error: 'Provider did not answer in time',
+        errorType: 'provider_timeout',
+      }))
+        ? 'resolved'
+        : 'not_parked'
     const state = accepted(row, { reference: upstreamId, upstreamId }, clock.now())
     if ((await jobs.move({ id, version: row.version, state, keepsLease: false })) === null) return 'not_parked'
     created()
@@ -136,7 +166,8 @@ export class VideoDesk {
 
   async #find(accountId: string, id: string): Promise<JobRow> {
     const row = await this.#ports.jobs.find(id)
-    if (row === null || row.accountId !== accountId) throw new ApiError('job_not_found', `Job '${id.slice(0, 128)}' not found`)
+    if (row === null || row.accountId !== accountId)
+      throw new ApiError('job_not_found', `Job '${id.slice(0, 128)}' not found`)
     return row
   }
 
@@ -144,7 +175,12 @@ export class VideoDesk {
     return { row, order: openOrder(this.#ports.seal, row.id, row.request), nowMs: this.#ports.clock.now() }
   }
 
-  #jobOf({ principal, request, requestId, arrivedAtMs, appUrl, appTitle }: VideoCall, id: string, { candidates, holdMicro, snapshot }: Plan, { order }: VideoPlan): NewJob {
+  #jobOf(
+    { principal, request, requestId, arrivedAtMs, appUrl, appTitle }: VideoCall,
+    id: string,
+    { candidates, holdMicro, snapshot }: Plan,
+    { order }: VideoPlan,
+  ): NewJob {
     return {
       id,
       accountId: principal.accountId,
@@ -164,8 +200,22 @@ export class VideoDesk {
       expiresAtMs: null,
       details: {
         candidates: candidates.map((candidate) => jobCandidate(candidate, order)),
-        current: 0, refused: [], attempts: 0, keyPrint: null, reference: null, upstreamId: null, polls: 0, misses: 0, acceptedAtMs: null, files: 0, costMicro: '0',
-        error: null, errorType: null, appUrl, appTitle, sessionId: request.sessionId,
+        current: 0,
+        refused: [],
+        attempts: 0,
+        keyPrint: null,
+        reference: null,
+        upstreamId: null,
+        polls: 0,
+        misses: 0,
+        acceptedAtMs: null,
+        files: 0,
+        costMicro: '0',
+        error: null,
+        errorType: null,
+        appUrl,
+        appTitle,
+        sessionId: request.sessionId,
       },
     }
   }
@@ -183,4 +233,3 @@ function jobCandidate({ endpoint }: Candidate, order: VideoPlan['order']): JobCa
     buyMicro: String(chargeMicro(usage, endpoint.buy)),
   }
 }
-

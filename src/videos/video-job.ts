@@ -28,7 +28,16 @@ type Changes = Partial<Omit<JobState, 'details'>> & { readonly details?: Partial
 /** A job's next state. */
 export function movedState(row: JobState, { details, ...changes }: Changes): JobState {
   const { status, phase, progress, dueAtMs, completedAtMs, expiresAtMs } = row
-  const next = { status, phase, progress, dueAtMs, completedAtMs, expiresAtMs, ...changes, details: { ...row.details, ...details } }
+  const next = {
+    status,
+    phase,
+    progress,
+    dueAtMs,
+    completedAtMs,
+    expiresAtMs,
+    ...changes,
+    details: { ...row.details, ...details },
+  }
   assert(MOVES[row.status].includes(next.status), `A job cannot go from ${row.status} to ${next.status}.`)
   return next
 }
@@ -53,15 +62,28 @@ export function parked(row: JobRow): JobState {
   return movedState(row, { phase: 'parked', dueAtMs: row.deadlineMs })
 }
 
-export function accepted(row: JobRow, { reference, upstreamId }: { readonly reference: string; readonly upstreamId: string | null }, nowMs: number): JobState {
+export function accepted(
+  row: JobRow,
+  { reference, upstreamId }: { readonly reference: string; readonly upstreamId: string | null },
+  nowMs: number,
+): JobState {
   const details = { reference, upstreamId: keptName(upstreamId), acceptedAtMs: nowMs, polls: 0, misses: 0 }
-  return movedState(row, { status: 'in_progress', phase: 'accepted', dueAtMs: due(row, nowMs + pollDelayMs(0)), details })
+  return movedState(row, {
+    status: 'in_progress',
+    phase: 'accepted',
+    dueAtMs: due(row, nowMs + pollDelayMs(0)),
+    details,
+  })
 }
 
 /** The provider works on it. */
 export function polled(row: JobRow, progress: number | null, nowMs: number): JobState {
   const polls = row.details.polls + 1
-  return movedState(row, { progress: Math.max(row.progress, progress ?? 0), dueAtMs: due(row, nowMs + pollDelayMs(polls)), details: { polls, misses: 0 } })
+  return movedState(row, {
+    progress: Math.max(row.progress, progress ?? 0),
+    dueAtMs: due(row, nowMs + pollDelayMs(polls)),
+    details: { polls, misses: 0 },
+  })
 }
 
 /** It could not be asked, or its video not be fetched: it is asked again. */
@@ -74,11 +96,22 @@ export function missed(row: JobRow, retryAfterSeconds: number | null, nowMs: num
 /** Its bytes are stored. */
 export function completed(row: JobRow, files: number, nowMs: number): JobState {
   const { costMicro } = candidateOf(row)
-  return movedState(row, { status: 'completed', progress: 100, completedAtMs: nowMs, expiresAtMs: nowMs + VIDEO_KEPT_MS, details: { files, costMicro } })
+  return movedState(row, {
+    status: 'completed',
+    progress: 100,
+    completedAtMs: nowMs,
+    expiresAtMs: nowMs + VIDEO_KEPT_MS,
+    details: { files, costMicro },
+  })
 }
 
 /** Ends without success, and free of charge. */
-export function ended(row: JobRow, status: 'failed' | 'expired' | 'cancelled', why: { readonly error: string; readonly errorType: ErrorType | null }, nowMs: number): JobState {
+export function ended(
+  row: JobRow,
+  status: 'failed' | 'expired' | 'cancelled',
+  why: { readonly error: string; readonly errorType: ErrorType | null },
+  nowMs: number,
+): JobState {
   return movedState(row, { status, completedAtMs: nowMs, details: { error: why.error, errorType: why.errorType } })
 }
 
@@ -138,8 +171,8 @@ export function recordOf(row: JobRow, end: JobState, usage: Usage, nowMs: number
 }
 
 /**
- * What the provider may bill us for a job that the client pays nothing for: nothing while it was refused or failed there, its whole
- * price where it may have made the video.
+ * What the provider may bill us for a job that the client pays nothing for: nothing while it was refused or failed
+ * there, its whole price where it may have made the video.
  */
 export function insuredMicro(row: JobRow, status: JobStatus, delivered: boolean): bigint {
   const mayBill = delivered || (status !== 'failed' && row.phase !== 'ready')

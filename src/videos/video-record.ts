@@ -28,12 +28,20 @@ export function videoRecord({ row, order, nowMs }: VideoView, publicUrl: string)
     progress: row.progress,
     created_at: seconds(row.createdAtMs),
     completed_at: row.completedAtMs === null ? null : seconds(row.completedAtMs),
-    expires_at: row.expiresAtMs === null ? null : seconds(row.completedAtMs ?? 0) + (row.expiresAtMs - (row.completedAtMs ?? 0)) / 1_000,
+    expires_at:
+      row.expiresAtMs === null
+        ? null
+        : seconds(row.completedAtMs ?? 0) + (row.expiresAtMs - (row.completedAtMs ?? 0)) / 1_000,
     ...(completed ? { generation_id: id } : {}),
-    ...(hasFiles ? { unsigned_urls: Array.from({ length: details.files }, (_value, index) => contentUrl(publicUrl, id, index)) } : {}),
+    ...(hasFiles
+      ? { unsigned_urls: Array.from({ length: details.files }, (_value, index) => contentUrl(publicUrl, id, index)) }
+      : {}),
     ...(ended ? { error: details.error ?? 'The job ended without a video' } : {}),
     ...(ended && details.errorType !== null ? { error_type: details.errorType } : {}),
-    usage: completed || ended ? { cost: rubles(BigInt(completed ? details.costMicro : '0')), currency: 'RUB', is_byok: false } : { estimated_cost: rubles(row.holdMicro), currency: 'RUB' },
+    usage:
+      completed || ended
+        ? { cost: rubles(BigInt(completed ? details.costMicro : '0')), currency: 'RUB', is_byok: false }
+        : { estimated_cost: rubles(row.holdMicro), currency: 'RUB' },
   }
 }
 

@@ -22,8 +22,8 @@ export interface RunnerPorts extends JobPorts {
 }
 
 /**
- * Moves every live job on when it is due. Each look at a job is a claim on its row, so that of many nodes one has it; whatever is lost
- * with a process, the row says how far the job is.
+ * Moves every live job on when it is due. Each look at a job is a claim on its row, so that of many nodes one has it;
+ * whatever is lost with a process, the row says how far the job is.
  */
 export class VideoRunner {
   readonly #ports: RunnerPorts
@@ -108,7 +108,9 @@ export class VideoRunner {
 
   #begin(row: JobRow): void {
     const step = this.#step(row)
-      .catch((thrown: unknown) => this.#ports.notice(`Video job ${row.id}: ${thrown instanceof Error ? thrown.message : String(thrown)}`))
+      .catch((thrown: unknown) =>
+        this.#ports.notice(`Video job ${row.id}: ${thrown instanceof Error ? thrown.message : String(thrown)}`),
+      )
       .finally(() => {
         this.#steps.delete(row.id)
         this.wake()
@@ -139,7 +141,10 @@ export class VideoRunner {
 
   async #expire(row: JobRow): Promise<void> {
     const minutes = Math.round((row.deadlineMs - row.createdAtMs) / 60_000)
-    await endFree(this.#ports, row, 'expired', { error: `The video was not finished within ${minutes} minutes`, errorType: 'provider_timeout' })
+    await endFree(this.#ports, row, 'expired', {
+      error: `The video was not finished within ${minutes} minutes`,
+      errorType: 'provider_timeout',
+    })
   }
 
   #renewLater(): void {
@@ -152,6 +157,7 @@ export class VideoRunner {
   /** A store that is down now is asked again at the next beat. */
   async #renew(): Promise<void> {
     const { jobs, clock, node } = this.#ports
-    if (this.#steps.size > 0) await jobs.renew([...this.#steps.keys()], node, clock.now() + LEASE_MS).catch(() => undefined)
+    if (this.#steps.size > 0)
+      await jobs.renew([...this.#steps.keys()], node, clock.now() + LEASE_MS).catch(() => undefined)
   }
 }

@@ -53,7 +53,10 @@ async function lastRequest(): Promise<{ readonly json: unknown; readonly headers
 test('the provider gets its own headers and nothing but its own body', async () => {
   const answer = await ask('sdk-tool-use-stream', {
     stream: true,
-    messages: [{ role: 'system', content: 'Be brief' }, { role: 'user', content: 'Weather in Paris?', surprise: 1 }],
+    messages: [
+      { role: 'system', content: 'Be brief' },
+      { role: 'user', content: 'Weather in Paris?', surprise: 1 },
+    ],
     tools: [{ type: 'function', function: { name: 'get_weather', parameters: { type: 'object', properties: {} } } }],
     tool_choice: 'required',
     seed: 1,
@@ -61,7 +64,10 @@ test('the provider gets its own headers and nothing but its own body', async () 
   })
   assert.equal(answer.choices.get(0)?.finish, 'tool_calls')
   const { json, headers } = await lastRequest()
-  assert.deepEqual([headers['x-api-key'], headers['anthropic-version'], headers['authorization']], [UPSTREAM_KEY, '2023-06-01', undefined])
+  assert.deepEqual(
+    [headers['x-api-key'], headers['anthropic-version'], headers['authorization']],
+    [UPSTREAM_KEY, '2023-06-01', undefined],
+  )
   assert.deepEqual(json, {
     model: 'claude-sonnet-4-5',
     max_tokens: 2_000,
@@ -74,7 +80,9 @@ test('the provider gets its own headers and nothing but its own body', async () 
 })
 
 test('each meter is charged at its own price', async () => {
-  const { usage } = await ask('anthropic-code-execution-files-cache-prefix-stable-messages-3', { messages: [{ role: 'user', content: PROMPT }] })
+  const { usage } = await ask('anthropic-code-execution-files-cache-prefix-stable-messages-3', {
+    messages: [{ role: 'user', content: PROMPT }],
+  })
   assert.deepEqual(usage?.['prompt_tokens_details'], { cached_tokens: 14_210, cache_write_tokens: 426 })
   assert.deepEqual(usage['completion_tokens_details'], { reasoning_tokens: 15 })
   assert.equal(usage['cost'], (4 * 3 + 14_210 * 1 + 426 * 4 + 275 * 15 + 15 * 20) / 1_000_000)
@@ -84,8 +92,14 @@ test('what the protocol cannot say is a 400 that reaches no provider and costs n
   const sent = (await replay.requests()).length
   const credits = await tollgate.request('GET', '/v1/credits', { key })
   for (const [content, message] of [
-    [[{ type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }], /messages\[0\]\.content\[0\]: this provider takes no audio/],
-    [[{ type: 'image_url', image_url: { url: 'data:image/bmp;base64,AAAA' } }], /must be a JPEG, PNG, GIF or WebP image/],
+    [
+      [{ type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }],
+      /messages\[0\]\.content\[0\]: this provider takes no audio/,
+    ],
+    [
+      [{ type: 'image_url', image_url: { url: 'data:image/bmp;base64,AAAA' } }],
+      /must be a JPEG, PNG, GIF or WebP image/,
+    ],
   ] as const) {
     for (const stream of [false, true]) {
       const { status, error } = await ask('sdk-basic-stream', { stream, messages: [{ role: 'user', content }] })
@@ -105,16 +119,24 @@ test('an overloaded provider is a 503, a too long prompt a 400 with its numbers'
   assert.deepEqual([overloaded.status, overloaded.error?.metadata['error_type']], [503, 'provider_unavailable'])
   const tooLong = 'real-error-scenarios-anthropic-claude-haiku-4-5-handles-cont'
   const long = await ask(tooLong, { messages: [{ role: 'user', content: 'x' }] })
-  assert.deepEqual([long.status, long.error?.metadata['error_type'], long.error?.message], [400, 'input_tokens_exceeded', recordedCase(`anthropic/chat/${tooLong}`).expected.error?.message])
+  assert.deepEqual(
+    [long.status, long.error?.metadata['error_type'], long.error?.message],
+    [400, 'input_tokens_exceeded', recordedCase(`anthropic/chat/${tooLong}`).expected.error?.message],
+  )
   assert.match(long.error?.message ?? '', /^prompt is too long: 3333404 .* 200000 /)
 })
 
 test('reasoning of an answer can be sent back as it came', async () => {
   const messages = [{ role: 'user', content: "How many r's are in strawberry?" }]
-  const { events: [first] } = await ask('async-anthropic-thinking-legacy', { messages, reasoning: { max_tokens: 1_024 } })
+  const {
+    events: [first],
+  } = await ask('async-anthropic-thinking-legacy', { messages, reasoning: { max_tokens: 1_024 } })
   assert.deepEqual(Object((await lastRequest()).json).thinking, { type: 'enabled', budget_tokens: 1_024 })
   const [{ message }] = Object(first?.['choices'])
-  await ask('async-anthropic-thinking-legacy', { messages: [...messages, message, { role: 'user', content: 'Sure?' }], reasoning: { max_tokens: 1_024 } })
+  await ask('async-anthropic-thinking-legacy', {
+    messages: [...messages, message, { role: 'user', content: 'Sure?' }],
+    reasoning: { max_tokens: 1_024 },
+  })
   const [, assistant] = Object((await lastRequest()).json).messages
   const [thinking, text] = assistant.content
   assert.equal(thinking.type, 'thinking')

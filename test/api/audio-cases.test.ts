@@ -13,7 +13,9 @@ import { startTollgate, type Answer, type Tollgate } from '../harness/server.ts'
 const SECONDS = 7.3
 const VARIANTS = [{}, { split: 'bytes:7' }, { gzip: 1 }, { chunked: 1 }, { split: 'random', seed: 3 }] as const
 /** Adapter and upstream model of a recorded case. */
-const ENDPOINTS: Readonly<Record<string, { readonly adapter: string; readonly model: string; readonly timed: boolean }>> = {
+const ENDPOINTS: Readonly<
+  Record<string, { readonly adapter: string; readonly model: string; readonly timed: boolean }>
+> = {
   'openai-transcriptions': { adapter: 'openai', model: 'whisper-1', timed: true },
   'deepgram-listen': { adapter: 'deepgram', model: 'nova-3', timed: true },
   'elevenlabs-stt': { adapter: 'elevenlabs', model: 'scribe_v1', timed: true },
@@ -57,17 +59,28 @@ function isTranslation({ name }: RecordedCase): boolean {
   return name.includes('/translations/')
 }
 
-async function transcribe(recorded: RecordedCase, fields: Record<string, string>, opts: ReplayOptions = {}, suffix = ''): Promise<Answer> {
+async function transcribe(
+  recorded: RecordedCase,
+  fields: Record<string, string>,
+  opts: ReplayOptions = {},
+  suffix = '',
+): Promise<Answer> {
   await replay.slot('recorded', [{ case: recorded.name, opts }])
   const path = isTranslation(recorded) ? '/v1/audio/translations' : '/v1/audio/transcriptions'
-  return tollgate.request('POST', path, { key, ...audioForm({ model: `test/${recorded.protocol}${suffix}`, ...fields }, { bytes: wavFile(SECONDS) }) })
+  return tollgate.request('POST', path, {
+    key,
+    ...audioForm({ model: `test/${recorded.protocol}${suffix}`, ...fields }, { bytes: wavFile(SECONDS) }),
+  })
 }
 
 async function lastLog(): Promise<Record<string, unknown>> {
   return (await tollgate.request('GET', '/v1/generation?limit=1', { key })).body.logs[0]
 }
 
-/** Tenths of a second that a case is charged for: the provider's length, else the file's unless the provider bills clearly more. */
+/**
+ * Tenths of a second that a case is charged for: the provider's length, else the file's unless the provider bills
+ * clearly more.
+ */
 function deciseconds({ expected }: RecordedCase): number {
   const billed = expected.usage_native?.['seconds'] ?? expected.usage_native?.['prompt_audio_seconds']
   const seconds = expected.duration ?? (typeof billed === 'number' && billed > SECONDS + 1 ? billed : SECONDS)
@@ -85,7 +98,12 @@ for (const recorded of cases.filter(({ protocol }) => protocol !== 'audio-bytes'
       assert.equal(answer.status, 200, `${JSON.stringify(opts)} ${answer.text}`)
       assert.equal(answer.body.text, expected.text)
       const tenths = deciseconds(recorded)
-      assert.deepEqual(answer.body.usage, { type: 'duration', seconds: tenths / 10, cost: (tenths * 1_000) / 1_000_000, currency: 'RUB' })
+      assert.deepEqual(answer.body.usage, {
+        type: 'duration',
+        seconds: tenths / 10,
+        cost: (tenths * 1_000) / 1_000_000,
+        currency: 'RUB',
+      })
       const log = await lastLog()
       assert.equal(log['type'], type)
       assert.equal(log['total_cost'], tenths / 1_000)
@@ -96,20 +114,28 @@ for (const recorded of cases.filter(({ protocol }) => protocol !== 'audio-bytes'
   })
 
   test(`${recorded.name}: verbose_json, srt and vtt hold all that was said`, async () => {
-    const verbose = await transcribe(recorded, { response_format: 'verbose_json', 'timestamp_granularities[]': 'word,segment' })
+    const verbose = await transcribe(recorded, {
+      response_format: 'verbose_json',
+      'timestamp_granularities[]': 'word,segment',
+    })
     assert.equal(verbose.status, 200, verbose.text)
     assert.equal(verbose.body.task, isTranslation(recorded) ? 'translate' : 'transcribe')
     assert.equal(verbose.body.text, expected.text)
     if (expected.duration !== undefined) assert.equal(verbose.body.duration, expected.duration)
-    if (expected.language !== undefined) assert.equal(verbose.body.language, isTranslation(recorded) ? 'english' : expected.language)
+    if (expected.language !== undefined)
+      assert.equal(verbose.body.language, isTranslation(recorded) ? 'english' : expected.language)
     if ((expected.segments ?? 0) > 0) assert.equal(verbose.body.segments.length, expected.segments)
-    if (recorded.protocol === 'openai-transcriptions' && (expected.words ?? 0) > 0) assert.equal(verbose.body.words.length, expected.words)
+    if (recorded.protocol === 'openai-transcriptions' && (expected.words ?? 0) > 0)
+      assert.equal(verbose.body.words.length, expected.words)
     assert.ok(verbose.body.segments.every((segment: { start: number; end: number }) => segment.start <= segment.end))
     for (const format of ['srt', 'vtt']) {
       const answer = await transcribe(recorded, { response_format: format })
       assert.equal(answer.status, 200)
       assert.equal(answer.headers['content-type'], 'text/plain; charset=utf-8')
-      assert.match(answer.text, format === 'srt' ? /^1\n\d\d:\d\d:\d\d,\d{3} --> / : /^WEBVTT\n\n\d\d:\d\d:\d\d\.\d{3} --> /)
+      assert.match(
+        answer.text,
+        format === 'srt' ? /^1\n\d\d:\d\d:\d\d,\d{3} --> / : /^WEBVTT\n\n\d\d:\d\d:\d\d\.\d{3} --> /,
+      )
       assert.equal(answer.text.match(/ --> /g)?.length, verbose.body.segments.length)
     }
     assert.equal((await transcribe(recorded, { response_format: 'text' })).text, expected.text)
@@ -125,7 +151,10 @@ for (const recorded of cases.filter(({ protocol }) => protocol !== 'audio-bytes'
     assert.deepEqual([log['input_tokens'], log['output_tokens']], [usage.input_tokens, usage.output_tokens])
     if (expected.usage === null || expected.usage === undefined) return assert.equal(log['billing_basis'], 'counted')
     assert.equal(log['billing_basis'], 'provider_usage')
-    assert.deepEqual([usage.input_tokens, usage.output_tokens], [expected.usage.prompt_tokens, expected.usage.completion_tokens])
+    assert.deepEqual(
+      [usage.input_tokens, usage.output_tokens],
+      [expected.usage.prompt_tokens, expected.usage.completion_tokens],
+    )
     assert.equal(usage.cost, (10 * expected.usage.prompt_tokens + 1_000 * expected.usage.completion_tokens) / 1_000_000)
   })
 }
@@ -138,7 +167,9 @@ for (const recorded of cases.filter(({ protocol }) => protocol === 'audio-bytes'
     for (const opts of VARIANTS) {
       await replay.slot('recorded', [{ case: recorded.name, opts }])
       const response = await undiciRequest(`${tollgate.url}/v1/audio/speech`, {
-        method: 'POST', headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' }, body: JSON.stringify({ model: 'test/audio-bytes', input: 'Это речь 🙂', voice: 'nova' }),
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ model: 'test/audio-bytes', input: 'Это речь 🙂', voice: 'nova' }),
       })
       const bytes = Buffer.from(await response.body.arrayBuffer())
       assert.equal(response.statusCode, 200, bytes.toString('utf8'))
@@ -148,14 +179,20 @@ for (const recorded of cases.filter(({ protocol }) => protocol === 'audio-bytes'
       assert.equal(createHash('sha256').update(bytes).digest('hex'), expected.sha256)
       const log = await lastLog()
       // Ten code points at 1,000 µRUB.
-      assert.deepEqual([log['type'], log['status'], log['total_cost'], log['input_tokens']], ['tts', 'completed', 0.01, 0])
+      assert.deepEqual(
+        [log['type'], log['status'], log['total_cost'], log['input_tokens']],
+        ['tts', 'completed', 0.01, 0],
+      )
       assert.equal(log['generation_id'], response.headers['x-generation-id'])
     }
   })
 }
 
 test('there are recorded cases of all three kinds, no key has leaked, and the audit is clean after all of them', async () => {
-  assert.deepEqual(new Set(cases.map(({ name }) => name.split('/')[1])), new Set(['transcriptions', 'translations', 'speech']))
+  assert.deepEqual(
+    new Set(cases.map(({ name }) => name.split('/')[1])),
+    new Set(['transcriptions', 'translations', 'speech']),
+  )
   const audit = await tollgate.admin('GET', '/admin/v1/audit')
   assert.equal(audit.body.violations, 0, audit.text)
   assert.doesNotMatch(tollgate.logs().join('\n') + tollgate.errors(), /upstream-canary-key/)

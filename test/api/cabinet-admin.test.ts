@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { administrator, ConsoleClient, signedUp, topUp, type ConsoleClient as Browser } from '../harness/console-client.ts'
+import {
+  administrator,
+  ConsoleClient,
+  signedUp,
+  topUp,
+  type ConsoleClient as Browser,
+} from '../harness/console-client.ts'
 import { startTollgate, type Answer, type Tollgate } from '../harness/server.ts'
 
 let tollgate: Tollgate
@@ -22,7 +28,10 @@ function refused(answer: Answer, status: number, errorType: string, message?: Re
 test('users are found, disabled and promoted, which ends their sessions; nobody locks the operator out', async () => {
   const { browser, userId, email, accountId } = await signedUp(tollgate, 'zoe@example.com')
   const found = (await admin.get('/admin/v1/users?query=ZOE')).body
-  assert.deepEqual([found.total, found.data[0].id, found.data[0].account, found.data[0].role, found.data[0].totp], [1, userId, accountId, 'user', false])
+  assert.deepEqual(
+    [found.total, found.data[0].id, found.data[0].account, found.data[0].role, found.data[0].totp],
+    [1, userId, accountId, 'user', false],
+  )
   assert.equal((await admin.get(`/admin/v1/users?account=${accountId}`)).body.total, 1)
   assert.equal((await admin.request('PATCH', `/admin/v1/users/${userId}`, { disabled: true })).body.disabled, true)
   refused(await browser.get('profile'), 401, 'unauthorized')
@@ -49,31 +58,50 @@ test('accounts are found by state; models show what they cost and sell for; marg
   await topUp(tollgate, accountId, 30)
   const { key } = (await browser.post('keys', { name: 'k' })).body
   await admin.request('PATCH', '/admin/v1/settings', { markup: 2 })
-  const answer = await tollgate.request('POST', '/v1/chat/completions', { key, body: { model: 'sandbox/chat', max_tokens: 20, messages: [{ role: 'user', content: 'Hello' }] } })
+  const answer = await tollgate.request('POST', '/v1/chat/completions', {
+    key,
+    body: { model: 'sandbox/chat', max_tokens: 20, messages: [{ role: 'user', content: 'Hello' }] },
+  })
   const priced = (await admin.get('/admin/v1/models')).body.data.find(({ id }: { id: string }) => id === 'sandbox/chat')
   for (const line of priced.endpoints[0].lines) assert.equal(line.margin_percent, 50, JSON.stringify(line))
-  assert.deepEqual([priced.active, priced.endpoints[0].provider, priced.endpoints[0].upstream_model], [true, 'sandbox', 'chat'])
+  assert.deepEqual(
+    [priced.active, priced.endpoints[0].provider, priced.endpoints[0].upstream_model],
+    [true, 'sandbox', 'chat'],
+  )
   const margin = (await admin.get('/admin/v1/margin')).body
   assert.equal(margin.days.length, 30)
   assert.equal(margin.days.at(-1).revenue, margin.totals.revenue)
   assert.ok(Math.abs(margin.totals.revenue - answer.body.usage.cost) < 1e-9)
-  assert.ok(Math.abs(margin.totals.margin - (margin.totals.revenue - margin.totals.provider_cost - margin.totals.insured)) < 1e-9)
-  assert.deepEqual([margin.models[0].id, margin.providers[0].id, margin.accounts[0].id], ['sandbox/chat', 'sandbox', accountId])
+  assert.ok(
+    Math.abs(margin.totals.margin - (margin.totals.revenue - margin.totals.provider_cost - margin.totals.insured)) <
+      1e-9,
+  )
+  assert.deepEqual(
+    [margin.models[0].id, margin.providers[0].id, margin.accounts[0].id],
+    ['sandbox/chat', 'sandbox', accountId],
+  )
   assert.ok(margin.totals.margin_percent > 40 && margin.totals.margin_percent <= 50.1)
   refused(await admin.get('/admin/v1/margin?from=yesterday'), 400, 'invalid_input', /^from/)
   await admin.request('PATCH', `/admin/v1/accounts/${accountId}`, { status: 'locked' })
-  assert.deepEqual((await admin.get('/admin/v1/accounts?status=locked')).body.data.map(({ id }: { id: string }) => id), [accountId])
+  assert.deepEqual(
+    (await admin.get('/admin/v1/accounts?status=locked')).body.data.map(({ id }: { id: string }) => id),
+    [accountId],
+  )
   refused(await admin.get('/admin/v1/accounts?status=gone'), 400, 'invalid_input')
 })
 
 test('the audit log is read by actor, action, object and time', async () => {
-  const of = async (query: string): Promise<Answer['body'][]> => (await admin.get(`/admin/v1/events?${query}`)).body.data
+  const of = async (query: string): Promise<Answer['body'][]> =>
+    (await admin.get(`/admin/v1/events?${query}`)).body.data
   assert.ok((await of('action=user.')).every(({ action }) => action.startsWith('user.')))
   assert.ok((await of('action=user.')).length > 0)
   assert.equal((await of('action=%25')).length, 0)
   assert.ok((await of('actor=root@example.com')).length > 0)
   const [one] = await of('limit=1')
-  assert.equal((await of(`object=${one.object}&action=${one.action}`)).some(({ id }) => id === one.id), true)
+  assert.equal(
+    (await of(`object=${one.object}&action=${one.action}`)).some(({ id }) => id === one.id),
+    true,
+  )
   assert.equal((await of('from=2036-01-01T00:00:00Z')).length, 0)
   assert.equal((await of('to=2020-01-01T00:00:00Z')).length, 0)
 })
@@ -85,13 +113,25 @@ test('an address that guessed keys is listed and let in again', async () => {
   const { data } = (await admin.get('/admin/v1/ip-blocks')).body
   assert.deepEqual([data.length, data[0].ip, data[0].times], [1, '127.0.0.1', 1])
   assert.ok(Date.parse(data[0].until) > Date.now())
-  assert.deepEqual((await admin.request('DELETE', '/admin/v1/ip-blocks/127.0.0.1')).body, { id: '127.0.0.1', deleted: true })
+  assert.deepEqual((await admin.request('DELETE', '/admin/v1/ip-blocks/127.0.0.1')).body, {
+    id: '127.0.0.1',
+    deleted: true,
+  })
   refused(await admin.request('DELETE', '/admin/v1/ip-blocks/127.0.0.1'), 404, 'not_found')
   assert.equal((await tollgate.request('GET', '/v1/models', { key: 'sk-tg-wrong' })).status, 401)
 })
 
 test('codes: wrong amounts are refused, and only an administrator makes them', async () => {
-  for (const body of [{}, { amount: 0 }, { amount: -1 }, { amount: 1, count: 0 }, { amount: 1, count: 1001 }, { amount: 1, uses_max: 0 }, { amount: 1, expires_at: 'soon' }, { amount: 1, free: true }]) {
+  for (const body of [
+    {},
+    { amount: 0 },
+    { amount: -1 },
+    { amount: 1, count: 0 },
+    { amount: 1, count: 1001 },
+    { amount: 1, uses_max: 0 },
+    { amount: 1, expires_at: 'soon' },
+    { amount: 1, free: true },
+  ]) {
     refused(await admin.post('/admin/v1/codes', body), 400, 'invalid_input')
   }
   const { browser } = await signedUp(tollgate)
@@ -106,9 +146,19 @@ test('the first administrator of a demo has its account, in the cabinet too', as
     const token = /\/setup\?token=([\w-]{43})/.exec(demo.logs().join('\n'))?.[1]
     const browser = new ConsoleClient(demo)
     assert.equal((await browser.get('session')).body.service.needs_setup, true)
-    assert.deepEqual((await browser.post('setup/check', { token })).body, { purpose: 'first_administrator', email: null, code_required: false })
-    assert.equal((await browser.post('setup', { token, email: 'first@example.com', password: 'seven quiet lanterns' })).status, 201)
-    assert.deepEqual([(await browser.get('summary')).body.money.balance, (await browser.get('session')).body.service.needs_setup], [100, false])
+    assert.deepEqual((await browser.post('setup/check', { token })).body, {
+      purpose: 'first_administrator',
+      email: null,
+      code_required: false,
+    })
+    assert.equal(
+      (await browser.post('setup', { token, email: 'first@example.com', password: 'seven quiet lanterns' })).status,
+      201,
+    )
+    assert.deepEqual(
+      [(await browser.get('summary')).body.money.balance, (await browser.get('session')).body.service.needs_setup],
+      [100, false],
+    )
   } finally {
     await demo.stop()
   }

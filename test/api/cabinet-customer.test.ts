@@ -4,7 +4,14 @@ import { signedUp, topUp, type ConsoleClient } from '../harness/console-client.t
 import { startTollgate, type Answer, type Tollgate } from '../harness/server.ts'
 
 /** Strings that must come back as they were, and run nowhere. */
-const HOSTILE = ['<script>alert(1)</script>', '"><img src=x onerror=alert(1)>', "';alert(1)//", '{{constructor.constructor("alert(1)")()}}', '</textarea><svg/onload=alert(1)>', '=HYPERLINK("http://evil.example")']
+const HOSTILE = [
+  '<script>alert(1)</script>',
+  '"><img src=x onerror=alert(1)>',
+  "';alert(1)//",
+  '{{constructor.constructor("alert(1)")()}}',
+  '</textarea><svg/onload=alert(1)>',
+  '=HYPERLINK("http://evil.example")',
+]
 
 let tollgate: Tollgate
 let browser: ConsoleClient
@@ -30,25 +37,58 @@ function refused(answer: Answer, status: number, errorType: string, message?: Re
   if (errorType === 'conflict') assert.equal(typeof reason, 'string', answer.text)
 }
 
-function chat(options: { readonly key?: string; readonly text?: string; readonly headers?: Record<string, string>; readonly stream?: boolean } = {}): Promise<Answer> {
+function chat(
+  options: {
+    readonly key?: string
+    readonly text?: string
+    readonly headers?: Record<string, string>
+    readonly stream?: boolean
+  } = {},
+): Promise<Answer> {
   return tollgate.request('POST', '/v1/chat/completions', {
-    key: options.key ?? key.key, headers: options.headers ?? {},
-    body: { model: 'sandbox/chat', max_tokens: 20, stream: options.stream ?? false, messages: [{ role: 'user', content: options.text ?? 'Hello' }] },
+    key: options.key ?? key.key,
+    headers: options.headers ?? {},
+    body: {
+      model: 'sandbox/chat',
+      max_tokens: 20,
+      stream: options.stream ?? false,
+      messages: [{ role: 'user', content: options.text ?? 'Hello' }],
+    },
   })
 }
 
 test('the profile keeps name, time zone, language, theme and default model; what does not exist is refused', async () => {
-  const patched = await browser.request('PATCH', 'profile', { name: 'Ann', timezone: 'Europe/Moscow', language: 'ru', theme: 'dark', default_model: 'sandbox/chat' })
-  assert.deepEqual([patched.body.name, patched.body.timezone, patched.body.language, patched.body.theme, patched.body.default_model], ['Ann', 'Europe/Moscow', 'ru', 'dark', 'sandbox/chat'])
+  const patched = await browser.request('PATCH', 'profile', {
+    name: 'Ann',
+    timezone: 'Europe/Moscow',
+    language: 'ru',
+    theme: 'dark',
+    default_model: 'sandbox/chat',
+  })
+  assert.deepEqual(
+    [patched.body.name, patched.body.timezone, patched.body.language, patched.body.theme, patched.body.default_model],
+    ['Ann', 'Europe/Moscow', 'ru', 'dark', 'sandbox/chat'],
+  )
   assert.deepEqual((await browser.get('profile')).body, patched.body)
   refused(await browser.request('PATCH', 'profile', { timezone: 'Mars/Base' }), 400, 'invalid_input', /^timezone/)
-  refused(await browser.request('PATCH', 'profile', { default_model: 'no/such' }), 400, 'invalid_input', /^default_model/)
+  refused(
+    await browser.request('PATCH', 'profile', { default_model: 'no/such' }),
+    400,
+    'invalid_input',
+    /^default_model/,
+  )
   refused(await browser.request('PATCH', 'profile', { role: 'admin' }), 400, 'invalid_input', /role/)
   refused(await browser.request('PATCH', 'profile', { theme: 'pink' }), 400, 'invalid_input', /^theme/)
 })
 
 test('a key is shown once, works, is limited, changed, disabled and deleted', async () => {
-  const made = await browser.post('keys', { name: 'limited', limit: 5, limit_reset: 'daily', expires_at: '2036-01-01T00:00:00Z', allowed_models: ['sandbox/chat'] })
+  const made = await browser.post('keys', {
+    name: 'limited',
+    limit: 5,
+    limit_reset: 'daily',
+    expires_at: '2036-01-01T00:00:00Z',
+    allowed_models: ['sandbox/chat'],
+  })
   assert.equal(made.status, 201, made.text)
   const { key: secret, ...shown } = made.body
   assert.match(secret, /^sk-tg-[0-9A-Za-z]{38}$/)
@@ -60,26 +100,53 @@ test('a key is shown once, works, is limited, changed, disabled and deleted', as
   assert.ok(used.usage > 0 && used.limit_remaining < 5)
   assert.equal((await browser.request('PATCH', `keys/${shown.id}`, { disabled: true, name: 'off' })).body.name, 'off')
   refused(await chat({ key: secret }), 403, 'key_deactivated')
-  assert.deepEqual([(await browser.request('PATCH', `keys/${shown.id}`, { disabled: false, limit: null })).body.limit_reset], [null])
-  refused(await browser.request('PATCH', `keys/${shown.id}`, { limit_reset: 'daily' }), 400, 'invalid_input', /^limit_reset/)
+  assert.deepEqual(
+    [(await browser.request('PATCH', `keys/${shown.id}`, { disabled: false, limit: null })).body.limit_reset],
+    [null],
+  )
+  refused(
+    await browser.request('PATCH', `keys/${shown.id}`, { limit_reset: 'daily' }),
+    400,
+    'invalid_input',
+    /^limit_reset/,
+  )
   assert.deepEqual((await browser.request('DELETE', `keys/${shown.id}`)).body, { id: shown.id, deleted: true })
   refused(await chat({ key: secret }), 401, 'invalid_api_key')
   refused(await browser.get(`keys/${shown.id}`), 404, 'not_found')
-  for (const body of [{}, { name: 'x', limit: -1 }, { name: 'x', limit: 'much' }, { name: 'x', limit_reset: 'daily' }, { name: 'x', account: 'acc_1' }]) refused(await browser.post('keys', body), 400, 'invalid_input')
+  for (const body of [
+    {},
+    { name: 'x', limit: -1 },
+    { name: 'x', limit: 'much' },
+    { name: 'x', limit_reset: 'daily' },
+    { name: 'x', account: 'acc_1' },
+  ])
+    refused(await browser.post('keys', body), 400, 'invalid_input')
 })
 
 test('a request has its whole story: attempts, meters × prices = cost, hold and settle, timings', async () => {
-  const answer = await chat({ headers: { 'http-referer': 'https://app.example/page', 'x-title': 'My app' }, stream: false })
+  const answer = await chat({
+    headers: { 'http-referer': 'https://app.example/page', 'x-title': 'My app' },
+    stream: false,
+  })
   const log = (await browser.get('log?limit=1')).body
   const [row] = log.data
-  assert.deepEqual([row.generation_id, row.model, row.status, row.key_name, row.app_title, row.app_url, row.cost], [answer.body.id, 'sandbox/chat', 'completed', 'backend', 'My app', 'https://app.example', answer.body.usage.cost])
+  assert.deepEqual(
+    [row.generation_id, row.model, row.status, row.key_name, row.app_title, row.app_url, row.cost],
+    [answer.body.id, 'sandbox/chat', 'completed', 'backend', 'My app', 'https://app.example', answer.body.usage.cost],
+  )
   const story = (await browser.get(`log/${row.generation_id}`)).body
   assert.equal(story.attempt_count, 1)
-  assert.deepEqual(story.attempts.map(({ outcome }: { outcome: string }) => outcome), ['answered'])
-  const sum = story.bill.reduce((total: number, { units, price, cost }: { units: number; price: string; cost: string }) => {
-    assert.ok(Math.abs(units * Number(price) - Number(cost)) < 1e-12)
-    return total + Number(cost)
-  }, 0)
+  assert.deepEqual(
+    story.attempts.map(({ outcome }: { outcome: string }) => outcome),
+    ['answered'],
+  )
+  const sum = story.bill.reduce(
+    (total: number, { units, price, cost }: { units: number; price: string; cost: string }) => {
+      assert.ok(Math.abs(units * Number(price) - Number(cost)) < 1e-12)
+      return total + Number(cost)
+    },
+    0,
+  )
   assert.ok(Math.abs(sum - Number(story.bill_total)) < 1e-12)
   assert.ok(story.cost >= Number(story.bill_total) && story.cost - Number(story.bill_total) < 0.000001)
   assert.deepEqual([story.hold.state, story.hold.charged, story.hold.shortfall], ['settled', story.cost, 0])
@@ -90,7 +157,10 @@ test('a request has its whole story: attempts, meters × prices = cost, hold and
   assert.notEqual((await chat({ text: 'sandbox: status=500' })).status, 200)
   const failed = (await browser.get('log?status=error&limit=1')).body.data[0]
   const failure = (await browser.get(`log/${failed.generation_id}`)).body
-  assert.deepEqual([failure.hold.state, failure.hold.charged, failure.attempts[0].outcome, failure.attempts[0].status], ['voided', 0, 'failed', 500])
+  assert.deepEqual(
+    [failure.hold.state, failure.hold.charged, failure.attempts[0].outcome, failure.attempts[0].status],
+    ['voided', 0, 'failed', 500],
+  )
 })
 
 test('the log is read with cursors, newest first, and each filter finds what it says', async () => {
@@ -99,10 +169,14 @@ test('the log is read with cursors, newest first, and each filter finds what it 
   const first = (await own.post('keys', { name: 'one' })).body
   const second = (await own.post('keys', { name: 'two' })).body
   for (let index = 0; index < 12; index += 1) {
-    await chat({ key: index % 3 === 0 ? second.key : first.key, text: index % 4 === 0 ? 'sandbox: status=500' : 'Hi', headers: { 'x-request-id': `req-${id}-${index}`, ...(index % 2 === 0 ? { 'x-title': 'Even 100%_"app"' } : {}) } })
+    await chat({
+      key: index % 3 === 0 ? second.key : first.key,
+      text: index % 4 === 0 ? 'sandbox: status=500' : 'Hi',
+      headers: { 'x-request-id': `req-${id}-${index}`, ...(index % 2 === 0 ? { 'x-title': 'Even 100%_"app"' } : {}) },
+    })
   }
   const all: Record<string, unknown>[] = []
-  for (let cursor: string | null = ''; cursor !== null; ) {
+  for (let cursor: string | null = ''; cursor !== null;) {
     const page: Answer['body'] = (await own.get(`log?limit=5${cursor === '' ? '' : `&cursor=${cursor}`}`)).body
     all.push(...page.data)
     assert.ok(page.data.length <= 5 && all.length <= 12)
@@ -110,7 +184,13 @@ test('the log is read with cursors, newest first, and each filter finds what it 
   }
   assert.equal(all.length, 12)
   assert.equal(new Set(all.map(({ generation_id: generation }) => generation)).size, 12)
-  assert.deepEqual(all.map(({ at }) => String(at)), all.map(({ at }) => String(at)).toSorted().toReversed())
+  assert.deepEqual(
+    all.map(({ at }) => String(at)),
+    all
+      .map(({ at }) => String(at))
+      .toSorted()
+      .toReversed(),
+  )
   const count = async (query: string): Promise<number> => {
     const found: Answer = await own.get(`log?${query}`)
     assert.equal(found.status, 200, found.text)
@@ -132,9 +212,13 @@ test('the log is read with cursors, newest first, and each filter finds what it 
   const later = all.filter(({ at }) => String(at) >= middle).length
   assert.equal(await count(`from=${middle}`), later)
   assert.equal(await count(`to=${middle}`), 12 - later)
-  for (const query of ['cursor=x', 'limit=0', 'limit=301', 'status=lost', 'from=now']) refused(await own.get(`log?${query}`), 400, 'invalid_input')
+  for (const query of ['cursor=x', 'limit=0', 'limit=301', 'status=lost', 'from=now'])
+    refused(await own.get(`log?${query}`), 400, 'invalid_input')
   const filters = (await own.get('log/filters')).body
-  assert.deepEqual([filters.models, filters.providers, filters.keys.length, filters.apps], [['sandbox/chat'], ['sandbox'], 2, [{ id: 'Even 100%_"app"', title: 'Even 100%_"app"' }]])
+  assert.deepEqual(
+    [filters.models, filters.providers, filters.keys.length, filters.apps],
+    [['sandbox/chat'], ['sandbox'], 2, [{ id: 'Even 100%_"app"', title: 'Even 100%_"app"' }]],
+  )
 })
 
 test('home, usage and apps add up to the log', async () => {
@@ -143,24 +227,58 @@ test('home, usage and apps add up to the log', async () => {
   const made = (await own.post('keys', { name: 'only', limit: 0.02 })).body
   assert.equal((await own.get('summary')).body.has_requests, false)
   let cost = 0
-  for (const title of ['A', 'A', 'B', '']) cost += (await chat({ key: made.key, headers: title === '' ? {} : { 'x-title': title } })).body.usage.cost
+  for (const title of ['A', 'A', 'B', ''])
+    cost += (await chat({ key: made.key, headers: title === '' ? {} : { 'x-title': title } })).body.usage.cost
   await chat({ key: made.key, text: 'sandbox: status=500' })
   const home = (await own.get('summary')).body
-  assert.deepEqual([home.today.requests, home.today.errors, home.last_7_days.requests, home.days.length, home.days.at(-1).requests, home.has_requests], [5, 1, 5, 30, 5, true])
+  assert.deepEqual(
+    [
+      home.today.requests,
+      home.today.errors,
+      home.last_7_days.requests,
+      home.days.length,
+      home.days.at(-1).requests,
+      home.has_requests,
+    ],
+    [5, 1, 5, 30, 5, true],
+  )
   assert.ok(Math.abs(home.today.cost - cost) < 1e-9 && Math.abs(home.money.balance - (50 - cost)) < 1e-9)
-  assert.deepEqual([home.top_models[0].model, home.top_models.length, home.keys, home.example_model], ['sandbox/chat', 1, 1, 'sandbox/chat'])
-  assert.deepEqual(home.keys_near_limit.map(({ id: keyId }: { id: string }) => keyId), cost >= 0.016 ? [made.id] : [])
+  assert.deepEqual(
+    [home.top_models[0].model, home.top_models.length, home.keys, home.example_model],
+    ['sandbox/chat', 1, 1, 'sandbox/chat'],
+  )
+  assert.deepEqual(
+    home.keys_near_limit.map(({ id: keyId }: { id: string }) => keyId),
+    cost >= 0.016 ? [made.id] : [],
+  )
   const byKey = (await own.get('usage?group_by=key')).body
-  assert.deepEqual(byKey.groups.map(({ id: group, label, requests }: Record<string, unknown>) => [group, label, requests]), [[made.id, 'only', 5]])
+  assert.deepEqual(
+    byKey.groups.map(({ id: group, label, requests }: Record<string, unknown>) => [group, label, requests]),
+    [[made.id, 'only', 5]],
+  )
   assert.ok(Math.abs(byKey.totals.cost - cost) < 1e-9)
   assert.equal(byKey.days.length, 30)
   const byApp = (await own.get('usage?group_by=app')).body
-  assert.deepEqual(Object.fromEntries(byApp.groups.map(({ id: group, requests }: Record<string, unknown>) => [group, requests])), { A: 2, B: 1, '': 2 })
+  assert.deepEqual(
+    Object.fromEntries(byApp.groups.map(({ id: group, requests }: Record<string, unknown>) => [group, requests])),
+    { A: 2, B: 1, '': 2 },
+  )
   const range = (await own.get(`usage?from=${home.days[28].day}&to=${home.days[29].day}`)).body
   assert.deepEqual([range.days.length, range.totals.requests], [2, 5])
-  for (const query of ['group_by=moon', 'from=2026-13-01', 'from=2026-02-30', 'from=2026-05-01&to=2026-04-01', 'from=2020-01-01&to=2026-01-01']) refused(await own.get(`usage?${query}`), 400, 'invalid_input')
+  for (const query of [
+    'group_by=moon',
+    'from=2026-13-01',
+    'from=2026-02-30',
+    'from=2026-05-01&to=2026-04-01',
+    'from=2020-01-01&to=2026-01-01',
+  ])
+    refused(await own.get(`usage?${query}`), 400, 'invalid_input')
   const apps = (await own.get('apps?range=day')).body.data
-  assert.deepEqual(Object.fromEntries(apps.map(({ id: app, requests }: Record<string, unknown>) => [app, requests])), { A: 2, B: 1, '': 2 })
+  assert.deepEqual(Object.fromEntries(apps.map(({ id: app, requests }: Record<string, unknown>) => [app, requests])), {
+    A: 2,
+    B: 1,
+    '': 2,
+  })
   assert.ok(Math.abs(apps.reduce((sum: number, { share }: { share: number }) => sum + share, 0) - 1) < 1e-5)
   assert.equal(apps[0].top_models[0].model, 'sandbox/chat')
   refused(await own.get('apps?range=year'), 400, 'invalid_input')
@@ -184,7 +302,9 @@ test('models come with prices per million, and with the state of their endpoints
   assert.ok(Number(model.prices.prompt) > 0 && Number(model.prices.completion) > 0)
   const endpoint = model.endpoints[0]
   assert.deepEqual([endpoint.provider, endpoint.state, model.allowed], ['sandbox', 'healthy', true])
-  assert.ok(endpoint.uptime_30m > 0 && endpoint.ttft_ms !== undefined && endpoint.supported_parameters.includes('max_tokens'))
+  assert.ok(
+    endpoint.uptime_30m > 0 && endpoint.ttft_ms !== undefined && endpoint.supported_parameters.includes('max_tokens'),
+  )
   assert.deepEqual((await browser.get('models/sandbox/chat')).body.id, 'sandbox/chat')
   assert.deepEqual((await browser.get('models/sandbox%2Fchat')).body.id, 'sandbox/chat')
   refused(await browser.get('models/no/such'), 404, 'model_not_found')
@@ -195,9 +315,21 @@ test('the ledger is every entry with the balance, and a statement whose lines le
   await topUp(tollgate, id, 20)
   const made = (await own.post('keys', { name: 'k' })).body
   const cost = (await chat({ key: made.key })).body.usage.cost
-  await tollgate.admin('POST', `/admin/v1/accounts/${id}/ledger`, { kind: 'refund', amount: 5, reason: 'back', reference: `b-${id}` })
+  await tollgate.admin('POST', `/admin/v1/accounts/${id}/ledger`, {
+    kind: 'refund',
+    amount: 5,
+    reason: 'back',
+    reference: `b-${id}`,
+  })
   const ledger = (await own.get('ledger')).body
-  assert.deepEqual(ledger.data.map(({ kind, amount }: Record<string, unknown>) => [kind, amount]), [['refund', -5], ['charge', -cost], ['topup', 20]])
+  assert.deepEqual(
+    ledger.data.map(({ kind, amount }: Record<string, unknown>) => [kind, amount]),
+    [
+      ['refund', -5],
+      ['charge', -cost],
+      ['topup', 20],
+    ],
+  )
   assert.ok(Math.abs(ledger.balance - (15 - cost)) < 1e-9)
   assert.deepEqual((await own.get('ledger?kind=money')).body.data.length, 2)
   assert.deepEqual((await own.get('ledger?kind=charge')).body.data.length, 1)
@@ -206,8 +338,14 @@ test('the ledger is every entry with the balance, and a statement whose lines le
   refused(await own.get('ledger?kind=insured'), 400, 'invalid_input')
   const today = (await own.get('summary')).body.days.at(-1).day
   const statement = (await own.get(`statement?from=${today}&to=${today}`)).body
-  assert.deepEqual([statement.opening, statement.closing, statement.totals], [0, ledger.balance, { topup: 20, refund: -5, adjustment: 0, charge: -cost }])
-  const sum = statement.lines.reduce((total: number, { amount }: { amount: number }) => total + amount, statement.opening)
+  assert.deepEqual(
+    [statement.opening, statement.closing, statement.totals],
+    [0, ledger.balance, { topup: 20, refund: -5, adjustment: 0, charge: -cost }],
+  )
+  const sum = statement.lines.reduce(
+    (total: number, { amount }: { amount: number }) => total + amount,
+    statement.opening,
+  )
   assert.ok(Math.abs(sum - statement.closing) < 1e-9)
   const seen = (await tollgate.admin('GET', `/admin/v1/accounts/${id}/statement?from=${today}&to=${today}`)).body
   assert.deepEqual({ ...seen, issued_at: null }, { ...statement, issued_at: null }, 'the operator sees the same')
@@ -217,20 +355,27 @@ test('the ledger is every entry with the balance, and a statement whose lines le
 })
 
 test('a code is money once for each account and as often as it says; guesses are limited', async () => {
-  const made = (await tollgate.admin('POST', '/admin/v1/codes', { amount: 7.5, uses_max: 2, count: 2, note: 'spring' })).body.data
+  const made = (await tollgate.admin('POST', '/admin/v1/codes', { amount: 7.5, uses_max: 2, count: 2, note: 'spring' }))
+    .body.data
   assert.equal(made.length, 2)
   const { code, id: codeId } = made[0]
   assert.match(code, /^[0-9A-HJKMNP-TV-Z]{5}(-[0-9A-HJKMNP-TV-Z]{5}){3}$/)
   const [one, two, three] = [await signedUp(tollgate), await signedUp(tollgate), await signedUp(tollgate)]
-  assert.deepEqual((await one.browser.post('codes/redeem', { code: code.toLowerCase().replaceAll('-', ' ') })).body, { amount: 7.5, balance: 7.5 })
+  assert.deepEqual((await one.browser.post('codes/redeem', { code: code.toLowerCase().replaceAll('-', ' ') })).body, {
+    amount: 7.5,
+    balance: 7.5,
+  })
   refused(await one.browser.post('codes/redeem', { code }), 409, 'conflict')
   assert.equal((await two.browser.post('codes/redeem', { code })).status, 200)
   refused(await three.browser.post('codes/redeem', { code }), 404, 'not_found')
   await tollgate.admin('PATCH', `/admin/v1/codes/${made[1].id}`, { disabled: true })
   refused(await three.browser.post('codes/redeem', { code: made[1].code }), 404, 'not_found')
-  for (let tries = 0; tries < 8; tries += 1) refused(await three.browser.post('codes/redeem', { code: `guess-${tries}` }), 404, 'not_found')
+  for (let tries = 0; tries < 8; tries += 1)
+    refused(await three.browser.post('codes/redeem', { code: `guess-${tries}` }), 404, 'not_found')
   refused(await three.browser.post('codes/redeem', { code }), 429, 'rate_limit_exceeded')
-  const listed = (await tollgate.admin('GET', '/admin/v1/codes')).body.data.find(({ id }: { id: string }) => id === codeId)
+  const listed = (await tollgate.admin('GET', '/admin/v1/codes')).body.data.find(
+    ({ id }: { id: string }) => id === codeId,
+  )
   assert.deepEqual([listed.uses, listed.uses_max, listed.label, listed.note], [2, 2, code.slice(0, 4), 'spring'])
   assert.doesNotMatch((await tollgate.admin('GET', '/admin/v1/events?limit=1000')).text, new RegExp(code))
 })
@@ -239,11 +384,17 @@ test('hostile texts in names, titles and referers come back as data', async () =
   for (const text of HOSTILE) {
     const made = (await browser.post('keys', { name: text })).body
     assert.equal((await browser.get(`keys/${made.id}`)).body.name, text)
-    const answer = await chat({ key: made.key, headers: { 'x-title': encodeURIComponent(text), 'http-referer': `javascript:${text.replaceAll(/[^ -~]/g, '')}` } })
+    const answer = await chat({
+      key: made.key,
+      headers: { 'x-title': encodeURIComponent(text), 'http-referer': `javascript:${text.replaceAll(/[^ -~]/g, '')}` },
+    })
     const listed = await browser.get(`log?id=${answer.body.id}`)
     assert.match(listed.headers['content-type'] ?? '', /^application\/json/)
     assert.equal(listed.headers['x-content-type-options'], 'nosniff')
-    assert.deepEqual([listed.body.data[0].key_name, listed.body.data[0].app_title, listed.body.data[0].app_url], [text, text.slice(0, 64), null])
+    assert.deepEqual(
+      [listed.body.data[0].key_name, listed.body.data[0].app_title, listed.body.data[0].app_url],
+      [text, text.slice(0, 64), null],
+    )
     assert.equal((await browser.request('PATCH', 'profile', { name: text })).body.name, text)
   }
   const apps = (await browser.get('apps')).body.data.map(({ title }: { title: string }) => title)
@@ -259,16 +410,28 @@ test('two accounts never see or change what is the other’s', async () => {
   refused(await stranger.browser.get(`log/${answer.body.id}`), 404, 'generation_not_found')
   assert.deepEqual((await stranger.browser.get(`log?id=${answer.body.id}`)).body.data, [])
   assert.deepEqual((await stranger.browser.get(`log?key=${key.id}`)).body.data, [])
-  for (const path of ['log', 'keys', 'apps', 'ledger', 'payments']) assert.deepEqual((await stranger.browser.get(path)).body.data, [], path)
+  for (const path of ['log', 'keys', 'apps', 'ledger', 'payments'])
+    assert.deepEqual((await stranger.browser.get(path)).body.data, [], path)
   assert.equal((await stranger.browser.get('usage')).body.totals.requests, 0)
   assert.equal((await stranger.browser.get('summary')).body.money.balance, 0)
-  refused(await stranger.browser.request('POST', 'playground/chat/completions', { model: 'sandbox/chat', messages: [] }, { 'x-tollgate-key-id': key.id }), 400, 'invalid_input', /Key-Id/)
+  refused(
+    await stranger.browser.request(
+      'POST',
+      'playground/chat/completions',
+      { model: 'sandbox/chat', messages: [] },
+      { 'x-tollgate-key-id': key.id },
+    ),
+    400,
+    'invalid_input',
+    /Key-Id/,
+  )
   assert.doesNotMatch((await stranger.browser.get('log.csv')).text, /gen-/)
 })
 
 test('the playground is the paid API under the session: charged to the chosen key, streamed, limited, and never from elsewhere', async () => {
   const limited = (await browser.post('keys', { name: 'play', limit: 1 })).body
-  const play = (body: unknown, headers: Record<string, string> = {}): Promise<Answer> => browser.request('POST', 'playground/chat/completions', body, { 'x-tollgate-key-id': limited.id, ...headers })
+  const play = (body: unknown, headers: Record<string, string> = {}): Promise<Answer> =>
+    browser.request('POST', 'playground/chat/completions', body, { 'x-tollgate-key-id': limited.id, ...headers })
   const body = { model: 'sandbox/chat', max_tokens: 20, messages: [{ role: 'user', content: 'Hello' }] }
   const answer = await play(body)
   assert.equal(answer.status, 200, answer.text)
@@ -281,7 +444,11 @@ test('the playground is the paid API under the session: charged to the chosen ke
   refused(await play({ ...body, messages: undefined }), 400, 'missing_messages')
   refused(await play(body, { 'x-tollgate-key-id': 'key_none' }), 400, 'invalid_input')
   refused(await play(body, { 'sec-fetch-site': 'cross-site' }), 403, 'access_denied')
-  refused(await tollgate.request('POST', '/cabinet/v1/playground/chat/completions', { body, key: key.key }), 403, 'access_denied')
+  refused(
+    await tollgate.request('POST', '/cabinet/v1/playground/chat/completions', { body, key: key.key }),
+    403,
+    'access_denied',
+  )
   refused(await tollgate.request('POST', '/cabinet/v1/playground/chat/completions', { body }), 401, 'unauthorized')
   await browser.request('PATCH', `keys/${limited.id}`, { limit: 0 })
   refused(await play(body), 429, 'limit_exceeded')

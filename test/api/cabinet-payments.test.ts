@@ -17,7 +17,14 @@ let tollgate: Tollgate
 
 before(async () => {
   yookassa = await startYookassa('100500', SECRET)
-  tollgate = await startTollgate({ env: { YOOKASSA_SHOP_ID: '100500', YOOKASSA_SECRET_KEY: SECRET, YOOKASSA_API_URL: yookassa.url, YOOKASSA_NETWORKS: '127.0.0.1,185.71.76.0/27' } })
+  tollgate = await startTollgate({
+    env: {
+      YOOKASSA_SHOP_ID: '100500',
+      YOOKASSA_SECRET_KEY: SECRET,
+      YOOKASSA_API_URL: yookassa.url,
+      YOOKASSA_NETWORKS: '127.0.0.1,185.71.76.0/27',
+    },
+  })
 })
 
 after(async () => {
@@ -32,13 +39,26 @@ function refused(answer: Answer, status: number, errorType: string, message?: Re
 }
 
 function notify(paymentId: string, body: Record<string, unknown> = {}): Promise<Answer> {
-  return tollgate.request('POST', NOTIFICATIONS, { body: { type: 'notification', event: 'payment.succeeded', object: { id: paymentId, status: 'succeeded', paid: true, amount: { value: '1000000.00', currency: 'RUB' } }, ...body } })
+  return tollgate.request('POST', NOTIFICATIONS, {
+    body: {
+      type: 'notification',
+      event: 'payment.succeeded',
+      object: { id: paymentId, status: 'succeeded', paid: true, amount: { value: '1000000.00', currency: 'RUB' } },
+      ...body,
+    },
+  })
 }
 
-async function order(browser: ConsoleClient, amount: number): Promise<{ readonly id: string; readonly paymentId: string }> {
+async function order(
+  browser: ConsoleClient,
+  amount: number,
+): Promise<{ readonly id: string; readonly paymentId: string }> {
   const made = await browser.post('payments', { method: 'yookassa', amount })
   assert.equal(made.status, 201, made.text)
-  assert.deepEqual([made.body.state, made.body.amount, made.body.currency, made.body.paid_at], ['pending', amount, 'RUB', null])
+  assert.deepEqual(
+    [made.body.state, made.body.amount, made.body.currency, made.body.paid_at],
+    ['pending', amount, 'RUB', null],
+  )
   const [paymentId = '', payment] = [...yookassa.payments].at(-1) ?? []
   assert.deepEqual([payment?.metadata['order_id'], payment?.amount.value], [made.body.id, amount.toFixed(2)])
   assert.equal(made.body.confirmation_url, payment?.confirmation?.confirmation_url)
@@ -56,17 +76,31 @@ let refunds = 0
 function refunded(paymentId: string, value: string, change: object = {}): string {
   refunds += 1
   const id = `216749f7-0016-50be-b000-${String(refunds).padStart(12, '0')}`
-  yookassa.refunds.set(id, { id, payment_id: paymentId, status: 'succeeded', amount: { value, currency: 'RUB' }, ...change })
+  yookassa.refunds.set(id, {
+    id,
+    payment_id: paymentId,
+    status: 'succeeded',
+    amount: { value, currency: 'RUB' },
+    ...change,
+  })
   return id
 }
 
 function notifyRefund(id: string): Promise<Answer> {
-  return notify(id, { event: 'refund.succeeded', object: { id, status: 'succeeded', amount: { value: '9999.00', currency: 'RUB' } } })
+  return notify(id, {
+    event: 'refund.succeeded',
+    object: { id, status: 'succeeded', amount: { value: '9999.00', currency: 'RUB' } },
+  })
 }
 
 /** What events of an action are about, in order of their names. */
 async function told(action: string, object?: string): Promise<readonly string[]> {
-  const { data } = (await tollgate.admin('GET', `/admin/v1/events?limit=300&action=${action}${object === undefined ? '' : `&object=${object}`}`)).body
+  const { data } = (
+    await tollgate.admin(
+      'GET',
+      `/admin/v1/events?limit=300&action=${action}${object === undefined ? '' : `&object=${object}`}`,
+    )
+  ).body
   return data.map((event: { object: string }) => event.object).toSorted()
 }
 
@@ -76,7 +110,9 @@ async function balance(browser: ConsoleClient): Promise<number> {
 
 test('an order that is paid becomes one ledger entry, keyed by the payment id, however often and at once it is notified', async () => {
   const { browser, accountId } = await signedUp(tollgate)
-  assert.deepEqual((await browser.get('payments')).body.methods, [{ id: 'yookassa', name: 'YooKassa', least: 10, most: 350_000 }])
+  assert.deepEqual((await browser.get('payments')).body.methods, [
+    { id: 'yookassa', name: 'YooKassa', least: 10, most: 350_000 },
+  ])
   const { id, paymentId } = await order(browser, 150.5)
   assert.equal((await notify(paymentId)).status, 200)
   assert.equal(await balance(browser), 0, 'a notification is believed only as far as the provider repeats it')
@@ -86,13 +122,23 @@ test('an order that is paid becomes one ledger entry, keyed by the payment id, h
   await notify(paymentId)
   assert.equal(await balance(browser), 150.5)
   const ledger = (await browser.get('ledger')).body.data
-  assert.deepEqual(ledger.map(({ kind, amount, reference }: Record<string, unknown>) => [kind, amount, reference]), [['topup', 150.5, `yookassa:${paymentId}`]])
+  assert.deepEqual(
+    ledger.map(({ kind, amount, reference }: Record<string, unknown>) => [kind, amount, reference]),
+    [['topup', 150.5, `yookassa:${paymentId}`]],
+  )
   const paid = (await browser.get(`payments/${id}`)).body
   assert.deepEqual([paid.state, paid.confirmation_url], ['paid', null])
   assert.ok(Date.parse(paid.paid_at) > 0)
   const seen = (await tollgate.admin('GET', `/admin/v1/payments?account=${accountId}`)).body.data
-  assert.deepEqual(seen.map((row: Record<string, unknown>) => [row['id'], row['payment_id'], row['state']]), [[id, paymentId, 'paid']])
-  assert.ok((await tollgate.admin('GET', '/admin/v1/events?action=payment.paid')).body.data.some(({ object }: { object: string }) => object === id))
+  assert.deepEqual(
+    seen.map((row: Record<string, unknown>) => [row['id'], row['payment_id'], row['state']]),
+    [[id, paymentId, 'paid']],
+  )
+  assert.ok(
+    (await tollgate.admin('GET', '/admin/v1/events?action=payment.paid')).body.data.some(
+      ({ object }: { object: string }) => object === id,
+    ),
+  )
 })
 
 test('forged and foreign notifications move nothing', async () => {
@@ -104,14 +150,34 @@ test('forged and foreign notifications move nothing', async () => {
   assert.equal((await notify(paymentId, { event: 'refund.succeeded' })).status, 200)
   assert.equal((await notify(paymentId, { event: 'payout.succeeded' })).status, 200)
   assert.equal((await notify(paymentId, { object: null })).status, 200)
-  assert.deepEqual(yookassa.asked.slice(asked), ['GET /payments/00000000-0000-0000-0000-000000000000', `GET /refunds/${paymentId}`])
-  yookassa.payments.set('11111111-2222-3333-4444-555555555555', { id: '11111111-2222-3333-4444-555555555555', status: 'succeeded', paid: true, amount: { value: '100.00', currency: 'RUB' }, metadata: { order_id: 'pay_of_another_shop' } })
+  assert.deepEqual(yookassa.asked.slice(asked), [
+    'GET /payments/00000000-0000-0000-0000-000000000000',
+    `GET /refunds/${paymentId}`,
+  ])
+  yookassa.payments.set('11111111-2222-3333-4444-555555555555', {
+    id: '11111111-2222-3333-4444-555555555555',
+    status: 'succeeded',
+    paid: true,
+    amount: { value: '100.00', currency: 'RUB' },
+    metadata: { order_id: 'pay_of_another_shop' },
+  })
   await notify('11111111-2222-3333-4444-555555555555')
-  yookassa.payments.set('11111111-2222-3333-4444-666666666666', { id: '11111111-2222-3333-4444-666666666666', status: 'succeeded', paid: true, amount: { value: '100.00', currency: 'RUB' }, metadata: {} })
-  for (let times = 0; times < 3; times += 1) assert.deepEqual((await notify('11111111-2222-3333-4444-666666666666')).body, { received: true, known: false })
+  yookassa.payments.set('11111111-2222-3333-4444-666666666666', {
+    id: '11111111-2222-3333-4444-666666666666',
+    status: 'succeeded',
+    paid: true,
+    amount: { value: '100.00', currency: 'RUB' },
+    metadata: {},
+  })
+  for (let times = 0; times < 3; times += 1)
+    assert.deepEqual((await notify('11111111-2222-3333-4444-666666666666')).body, { received: true, known: false })
   assert.equal(await balance(browser), 0)
   // Each is told to the operator, once.
-  assert.deepEqual(await told('payment.unknown'), ['00000000-0000-0000-0000-000000000000', '11111111-2222-3333-4444-555555555555', '11111111-2222-3333-4444-666666666666'])
+  assert.deepEqual(await told('payment.unknown'), [
+    '00000000-0000-0000-0000-000000000000',
+    '11111111-2222-3333-4444-555555555555',
+    '11111111-2222-3333-4444-666666666666',
+  ])
   assert.deepEqual(await told('refund.unknown'), [paymentId])
   assert.deepEqual(await told('notification.unknown'), ['payment.succeeded', 'payout.succeeded'])
 })
@@ -133,7 +199,14 @@ test('a refund takes what was paid out of the balance, once, in parts, and never
   assert.equal(await balance(browser), 44.5)
   assert.deepEqual(await told('payment.different', id), [id])
   const ledger = (await browser.get('ledger')).body.data
-  assert.deepEqual(ledger.map(({ kind, amount }: Record<string, unknown>) => [kind, amount]), [['refund', -25.5], ['refund', -30], ['topup', 100]])
+  assert.deepEqual(
+    ledger.map(({ kind, amount }: Record<string, unknown>) => [kind, amount]),
+    [
+      ['refund', -25.5],
+      ['refund', -30],
+      ['topup', 100],
+    ],
+  )
   assert.equal((await browser.get(`payments/${id}`)).body.refunded, 55.5)
   const [row] = (await tollgate.admin('GET', `/admin/v1/payments?account=${accountId}`)).body.data
   assert.deepEqual([row.state, row.refunded, row.refund_missing], ['paid', 55.5, 0])
@@ -144,32 +217,58 @@ test('a refund of what is spent already takes what is there; the rest is told to
   const { id, paymentId } = await order(browser, 100)
   pay(paymentId)
   await notify(paymentId)
-  await tollgate.admin('POST', `/admin/v1/accounts/${accountId}/ledger`, { kind: 'adjustment', amount: -60, reason: 'spent', reference: `spent-${accountId}` })
+  await tollgate.admin('POST', `/admin/v1/accounts/${accountId}/ledger`, {
+    kind: 'adjustment',
+    amount: -60,
+    reason: 'spent',
+    reference: `spent-${accountId}`,
+  })
   await notifyRefund(refunded(paymentId, '70.00'))
   assert.equal(await balance(browser), 0)
   await notifyRefund(refunded(paymentId, '30.00'))
   assert.equal(await balance(browser), 0)
   const { data } = (await tollgate.admin('GET', `/admin/v1/events?action=payment.refund_short&object=${id}`)).body
-  assert.deepEqual(data.map(({ after: { amount, booked, missing } }: { after: Record<string, unknown> }) => [amount, booked, missing]), [[30, 0, 30], [70, 40, 30]])
+  assert.deepEqual(
+    data.map(({ after: { amount, booked, missing } }: { after: Record<string, unknown> }) => [amount, booked, missing]),
+    [
+      [30, 0, 30],
+      [70, 40, 30],
+    ],
+  )
   const [row] = (await tollgate.admin('GET', `/admin/v1/payments?account=${accountId}`)).body.data
   assert.deepEqual([row.refunded, row.refund_missing], [100, 60])
 })
 
 test('open orders are asked for, ever more rarely, so that a lost notification loses no money; what nobody can pay any more is given up', async () => {
-  const server = await startMovingServer('bundled: true\n', { env: { YOOKASSA_SHOP_ID: '100500', YOOKASSA_SECRET_KEY: SECRET, YOOKASSA_API_URL: yookassa.url, YOOKASSA_NETWORKS: '127.0.0.1' } })
+  const server = await startMovingServer('bundled: true\n', {
+    env: {
+      YOOKASSA_SHOP_ID: '100500',
+      YOOKASSA_SECRET_KEY: SECRET,
+      YOOKASSA_API_URL: yookassa.url,
+      YOOKASSA_NETWORKS: '127.0.0.1',
+    },
+  })
   try {
     const { browser } = await signedUp(server)
     const { id, paymentId } = await order(browser, 100)
     const abandoned = await order(browser, 50)
     const asks = (of: string): number => yookassa.asked.filter((path) => path === `GET /payments/${of}`).length
-    const pass = (what: string, done: () => boolean | Promise<boolean>): Promise<number> => until(WAIT_MS, what, () => {
-      server.clock.advance(60_000)
-      return done()
-    }, TURN_MS)
+    const pass = (what: string, done: () => boolean | Promise<boolean>): Promise<number> =>
+      until(
+        WAIT_MS,
+        what,
+        () => {
+          server.clock.advance(60_000)
+          return done()
+        },
+        TURN_MS,
+      )
     await pass('it is asked for', () => asks(paymentId) > 0)
     assert.equal(await balance(browser), 0)
     yookassa.broken = true
-    await pass('the outage is told', () => server.notices.some((notice) => notice.startsWith('Payments: the open orders could not be looked at')))
+    await pass('the outage is told', () =>
+      server.notices.some((notice) => notice.startsWith('Payments: the open orders could not be looked at')),
+    )
     yookassa.broken = false
     pay(paymentId)
     await pass('it is booked', async () => (await browser.get(`payments/${id}`)).body.state === 'paid')
@@ -180,12 +279,27 @@ test('open orders are asked for, ever more rarely, so that a lost notification l
     assert.equal(asks(paymentId), askedWhilePending, 'what is paid is not asked for again')
     assert.ok(server.clock.now() - sinceMs > 45 * 60_000, 'and ever more rarely')
     server.clock.advance(30 * 86_400_000)
-    await pass('it is given up', async () => (await server.admin('GET', '/admin/v1/events?action=payment.given_up')).body.total > 0)
-    assert.deepEqual((await server.admin('GET', '/admin/v1/events?action=payment.given_up')).body.data.map(({ object }: { object: string }) => object), [abandoned.id])
+    await pass(
+      'it is given up',
+      async () => (await server.admin('GET', '/admin/v1/events?action=payment.given_up')).body.total > 0,
+    )
+    assert.deepEqual(
+      (await server.admin('GET', '/admin/v1/events?action=payment.given_up')).body.data.map(
+        ({ object }: { object: string }) => object,
+      ),
+      [abandoned.id],
+    )
     // Money that comes all the same is booked.
     pay(abandoned.paymentId)
-    await server.request('POST', NOTIFICATIONS, { body: { type: 'notification', event: 'payment.succeeded', object: { id: abandoned.paymentId } } })
-    assert.equal((await server.admin('GET', `/admin/v1/payments`)).body.data.filter(({ state }: { state: string }) => state === 'paid').length, 2)
+    await server.request('POST', NOTIFICATIONS, {
+      body: { type: 'notification', event: 'payment.succeeded', object: { id: abandoned.paymentId } },
+    })
+    assert.equal(
+      (await server.admin('GET', `/admin/v1/payments`)).body.data.filter(
+        ({ state }: { state: string }) => state === 'paid',
+      ).length,
+      2,
+    )
   } finally {
     yookassa.broken = false
     await server.stop()
@@ -214,7 +328,13 @@ test('a second payment that names an order which has one books nothing', async (
   const { browser } = await signedUp(tollgate)
   const { id, paymentId } = await order(browser, 100)
   const copy = '99999999-2222-3333-4444-555555555555'
-  yookassa.payments.set(copy, { id: copy, status: 'succeeded', paid: true, amount: { value: '100.00', currency: 'RUB' }, metadata: { order_id: id } })
+  yookassa.payments.set(copy, {
+    id: copy,
+    status: 'succeeded',
+    paid: true,
+    amount: { value: '100.00', currency: 'RUB' },
+    metadata: { order_id: id },
+  })
   await notify(copy)
   assert.equal(await balance(browser), 0)
   pay(paymentId)
@@ -254,7 +374,15 @@ test('a provider that does not answer is a 503, to the customer and to its own n
 
 test('orders are whole kopecks within bounds, of a method that is set up', async () => {
   const { browser } = await signedUp(tollgate)
-  for (const body of [{ amount: 9.99 }, { amount: 350_000.01 }, { amount: 10.001 }, { amount: -10 }, { amount: '10' }, {}, { amount: 10, method: 'card' }]) {
+  for (const body of [
+    { amount: 9.99 },
+    { amount: 350_000.01 },
+    { amount: 10.001 },
+    { amount: -10 },
+    { amount: '10' },
+    {},
+    { amount: 10, method: 'card' },
+  ]) {
     refused(await browser.post('payments', { method: 'yookassa', ...body }), 400, 'invalid_input')
   }
 })
@@ -269,12 +397,23 @@ test('the route exists only where YooKassa is set up, and takes notifications fr
   } finally {
     await bare.stop()
   }
-  const published = await startTollgate({ env: { YOOKASSA_SHOP_ID: '100500', YOOKASSA_SECRET_KEY: SECRET, YOOKASSA_API_URL: yookassa.url, TRUSTED_PROXIES: '127.0.0.1' } })
+  const published = await startTollgate({
+    env: {
+      YOOKASSA_SHOP_ID: '100500',
+      YOOKASSA_SECRET_KEY: SECRET,
+      YOOKASSA_API_URL: yookassa.url,
+      TRUSTED_PROXIES: '127.0.0.1',
+    },
+  })
   try {
     const { browser } = await signedUp(published)
     const { paymentId } = await order(browser, 80)
     pay(paymentId)
-    const from = (address: string): Promise<Answer> => published.request('POST', NOTIFICATIONS, { headers: { 'x-forwarded-for': address }, body: { event: 'payment.succeeded', object: { id: paymentId } } })
+    const from = (address: string): Promise<Answer> =>
+      published.request('POST', NOTIFICATIONS, {
+        headers: { 'x-forwarded-for': address },
+        body: { event: 'payment.succeeded', object: { id: paymentId } },
+      })
     refused(await from('203.0.113.9'), 403, 'access_denied')
     refused(await from('185.71.76.99'), 403, 'access_denied')
     assert.equal(await balance(browser), 0)

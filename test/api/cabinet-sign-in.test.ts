@@ -27,7 +27,9 @@ function codeAt(secret: string, offsetMs = 0): string {
   return new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: server.clock.now() + offsetMs })
 }
 
-async function withTotp(browser: ConsoleClient): Promise<{ readonly secret: string; readonly recovery: readonly string[] }> {
+async function withTotp(
+  browser: ConsoleClient,
+): Promise<{ readonly secret: string; readonly recovery: readonly string[] }> {
   const { secret } = (await browser.post('totp', { password: PASSWORD })).body
   const confirmed = await browser.post('totp/confirm', { code: codeAt(secret) })
   assert.equal(confirmed.status, 200, confirmed.text)
@@ -38,9 +40,28 @@ async function withTotp(browser: ConsoleClient): Promise<{ readonly secret: stri
 test('anybody may ask who is signed in; nobody is, and every other route of the cabinet says 401', async () => {
   const state = await new ConsoleClient(server).get('session')
   assert.equal(state.status, 200)
-  assert.deepEqual([state.body.profile, state.body.session, state.body.service.signup, state.body.service.oidc], [null, null, 'open', null])
+  assert.deepEqual(
+    [state.body.profile, state.body.session, state.body.service.signup, state.body.service.oidc],
+    [null, null, 'open', null],
+  )
   assert.equal(state.body.service.api_base, `${server.url}/v1`)
-  for (const path of ['profile', 'summary', 'keys', 'usage', 'log', 'log/filters', 'log/gen-1', 'log.csv', 'apps', 'models', 'ledger', 'statement', 'payments', 'sessions', 'sign-ins']) {
+  for (const path of [
+    'profile',
+    'summary',
+    'keys',
+    'usage',
+    'log',
+    'log/filters',
+    'log/gen-1',
+    'log.csv',
+    'apps',
+    'models',
+    'ledger',
+    'statement',
+    'payments',
+    'sessions',
+    'sign-ins',
+  ]) {
     refused(await new ConsoleClient(server).get(path), 401, 'unauthorized')
   }
 })
@@ -50,51 +71,103 @@ test('two planes: the cabinet refuses API keys and the admin token, /v1 ignores 
   const { key } = await server.createAccount()
   refused(await server.request('GET', '/cabinet/v1/profile', { key }), 403, 'access_denied')
   refused(await server.request('GET', '/cabinet/v1/profile', { key: server.adminToken }), 403, 'access_denied')
-  refused(await server.request('GET', '/v1/user/balance', { headers: { cookie: browser.cookie } }), 401, 'missing_api_key')
+  refused(
+    await server.request('GET', '/v1/user/balance', { headers: { cookie: browser.cookie } }),
+    401,
+    'missing_api_key',
+  )
   refused(await browser.get('/admin/v1/accounts'), 403, 'access_denied')
 })
 
 test('sign-up makes a user with an account; an e-mail is taken once however it is typed; bad passwords are refused', async () => {
   const browser = new ConsoleClient(server)
-  const made = await browser.post('sign-up', { email: 'Mixed.Case@Example.com', password: PASSWORD, name: 'Mixed', language: 'ru' })
+  const made = await browser.post('sign-up', {
+    email: 'Mixed.Case@Example.com',
+    password: PASSWORD,
+    name: 'Mixed',
+    language: 'ru',
+  })
   assert.equal(made.status, 201, made.text)
-  assert.deepEqual([made.body.profile.email, made.body.profile.name, made.body.profile.language, made.body.profile.role], ['mixed.case@example.com', 'Mixed', 'ru', 'user'])
+  assert.deepEqual(
+    [made.body.profile.email, made.body.profile.name, made.body.profile.language, made.body.profile.role],
+    ['mixed.case@example.com', 'Mixed', 'ru', 'user'],
+  )
   assert.match(made.body.profile.account_id, /^acc_/)
-  assert.match(made.headers['set-cookie'] ?? '', /^tg_sid=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=604800$/m)
-  refused(await new ConsoleClient(server).post('sign-up', { email: 'mixed.case@example.com', password: PASSWORD }), 409, 'conflict')
-  const reject = async (password: string, message: RegExp): Promise<void> => refused(await new ConsoleClient(server).post('sign-up', { email: 'weak@example.com', password }), 400, 'invalid_input', message)
+  assert.match(
+    made.headers['set-cookie'] ?? '',
+    /^tg_sid=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=604800$/m,
+  )
+  refused(
+    await new ConsoleClient(server).post('sign-up', { email: 'mixed.case@example.com', password: PASSWORD }),
+    409,
+    'conflict',
+  )
+  const reject = async (password: string, message: RegExp): Promise<void> =>
+    refused(
+      await new ConsoleClient(server).post('sign-up', { email: 'weak@example.com', password }),
+      400,
+      'invalid_input',
+      message,
+    )
   await reject('short', /12 to 128/)
   await reject('x'.repeat(129), /12 to 128/)
   await reject('password1234', /attacker/)
   await reject('PASSWORD1234', /attacker/)
   await reject('weak@example.com', /attacker/)
   await reject('aaaaaaaaaaaaaa', /attacker/)
-  refused(await new ConsoleClient(server).post('sign-up', { email: 'nobody', password: PASSWORD }), 400, 'invalid_input', /^email/)
-  refused(await new ConsoleClient(server).post('sign-up', { email: 'a@b.c', password: PASSWORD, role: 'admin' }), 400, 'invalid_input', /role/)
+  refused(
+    await new ConsoleClient(server).post('sign-up', { email: 'nobody', password: PASSWORD }),
+    400,
+    'invalid_input',
+    /^email/,
+  )
+  refused(
+    await new ConsoleClient(server).post('sign-up', { email: 'a@b.c', password: PASSWORD, role: 'admin' }),
+    400,
+    'invalid_input',
+    /role/,
+  )
 })
 
 test('sign-up closes live by the setting', async () => {
   assert.equal((await server.admin('PATCH', '/admin/v1/settings', { signup: 'closed' })).body.signup, 'closed')
-  refused(await new ConsoleClient(server).post('sign-up', { email: 'late@example.com', password: PASSWORD }), 403, 'access_denied')
+  refused(
+    await new ConsoleClient(server).post('sign-up', { email: 'late@example.com', password: PASSWORD }),
+    403,
+    'access_denied',
+  )
   assert.equal((await new ConsoleClient(server).get('session')).body.service.signup, 'closed')
   assert.equal((await server.admin('PATCH', '/admin/v1/settings', { signup: 'open' })).body.signup, 'open')
 })
 
 test('row 9: a changing request from another origin is refused, signed in or not, and never without JSON', async () => {
   const { browser, email } = await signedUp(server)
-  const hostile: readonly Record<string, string>[] = [{ 'sec-fetch-site': 'cross-site' }, { 'sec-fetch-site': 'same-site' }, { 'sec-fetch-site': 'none' }]
+  const hostile: readonly Record<string, string>[] = [
+    { 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site' },
+    { 'sec-fetch-site': 'none' },
+  ]
   for (const headers of hostile) {
     refused(await browser.request('POST', 'keys', { name: 'x' }, headers), 403, 'access_denied')
     refused(await browser.request('DELETE', 'sessions/ses_x', undefined, headers), 403, 'access_denied')
-    refused(await new ConsoleClient(server).request('POST', 'sign-in', { email, password: PASSWORD }, headers), 403, 'access_denied')
+    refused(
+      await new ConsoleClient(server).request('POST', 'sign-in', { email, password: PASSWORD }, headers),
+      403,
+      'access_denied',
+    )
   }
-  const plain = (headers: Record<string, string>): Promise<Answer> => server.request('POST', '/cabinet/v1/keys', { headers: { cookie: browser.cookie, ...headers }, body: { name: 'k' } })
+  const plain = (headers: Record<string, string>): Promise<Answer> =>
+    server.request('POST', '/cabinet/v1/keys', { headers: { cookie: browser.cookie, ...headers }, body: { name: 'k' } })
   refused(await plain({}), 403, 'access_denied')
   refused(await plain({ origin: 'https://evil.example' }), 403, 'access_denied')
   refused(await plain({ origin: 'null' }), 403, 'access_denied')
   refused(await plain({ origin: server.url, 'sec-fetch-site': 'cross-site' }), 403, 'access_denied')
   assert.equal((await plain({ origin: server.url })).status, 201)
-  refused(await browser.request('POST', 'keys', 'name=x', { 'content-type': 'application/x-www-form-urlencoded' }), 415, 'unsupported_media_type')
+  refused(
+    await browser.request('POST', 'keys', 'name=x', { 'content-type': 'application/x-www-form-urlencoded' }),
+    415,
+    'unsupported_media_type',
+  )
   const preflight = await server.request('OPTIONS', '/cabinet/v1/keys', { headers: { origin: 'https://evil.example' } })
   assert.equal(preflight.headers['access-control-allow-origin'], undefined)
   assert.equal((await browser.get('session')).headers['access-control-allow-origin'], undefined)
@@ -148,7 +221,13 @@ test('row 8: a user is signed out after 12 hours alone and after 7 days; an admi
 test('row 11: five failures of one person at one address in 15 minutes, unknown people alike; a success and other people are not stopped', async () => {
   const { email } = await signedUp(server)
   for (const who of [email, 'unknown@example.com']) {
-    for (let tries = 0; tries < 5; tries += 1) refused(await new ConsoleClient(server).signIn(who, 'a wrong password'), 401, 'unauthorized', /^The e-mail or the password is wrong$/)
+    for (let tries = 0; tries < 5; tries += 1)
+      refused(
+        await new ConsoleClient(server).signIn(who, 'a wrong password'),
+        401,
+        'unauthorized',
+        /^The e-mail or the password is wrong$/,
+      )
     const limited = await new ConsoleClient(server).signIn(who)
     refused(limited, 429, 'rate_limit_exceeded', /Too many failed sign-ins/)
     assert.ok(limited.body.error.retry_after > 800 && limited.body.error.retry_after <= 900)
@@ -161,7 +240,12 @@ test('row 11: five failures of one person at one address in 15 minutes, unknown 
 
 test('row 11: thirty failures of an address in an hour, whoever is tried', async () => {
   server.clock.advance(2 * HOUR_MS)
-  for (let tries = 0; tries < 30; tries += 1) refused(await new ConsoleClient(server).signIn(`nobody${tries}@example.com`, 'a wrong password'), 401, 'unauthorized')
+  for (let tries = 0; tries < 30; tries += 1)
+    refused(
+      await new ConsoleClient(server).signIn(`nobody${tries}@example.com`, 'a wrong password'),
+      401,
+      'unauthorized',
+    )
   refused(await new ConsoleClient(server).signIn('another@example.com'), 429, 'rate_limit_exceeded')
   server.clock.advance(HOUR_MS)
 })
@@ -171,17 +255,31 @@ test('a hundred wrong passwords from 25 networks in an hour shut out neither a b
   const from = (address: string): Record<string, string> => ({ 'x-forwarded-for': address })
   const home = new ConsoleClient(server)
   const email = 'victim@example.com'
-  const signIn = (browser: ConsoleClient, address: string, password = PASSWORD): Promise<Answer> => browser.request('POST', 'sign-in', { email, password }, from(address))
-  assert.equal((await home.request('POST', 'sign-up', { email, password: PASSWORD }, from('2001:db8:aaaa:1::7'))).status, 201)
+  const signIn = (browser: ConsoleClient, address: string, password = PASSWORD): Promise<Answer> =>
+    browser.request('POST', 'sign-in', { email, password }, from(address))
+  assert.equal(
+    (await home.request('POST', 'sign-up', { email, password: PASSWORD }, from('2001:db8:aaaa:1::7'))).status,
+    201,
+  )
   await home.post('sign-out')
-  for (let tries = 0; tries < 100; tries += 1) refused(await signIn(new ConsoleClient(server), `2001:db8:bbbb:${Math.floor(tries / 4).toString(16)}::${tries}`, 'a wrong password'), 401, 'unauthorized')
+  for (let tries = 0; tries < 100; tries += 1)
+    refused(
+      await signIn(
+        new ConsoleClient(server),
+        `2001:db8:bbbb:${Math.floor(tries / 4).toString(16)}::${tries}`,
+        'a wrong password',
+      ),
+      401,
+      'unauthorized',
+    )
   refused(await signIn(new ConsoleClient(server), '2001:db8:cccc::1'), 429, 'rate_limit_exceeded')
   // Another browser on the same network; the browser itself on the road, where its neighbours have used up the address.
   assert.equal((await signIn(new ConsoleClient(server), '2001:db8:aaaa:1::8')).body.status, 'signed_in')
   assert.equal((await signIn(home, '2001:db8:bbbb::1')).body.status, 'signed_in')
   // Neither lets anybody try for ever, nor is it of use for another user.
   await home.post('sign-out')
-  for (let tries = 0; tries < 5; tries += 1) refused(await signIn(home, `2001:db8:dddd:${tries}::1`, 'a wrong password'), 401, 'unauthorized')
+  for (let tries = 0; tries < 5; tries += 1)
+    refused(await signIn(home, `2001:db8:dddd:${tries}::1`, 'a wrong password'), 401, 'unauthorized')
   refused(await signIn(home, '2001:db8:dddd:9::1'), 429, 'rate_limit_exceeded')
   const thief = (await signedUp(server)).browser
   refused(await signIn(thief, '2001:db8:cccc::1'), 429, 'rate_limit_exceeded')
@@ -204,7 +302,8 @@ test('row 12: a code is asked for, works once within a step of its time, and rec
   const asked = await new ConsoleClient(server).signIn(email)
   assert.deepEqual([asked.status, asked.body.status], [200, 'code_required'])
   assert.equal(asked.headers['set-cookie'], undefined)
-  const withCode = (code: string, ticket = asked.body.ticket): Promise<Answer> => new ConsoleClient(server).post('sign-in/code', { ticket, code })
+  const withCode = (code: string, ticket = asked.body.ticket): Promise<Answer> =>
+    new ConsoleClient(server).post('sign-in/code', { ticket, code })
   refused(await withCode('123'), 401, 'unauthorized')
   refused(await withCode(codeAt(secret, -2 * MINUTE_MS)), 401, 'unauthorized')
   const code = codeAt(secret)
@@ -212,7 +311,11 @@ test('row 12: a code is asked for, works once within a step of its time, and rec
   refused(await withCode(code), 401, 'unauthorized', /used before/)
   refused(await withCode(codeAt(secret), `${String(asked.body.ticket).slice(0, -4)}AAAA`), 401, 'unauthorized')
   server.clock.advance(MINUTE_MS)
-  assert.equal((await new ConsoleClient(server).signIn(email, PASSWORD, codeAt(secret, -30_000))).body.status, 'signed_in', 'a step behind')
+  assert.equal(
+    (await new ConsoleClient(server).signIn(email, PASSWORD, codeAt(secret, -30_000))).body.status,
+    'signed_in',
+    'a step behind',
+  )
   assert.equal((await withCode(String(recovery[0]))).body.status, 'signed_in')
   refused(await withCode(String(recovery[0])), 401, 'unauthorized')
   assert.equal((await browser.get('profile')).body.totp.recovery_codes_left, 9)
@@ -225,9 +328,22 @@ test('a changed password and a changed second factor end every other session; si
   const { browser, email } = await signedUp(server)
   const other = new ConsoleClient(server)
   await other.signIn(email)
-  refused(await browser.post('password', { current_password: 'a wrong password', new_password: 'nine patient rivers' }), 400, 'invalid_input', /^current_password/)
-  refused(await browser.post('password', { new_password: 'nine patient rivers' }), 400, 'invalid_input', /^current_password/)
-  assert.equal((await browser.post('password', { current_password: PASSWORD, new_password: 'nine patient rivers' })).status, 200)
+  refused(
+    await browser.post('password', { current_password: 'a wrong password', new_password: 'nine patient rivers' }),
+    400,
+    'invalid_input',
+    /^current_password/,
+  )
+  refused(
+    await browser.post('password', { new_password: 'nine patient rivers' }),
+    400,
+    'invalid_input',
+    /^current_password/,
+  )
+  assert.equal(
+    (await browser.post('password', { current_password: PASSWORD, new_password: 'nine patient rivers' })).status,
+    200,
+  )
   refused(await other.get('profile'), 401, 'unauthorized')
   assert.equal((await browser.get('profile')).status, 200)
   refused(await other.signIn(email), 401, 'unauthorized')
@@ -238,9 +354,18 @@ test('a changed password and a changed second factor end every other session; si
   server.clock.advance(MINUTE_MS)
   assert.equal((await browser.post('totp/disable', { code: codeAt(secret) })).body.totp.enabled, false)
   const list = (await browser.get('sign-ins?limit=2')).body
-  assert.deepEqual(list.data.map(({ outcome, method }: Record<string, unknown>) => [outcome, method]), [['succeeded', 'password'], ['failed', 'password']])
+  assert.deepEqual(
+    list.data.map(({ outcome, method }: Record<string, unknown>) => [outcome, method]),
+    [
+      ['succeeded', 'password'],
+      ['failed', 'password'],
+    ],
+  )
   const rest = (await browser.get(`sign-ins?limit=50&cursor=${list.next_cursor}`)).body
-  assert.deepEqual(rest.data.map(({ method }: Record<string, unknown>) => method), ['password', 'sign_up'])
+  assert.deepEqual(
+    rest.data.map(({ method }: Record<string, unknown>) => method),
+    ['password', 'sign_up'],
+  )
   assert.equal(rest.next_cursor, null)
 })
 
@@ -252,7 +377,11 @@ test('an administrator signs in by the same form; a link of theirs gives a user 
   await withTotp(browser)
   const { link } = (await admin.post(`/admin/v1/users/${userId}/password-link`, { clear_totp: true })).body
   const token = new URL(String(link)).searchParams.get('token')
-  assert.deepEqual((await new ConsoleClient(server).post('setup/check', { token })).body, { purpose: 'password', email, code_required: false })
+  assert.deepEqual((await new ConsoleClient(server).post('setup/check', { token })).body, {
+    purpose: 'password',
+    email,
+    code_required: false,
+  })
   const back = new ConsoleClient(server)
   assert.equal((await back.post('setup', { token, password: 'eleven brave otters' })).status, 201)
   refused(await browser.get('profile'), 401, 'unauthorized')
@@ -260,30 +389,66 @@ test('an administrator signs in by the same form; a link of theirs gives a user 
   assert.equal((await new ConsoleClient(server).signIn(email, 'eleven brave otters')).body.status, 'signed_in')
 })
 
-test('a password link opens nothing past two-step sign-in, an administrator\'s neither: without the code it changes nothing and stays good', async () => {
+test("a password link opens nothing past two-step sign-in, an administrator's neither: without the code it changes nothing and stays good", async () => {
   server.clock.advance(HOUR_MS)
   const boss = await administrator(server, 'careful-boss@example.com')
-  const people = [await signedUp(server), { browser: boss, email: 'careful-boss@example.com', userId: (await boss.get('profile')).body.user_id }]
+  const people = [
+    await signedUp(server),
+    { browser: boss, email: 'careful-boss@example.com', userId: (await boss.get('profile')).body.user_id },
+  ]
   for (const { browser, email, userId } of people) {
     const { secret, recovery } = await withTotp(browser)
-    const link = async (body: object = {}): Promise<string> => new URL(String((await server.admin('POST', `/admin/v1/users/${userId}/password-link`, body)).body.link)).searchParams.get('token') ?? ''
+    const link = async (body: object = {}): Promise<string> =>
+      new URL(
+        String((await server.admin('POST', `/admin/v1/users/${userId}/password-link`, body)).body.link),
+      ).searchParams.get('token') ?? ''
     const token = await link()
-    assert.deepEqual((await new ConsoleClient(server).post('setup/check', { token })).body, { purpose: 'password', email, code_required: true })
+    assert.deepEqual((await new ConsoleClient(server).post('setup/check', { token })).body, {
+      purpose: 'password',
+      email,
+      code_required: true,
+    })
     const thief = new ConsoleClient(server)
-    refused(await thief.post('setup', { token, password: 'eleven brave otters' }), 400, 'invalid_input', /^code: is required/)
+    refused(
+      await thief.post('setup', { token, password: 'eleven brave otters' }),
+      400,
+      'invalid_input',
+      /^code: is required/,
+    )
     for (const path of ['/cabinet/v1/setup', '/setup']) {
-      refused(await thief.request('POST', path, { token, email, password: 'eleven brave otters', code: '000000' }), 401, 'unauthorized', /^code/)
+      refused(
+        await thief.request('POST', path, { token, email, password: 'eleven brave otters', code: '000000' }),
+        401,
+        'unauthorized',
+        /^code/,
+      )
     }
-    refused(await thief.request('POST', '/setup', { token, email, password: 'eleven brave otters' }), 400, 'invalid_input', /^code: is required/)
+    refused(
+      await thief.request('POST', '/setup', { token, email, password: 'eleven brave otters' }),
+      400,
+      'invalid_input',
+      /^code: is required/,
+    )
     assert.equal(thief.cookie, '')
     assert.equal((await browser.get('profile')).status, 200, 'nothing has ended')
-    assert.equal((await new ConsoleClient(server).signIn(email)).body.status, 'code_required', 'the password is what it was')
+    assert.equal(
+      (await new ConsoleClient(server).signIn(email)).body.status,
+      'code_required',
+      'the password is what it was',
+    )
     const back = new ConsoleClient(server)
     const made = await back.post('setup', { token, password: 'eleven brave otters', code: codeAt(secret) })
     assert.deepEqual([made.status, made.body.profile.totp.enabled], [201, true], made.text)
-    refused(await back.post('setup', { token, password: 'eleven brave otters', code: recovery[0] }), 403, 'access_denied')
+    refused(
+      await back.post('setup', { token, password: 'eleven brave otters', code: recovery[0] }),
+      403,
+      'access_denied',
+    )
     // A recovery code does as well, and is used up by it.
-    assert.equal((await back.post('setup', { token: await link(), password: 'twelve brave otters', code: recovery[1] })).status, 201)
+    assert.equal(
+      (await back.post('setup', { token: await link(), password: 'twelve brave otters', code: recovery[1] })).status,
+      201,
+    )
     assert.equal((await back.get('profile')).body.totp.recovery_codes_left, 9)
     // Lost with its recovery codes: an administrator's link takes it off.
     const reset = await back.post('setup', { token: await link({ clear_totp: true }), password: 'eleven brave otters' })
@@ -295,20 +460,32 @@ test('codes of a password link are tries like any other: five wrong ones, and th
   server.clock.advance(HOUR_MS)
   const { browser, userId } = await signedUp(server)
   const { secret } = await withTotp(browser)
-  const token = new URL(String((await server.admin('POST', `/admin/v1/users/${userId}/password-link`, {})).body.link)).searchParams.get('token')
-  const use = (code: string): Promise<Answer> => new ConsoleClient(server).post('setup', { token, password: 'eleven brave otters', code })
+  const token = new URL(
+    String((await server.admin('POST', `/admin/v1/users/${userId}/password-link`, {})).body.link),
+  ).searchParams.get('token')
+  const use = (code: string): Promise<Answer> =>
+    new ConsoleClient(server).post('setup', { token, password: 'eleven brave otters', code })
   for (let tries = 0; tries < 5; tries += 1) refused(await use('000000'), 401, 'unauthorized')
   refused(await use(codeAt(secret)), 429, 'rate_limit_exceeded')
   server.clock.advance(15 * MINUTE_MS)
   assert.equal((await use(codeAt(secret))).status, 201)
 })
 
-test('an administrator\'s session gets no password link for itself', async () => {
+test("an administrator's session gets no password link for itself", async () => {
   const admin = await administrator(server, 'lone@example.com')
   const { user_id: id } = (await admin.get('profile')).body
   refused(await admin.post(`/admin/v1/users/${id}/password-link`, { clear_totp: true }), 409, 'conflict')
-  refused(await admin.post('/admin/v1/administrators', { email: 'Lone@Example.com' }), 409, 'conflict', /Another administrator/)
-  assert.equal((await server.admin('POST', `/admin/v1/users/${id}/password-link`, {})).status, 200, 'the token of the operator does')
+  refused(
+    await admin.post('/admin/v1/administrators', { email: 'Lone@Example.com' }),
+    409,
+    'conflict',
+    /Another administrator/,
+  )
+  assert.equal(
+    (await server.admin('POST', `/admin/v1/users/${id}/password-link`, {})).status,
+    200,
+    'the token of the operator does',
+  )
 })
 
 test('passwords, session ids, seeds and codes are nowhere in events', async () => {
@@ -323,8 +500,14 @@ test('over https the cookie is __Host- and Secure, another name is not read, and
   try {
     const browser = new ConsoleClient(secure)
     const made = await browser.post('sign-up', { email: 'a@example.com', password: PASSWORD })
-    assert.match(made.headers['set-cookie'] ?? '', /^__Host-tg_sid=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=604800; Secure$/m)
-    assert.match(made.headers['set-cookie'] ?? '', /^tg_device=[\w-]+; Path=\/cabinet\/v1\/; HttpOnly; SameSite=Lax; Max-Age=15552000; Secure$/m)
+    assert.match(
+      made.headers['set-cookie'] ?? '',
+      /^__Host-tg_sid=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=604800; Secure$/m,
+    )
+    assert.match(
+      made.headers['set-cookie'] ?? '',
+      /^tg_device=[\w-]+; Path=\/cabinet\/v1\/; HttpOnly; SameSite=Lax; Max-Age=15552000; Secure$/m,
+    )
     assert.equal((await browser.get('profile')).status, 200)
     refused(await new ConsoleClient(secure, browser.cookie.replace('__Host-', '')).get('profile'), 401, 'unauthorized')
     const admin = await administrator(secure, 'root@example.com')
@@ -341,7 +524,11 @@ test('over https the cookie is __Host- and Secure, another name is not read, and
 test('row 10: of a crowd nobody waits for long: each is answered or told to come back, and unknown people take as long as known ones', async () => {
   server.clock.advance(2 * HOUR_MS)
   const { email } = await signedUp(server)
-  const answers = await Promise.all(Array.from({ length: 29 }, (_, index) => new ConsoleClient(server).signIn(index === 0 ? email : `crowd${index}@example.com`)))
+  const answers = await Promise.all(
+    Array.from({ length: 29 }, (_, index) =>
+      new ConsoleClient(server).signIn(index === 0 ? email : `crowd${index}@example.com`),
+    ),
+  )
   for (const { status } of answers) assert.ok([200, 401, 503].includes(status), String(status))
   for (const answer of answers.filter(({ status }) => status === 503)) assert.equal(answer.headers['retry-after'], '2')
   // The server is in this process: CPU time, whoever else is on the machine.

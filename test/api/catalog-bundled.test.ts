@@ -29,7 +29,12 @@ const feed = { status: 200, body: Buffer.alloc(0), location: '' }
 before(async () => {
   directory = mkdtempSync(join(tmpdir(), 'tollgate-bundled-'))
   bank = createServer((_request, response) => {
-    response.writeHead(feed.status, { 'content-type': 'application/xml; charset=windows-1251', ...(feed.location === '' ? {} : { location: feed.location }) }).end(feed.body)
+    response
+      .writeHead(feed.status, {
+        'content-type': 'application/xml; charset=windows-1251',
+        ...(feed.location === '' ? {} : { location: feed.location }),
+      })
+      .end(feed.body)
   })
   await new Promise<void>((resolve) => {
     bank.listen(0, '127.0.0.1', resolve)
@@ -57,11 +62,25 @@ function bankUrl(): string {
 /** The Bank's document, its names in windows-1251. */
 function publish(usd: string): void {
   const entry = (code: string, nominal: number, name: readonly number[], value: string): Buffer[] => [
-    Buffer.from(`<Valute ID="R01"><NumCode>000</NumCode><CharCode>${code}</CharCode><Nominal>${nominal}</Nominal><Name>`), Buffer.from(name),
+    Buffer.from(
+      `<Valute ID="R01"><NumCode>000</NumCode><CharCode>${code}</CharCode><Nominal>${nominal}</Nominal><Name>`,
+    ),
+    Buffer.from(name),
     Buffer.from(`</Name><Value>${value}</Value><VunitRate>${value}</VunitRate></Valute>`),
   ]
-  const head = Buffer.from('<?xml version="1.0" encoding="windows-1251"?><ValCurs Date="21.11.2026" name="Foreign Currency Market">')
-  Object.assign(feed, { status: 200, location: '', body: Buffer.concat([head, ...entry('USD', 1, [0xc4, 0xee, 0xeb, 0xeb, 0xe0, 0xf0], usd), ...entry('JPY', 100, [0xc8, 0xe5, 0xed], '61,2093'), Buffer.from('</ValCurs>')]) })
+  const head = Buffer.from(
+    '<?xml version="1.0" encoding="windows-1251"?><ValCurs Date="21.11.2026" name="Foreign Currency Market">',
+  )
+  Object.assign(feed, {
+    status: 200,
+    location: '',
+    body: Buffer.concat([
+      head,
+      ...entry('USD', 1, [0xc4, 0xee, 0xeb, 0xeb, 0xe0, 0xf0], usd),
+      ...entry('JPY', 100, [0xc8, 0xe5, 0xed], '61,2093'),
+      Buffer.from('</ValCurs>'),
+    ]),
+  })
 }
 
 async function modelsOf(tollgate: Tollgate): Promise<ReadonlyMap<string, { pricing: Record<string, string> }>> {
@@ -70,12 +89,21 @@ async function modelsOf(tollgate: Tollgate): Promise<ReadonlyMap<string, { prici
   return new Map(body.data.map((model: { id: string; pricing: Record<string, string> }) => [model.id, model]))
 }
 
-async function run(argv: readonly string[], env: Record<string, string>): Promise<{ code: number; out: string; err: string }> {
+async function run(
+  argv: readonly string[],
+  env: Record<string, string>,
+): Promise<{ code: number; out: string; err: string }> {
   const out: string[] = []
   const err: string[] = []
   const code = await runCommand(argv, {
-    version: '1.2.3', env, clock: systemClock, ids: randomIds(), adapters: new Set(['openai', 'sandbox']),
-    stdout: (text) => out.push(text), stderr: (text) => err.push(text), start: async () => 0,
+    version: '1.2.3',
+    env,
+    clock: systemClock,
+    ids: randomIds(),
+    adapters: new Set(['openai', 'sandbox']),
+    stdout: (text) => out.push(text),
+    stderr: (text) => err.push(text),
+    start: async () => 0,
     open: (config) => openCore({ config, env, wrappingKeys: WRAPPING }),
   })
   return { code, out: out.join('\n'), err: err.join('\n') }
@@ -115,7 +143,10 @@ models:
   const tollgate = await started({ catalog, env: KEY, dataDir: mkdtempSync(join(directory, 'on-')) })
   const models = await modelsOf(tollgate)
   assert.ok(models.size > 20, String(models.size))
-  assert.equal(withoutSandbox(models).every((id) => id.startsWith('openai/')), true)
+  assert.equal(
+    withoutSandbox(models).every((id) => id.startsWith('openai/')),
+    true,
+  )
   // 0.15 USD a million × 100 RUB × 1.5, per token.
   assert.equal(models.get('openai/gpt-4o-mini')?.pricing['prompt'], '0.0000225')
   assert.equal(models.get('openai/gpt-4o')?.pricing['prompt'], '0.0000105')
@@ -143,7 +174,10 @@ test('without a rate the bundled models are left out, and start and check say so
   try {
     assert.deepEqual(withoutSandbox(await modelsOf(tollgate)), [])
     const said = tollgate.logs().filter((line) => line.includes('left out'))
-    assert.match(said.join('\n'), /^\d+ bundled models of OpenAI are left out: there is no rate for USD; add rates: \{ USD: … \} in RUB, or rates: \{ source: cbr \}$/)
+    assert.match(
+      said.join('\n'),
+      /^\d+ bundled models of OpenAI are left out: there is no rate for USD; add rates: \{ USD: … \} in RUB, or rates: \{ source: cbr \}$/,
+    )
   } finally {
     await tollgate.stop()
   }
@@ -159,31 +193,48 @@ test('without a rate the bundled models are left out, and start and check say so
 
 test('check refuses a price without a currency, with file, line and path', async () => {
   const file = join(directory, 'currency.yaml')
-  writeFileSync(file, 'providers: { p: { adapter: openai } }\nmodels:\n  - id: v/m\n    type: chat\n    context_length: 1\n    endpoints:\n      - provider: p\n        model: m\n        price: { prompt: 1, completion: 1 }\n')
+  writeFileSync(
+    file,
+    'providers: { p: { adapter: openai } }\nmodels:\n  - id: v/m\n    type: chat\n    context_length: 1\n    endpoints:\n      - provider: p\n        model: m\n        price: { prompt: 1, completion: 1 }\n',
+  )
   const { code, err } = await run(['check', file], {})
   assert.equal(code, 2)
-  assert.equal(err, `${file}:9: models[0].endpoints[0].price.currency: is required: RUB, or a currency with a rate such as USD`)
+  assert.equal(
+    err,
+    `${file}:9: models[0].endpoints[0].price.currency: is required: RUB, or a currency with a rate such as USD`,
+  )
 })
 
 test('check warns of what sells below its cost, and refuses a price of one token for one of a million', async () => {
   const file = join(directory, 'prices.yaml')
-  const model = (prompt: string): string => `rates: { USD: 100 }\nmarkup: 0.5\nproviders: { p: { adapter: openai } }\nmodels:\n  - id: openai/gpt-4o\n    type: chat\n    context_length: 1000\n    endpoints:\n      - { provider: p, model: m, price: { currency: USD, prompt: ${prompt}, completion: 10 } }\n`
+  const model = (prompt: string): string =>
+    `rates: { USD: 100 }\nmarkup: 0.5\nproviders: { p: { adapter: openai } }\nmodels:\n  - id: openai/gpt-4o\n    type: chat\n    context_length: 1000\n    endpoints:\n      - { provider: p, model: m, price: { currency: USD, prompt: ${prompt}, completion: 10 } }\n`
   writeFileSync(file, model('2.5'))
   const warned = await run(['check', file], {})
   assert.deepEqual([warned.code, /^markup: 0\.5 sells every model/m.test(warned.out)], [0, true])
   writeFileSync(file, model('0.0000025'))
   const refused = await run(['check', file], {})
   assert.equal(refused.code, 2)
-  assert.match(refused.err, /prices\.yaml:9: models\[0\]\.endpoints\[0\]\.price\.prompt: is 0\.0000025 USD, and a price of this model that is known is \S+ USD: prices are per million tokens/)
+  assert.match(
+    refused.err,
+    /prices\.yaml:9: models\[0\]\.endpoints\[0\]\.price\.prompt: is 0\.0000025 USD, and a price of this model that is known is \S+ USD: prices are per million tokens/,
+  )
 })
 
 /** The release as it was before: another price, one model more, one less. */
 function earlierRelease(): BundledRelease {
   const now = readBundledRelease()
-  const models = now.models.filter(({ id }) => id !== 'openai/gpt-4.1').map((model) => {
-    if (model.id !== 'openai/gpt-4o-mini') return model
-    return { ...model, endpoints: model.endpoints.map((endpoint) => (endpoint.provider === 'openai' ? { ...endpoint, price: { ...endpoint.price, prompt: '0.1' } } : endpoint)) }
-  })
+  const models = now.models
+    .filter(({ id }) => id !== 'openai/gpt-4.1')
+    .map((model) => {
+      if (model.id !== 'openai/gpt-4o-mini') return model
+      return {
+        ...model,
+        endpoints: model.endpoints.map((endpoint) =>
+          endpoint.provider === 'openai' ? { ...endpoint, price: { ...endpoint.price, prompt: '0.1' } } : endpoint,
+        ),
+      }
+    })
   const [first] = now.models.filter(({ id }) => id === 'openai/gpt-4o')
   assert.ok(first !== undefined)
   return { ...now, models: [...models, { ...first, id: 'openai/gpt-withdrawn' }] }
@@ -193,21 +244,41 @@ for (const way of ['the store itself', 'the server that holds it'] as const) {
   test(`catalog update shows what the release changes and applies it when told to, through ${way}`, async () => {
     const dataDir = mkdtempSync(join(directory, 'update-'))
     const env = { ...KEY, TOLLGATE_DATA: dataDir }
-    const core = await openCore({ config: readConfig(env).config, env, wrappingKeys: WRAPPING, server: true, release: earlierRelease() })
+    const core = await openCore({
+      config: readConfig(env).config,
+      env,
+      wrappingKeys: WRAPPING,
+      server: true,
+      release: earlierRelease(),
+    })
     await core.catalog.patchSettings({ rates: { USD: '100' } })
     await core.close()
     const tollgate = way === 'the store itself' ? null : await started({ dataDir, env: KEY })
-    const command = { TOLLGATE_DATA: dataDir, TOLLGATE_KEK: KEK, ...(tollgate === null ? {} : { TOLLGATE_URL: tollgate.url, TOLLGATE_ADMIN_TOKEN: tollgate.adminToken }) }
-    const expected = ['+ model openai/gpt-4.1', '- model openai/gpt-withdrawn', '~ model openai/gpt-4o-mini: endpoint openai/gpt-4o-mini: price: prompt 0.1 → 0.15']
+    const command = {
+      TOLLGATE_DATA: dataDir,
+      TOLLGATE_KEK: KEK,
+      ...(tollgate === null ? {} : { TOLLGATE_URL: tollgate.url, TOLLGATE_ADMIN_TOKEN: tollgate.adminToken }),
+    }
+    const expected = [
+      '+ model openai/gpt-4.1',
+      '- model openai/gpt-withdrawn',
+      '~ model openai/gpt-4o-mini: endpoint openai/gpt-4o-mini: price: prompt 0.1 → 0.15',
+    ]
     try {
       if (tollgate !== null) {
         assert.equal((await modelsOf(tollgate)).get('openai/gpt-4o-mini')?.pricing['prompt'], '0.00001')
-        assert.match(tollgate.logs().join('\n'), /The bundled models of this release differ in 3 points from those in use: see tollgate catalog update/)
+        assert.match(
+          tollgate.logs().join('\n'),
+          /The bundled models of this release differ in 3 points from those in use: see tollgate catalog update/,
+        )
       }
       for (let time = 0; time < 2; time += 1) {
         const shown = await run(['catalog', 'update'], command)
         assert.equal(shown.code, 0, shown.err)
-        assert.deepEqual(shown.out.split('\n').toSorted(), [...expected, 'Nothing is changed yet: tollgate catalog update --yes applies it'].toSorted())
+        assert.deepEqual(
+          shown.out.split('\n').toSorted(),
+          [...expected, 'Nothing is changed yet: tollgate catalog update --yes applies it'].toSorted(),
+        )
       }
       const applied = await run(['catalog', 'update', '--yes'], command)
       assert.equal(applied.code, 0, applied.err)
@@ -215,7 +286,14 @@ for (const way of ['the store itself', 'the server that holds it'] as const) {
       assert.equal((await run(['catalog', 'update'], command)).out, 'No difference')
       if (tollgate !== null) {
         const models = await modelsOf(tollgate)
-        assert.deepEqual([models.get('openai/gpt-4o-mini')?.pricing['prompt'], models.has('openai/gpt-4.1'), models.has('openai/gpt-withdrawn')], ['0.000015', true, false])
+        assert.deepEqual(
+          [
+            models.get('openai/gpt-4o-mini')?.pricing['prompt'],
+            models.has('openai/gpt-4.1'),
+            models.has('openai/gpt-withdrawn'),
+          ],
+          ['0.000015', true, false],
+        )
         assert.equal((await tollgate.admin('GET', '/admin/v1/catalog')).body.providers.openai.api_key, '…1234')
       }
     } finally {
@@ -224,25 +302,44 @@ for (const way of ['the store itself', 'the server that holds it'] as const) {
     const after = await openCore({ config: readConfig(env).config, env, wrappingKeys: WRAPPING, server: true })
     const events = await after.store.events.list(10, 0)
     assert.equal(events.data.filter(({ action }) => action === 'catalog.update').length, 1)
-    assert.ok((await after.catalog.priceOf(after.catalog.current().priceVersion - 1, 'openai/gpt-withdrawn', 'openai/gpt-4o')) !== null)
+    assert.ok(
+      (await after.catalog.priceOf(
+        after.catalog.current().priceVersion - 1,
+        'openai/gpt-withdrawn',
+        'openai/gpt-4o',
+      )) !== null,
+    )
     await after.close()
   })
 }
 
 test('rates of the Central Bank: fetched at the start, kept through failure and restart, changed as a price version, refused when they jump', async () => {
   const dataDir = mkdtempSync(join(directory, 'rates-'))
-  const options = { catalog: 'rates: { source: cbr }\nmarkup: 1', env: { ...KEY, TOLLGATE_CBR_URL: bankUrl() }, dataDir }
+  const options = {
+    catalog: 'rates: { source: cbr }\nmarkup: 1',
+    env: { ...KEY, TOLLGATE_CBR_URL: bankUrl() },
+    dataDir,
+  }
   Object.assign(feed, { status: 503, body: Buffer.from('busy') })
   const first = await started({ ...options, dataDir: mkdtempSync(join(directory, 'unknown-')) })
   assert.deepEqual(withoutSandbox(await modelsOf(first)), [])
-  assert.match(first.logs().join('\n'), /bundled models of OpenAI are left out: the Central Bank's rate of USD is not known yet/)
-  await until('the failed fetch is logged', async () => first.logs().some((line) => line.includes('rates could not be fetched, the last good ones stay: it answered 503')))
+  assert.match(
+    first.logs().join('\n'),
+    /bundled models of OpenAI are left out: the Central Bank's rate of USD is not known yet/,
+  )
+  await until('the failed fetch is logged', async () =>
+    first.logs().some((line) => line.includes('rates could not be fetched, the last good ones stay: it answered 503')),
+  )
   await first.stop()
 
   publish('92,5058')
   const known = await started(options)
   assert.equal((await modelsOf(known)).get('openai/gpt-4o-mini')?.pricing['prompt'], '0.00001387587')
-  assert.deepEqual((await known.admin('GET', '/admin/v1/settings')).body.rates, { source: 'cbr', USD: 92.5058, JPY: 0.612093 })
+  assert.deepEqual((await known.admin('GET', '/admin/v1/settings')).body.rates, {
+    source: 'cbr',
+    USD: 92.5058,
+    JPY: 0.612093,
+  })
   assert.doesNotMatch(known.logs().join('\n'), /left out/)
   const dry = await known.admin('PUT', '/admin/v1/catalog?dry_run=1', { rates: { source: 'cbr' } })
   const version = dry.body.price_version
@@ -250,21 +347,40 @@ test('rates of the Central Bank: fetched at the start, kept through failure and 
 
   Object.assign(feed, { status: 302, location: 'http://127.0.0.1:1/elsewhere', body: Buffer.alloc(0) })
   const failing = await started(options)
-  await until('the failed fetch is logged', async () => (await usdRate(failing)) === 92.5058 && failing.logs().some((line) => line.includes('it answered 302')))
-  assert.equal((await failing.admin('PUT', '/admin/v1/catalog?dry_run=1', { rates: { source: 'cbr' } })).body.price_version, version)
+  await until(
+    'the failed fetch is logged',
+    async () => (await usdRate(failing)) === 92.5058 && failing.logs().some((line) => line.includes('it answered 302')),
+  )
+  assert.equal(
+    (await failing.admin('PUT', '/admin/v1/catalog?dry_run=1', { rates: { source: 'cbr' } })).body.price_version,
+    version,
+  )
   await failing.stop()
 
   publish('95,0000')
   const changed = await started(options)
   await until('the new rate is in force', async () => (await usdRate(changed)) === 95)
-  assert.equal((await changed.admin('PUT', '/admin/v1/catalog?dry_run=1', { rates: { source: 'cbr' } })).body.price_version, version + 1)
+  assert.equal(
+    (await changed.admin('PUT', '/admin/v1/catalog?dry_run=1', { rates: { source: 'cbr' } })).body.price_version,
+    version + 1,
+  )
   await changed.stop()
 
   publish('130,0000')
   const jumped = await started(options)
-  await until('the jump is logged', async () => (await usdRate(jumped)) === 95 && jumped.logs().some((line) => line.includes('the rate of USD is refused: 130 is more than 30 % from the last good 95')))
+  await until(
+    'the jump is logged',
+    async () =>
+      (await usdRate(jumped)) === 95 &&
+      jumped
+        .logs()
+        .some((line) => line.includes('the rate of USD is refused: 130 is more than 30 % from the last good 95')),
+  )
   // A rate that is set by hand is fixed; the source named again turns the feed on, and it is asked at once.
-  assert.deepEqual((await jumped.admin('PATCH', '/admin/v1/settings', { rates: { USD: 120 } })).body.rates, { USD: 120, JPY: 0.612093 })
+  assert.deepEqual((await jumped.admin('PATCH', '/admin/v1/settings', { rates: { USD: 120 } })).body.rates, {
+    USD: 120,
+    JPY: 0.612093,
+  })
   assert.equal((await jumped.admin('PATCH', '/admin/v1/settings', { rates: { source: 'cbr' } })).status, 200)
   await until('the rate is taken, near the one set by hand', async () => (await usdRate(jumped)) === 130)
   await jumped.stop()
@@ -281,7 +397,11 @@ test('a Bank that never answers holds back neither a start that has rates nor a 
     silent.once('request', resolve)
   })
   const beganMs = Date.now()
-  const tollgate = await started({ catalog: 'rates: { source: cbr, USD: 100 }', env: { ...KEY, TOLLGATE_CBR_URL: url }, dataDir: mkdtempSync(join(directory, 'silent-')) })
+  const tollgate = await started({
+    catalog: 'rates: { source: cbr, USD: 100 }',
+    env: { ...KEY, TOLLGATE_CBR_URL: url },
+    dataDir: mkdtempSync(join(directory, 'silent-')),
+  })
   await asked
   assert.equal((await modelsOf(tollgate)).get('openai/gpt-4o-mini')?.pricing['prompt'], '0.000015')
   await tollgate.stop()

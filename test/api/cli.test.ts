@@ -46,8 +46,14 @@ async function run(argv: readonly string[], env: Record<string, string> = {}): P
   const out: string[] = []
   const err: string[] = []
   const code = await runCommand(argv, {
-    version: '1.2.3', env, clock: systemClock, ids: randomIds(), adapters: new Set(['openai', 'sandbox']),
-    stdout: (text) => out.push(text), stderr: (text) => err.push(text), start: async () => 0,
+    version: '1.2.3',
+    env,
+    clock: systemClock,
+    ids: randomIds(),
+    adapters: new Set(['openai', 'sandbox']),
+    stdout: (text) => out.push(text),
+    stderr: (text) => err.push(text),
+    start: async () => 0,
     open: (config) => openCore({ config, env, wrappingKeys: parseWrappingKeys(KEK) ?? [] }),
   })
   return { code, out: out.join('\n'), err: err.join('\n') }
@@ -55,7 +61,12 @@ async function run(argv: readonly string[], env: Record<string, string> = {}): P
 
 /** As an operator beside the running server, whose embedded store is locked. */
 function beside(argv: readonly string[], env: Record<string, string> = {}): Promise<Outcome> {
-  return run(argv, { TOLLGATE_DATA: tollgate.dataDir, TOLLGATE_URL: tollgate.url, TOLLGATE_ADMIN_TOKEN: tollgate.adminToken, ...env })
+  return run(argv, {
+    TOLLGATE_DATA: tollgate.dataDir,
+    TOLLGATE_URL: tollgate.url,
+    TOLLGATE_ADMIN_TOKEN: tollgate.adminToken,
+    ...env,
+  })
 }
 
 /** On a store of its own, without any server. */
@@ -71,7 +82,20 @@ async function json(argv: readonly string[]): Promise<Record<string, unknown>> {
 }
 
 test('--help works everywhere and answers 0', async () => {
-  const commands = ['start', 'check', 'apply', 'export', 'migrate', 'audit', 'admin create', 'kek rotate', 'catalog update', 'topup', ...['create', 'list', 'show', 'update'].map((verb) => `account ${verb}`), ...['create', 'list', 'update', 'delete'].map((verb) => `key ${verb}`)]
+  const commands = [
+    'start',
+    'check',
+    'apply',
+    'export',
+    'migrate',
+    'audit',
+    'admin create',
+    'kek rotate',
+    'catalog update',
+    'topup',
+    ...['create', 'list', 'show', 'update'].map((verb) => `account ${verb}`),
+    ...['create', 'list', 'update', 'delete'].map((verb) => `key ${verb}`),
+  ]
   const general = await run(['--help'])
   for (const command of commands) {
     const help = await run([...command.split(' '), '--help'])
@@ -79,7 +103,8 @@ test('--help works everywhere and answers 0', async () => {
     assert.match(help.out, new RegExp(`^Usage: tollgate ${command}`))
     assert.ok(general.out.includes(`tollgate ${command}`), command)
   }
-  for (const family of ['account', 'key', 'admin', 'kek', 'catalog']) assert.match((await run([family, '--help'])).out, new RegExp(`tollgate ${family} `))
+  for (const family of ['account', 'key', 'admin', 'kek', 'catalog'])
+    assert.match((await run([family, '--help'])).out, new RegExp(`tollgate ${family} `))
   assert.deepEqual(await run(['--version']), { code: 0, out: '1.2.3', err: '' })
 })
 
@@ -95,7 +120,10 @@ for (const [argv, expected] of [
   [['apply', '/nowhere/tollgate.yaml'], /\/nowhere\/tollgate\.yaml: no such file/],
   [['check', '/nowhere/tollgate.yaml'], /no such file/],
   [['check', '/tmp'], /^tollgate: \/tmp: cannot be read: it is a folder and not a file$/],
-  [['key', 'create', 'acc_1', 'name', '--limit', '-5'], /^tollgate: A value of --limit that begins with - is given as --limit=VALUE\. Options of tollgate key create/],
+  [
+    ['key', 'create', 'acc_1', 'name', '--limit', '-5'],
+    /^tollgate: A value of --limit that begins with - is given as --limit=VALUE\. Options of tollgate key create/,
+  ],
   [['topup', 'acc_1', '5'], /--reference is missing/],
   [['topup', 'acc_1', '0', '--reference', 'r'], /AMOUNT must be above 0/],
   [['topup', 'acc_1', '0.0000001', '--reference', 'r'], /at most 6 decimals/],
@@ -114,8 +142,14 @@ for (const [argv, expected] of [
 }
 
 test('check tells of a misspelt setting', async () => {
-  const checked = await run(['check', join(directory, 'catalogue.yaml')], { ACME_KEY: 'k', TOLLGATE_LOG_LEVLE: 'debug' })
-  assert.deepEqual([checked.code, checked.err], [0, 'TOLLGATE_LOG_LEVLE is not a setting, did you mean TOLLGATE_LOG_LEVEL?'])
+  const checked = await run(['check', join(directory, 'catalogue.yaml')], {
+    ACME_KEY: 'k',
+    TOLLGATE_LOG_LEVLE: 'debug',
+  })
+  assert.deepEqual(
+    [checked.code, checked.err],
+    [0, 'TOLLGATE_LOG_LEVLE is not a setting, did you mean TOLLGATE_LOG_LEVEL?'],
+  )
 })
 
 test('a malformed setting stops a command that opens the store, but no thin client', async () => {
@@ -127,15 +161,31 @@ test('a malformed setting stops a command that opens the store, but no thin clie
 
 test('thin clients manage accounts, keys and money of the running server', async () => {
   const account = await json(['account', 'create', 'By hand', '--email', 'h@example.com', '--rate-limit', '40/10'])
-  assert.deepEqual([account['name'], account['email'], account['rate_limit']], ['By hand', 'h@example.com', { requests: 40, window: 10 }])
+  assert.deepEqual(
+    [account['name'], account['email'], account['rate_limit']],
+    ['By hand', 'h@example.com', { requests: 40, window: 10 }],
+  )
   const id = String(account['id'])
   assert.equal((await json(['topup', id, '12.5', '--reference', 'cli-1', '--reason', 'cash']))['balance'], 12.5)
   assert.equal((await json(['topup', id, '12.5', '--reference', 'cli-1']))['balance'], 12.5)
   const conflict = await beside(['topup', id, '13', '--reference', 'cli-1'])
   assert.deepEqual([conflict.code, conflict.out], [1, ''])
   assert.match(conflict.err, /cli-1/)
-  const changed = await json(['account', 'update', id, '--status', 'locked', '--rate-limit', 'none', '--allowed-models', 'a/b,c/d'])
-  assert.deepEqual([changed['status'], changed['rate_limit'], changed['allowed_models']], ['locked', null, ['a/b', 'c/d']])
+  const changed = await json([
+    'account',
+    'update',
+    id,
+    '--status',
+    'locked',
+    '--rate-limit',
+    'none',
+    '--allowed-models',
+    'a/b,c/d',
+  ])
+  assert.deepEqual(
+    [changed['status'], changed['rate_limit'], changed['allowed_models']],
+    ['locked', null, ['a/b', 'c/d']],
+  )
   await json(['account', 'update', id, '--status', 'active', '--allowed-models', 'none'])
   const shown = await beside(['account', 'show', id])
   assert.match(shown.out, /^name +By hand$/m)
@@ -145,7 +195,10 @@ test('thin clients manage accounts, keys and money of the running server', async
   assert.match(String(key['key']), /^sk-tg-/)
   const balance = await tollgate.request('GET', '/v1/user/balance', { key: String(key['key']) })
   assert.deepEqual([balance.body.user, balance.body.balance], [id, 12.5])
-  assert.equal((await json(['key', 'update', String(key['id']), '--disabled', 'true', '--limit', 'none']))['disabled'], true)
+  assert.equal(
+    (await json(['key', 'update', String(key['id']), '--disabled', 'true', '--limit', 'none']))['disabled'],
+    true,
+  )
   assert.match((await beside(['key', 'list', id])).out, /backend/)
   assert.deepEqual(await json(['key', 'delete', String(key['id'])]), { id: key['id'], deleted: true })
   assert.match((await beside(['key', 'delete', String(key['id'])])).err, /not found/)
@@ -164,7 +217,10 @@ test('without a token, a server or the right token a thin client says so in one 
   }
 })
 
-for (const [name, command] of [['the store itself', alone], ['the server that holds it', beside]] as const) {
+for (const [name, command] of [
+  ['the store itself', alone],
+  ['the server that holds it', beside],
+] as const) {
   test(`check, apply, export, audit, kek and admin work through ${name}`, async () => {
     const file = join(directory, 'catalogue.yaml')
     const env = { ACME_KEY: 'secret-acme-key-1234' }

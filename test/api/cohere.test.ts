@@ -9,7 +9,10 @@ import { at, documentsOf } from '../recordings/documents.ts'
 const UPSTREAM_KEY = 'upstream-canary-key'
 /** Long enough that the recorded usage is plausible for it. */
 const PROMPT = 'the quick brown fox jumps over the lazy dog '.repeat(200)
-const TOOLS = [{ type: 'function', function: { name: 'get_time' } }, { type: 'function', function: { name: 'get_weather' } }]
+const TOOLS = [
+  { type: 'function', function: { name: 'get_time' } },
+  { type: 'function', function: { name: 'get_weather' } },
+]
 
 let replay: Replay
 let tollgate: Tollgate
@@ -43,16 +46,28 @@ after(async () => {
 
 async function ask(name: string, body: Record<string, unknown>): Promise<FoldedAnswer> {
   await replay.slot('cohere', [{ case: `cohere/chat/${name}` }])
-  return chat(tollgate.url, key, { model: 'cohere/command', max_tokens: 2_000, messages: [{ role: 'user', content: PROMPT }], ...body })
+  return chat(tollgate.url, key, {
+    model: 'cohere/command',
+    max_tokens: 2_000,
+    messages: [{ role: 'user', content: PROMPT }],
+    ...body,
+  })
 }
 
-async function lastRequest(): Promise<{ readonly path: string; readonly json: unknown; readonly headers: Record<string, string> }> {
+async function lastRequest(): Promise<{
+  readonly path: string
+  readonly json: unknown
+  readonly headers: Record<string, string>
+}> {
   return Object((await replay.requests()).at(-1))
 }
 
 test('the provider gets its own headers and nothing but its own body', async () => {
   await ask('v-cohere-null-args', {
-    messages: [{ role: 'developer', content: 'Be brief' }, { role: 'user', content: 'What time is it?', surprise: 1 }],
+    messages: [
+      { role: 'developer', content: 'Be brief' },
+      { role: 'user', content: 'What time is it?', surprise: 1 },
+    ],
     tools: TOOLS,
     tool_choice: 'required',
     logit_bias: { 1: 1 },
@@ -64,7 +79,10 @@ test('the provider gets its own headers and nothing but its own body', async () 
   const parameters = { type: 'object', properties: {} }
   assert.deepEqual(json, {
     model: 'command-a',
-    messages: [{ role: 'system', content: 'Be brief' }, { role: 'user', content: 'What time is it?' }],
+    messages: [
+      { role: 'system', content: 'Be brief' },
+      { role: 'user', content: 'What time is it?' },
+    ],
     stream: false,
     max_tokens: 2_000,
     tools: TOOLS.map(({ type, function: { name } }) => ({ type, function: { name, parameters } })),
@@ -73,25 +91,47 @@ test('the provider gets its own headers and nothing but its own body', async () 
 })
 
 test('cached input is charged at its own price', async () => {
-  const { usage } = await ask('stream-with-events-with-content', { stream: true, stream_options: { include_usage: true } })
-  assert.deepEqual([usage?.['prompt_tokens'], usage?.['completion_tokens'], Object(usage?.['prompt_tokens_details']).cached_tokens], [212, 36, 208])
+  const { usage } = await ask('stream-with-events-with-content', {
+    stream: true,
+    stream_options: { include_usage: true },
+  })
+  assert.deepEqual(
+    [usage?.['prompt_tokens'], usage?.['completion_tokens'], Object(usage?.['prompt_tokens_details']).cached_tokens],
+    [212, 36, 208],
+  )
   assert.equal(usage?.['cost'], (4 * 3 + 208 * 1 + 36 * 15) / 1_000_000)
 })
 
 /** What the recorded answer says of the tools it is about to ask. */
 function planOf(name: string): string {
-  return documentsOf(recordedCase(`cohere/chat/${name}`)).map((document) => at(document, 'message', 'tool_plan') ?? at(document, 'delta', 'message', 'tool_plan') ?? '').join('')
+  return documentsOf(recordedCase(`cohere/chat/${name}`))
+    .map((document) => at(document, 'message', 'tool_plan') ?? at(document, 'delta', 'message', 'tool_plan') ?? '')
+    .join('')
 }
 
 test('a plan of tool calls reaches the client as a detail, streamed or not, and goes back as it came', async () => {
-  const { events: [answer] } = await ask('v-cohere-null-args', { tools: TOOLS })
+  const {
+    events: [answer],
+  } = await ask('v-cohere-null-args', { tools: TOOLS })
   const [{ message }] = Object(answer?.['choices'])
-  const details = (name: string): readonly unknown[] => [{ type: 'reasoning.summary', summary: planOf(name), format: 'cohere-tool-plan-v1', index: 0 }]
+  const details = (name: string): readonly unknown[] => [
+    { type: 'reasoning.summary', summary: planOf(name), format: 'cohere-tool-plan-v1', index: 0 },
+  ]
   assert.deepEqual(message.reasoning_details, details('v-cohere-null-args'))
   const streamed = await ask('v-cohere-empty-tool-call-stream', { tools: TOOLS, stream: true })
-  assert.deepEqual(streamed.events.flatMap((chunk) => Object(chunk)['choices'][0]?.delta.reasoning_details ?? []), details('v-cohere-empty-tool-call-stream'))
+  assert.deepEqual(
+    streamed.events.flatMap((chunk) => Object(chunk)['choices'][0]?.delta.reasoning_details ?? []),
+    details('v-cohere-empty-tool-call-stream'),
+  )
 
-  await ask('stream-with-events-with-content', { stream: true, messages: [{ role: 'user', content: PROMPT }, message, { role: 'tool', tool_call_id: message.tool_calls[0].id, content: 'noon' }] })
+  await ask('stream-with-events-with-content', {
+    stream: true,
+    messages: [
+      { role: 'user', content: PROMPT },
+      message,
+      { role: 'tool', tool_call_id: message.tool_calls[0].id, content: 'noon' },
+    ],
+  })
   assert.deepEqual(Object((await lastRequest()).json).messages.slice(1), [
     { role: 'assistant', tool_plan: planOf('v-cohere-null-args'), tool_calls: message.tool_calls },
     { role: 'tool', tool_call_id: message.tool_calls[0].id, content: 'noon' },
@@ -102,7 +142,10 @@ test('what the protocol cannot say is a 400 that reaches no provider and costs n
   const sent = (await replay.requests()).length
   const credits = await tollgate.request('GET', '/v1/credits', { key })
   for (const stream of [false, true]) {
-    const { status, error } = await ask('v-cohere-null-args', { stream, messages: [{ role: 'user', content: [{ type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }] }] })
+    const { status, error } = await ask('v-cohere-null-args', {
+      stream,
+      messages: [{ role: 'user', content: [{ type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }] }],
+    })
     assert.deepEqual([status, error?.metadata['error_type']], [400, 'invalid_input'])
     assert.match(error?.message ?? '', /messages\[0\]\.content\[0\]: this provider takes no part of type input_audio/)
   }
@@ -114,7 +157,12 @@ test('a stream that breaks off is an error and costs nothing', async () => {
   for (const opts of [{ cut: 'events:4', cutmode: 'fin' }, { cut: 'events:4' }] as const) {
     const credits = await tollgate.request('GET', '/v1/credits', { key })
     await replay.slot('cohere', [{ case: 'cohere/chat/stream-with-events-with-content', opts }])
-    const { error, choices } = await chat(tollgate.url, key, { model: 'cohere/command', max_tokens: 2_000, stream: true, messages: [{ role: 'user', content: PROMPT }] })
+    const { error, choices } = await chat(tollgate.url, key, {
+      model: 'cohere/command',
+      max_tokens: 2_000,
+      stream: true,
+      messages: [{ role: 'user', content: PROMPT }],
+    })
     assert.equal(error?.message, 'Provider disconnected mid-stream', JSON.stringify(opts))
     assert.equal(choices.get(0)?.finish, 'error')
     assert.deepEqual((await tollgate.request('GET', '/v1/credits', { key })).body, credits.body)

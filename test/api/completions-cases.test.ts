@@ -10,5 +10,10 @@ await testRecordedChatCases({
       'its events hold a `value` alone and the stream ends without a terminal marker, so a whole answer cannot be told from a cut one (reliability.md F24); it is answered as a broken stream, free of charge',
   },
 })
-await testRecordedChatCases({ protocol: 'anthropic-complete', adapter: 'anthropic', framing: 'sse', kind: 'completions' })
+await testRecordedChatCases({
+  protocol: 'anthropic-complete',
+  adapter: 'anthropic',
+  framing: 'sse',
+  kind: 'completions',
+})
 await testRecordedChatCases({ protocol: 'ollama-generate', adapter: 'ollama', framing: 'other', kind: 'completions' })

@@ -38,7 +38,11 @@ after(async () => {
 
 test('Azure is a catalogue row: its header, its version in the address, its answer', async () => {
   await replay.slot('azure', [{ case: 'azure/chat/chat-async-streaming-2' }])
-  const answer = await chat(tollgate.url, key, { model: 'test/azure', messages: [{ role: 'user', content: 'hi' }], stream: true })
+  const answer = await chat(tollgate.url, key, {
+    model: 'test/azure',
+    messages: [{ role: 'user', content: 'hi' }],
+    stream: true,
+  })
   assert.equal(answer.status, 200, JSON.stringify(answer.error))
   assert.notEqual(answer.choices.get(0)?.text, '')
   const [sent] = await replay.requests()
@@ -48,12 +52,21 @@ test('Azure is a catalogue row: its header, its version in the address, its answ
 })
 
 test('reasoning that the client does not want to see is paid for and not shown, streamed or not', async () => {
-  for (const [name, stream] of [['groq/chat/tool-use-failed-error-2', false], ['alibaba/chat/v-alibaba-reasoning-stream', true]] as const) {
+  for (const [name, stream] of [
+    ['groq/chat/tool-use-failed-error-2', false],
+    ['alibaba/chat/v-alibaba-reasoning-stream', true],
+  ] as const) {
     const recorded = replay.cases.find((one) => one.name === name)
     assert.ok(recorded)
     for (const hidden of [{ include_reasoning: false }, { reasoning: { exclude: true } }, {}]) {
       await replay.slot('azure', [{ case: name }])
-      const answer = await chat(tollgate.url, key, { model: 'test/azure', messages: [{ role: 'user', content: 'hi '.repeat(2_000) }], max_tokens: 9_000, stream, ...hidden })
+      const answer = await chat(tollgate.url, key, {
+        model: 'test/azure',
+        messages: [{ role: 'user', content: 'hi '.repeat(2_000) }],
+        max_tokens: 9_000,
+        stream,
+        ...hidden,
+      })
       const shown = answer.choices.get(0)?.reasoning ?? ''
       assert.equal(shown === '', Object.keys(hidden).length > 0, `${name} ${JSON.stringify(hidden)}`)
       assert.equal(answer.usage?.['completion_tokens'], recorded.expected.usage?.completion_tokens)

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { BODY_VARIANTS, checkRecordedError, providerOf, recordedUnits, startUnits, type UnitsUnderTest } from '../harness/recorded-units.ts'
+import {
+  BODY_VARIANTS,
+  checkRecordedError,
+  providerOf,
+  recordedUnits,
+  startUnits,
+  type UnitsUnderTest,
+} from '../harness/recorded-units.ts'
 import type { RecordedCase } from '../harness/recording.ts'
 import type { ReplayOptions } from '../harness/replay-wire.ts'
 import type { Answer } from '../harness/server.ts'
@@ -52,7 +59,10 @@ function numbersOf(vector: unknown): readonly number[] {
 function vectorsOf(answer: Answer): readonly unknown[] {
   assert.equal(answer.status, 200, answer.text.slice(0, 500))
   const { data } = answer.body
-  assert.deepEqual(data.map(({ index, object }: Record<string, unknown>) => [index, object]), data.map((_item: unknown, index: number) => [index, 'embedding']))
+  assert.deepEqual(
+    data.map(({ index, object }: Record<string, unknown>) => [index, object]),
+    data.map((_item: unknown, index: number) => [index, 'embedding']),
+  )
   return data.map(({ embedding }: Record<string, unknown>) => embedding)
 }
 
@@ -79,15 +89,35 @@ describe('recorded embeddings', async () => {
         for (const [index, vector] of floats.entries()) {
           assert.ok(Array.isArray(vector) && typeof texts[index] === 'string')
           assert.equal(vector.length, dims)
-          assert.deepEqual(numbersOf(vector).map(Math.fround), numbersOf(texts[index]), 'both forms are the same vector')
+          assert.deepEqual(
+            numbersOf(vector).map(Math.fround),
+            numbersOf(texts[index]),
+            'both forms are the same vector',
+          )
         }
-        for (const [index, number] of first.entries()) assert.ok(Math.abs((numbersOf(floats[0])[index] ?? 9) - number) < 1e-6, `${index}: ${number}`)
+        for (const [index, number] of first.entries())
+          assert.ok(Math.abs((numbersOf(floats[0])[index] ?? 9) - number) < 1e-6, `${index}: ${number}`)
         const { usage: told } = answer.body
         if (usage !== null && usage !== undefined) assert.equal(told.prompt_tokens, usage.prompt_tokens)
         assert.ok(told.prompt_tokens > 0)
-        assert.deepEqual(told, { prompt_tokens: told.prompt_tokens, total_tokens: told.prompt_tokens, cost: told.prompt_tokens / 1_000, currency: 'RUB' })
+        assert.deepEqual(told, {
+          prompt_tokens: told.prompt_tokens,
+          total_tokens: told.prompt_tokens,
+          cost: told.prompt_tokens / 1_000,
+          currency: 'RUB',
+        })
         const log = await units.lastLog()
-        const expected = { generation_id: answer.body.id, type: 'embeddings', status: 'completed', model_name: `test/${providerOf(recorded)}`, input_tokens: told.prompt_tokens, output_tokens: 0, total_cost: told.cost, streamed: false, billing_basis: usage === null || usage === undefined ? 'counted' : 'provider_usage' }
+        const expected = {
+          generation_id: answer.body.id,
+          type: 'embeddings',
+          status: 'completed',
+          model_name: `test/${providerOf(recorded)}`,
+          input_tokens: told.prompt_tokens,
+          output_tokens: 0,
+          total_cost: told.cost,
+          streamed: false,
+          billing_basis: usage === null || usage === undefined ? 'counted' : 'provider_usage',
+        }
         assert.deepEqual(Object.fromEntries(Object.keys(expected).map((name) => [name, log[name]])), expected)
       }
     })
@@ -95,5 +125,5 @@ describe('recorded embeddings', async () => {
 })
 
 test('every provider of recorded embeddings has its adapter here', async () => {
-  assert.deepEqual([...new Set((recordedUnits('embeddings')).map(providerOf))].toSorted(), Object.keys(ROWS).toSorted())
+  assert.deepEqual([...new Set(recordedUnits('embeddings').map(providerOf))].toSorted(), Object.keys(ROWS).toSorted())
 })

@@ -5,7 +5,10 @@ import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripte
 import { startTollgate, type Answer, type Tollgate } from '../harness/server.ts'
 
 const KEY = 'sk-upstream-canary-key-0123456789'
-const VECTORS = [[0.5, -0.25, 0.125], [1, 0, -1]]
+const VECTORS = [
+  [0.5, -0.25, 0.125],
+  [1, 0, -1],
+]
 const BASE64 = VECTORS.map((vector) => Buffer.from(Float32Array.from(vector).buffer).toString('base64'))
 
 let tollgate: Tollgate
@@ -16,7 +19,8 @@ let account: { id: string; key: string }
 before(async () => {
   upstream = await startScriptedUpstream()
   other = await startScriptedUpstream()
-  const model = (name: string, endpoints: string, fields = ''): string => `  - { id: test/${name}, type: embeddings, tokenizer: o200k_base${fields}, endpoints: [${endpoints}] }\n`
+  const model = (name: string, endpoints: string, fields = ''): string =>
+    `  - { id: test/${name}, type: embeddings, tokenizer: o200k_base${fields}, endpoints: [${endpoints}] }\n`
   const price = 'price: { currency: RUB, prompt: 1000 }'
   tollgate = await startTollgate({
     catalog: `
@@ -50,8 +54,16 @@ function answers(body: unknown, status = 200): (response: ServerResponse) => voi
   return (response) => response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 }
 
-function listOf(vectors: readonly unknown[], fields: Readonly<Record<string, unknown>> = { usage: { prompt_tokens: 4, total_tokens: 4 } }): unknown {
-  return { object: 'list', data: vectors.map((embedding, index) => ({ object: 'embedding', index, embedding })), model: 'e', ...fields }
+function listOf(
+  vectors: readonly unknown[],
+  fields: Readonly<Record<string, unknown>> = { usage: { prompt_tokens: 4, total_tokens: 4 } },
+): unknown {
+  return {
+    object: 'list',
+    data: vectors.map((embedding, index) => ({ object: 'embedding', index, embedding })),
+    model: 'e',
+    ...fields,
+  }
 }
 
 async function balance(): Promise<{ balance: number; reserved: number }> {
@@ -67,34 +79,107 @@ const REFUSALS: readonly (readonly [string, unknown, string, RegExp])[] = [
   ['null', { model: 'test/plain', input: null }, 'missing_input', /^Parameter 'input' is required$/],
   ['an empty list', { model: 'test/plain', input: [] }, 'missing_input', /^Parameter 'input' is required$/],
   ['an empty text', { model: 'test/plain', input: '' }, 'invalid_input', /^input: must not be empty$/],
-  ['an empty text in a list', { model: 'test/plain', input: ['a', ''] }, 'invalid_input', /^input\[1\]: must not be empty$/],
-  ['an empty list of tokens', { model: 'test/plain', input: [[1], []] }, 'invalid_input', /^input\[1\]: must not be empty$/],
+  [
+    'an empty text in a list',
+    { model: 'test/plain', input: ['a', ''] },
+    'invalid_input',
+    /^input\[1\]: must not be empty$/,
+  ],
+  [
+    'an empty list of tokens',
+    { model: 'test/plain', input: [[1], []] },
+    'invalid_input',
+    /^input\[1\]: must not be empty$/,
+  ],
   ['a number', { model: 'test/plain', input: 5 }, 'invalid_input', /^input: must be a string, an array of strings/],
   ['an object', { model: 'test/plain', input: { text: 'a' } }, 'invalid_input', /^input: must be/],
   ['a list of objects', { model: 'test/plain', input: [{ text: 'a' }] }, 'invalid_input', /^input\[0\]: input must be/],
   ['texts and tokens mixed', { model: 'test/plain', input: ['a', [1]] }, 'invalid_input', /^input\[1\]: input must be/],
-  ['tokens and texts mixed', { model: 'test/plain', input: [1, 'a'] }, 'invalid_input', /^input: tokens must be integers of at least 0$/],
-  ['a negative token', { model: 'test/plain', input: [[1, -1]] }, 'invalid_input', /^input\[0\]: tokens must be integers/],
+  [
+    'tokens and texts mixed',
+    { model: 'test/plain', input: [1, 'a'] },
+    'invalid_input',
+    /^input: tokens must be integers of at least 0$/,
+  ],
+  [
+    'a negative token',
+    { model: 'test/plain', input: [[1, -1]] },
+    'invalid_input',
+    /^input\[0\]: tokens must be integers/,
+  ],
   ['half a token', { model: 'test/plain', input: [1.5] }, 'invalid_input', /^input: tokens must be integers/],
-  ['2,049 items', { model: 'test/plain', input: Array.from({ length: 2_049 }, () => 'a') }, 'invalid_input', /^input: must hold at most 2048 items, got 2049$/],
-  ['another form', { model: 'test/plain', input: 'a', encoding_format: 'int8' }, 'invalid_input', /^encoding_format: must be float or base64$/],
-  ['no dimension', { model: 'test/plain', input: 'a', dimensions: 0 }, 'invalid_input', /^dimensions: must be an integer of at least 1$/],
-  ['half a dimension', { model: 'test/plain', input: 'a', dimensions: 1.5 }, 'invalid_input', /^dimensions: must be an integer/],
-  ['dimensions in quotes', { model: 'test/plain', input: 'a', dimensions: '3' }, 'invalid_input', /^dimensions: must be an integer/],
+  [
+    '2,049 items',
+    { model: 'test/plain', input: Array.from({ length: 2_049 }, () => 'a') },
+    'invalid_input',
+    /^input: must hold at most 2048 items, got 2049$/,
+  ],
+  [
+    'another form',
+    { model: 'test/plain', input: 'a', encoding_format: 'int8' },
+    'invalid_input',
+    /^encoding_format: must be float or base64$/,
+  ],
+  [
+    'no dimension',
+    { model: 'test/plain', input: 'a', dimensions: 0 },
+    'invalid_input',
+    /^dimensions: must be an integer of at least 1$/,
+  ],
+  [
+    'half a dimension',
+    { model: 'test/plain', input: 'a', dimensions: 1.5 },
+    'invalid_input',
+    /^dimensions: must be an integer/,
+  ],
+  [
+    'dimensions in quotes',
+    { model: 'test/plain', input: 'a', dimensions: '3' },
+    'invalid_input',
+    /^dimensions: must be an integer/,
+  ],
   ['a user that is no text', { model: 'test/plain', input: 'a', user: 1 }, 'invalid_input', /^user: must be a string$/],
-  ['an input_type that is no text', { model: 'test/plain', input: 'a', input_type: [] }, 'invalid_input', /^input_type: must be a string$/],
+  [
+    'an input_type that is no text',
+    { model: 'test/plain', input: 'a', input_type: [] },
+    'invalid_input',
+    /^input_type: must be a string$/,
+  ],
   ['an unknown model', { model: 'no/such', input: 'a' }, 'model_not_found', /^Model 'no\/such' not found or inactive$/],
-  ['a model of another kind', { model: 'sandbox/chat', input: 'a' }, 'model_not_supported', /^Model 'sandbox\/chat' does not support embeddings\. Supported: chat\/completions/],
+  [
+    'a model of another kind',
+    { model: 'sandbox/chat', input: 'a' },
+    'model_not_supported',
+    /^Model 'sandbox\/chat' does not support embeddings\. Supported: chat\/completions/,
+  ],
   ['a model that no provider can embed with', { model: 'test/mute', input: 'a' }, 'model_not_found', /test\/mute/],
-  ['an item beyond the context', { model: 'test/small', input: ['a', LONG] }, 'input_tokens_exceeded', /^This model's maximum context length is 100 tokens\. Model test\/small: your input is 15\d tokens, the maximum allowed input is 100 tokens\. Please reduce the length of the messages\.$/],
-  ['tokens beyond the context', { model: 'test/small', input: [Array.from({ length: 101 }, () => 1)] }, 'input_tokens_exceeded', /your input is 101 tokens/],
-  ['fixed dimensions', { model: 'test/fixed', input: 'a', dimensions: 3 }, 'invalid_input', /^dimensions: this model has a fixed number of dimensions$/],
+  [
+    'an item beyond the context',
+    { model: 'test/small', input: ['a', LONG] },
+    'input_tokens_exceeded',
+    /^This model's maximum context length is 100 tokens\. Model test\/small: your input is 15\d tokens, the maximum allowed input is 100 tokens\. Please reduce the length of the messages\.$/,
+  ],
+  [
+    'tokens beyond the context',
+    { model: 'test/small', input: [Array.from({ length: 101 }, () => 1)] },
+    'input_tokens_exceeded',
+    /your input is 101 tokens/,
+  ],
+  [
+    'fixed dimensions',
+    { model: 'test/fixed', input: 'a', dimensions: 3 },
+    'invalid_input',
+    /^dimensions: this model has a fixed number of dimensions$/,
+  ],
 ]
 
 for (const [what, body, type, message] of REFUSALS) {
   test(`400 ${type}: ${what}`, async () => {
     const sent = upstream.requests.length
-    const { status, body: { error } } = await embed(body)
+    const {
+      status,
+      body: { error },
+    } = await embed(body)
     assert.deepEqual([status, error.code, error.metadata.error_type], [400, 400, type], JSON.stringify(error))
     assert.match(error.message, message)
     assert.equal(upstream.requests.length, sent, 'nothing is sent')
@@ -103,67 +188,154 @@ for (const [what, body, type, message] of REFUSALS) {
 
 test('many small items may be longer than the context together', async () => {
   upstream.answer(answers(listOf(Array.from({ length: 300 }, () => BASE64[0]))))
-  assert.equal((await embed({ model: 'test/small', input: Array.from({ length: 300 }, (_value, index) => `word ${index}`) })).status, 200)
+  assert.equal(
+    (await embed({ model: 'test/small', input: Array.from({ length: 300 }, (_value, index) => `word ${index}`) }))
+      .status,
+    200,
+  )
 })
 
 test('preferences hold as for chat, by the parameters of this kind', async () => {
   upstream.answer(answers(listOf(VECTORS.slice(0, 1))))
   other.answer(answers(listOf(VECTORS.slice(0, 1))))
-  const ask = (model: string, provider: unknown, fields: Readonly<Record<string, unknown>> = {}): Promise<Answer> => embed({ model, input: 'a', provider, ...fields })
-  assert.equal((await ask('test/plain', { require_parameters: true }, { dimensions: 3 })).status, 200, 'the protocol carries dimensions')
-  for (const [model, provider] of [['test/fixed', { require_parameters: true }], ['test/plain', { max_price: { prompt: 999 } }], ['test/plain', { only: ['two'] }]] as const) {
-    const { status, body: { error } } = await ask(model, provider, { dimensions: 3 })
+  const ask = (model: string, provider: unknown, fields: Readonly<Record<string, unknown>> = {}): Promise<Answer> =>
+    embed({ model, input: 'a', provider, ...fields })
+  assert.equal(
+    (await ask('test/plain', { require_parameters: true }, { dimensions: 3 })).status,
+    200,
+    'the protocol carries dimensions',
+  )
+  for (const [model, provider] of [
+    ['test/fixed', { require_parameters: true }],
+    ['test/plain', { max_price: { prompt: 999 } }],
+    ['test/plain', { only: ['two'] }],
+  ] as const) {
+    const {
+      status,
+      body: { error },
+    } = await ask(model, provider, { dimensions: 3 })
     assert.deepEqual([status, error.metadata.error_type], [404, 'no_available_provider'])
   }
   const costs = await Promise.all([ask('test/mixed:floor', {}), ask('test/mixed', { order: ['two'] })])
-  assert.deepEqual(costs.map(({ body }) => body.usage.cost), [0.004, 0.008], 'an endpoint that lists few parameters is as good as one that lists none')
+  assert.deepEqual(
+    costs.map(({ body }) => body.usage.cost),
+    [0.004, 0.008],
+    'an endpoint that lists few parameters is as good as one that lists none',
+  )
 })
 
 test('the provider gets what it has words for, value by value', async () => {
   upstream.answer(answers(listOf(BASE64)))
-  await embed({ model: 'plain-vectors', input: ['a', 'b'], encoding_format: 'base64', dimensions: 3, input_type: 'query', user: 'u', surprise: 1, provider: { sort: 'price' } })
-  assert.deepEqual(upstream.requests.at(-1), { model: 'e', input: ['a', 'b'], encoding_format: 'base64', dimensions: 3, input_type: 'query', user: 'u' })
+  await embed({
+    model: 'plain-vectors',
+    input: ['a', 'b'],
+    encoding_format: 'base64',
+    dimensions: 3,
+    input_type: 'query',
+    user: 'u',
+    surprise: 1,
+    provider: { sort: 'price' },
+  })
+  assert.deepEqual(upstream.requests.at(-1), {
+    model: 'e',
+    input: ['a', 'b'],
+    encoding_format: 'base64',
+    dimensions: 3,
+    input_type: 'query',
+    user: 'u',
+  })
   upstream.answer(answers(listOf(VECTORS.slice(0, 1))))
   await embed({ model: 'test/plain', input: 'a' })
   assert.deepEqual(upstream.requests.at(-1), { model: 'e', input: 'a' })
   await embed({ model: 'test/plain', input: [5, 6] })
   assert.deepEqual(upstream.requests.at(-1), { model: 'e', input: [5, 6] })
   await embed({ model: 'test/fixed', input: 'a', encoding_format: 'base64', user: 'u', input_type: 'query' })
-  assert.deepEqual(upstream.requests.at(-1), { model: 'e', input: 'a', user: 'u' }, 'an endpoint that lists its parameters gets no others')
+  assert.deepEqual(
+    upstream.requests.at(-1),
+    { model: 'e', input: 'a', user: 'u' },
+    'an endpoint that lists its parameters gets no others',
+  )
 })
 
-for (const [sent, given] of [['numbers', VECTORS], ['base64', BASE64]] as const) {
-  for (const [format, wanted] of [['float', VECTORS], ['base64', BASE64]] as const) {
+for (const [sent, given] of [
+  ['numbers', VECTORS],
+  ['base64', BASE64],
+] as const) {
+  for (const [format, wanted] of [
+    ['float', VECTORS],
+    ['base64', BASE64],
+  ] as const) {
     test(`the provider answers in ${sent}, the client reads ${format}`, async () => {
       upstream.answer(answers(listOf(given)))
       const { body } = await embed({ model: 'test/plain', input: ['a', 'b'], encoding_format: format })
-      assert.deepEqual(body.data, wanted.map((embedding, index) => ({ object: 'embedding', index, embedding })))
+      assert.deepEqual(
+        body.data,
+        wanted.map((embedding, index) => ({ object: 'embedding', index, embedding })),
+      )
     })
   }
 }
 
 test('vectors of 8 bits: asked for by their name, and read as the numbers they are in either form', async () => {
-  const octets = [[1, -2, 127, -128, 0], [5, 4, 3, 2, 1]]
-  upstream.answer(answers(listOf(octets.map((vector) => Buffer.from(Int8Array.from(vector).buffer).toString('base64')))))
+  const octets = [
+    [1, -2, 127, -128, 0],
+    [5, 4, 3, 2, 1],
+  ]
+  upstream.answer(
+    answers(listOf(octets.map((vector) => Buffer.from(Int8Array.from(vector).buffer).toString('base64')))),
+  )
   const numbers = await embed({ model: 'test/octets', input: ['a', 'b'] })
-  assert.deepEqual(numbers.body.data.map(({ embedding }: { embedding: number[] }) => embedding), octets, numbers.text)
+  assert.deepEqual(
+    numbers.body.data.map(({ embedding }: { embedding: number[] }) => embedding),
+    octets,
+    numbers.text,
+  )
   assert.deepEqual(upstream.requests.at(-1), { model: 'e', input: ['a', 'b'], encoding_format: 'base64_int8' })
   const floats = await embed({ model: 'test/octets', input: ['a', 'b'], encoding_format: 'base64' })
-  assert.deepEqual(floats.body.data.map(({ embedding }: { embedding: string }) => [...new Float32Array(Uint8Array.from(Buffer.from(embedding, 'base64')).buffer)]), octets)
+  assert.deepEqual(
+    floats.body.data.map(({ embedding }: { embedding: string }) => [
+      ...new Float32Array(Uint8Array.from(Buffer.from(embedding, 'base64')).buffer),
+    ]),
+    octets,
+  )
   upstream.answer(answers(listOf(['no base64!', 'AQID'])))
   assert.equal((await embed({ model: 'test/octets', input: ['a', 'b'] })).status, 502)
 })
 
 test('data stands in the order of the inputs, whatever the order of the answer', async () => {
-  const data = [{ index: 1, embedding: [1] }, { index: 0, embedding: [0] }]
+  const data = [
+    { index: 1, embedding: [1] },
+    { index: 0, embedding: [0] },
+  ]
   upstream.answer(answers({ object: 'list', data, usage: { prompt_tokens: 2 } }))
-  assert.deepEqual((await embed({ model: 'test/plain', input: ['a', 'b'] })).body.data.map(({ embedding }: { embedding: number[] }) => embedding), [[0], [1]])
+  assert.deepEqual(
+    (await embed({ model: 'test/plain', input: ['a', 'b'] })).body.data.map(
+      ({ embedding }: { embedding: number[] }) => embedding,
+    ),
+    [[0], [1]],
+  )
 })
 
 for (const [what, body] of [
   ['fewer vectors than inputs', listOf(VECTORS.slice(0, 1))],
-  ['an index that is not there', { data: [{ index: 0, embedding: [1] }, { index: 2, embedding: [1] }] }],
-  ['an index twice', { data: [{ index: 0, embedding: [1] }, { index: 0, embedding: [1] }] }],
+  [
+    'an index that is not there',
+    {
+      data: [
+        { index: 0, embedding: [1] },
+        { index: 2, embedding: [1] },
+      ],
+    },
+  ],
+  [
+    'an index twice',
+    {
+      data: [
+        { index: 0, embedding: [1] },
+        { index: 0, embedding: [1] },
+      ],
+    },
+  ],
   ['a vector that is none', listOf(['abc', 'abc'])],
   ['a vector of texts', listOf([['a'], ['b']])],
   ['no list', { object: 'list' }],
@@ -176,7 +348,13 @@ for (const [what, body] of [
     assert.deepEqual([answer.status, answer.body.error.metadata.error_type], [502, 'provider_error'])
     assert.doesNotMatch(answer.text, /canary/)
     assert.deepEqual(await balance(), before)
-    const { body: { logs: [log] } } = await tollgate.request('GET', `/v1/generation?generation_id=${answer.headers['x-generation-id']}`, { key: account.key })
+    const {
+      body: {
+        logs: [log],
+      },
+    } = await tollgate.request('GET', `/v1/generation?generation_id=${answer.headers['x-generation-id']}`, {
+      key: account.key,
+    })
     assert.deepEqual([log.type, log.status, log.total_cost, log.billing_basis], ['embeddings', 'error', 0, 'free'])
   })
 }
@@ -196,13 +374,23 @@ test('one provider fails, the next one answers, one charge', async () => {
   assert.equal(answer.body.usage.cost, 0.004)
   const after = await balance()
   assert.deepEqual([Math.round((before.balance - after.balance) * 1e6), after.reserved], [4_000, 0])
-  const { body: { logs, total } } = await tollgate.request('GET', `/v1/generation?generation_id=${answer.body.id}`, { key: account.key })
+  const {
+    body: { logs, total },
+  } = await tollgate.request('GET', `/v1/generation?generation_id=${answer.body.id}`, { key: account.key })
   assert.deepEqual([total, logs[0].provider_name, logs[0].total_cost], [1, 'Two', 0.004])
 })
 
 test("a 400 of the provider's is the client's, with its words", async () => {
-  upstream.answer(answers({ error: { message: "-1 is less than the minimum of 1 - 'dimensions'", type: 'invalid_request_error' } }, 400))
-  const { status, body: { error } } = await embed({ model: 'test/plain', input: 'a' })
+  upstream.answer(
+    answers(
+      { error: { message: "-1 is less than the minimum of 1 - 'dimensions'", type: 'invalid_request_error' } },
+      400,
+    ),
+  )
+  const {
+    status,
+    body: { error },
+  } = await embed({ model: 'test/plain', input: 'a' })
   assert.deepEqual([status, error.metadata], [400, { error_type: 'invalid_input', provider_name: 'One' }])
   assert.match(error.message, /less than the minimum/)
 })
@@ -211,12 +399,23 @@ test('usage: bounded where it cannot be, counted where it is missing, an explici
   const charge = async (usage: unknown, basis: string): Promise<number> => {
     upstream.answer(answers(listOf(VECTORS.slice(0, 1), { usage })))
     const answer = await embed({ model: 'test/plain', input: 'one two three' })
-    const { body: { logs: [log] } } = await tollgate.request('GET', `/v1/generation?generation_id=${answer.body.id}`, { key: account.key })
-    assert.deepEqual([log.billing_basis, log.total_cost, log.input_tokens], [basis, answer.body.usage.cost, answer.body.usage.prompt_tokens])
+    const {
+      body: {
+        logs: [log],
+      },
+    } = await tollgate.request('GET', `/v1/generation?generation_id=${answer.body.id}`, { key: account.key })
+    assert.deepEqual(
+      [log.billing_basis, log.total_cost, log.input_tokens],
+      [basis, answer.body.usage.cost, answer.body.usage.prompt_tokens],
+    )
     return answer.body.usage.prompt_tokens
   }
   assert.equal(await charge({ prompt_tokens: 900 }, 'provider_usage'), 900)
-  assert.equal(await charge({ prompt_tokens: 1_000_000 }, 'provider_usage'), 1_021, 'its 13 bytes and their frame, and a template of 1,000')
+  assert.equal(
+    await charge({ prompt_tokens: 1_000_000 }, 'provider_usage'),
+    1_021,
+    'its 13 bytes and their frame, and a template of 1,000',
+  )
   assert.equal(await charge({ prompt_tokens: -5 }, 'counted'), 3)
   assert.equal(await charge({ prompt_tokens: 20.5 }, 'provider_usage'), 21)
   assert.equal(await charge({ prompt_tokens: '20' }, 'provider_usage'), 20)
@@ -228,12 +427,25 @@ test('usage: bounded where it cannot be, counted where it is missing, an explici
 test('the hold: bytes while they are affordable, the exact count where they are not, and 402 by the count', async () => {
   upstream.answer(answers(listOf(VECTORS.slice(0, 1), { usage: { prompt_tokens: 3 } })))
   const input = 'international telecommunications organisation'
-  assert.equal((await embed({ model: 'test/plain', input }, (await tollgate.createAccount({ balance: 0.004 })).key)).status, 200, 'its 45 bytes would cost more than there is')
-  const { status, body: { error } } = await embed({ model: 'test/plain', input }, (await tollgate.createAccount({ balance: 0.001 })).key)
+  assert.equal(
+    (await embed({ model: 'test/plain', input }, (await tollgate.createAccount({ balance: 0.004 })).key)).status,
+    200,
+    'its 45 bytes would cost more than there is',
+  )
+  const {
+    status,
+    body: { error },
+  } = await embed({ model: 'test/plain', input }, (await tollgate.createAccount({ balance: 0.001 })).key)
   assert.deepEqual([status, error.metadata.error_type, error.metadata.required], [402, 'insufficient_balance', 0.003])
-  assert.match(error.message, /^Insufficient balance: required 0\.01 RUB, available 0\.00 RUB\. Top up your balance or choose a cheaper model\.$/)
+  assert.match(
+    error.message,
+    /^Insufficient balance: required 0\.01 RUB, available 0\.00 RUB\. Top up your balance or choose a cheaper model\.$/,
+  )
   const limited = await tollgate.createAccount({ key: { limit: 0.001 } })
-  assert.equal((await embed({ model: 'test/plain', input }, limited.key)).body.error.metadata.error_type, 'limit_exceeded')
+  assert.equal(
+    (await embed({ model: 'test/plain', input }, limited.key)).body.error.metadata.error_type,
+    'limit_exceeded',
+  )
 })
 
 test('more inputs than the provider takes at once are asked in batches, in order, and charged as one', async () => {
@@ -241,12 +453,25 @@ test('more inputs than the provider takes at once are asked in batches, in order
   upstream.answer((response) => {
     const { texts } = Object(upstream.requests.at(-1))
     sizes.push(texts.length)
-    answers({ embeddings: { float: texts.map((text: string) => [Number(text)]) }, meta: { billed_units: { input_tokens: texts.length } } })(response)
+    answers({
+      embeddings: { float: texts.map((text: string) => [Number(text)]) },
+      meta: { billed_units: { input_tokens: texts.length } },
+    })(response)
   })
-  const answer = await embed({ model: 'test/batched', input: Array.from({ length: 500 }, (_value, index) => String(index)), input_type: 'query' })
+  const answer = await embed({
+    model: 'test/batched',
+    input: Array.from({ length: 500 }, (_value, index) => String(index)),
+    input_type: 'query',
+  })
   assert.equal(answer.status, 200, answer.text)
-  assert.deepEqual(sizes.toSorted((left, right) => right - left), [96, 96, 96, 96, 96, 20])
-  assert.deepEqual(answer.body.data.map(({ index, embedding }: { index: number; embedding: number[] }) => [index, embedding[0]]), Array.from({ length: 500 }, (_value, index) => [index, index]))
+  assert.deepEqual(
+    sizes.toSorted((left, right) => right - left),
+    [96, 96, 96, 96, 96, 20],
+  )
+  assert.deepEqual(
+    answer.body.data.map(({ index, embedding }: { index: number; embedding: number[] }) => [index, embedding[0]]),
+    Array.from({ length: 500 }, (_value, index) => [index, index]),
+  )
   assert.equal(answer.body.usage.cost, 0.5)
   assert.equal(Object(upstream.requests.at(-1)).input_type, 'search_query')
 })
@@ -270,7 +495,8 @@ test('a batch that fails after the others were answered: free, and what those co
     count += 1
     const { texts } = Object(upstream.requests.at(-1))
     if (count === 5) setTimeout(() => answers({ message: 'down' }, 500)(response), 300)
-    else answers({ embeddings: { float: texts.map(() => [1]) }, meta: { billed_units: { input_tokens: 10 } } })(response)
+    else
+      answers({ embeddings: { float: texts.map(() => [1]) }, meta: { billed_units: { input_tokens: 10 } } })(response)
   })
   const before = await balance()
   const failed = await embed({ model: 'test/batched', input: Array.from({ length: 500 }, () => 'a') })
@@ -282,7 +508,10 @@ test('a batch that fails after the others were answered: free, and what those co
 
 test('tokens, to a provider that reads none: 400 and nothing is sent', async () => {
   const sent = upstream.requests.length
-  const { status, body: { error } } = await embed({ model: 'test/batched', input: [1, 2] })
+  const {
+    status,
+    body: { error },
+  } = await embed({ model: 'test/batched', input: [1, 2] })
   assert.deepEqual([status, error.message], [400, 'input: this provider takes texts and no token numbers'])
   assert.equal(upstream.requests.length, sent)
 })
@@ -291,5 +520,8 @@ test('the endpoint is in the health record, its models in their list', async () 
   assert.ok((await tollgate.request('GET', '/v1/health')).body.endpoints.includes('embeddings'))
   const { body } = await tollgate.request('GET', '/v1/embeddings/models', { key: account.key })
   const found = body.data.find(({ id }: { id: string }) => id === 'sandbox/embeddings')
-  assert.deepEqual([found.supported_endpoints, found.supported_parameters, found.architecture.output_modalities], [['embeddings'], ['dimensions', 'encoding_format', 'input_type', 'user'], ['embeddings']])
+  assert.deepEqual(
+    [found.supported_endpoints, found.supported_parameters, found.architecture.output_modalities],
+    [['embeddings'], ['dimensions', 'encoding_format', 'input_type', 'user'], ['embeddings']],
+  )
 })

@@ -54,22 +54,42 @@ function answerJson(body: unknown): void {
 }
 
 function answerWith(message: Record<string, unknown>): void {
-  answerJson({ id: 'u', object: 'chat.completion', created: 1, model: 'm', choices: [{ index: 0, message: { role: 'assistant', content: 'Here.', ...message }, finish_reason: 'stop' }], usage: USAGE })
+  answerJson({
+    id: 'u',
+    object: 'chat.completion',
+    created: 1,
+    model: 'm',
+    choices: [{ index: 0, message: { role: 'assistant', content: 'Here.', ...message }, finish_reason: 'stop' }],
+    usage: USAGE,
+  })
 }
 
-async function chat(model: string, body: Record<string, unknown> = {}): Promise<Awaited<ReturnType<Tollgate['request']>>> {
-  const answer = await tollgate.request('POST', '/v1/chat/completions', { key, body: { model, max_tokens: 50, messages: [{ role: 'user', content: 'Hello' }], ...body } })
+async function chat(
+  model: string,
+  body: Record<string, unknown> = {},
+): Promise<Awaited<ReturnType<Tollgate['request']>>> {
+  const answer = await tollgate.request('POST', '/v1/chat/completions', {
+    key,
+    body: { model, max_tokens: 50, messages: [{ role: 'user', content: 'Hello' }], ...body },
+  })
   assert.equal(answer.status, 200, answer.text)
   return answer
 }
 
-const FEES = { service_tier: 'priority', web_search_options: { search_context_size: 'high' }, modalities: ['text', 'image'] }
+const FEES = {
+  service_tier: 'priority',
+  web_search_options: { search_context_size: 'high' },
+  modalities: ['text', 'image'],
+}
 
 test('what would be billed besides tokens is not sent where nothing pays for it', async () => {
   answerWith({})
   const { body } = await chat('t/plain', FEES)
   const sent = upstream.requests.at(-1) ?? {}
-  assert.deepEqual([sent['service_tier'], sent['web_search_options'], sent['modalities']], [undefined, undefined, ['text']])
+  assert.deepEqual(
+    [sent['service_tier'], sent['web_search_options'], sent['modalities']],
+    [undefined, undefined, ['text']],
+  )
   assert.equal(body.usage.cost, 0.00003)
 })
 
@@ -77,10 +97,21 @@ test('a search that is asked for, listed and priced is sent, held for and charge
   answerWith({})
   const { body } = await chat('t/priced', FEES)
   const sent = upstream.requests.at(-1) ?? {}
-  assert.deepEqual([sent['service_tier'], sent['web_search_options'], sent['modalities']], [undefined, FEES.web_search_options, FEES.modalities])
+  assert.deepEqual(
+    [sent['service_tier'], sent['web_search_options'], sent['modalities']],
+    [undefined, FEES.web_search_options, FEES.modalities],
+  )
   assert.equal(body.usage.cost, 2.00003)
   const { key: poor } = await tollgate.createAccount({ balance: 1 })
-  assert.equal((await tollgate.request('POST', '/v1/chat/completions', { key: poor, body: { model: 't/priced', max_tokens: 5, prompt: 'x', ...FEES } })).status, 402)
+  assert.equal(
+    (
+      await tollgate.request('POST', '/v1/chat/completions', {
+        key: poor,
+        body: { model: 't/priced', max_tokens: 5, prompt: 'x', ...FEES },
+      })
+    ).status,
+    402,
+  )
 })
 
 test('pictures of a chat answer are charged, streamed or not, by every protocol that can bring them', async () => {
@@ -88,11 +119,22 @@ test('pictures of a chat answer are charged, streamed or not, by every protocol 
   assert.equal((await chat('t/priced')).body.usage.cost, 6.00003)
   upstream.answer((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
-    const chunk = (choice: Record<string, unknown>, more = {}): string => `data: ${JSON.stringify({ id: 'u', choices: [{ index: 0, delta: {}, finish_reason: null, ...choice }], ...more })}\n\n`
-    response.end(`${chunk({ delta: { role: 'assistant', content: 'Here.' } })}${chunk({ delta: { images: [PICTURE] } })}${chunk({ finish_reason: 'stop' }, { usage: USAGE })}data: [DONE]\n\n`)
+    const chunk = (choice: Record<string, unknown>, more = {}): string =>
+      `data: ${JSON.stringify({ id: 'u', choices: [{ index: 0, delta: {}, finish_reason: null, ...choice }], ...more })}\n\n`
+    response.end(
+      `${chunk({ delta: { role: 'assistant', content: 'Here.' } })}${chunk({ delta: { images: [PICTURE] } })}${chunk({ finish_reason: 'stop' }, { usage: USAGE })}data: [DONE]\n\n`,
+    )
   })
   assert.match((await chat('t/priced', { stream: true })).text, /"cost":3\.00003/)
-  answerJson({ candidates: [{ content: { parts: [{ text: 'Here.' }, { inlineData: { mimeType: 'image/png', data: PNG } }] }, finishReason: 'STOP' }], usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 20, totalTokenCount: 30 } })
+  answerJson({
+    candidates: [
+      {
+        content: { parts: [{ text: 'Here.' }, { inlineData: { mimeType: 'image/png', data: PNG } }] },
+        finishReason: 'STOP',
+      },
+    ],
+    usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 20, totalTokenCount: 30 },
+  })
   assert.equal((await chat('t/draws')).body.usage.cost, 3.00003)
 })
 
@@ -107,8 +149,15 @@ test('a picture has the price of its size and quality; what no price names is no
     ['t/flat', { size: '1536x1024', quality: 'high' }, 2, {}],
   ]
   for (const [model, body, cost, shape] of costs) {
-    const answer = await tollgate.request('POST', '/v1/images/generations', { key, body: { model, prompt: 'a cat', response_format: 'b64_json', ...body } })
-    assert.deepEqual([answer.status, answer.body.usage?.cost], [200, cost], `${model} ${JSON.stringify(body)} ${answer.text}`)
+    const answer = await tollgate.request('POST', '/v1/images/generations', {
+      key,
+      body: { model, prompt: 'a cat', response_format: 'b64_json', ...body },
+    })
+    assert.deepEqual(
+      [answer.status, answer.body.usage?.cost],
+      [200, cost],
+      `${model} ${JSON.stringify(body)} ${answer.text}`,
+    )
     const { size, quality } = upstream.requests.at(-1) ?? {}
     assert.deepEqual({ ...(size === undefined ? {} : { size }), ...(quality === undefined ? {} : { quality }) }, shape)
   }

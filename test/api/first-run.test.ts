@@ -18,7 +18,10 @@ test('the printed curl gets an answer that says what it cost; the second start i
     started.push(first)
     const command = /^(curl .+)$/m.exec(first.logs().join('\n'))?.[1] ?? ''
     assert.match(command, /sandbox\/chat/, 'the start prints a curl')
-    const answered = spawnSync('sh', ['-c', command.replace('curl ', 'curl -s ')], { encoding: 'utf8', timeout: 10_000 })
+    const answered = spawnSync('sh', ['-c', command.replace('curl ', 'curl -s ')], {
+      encoding: 'utf8',
+      timeout: 10_000,
+    })
     const body = JSON.parse(answered.stdout)
     assert.equal(body.object, 'chat.completion')
     assert.ok(body.usage.cost > 0, 'the sandbox has a price')
@@ -37,7 +40,11 @@ test('the printed curl gets an answer that says what it cost; the second start i
     const key = /Bearer (sk-tg-[0-9A-Za-z]+)/.exec(command)?.[1] ?? ''
     const balance = await second.request('GET', '/v1/user/balance', { key })
     assert.equal(balance.status, 200)
-    assert.equal(Math.round(balance.body.balance * 1e6), 100_000_000 - Math.round(body.usage.cost * 1e6), 'the demo account had 100 RUB')
+    assert.equal(
+      Math.round(balance.body.balance * 1e6),
+      100_000_000 - Math.round(body.usage.cost * 1e6),
+      'the demo account had 100 RUB',
+    )
   } finally {
     for (const server of started) await server.stop()
     rmSync(dataDir, { recursive: true, force: true })

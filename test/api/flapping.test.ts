@@ -11,7 +11,12 @@ const REQUESTS = form({ short: 3_000, long: 10_000 })
 const CLIENTS = 64
 /** Five tokens and one at 1 RUB a million. */
 const COST_MICRO = 6
-const ANSWER = JSON.stringify({ id: 'c', object: 'chat.completion', choices: [{ index: 0, message: { role: 'assistant', content: 'yes' }, finish_reason: 'stop' }], usage: { prompt_tokens: 5, completion_tokens: 1, total_tokens: 6 } })
+const ANSWER = JSON.stringify({
+  id: 'c',
+  object: 'chat.completion',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'yes' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 5, completion_tokens: 1, total_tokens: 6 },
+})
 
 let upstream: ScriptedUpstream
 let tollgate: Tollgate
@@ -49,9 +54,11 @@ test('F31, R8: one provider of two flaps: clients hardly notice, and retries sta
     attempts += 1
     const phase = Math.floor(attempts / 500) % 4
     if (url?.startsWith('/flapping') === true && random() < 0.5) {
-      if (phase === 0) response.writeHead(500, { 'content-type': 'application/json' }).end('{"error":{"message":"broken"}}')
+      if (phase === 0)
+        response.writeHead(500, { 'content-type': 'application/json' }).end('{"error":{"message":"broken"}}')
       else if (phase === 1) response.destroy()
-      else if (phase === 2) response.writeHead(429, { 'content-type': 'application/json' }).end('{"error":{"message":"slow down"}}')
+      else if (phase === 2)
+        response.writeHead(429, { 'content-type': 'application/json' }).end('{"error":{"message":"slow down"}}')
       else response.writeHead(200, { 'content-type': 'text/html' }).end('<html>')
       return
     }
@@ -68,7 +75,12 @@ test('F31, R8: one provider of two flaps: clients hardly notice, and retries sta
     while (left > 0) {
       left -= 1
       const answer = await request(`${tollgate.url}/v1/chat/completions`, {
-        method: 'POST', dispatcher: agent, headers: { authorization: `Bearer ${accounts[index % accounts.length]?.key}`, 'content-type': 'application/json' },
+        method: 'POST',
+        dispatcher: agent,
+        headers: {
+          authorization: `Bearer ${accounts[index % accounts.length]?.key}`,
+          'content-type': 'application/json',
+        },
         body: JSON.stringify({ model: 'test/two', max_tokens: 5, messages: [{ role: 'user', content: 'go' }] }),
       })
       const text = await answer.body.text()
@@ -83,8 +95,10 @@ test('F31, R8: one provider of two flaps: clients hardly notice, and retries sta
   }
   await Promise.all(Array.from({ length: CLIENTS }, (_value, index) => client(index)))
   await agent.close()
-  context.diagnostic(`client success ${((good / REQUESTS) * 100).toFixed(2)} %, ${(attempts / REQUESTS).toFixed(3)} attempts a request; ${shed} refused by the node itself and asked again`)
-  assert.ok(good / REQUESTS >= 0.999, `${good} of ${REQUESTS} succeeded: ${[...new Set(failures)].join("; ")}`)
+  context.diagnostic(
+    `client success ${((good / REQUESTS) * 100).toFixed(2)} %, ${(attempts / REQUESTS).toFixed(3)} attempts a request; ${shed} refused by the node itself and asked again`,
+  )
+  assert.ok(good / REQUESTS >= 0.999, `${good} of ${REQUESTS} succeeded: ${[...new Set(failures)].join('; ')}`)
   assert.ok(attempts / REQUESTS <= 1.2, `${attempts} attempts`)
   let charged = 0
   for (const { id } of accounts) {

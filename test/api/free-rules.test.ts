@@ -4,7 +4,10 @@ import { chat } from '../harness/chat-fold.ts'
 import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
-/** Abuse of what is free (reliability.md 3.5 row 20): beyond 20 RUB and 5 % of its spend in an hour an account pays what the provider takes. */
+/**
+ * Abuse of what is free (reliability.md 3.5 row 20): beyond 20 RUB and 5 % of its spend in an hour an account pays what
+ * the provider takes.
+ */
 
 let upstream: ScriptedUpstream
 let tollgate: Tollgate
@@ -27,13 +30,21 @@ after(async () => {
   await upstream.close()
 })
 
-const REQUEST = { model: 'test/dear', messages: [{ role: 'user', content: 'Hello' }], max_tokens: 20, stream: true, stream_options: { include_usage: true } }
+const REQUEST = {
+  model: 'test/dear',
+  messages: [{ role: 'user', content: 'Hello' }],
+  max_tokens: 20,
+  stream: true,
+  stream_options: { include_usage: true },
+}
 
 /** Three tokens at 10 RUB, and the connection breaks. */
 function breakAfterThree(): void {
   upstream.answer((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
-    response.write('data: {"id":"c","choices":[{"index":0,"delta":{"content":"one two three"}}]}\n\n', () => setTimeout(() => response.socket?.destroy(), 50))
+    response.write('data: {"id":"c","choices":[{"index":0,"delta":{"content":"one two three"}}]}\n\n', () =>
+      setTimeout(() => response.socket?.destroy(), 50),
+    )
   })
 }
 
@@ -46,19 +57,31 @@ test('rule 6: the first broken stream is free, those after it cost what the prov
   breakAfterThree()
   const free = await chat(tollgate.url, key, REQUEST)
   assert.equal(free.usage?.['cost'], 0)
-  assert.deepEqual([(await newest(id))['billing_basis'], (await newest(id))['insured'], (await newest(id))['total_cost']], ['free', 30, 0])
+  assert.deepEqual(
+    [(await newest(id))['billing_basis'], (await newest(id))['insured'], (await newest(id))['total_cost']],
+    ['free', 30, 0],
+  )
   const charged = await chat(tollgate.url, key, REQUEST)
   // Without the operator's markup.
   assert.equal(charged.usage?.['cost'], 30)
   const row = await newest(id)
-  assert.deepEqual([row['billing_basis'], row['insured'], row['total_cost'], row['provider_cost'], row['status']], ['provider_cost', 0, 30, 30, 'error'])
+  assert.deepEqual(
+    [row['billing_basis'], row['insured'], row['total_cost'], row['provider_cost'], row['status']],
+    ['provider_cost', 0, 30, 30, 'error'],
+  )
   const { body } = await tollgate.request('GET', '/v1/user/balance', { key })
   assert.deepEqual([body.balance, body.reserved], [9_970, 0])
 })
 
 test('rule 4: an empty answer that the provider bills all the same is charged once the hour is used up', async () => {
   const { id, key } = await tollgate.createAccount({ balance: 10_000 })
-  const ask = async (): Promise<number> => (await tollgate.request('POST', '/v1/chat/completions', { key, body: { ...REQUEST, stream: false, stream_options: undefined } })).status
+  const ask = async (): Promise<number> =>
+    (
+      await tollgate.request('POST', '/v1/chat/completions', {
+        key,
+        body: { ...REQUEST, stream: false, stream_options: undefined },
+      })
+    ).status
   breakAfterThree()
   await chat(tollgate.url, key, REQUEST)
   upstream.answer((response) => {
@@ -70,7 +93,13 @@ test('rule 4: an empty answer that the provider bills all the same is charged on
   assert.equal((await newest(id))['billing_basis'], 'free')
   const entry = { adapter: 'openai', base_url: upstream.url, api_key: 'k' }
   assert.equal((await tollgate.admin('PUT', '/admin/v1/providers/dear', entry)).status, 200)
-  const model = { type: 'chat', context_length: 10_000, endpoints: [{ provider: 'dear', model: 'm', price: { currency: 'RUB', prompt: '1000000', completion: '10000000' } }] }
+  const model = {
+    type: 'chat',
+    context_length: 10_000,
+    endpoints: [
+      { provider: 'dear', model: 'm', price: { currency: 'RUB', prompt: '1000000', completion: '10000000' } },
+    ],
+  }
   assert.equal((await tollgate.admin('PUT', '/admin/v1/models/test/dear', model)).status, 200)
   assert.equal(await ask(), 502)
   const row = await newest(id)
@@ -82,6 +111,14 @@ test('what is nobody’s abuse stays free: a provider that refuses', async () =>
   breakAfterThree()
   await chat(tollgate.url, key, REQUEST)
   upstream.answer((response) => response.writeHead(500).end())
-  assert.equal((await tollgate.request('POST', '/v1/chat/completions', { key, body: { ...REQUEST, stream: false, stream_options: undefined } })).status, 502)
+  assert.equal(
+    (
+      await tollgate.request('POST', '/v1/chat/completions', {
+        key,
+        body: { ...REQUEST, stream: false, stream_options: undefined },
+      })
+    ).status,
+    502,
+  )
   assert.deepEqual([(await newest(id))['billing_basis'], (await newest(id))['total_cost']], ['free', 0])
 })

@@ -6,6 +6,7 @@ await testRecordedChatCases({
   framing: 'sse',
   excused: {
     'vertex/chat/fb-streaming-failure-invalid-json': 'the body is no answer at all, so it is an error and never a 200',
-    'vertex/chat/fb-streaming-success-quotes-escaped': 'an old answer without a finishReason, the only terminal marker there is: it cannot be told from one that was cut',
+    'vertex/chat/fb-streaming-success-quotes-escaped':
+      'an old answer without a finishReason, the only terminal marker there is: it cannot be told from one that was cut',
   },
 })

@@ -48,18 +48,30 @@ after(async () => {
 
 async function ask(name: string, body: Record<string, unknown>): Promise<FoldedAnswer> {
   await replay.slot('google', [{ case: name }])
-  return chat(tollgate.url, key, { model: 'google/gemini', max_tokens: 2_000, messages: [{ role: 'user', content: 'x' }], ...body })
+  return chat(tollgate.url, key, {
+    model: 'google/gemini',
+    max_tokens: 2_000,
+    messages: [{ role: 'user', content: 'x' }],
+    ...body,
+  })
 }
 
 /** What went upstream last, as the replay server tells it. */
-async function lastRequest(): Promise<{ readonly path: string; readonly json: unknown; readonly headers: Record<string, string> }> {
+async function lastRequest(): Promise<{
+  readonly path: string
+  readonly json: unknown
+  readonly headers: Record<string, string>
+}> {
   return Object((await replay.requests()).at(-1))
 }
 
 test('the provider gets its own headers and nothing but its own body', async () => {
   const answer = await ask('gemini/chat/native-output-with-function-tools-stream', {
     stream: true,
-    messages: [{ role: 'system', content: 'Be brief' }, { role: 'user', content: 'Where am I?', surprise: 1 }],
+    messages: [
+      { role: 'system', content: 'Be brief' },
+      { role: 'user', content: 'Where am I?', surprise: 1 },
+    ],
     tools: [{ type: 'function', function: { name: 'get_user_country' } }],
     tool_choice: 'required',
     logit_bias: { 1: 1 },
@@ -88,7 +100,9 @@ test('Vertex AI is the same protocol under a path of its own, opened by a token'
 })
 
 test('each meter is charged at its own price', async () => {
-  const { usage } = await ask('vertex/chat/fb-unary-success-implicit-caching', { messages: [{ role: 'user', content: PROMPT }] })
+  const { usage } = await ask('vertex/chat/fb-unary-success-implicit-caching', {
+    messages: [{ role: 'user', content: PROMPT }],
+  })
   assert.deepEqual(Object(usage?.['prompt_tokens_details']).cached_tokens, 11_243)
   assert.deepEqual(usage?.['completion_tokens_details'], { reasoning_tokens: 73 })
   assert.equal(usage['cost'], (770 * 3 + 11_243 * 1 + 15 * 15 + 73 * 20) / 1_000_000)
@@ -98,7 +112,10 @@ test('what the protocol cannot say is a 400 that reaches no provider and costs n
   const sent = (await replay.requests()).length
   const credits = await tollgate.request('GET', '/v1/credits', { key })
   for (const stream of [false, true]) {
-    const { status, error } = await ask('gemini/chat/google-model-max-tokens', { stream, messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'ftp://x.test/a.png' } }] }] })
+    const { status, error } = await ask('gemini/chat/google-model-max-tokens', {
+      stream,
+      messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'ftp://x.test/a.png' } }] }],
+    })
     assert.deepEqual([status, error?.metadata['error_type']], [400, 'invalid_input'])
     assert.match(error?.message ?? '', /messages\[0\]\.content\[0\]\.image_url\.url: must be/)
   }
@@ -108,8 +125,16 @@ test('what the protocol cannot say is a 400 that reaches no provider and costs n
 
 test("errors are the client's only where the request was wrong, and name nothing of the operator", async () => {
   const busy = await ask('gemini/chat/v-429-retry-info', {})
-  assert.deepEqual([busy.status, busy.error?.metadata['error_type'], busy.headers['retry-after']], [503, 'provider_unavailable', '35'])
-  for (const name of ['gemini/chat/fb-unary-failure-api-key', 'vertex/chat/fb-unary-failure-iam-permission-denied', 'vertex/chat/fb-404-html-page', 'vertex/chat/fb-streaming-failure-http-error']) {
+  assert.deepEqual(
+    [busy.status, busy.error?.metadata['error_type'], busy.headers['retry-after']],
+    [503, 'provider_unavailable', '35'],
+  )
+  for (const name of [
+    'gemini/chat/fb-unary-failure-api-key',
+    'vertex/chat/fb-unary-failure-iam-permission-denied',
+    'vertex/chat/fb-404-html-page',
+    'vertex/chat/fb-streaming-failure-http-error',
+  ]) {
     const { status, error } = await ask(name, {})
     assert.deepEqual([status, error?.metadata['error_type']], [502, 'provider_error'], name)
     assert.doesNotMatch(JSON.stringify(error), /project|canary|API key|location/i, name)
@@ -121,9 +146,16 @@ test("errors are the client's only where the request was wrong, and name nothing
 })
 
 test('a blocked prompt is an answer that was filtered', async () => {
-  for (const [name, stream, native] of [['fb-streaming-failure-prompt-blocked-safety', true, 'SAFETY'], ['fb-unary-failure-only-prompt-feedback', false, null]] as const) {
+  for (const [name, stream, native] of [
+    ['fb-streaming-failure-prompt-blocked-safety', true, 'SAFETY'],
+    ['fb-unary-failure-only-prompt-feedback', false, null],
+  ] as const) {
     const { status, error, choices } = await ask(`gemini/chat/${name}`, { stream })
-    assert.deepEqual([status, error, choices.get(0)?.finish, choices.get(0)?.native], [200, null, 'content_filter', native], name)
+    assert.deepEqual(
+      [status, error, choices.get(0)?.finish, choices.get(0)?.native],
+      [200, null, 'content_filter', native],
+      name,
+    )
   }
 })
 
@@ -135,11 +167,23 @@ test('a stream without a reason to finish has broken', async () => {
 
 test('a signature of an answer can be sent back as it came', async () => {
   const messages = [{ role: 'user', content: 'Three jokes' }]
-  const { events: [first] } = await ask('gemini/chat/google-instructions-only-with-tool-calls', { messages })
+  const {
+    events: [first],
+  } = await ask('gemini/chat/google-instructions-only-with-tool-calls', { messages })
   const [{ message }] = Object(first?.['choices'])
-  const results = message.tool_calls.map(({ id }: { id: string }) => ({ role: 'tool', tool_call_id: id, content: 'cats' }))
+  const results = message.tool_calls.map(({ id }: { id: string }) => ({
+    role: 'tool',
+    tool_call_id: id,
+    content: 'cats',
+  }))
   await ask('gemini/chat/google-model-max-tokens', { messages: [...messages, message, ...results] })
   const [, model, user] = Object((await lastRequest()).json).contents
-  assert.deepEqual(model.parts.map((part: { thoughtSignature?: string }) => part.thoughtSignature), [message.reasoning_details[0].data, undefined, undefined])
-  assert.deepEqual(user.parts.map((part: { functionResponse: unknown }) => part.functionResponse), message.tool_calls.map(({ id }: { id: string }) => ({ id, name: 'generate_topic', response: { output: 'cats' } })))
+  assert.deepEqual(
+    model.parts.map((part: { thoughtSignature?: string }) => part.thoughtSignature),
+    [message.reasoning_details[0].data, undefined, undefined],
+  )
+  assert.deepEqual(
+    user.parts.map((part: { functionResponse: unknown }) => part.functionResponse),
+    message.tool_calls.map(({ id }: { id: string }) => ({ id, name: 'generate_topic', response: { output: 'cats' } })),
+  )
 })

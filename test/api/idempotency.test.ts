@@ -18,7 +18,12 @@ models:
 type Body = Readonly<Record<string, unknown>>
 
 function chat(line: string, fields: Body = {}): Body {
-  return { model: 'test/chat', max_tokens: 200, messages: [{ role: 'user', content: `Hello\nsandbox: ${line}` }], ...fields }
+  return {
+    model: 'test/chat',
+    max_tokens: 200,
+    messages: [{ role: 'user', content: `Hello\nsandbox: ${line}` }],
+    ...fields,
+  }
 }
 
 function once(name: string): Record<string, string> {
@@ -29,18 +34,29 @@ function isConflict(answer: Answer): boolean {
   return answer.status === 409 && answer.body.error.metadata.error_type === 'idempotency_conflict'
 }
 
-async function charged(client: Pick<Tollgate, 'request'>, key: string): Promise<readonly { readonly generation_id: string; readonly total_cost: number; readonly status: string }[]> {
+async function charged(
+  client: Pick<Tollgate, 'request'>,
+  key: string,
+): Promise<readonly { readonly generation_id: string; readonly total_cost: number; readonly status: string }[]> {
   const { body } = await client.request('GET', '/v1/generation?limit=300', { key })
   return body.logs.filter(({ status }: { status: string }) => status === 'completed')
 }
 
 /** Until the key's request runs. */
 function held(tollgate: Tollgate, key: string): Promise<number> {
-  return until(10_000, 'it is held', async () => (await tollgate.request('GET', '/v1/user/balance', { key })).body.reserved > 0)
+  return until(
+    10_000,
+    'it is held',
+    async () => (await tollgate.request('GET', '/v1/user/balance', { key })).body.reserved > 0,
+  )
 }
 
 /** What holds for every server, `ask` choosing one of the nodes. */
-function replays(ask: (path: string, key: string, body: Body, name: string) => Promise<Answer>, customer: () => Promise<{ readonly key: string }>, server: () => Tollgate): void {
+function replays(
+  ask: (path: string, key: string, body: Body, name: string) => Promise<Answer>,
+  customer: () => Promise<{ readonly key: string }>,
+  server: () => Tollgate,
+): void {
   test('F12: of a hundred equal requests at once one is run and charged; the others are told to wait, and later get its answer byte for byte', async () => {
     // Long enough for all of them to come while it runs.
     const body = chat('words=20 delay_ms=2000')
@@ -56,16 +72,30 @@ function replays(ask: (path: string, key: string, body: Body, name: string) => P
     for (const answer of more) assert.equal(answer.text, first.text)
     const waiting = answers.filter((answer) => answer.status !== 200)
     assert.ok(waiting.length > 50 && waiting.every(isConflict), `${waiting.length} waited`)
-    for (const { headers, body: { error } } of waiting) {
+    for (const {
+      headers,
+      body: { error },
+    } of waiting) {
       assert.equal(error.message, 'A request with this Idempotency-Key is still running')
-      assert.deepEqual([headers['retry-after'], headers['x-generation-id'], error.metadata.generation_id], ['1', first.headers['x-generation-id'], first.headers['x-generation-id']])
+      assert.deepEqual(
+        [headers['retry-after'], headers['x-generation-id'], error.metadata.generation_id],
+        ['1', first.headers['x-generation-id'], first.headers['x-generation-id']],
+      )
     }
-    const again = await Promise.all(Array.from({ length: 100 }, () => admitted(() => ask('/v1/chat/completions', key, body, 'one'))))
+    const again = await Promise.all(
+      Array.from({ length: 100 }, () => admitted(() => ask('/v1/chat/completions', key, body, 'one'))),
+    )
     for (const { status, text, headers } of again) {
-      assert.deepEqual([status, text, headers['x-generation-id'], headers['content-type'], headers['idempotent-replayed']], [200, first.text, first.headers['x-generation-id'], first.headers['content-type'], 'true'])
+      assert.deepEqual(
+        [status, text, headers['x-generation-id'], headers['content-type'], headers['idempotent-replayed']],
+        [200, first.text, first.headers['x-generation-id'], first.headers['content-type'], 'true'],
+      )
     }
     const rows = await charged(server(), key)
-    assert.deepEqual(rows.map(({ generation_id: id }) => id), [first.headers['x-generation-id']])
+    assert.deepEqual(
+      rows.map(({ generation_id: id }) => id),
+      [first.headers['x-generation-id']],
+    )
     assert.equal(first.body.usage.cost, rows[0]?.total_cost)
     await assertAuditClean(server())
   })
@@ -88,24 +118,41 @@ function replays(ask: (path: string, key: string, body: Body, name: string) => P
 
 describe('one node', () => {
   let tollgate: Tollgate
-  const ask = (path: string, key: string, body: unknown, name: string): Promise<Answer> => tollgate.request('POST', path, { key, body, headers: once(name) })
+  const ask = (path: string, key: string, body: unknown, name: string): Promise<Answer> =>
+    tollgate.request('POST', path, { key, body, headers: once(name) })
 
   before(async () => {
     tollgate = await startTollgate({ catalog: CATALOG })
   })
   after(() => tollgate.stop())
 
-  replays(ask, () => tollgate.createAccount(), () => tollgate)
+  replays(
+    ask,
+    () => tollgate.createAccount(),
+    () => tollgate,
+  )
 
   test('another body or another route under the same key is a 422, while it runs and after', async () => {
     const { key } = await tollgate.createAccount()
     const running = ask('/v1/chat/completions', key, chat('words=5 delay_ms=300'), 'k')
     await held(tollgate, key)
-    const mismatches = [await ask('/v1/chat/completions', key, chat('words=6'), 'k'), await ask('/v1/embeddings', key, { model: 'sandbox/embeddings', input: 'x' }, 'k')]
+    const mismatches = [
+      await ask('/v1/chat/completions', key, chat('words=6'), 'k'),
+      await ask('/v1/embeddings', key, { model: 'sandbox/embeddings', input: 'x' }, 'k'),
+    ]
     await running
-    mismatches.push(await ask('/v1/chat/completions', key, chat('words=6'), 'k'), await ask('/v1/completions', key, chat('words=5 delay_ms=300', { prompt: 'x' }), 'k'))
-    for (const { status, body: { error } } of mismatches) {
-      assert.deepEqual([status, error.metadata.error_type, error.message], [422, 'idempotency_mismatch', 'This Idempotency-Key was used with another body'])
+    mismatches.push(
+      await ask('/v1/chat/completions', key, chat('words=6'), 'k'),
+      await ask('/v1/completions', key, chat('words=5 delay_ms=300', { prompt: 'x' }), 'k'),
+    )
+    for (const {
+      status,
+      body: { error },
+    } of mismatches) {
+      assert.deepEqual(
+        [status, error.metadata.error_type, error.message],
+        [422, 'idempotency_mismatch', 'This Idempotency-Key was used with another body'],
+      )
     }
     assert.equal((await charged(tollgate, key)).length, 1)
   })
@@ -113,19 +160,27 @@ describe('one node', () => {
   test('it is of one API key: another one, of the same account or not, and another Idempotency-Key are another request', async () => {
     const one = await tollgate.createAccount()
     const second = await tollgate.admin('POST', `/admin/v1/accounts/${one.id}/keys`, { name: 'second' })
-    const limited = await tollgate.admin('POST', `/admin/v1/accounts/${one.id}/keys`, { name: 'limited', allowed_models: ['sandbox/chat'] })
+    const limited = await tollgate.admin('POST', `/admin/v1/accounts/${one.id}/keys`, {
+      name: 'limited',
+      allowed_models: ['sandbox/chat'],
+    })
     const stranger = await tollgate.createAccount()
     const body = chat('words=4')
     const first = await ask('/v1/chat/completions', one.key, body, 'same')
     assert.equal((await ask('/v1/chat/completions', one.key, body, 'same')).text, first.text)
     const others = [
-      await ask('/v1/chat/completions', second.body.key, body, 'same'), await ask('/v1/chat/completions', stranger.key, body, 'same'),
-      await ask('/v1/chat/completions', one.key, body, 'other'), await ask('/v1/chat/completions', one.key, body, 'Same'),
+      await ask('/v1/chat/completions', second.body.key, body, 'same'),
+      await ask('/v1/chat/completions', stranger.key, body, 'same'),
+      await ask('/v1/chat/completions', one.key, body, 'other'),
+      await ask('/v1/chat/completions', one.key, body, 'Same'),
     ]
     const ids = [first, ...others].map(({ body: { id } }) => id)
     assert.equal(new Set(ids).size, 5)
     const refused = await ask('/v1/chat/completions', limited.body.key, body, 'same')
-    assert.deepEqual([refused.status, refused.body.error.metadata.error_type, refused.text.includes(first.body.id)], [403, 'access_denied', false])
+    assert.deepEqual(
+      [refused.status, refused.body.error.metadata.error_type, refused.text.includes(first.body.id)],
+      [403, 'access_denied', false],
+    )
     assert.equal((await charged(tollgate, one.key)).length, 4)
   })
 
@@ -167,7 +222,12 @@ describe('one node', () => {
 
   test('a stream is answered once: while it runs and after it a repeat is a 409 with its generation id', async () => {
     const { key } = await tollgate.createAccount()
-    const send = () => request(`${tollgate.url}/v1/chat/completions`, { method: 'POST', headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...once('s') }, body: JSON.stringify(chat('words=8 gap_ms=40', { stream: true })) })
+    const send = () =>
+      request(`${tollgate.url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...once('s') },
+        body: JSON.stringify(chat('words=8 gap_ms=40', { stream: true })),
+      })
     const stream = await send()
     const id = String(stream.headers['x-generation-id'])
     const during = await ask('/v1/chat/completions', key, chat('words=8 gap_ms=40', { stream: true }), 's')
@@ -175,10 +235,17 @@ describe('one node', () => {
     assert.match(await stream.body.text(), /\[DONE\]/)
     const later = await ask('/v1/chat/completions', key, chat('words=8 gap_ms=40', { stream: true }), 's')
     assert.ok(isConflict(later))
-    assert.deepEqual([later.headers['x-generation-id'], later.body.error.metadata.generation_id, later.headers['x-should-retry']], [id, id, 'false'])
+    assert.deepEqual(
+      [later.headers['x-generation-id'], later.body.error.metadata.generation_id, later.headers['x-should-retry']],
+      [id, id, 'false'],
+    )
     assert.equal((await charged(tollgate, key)).length, 1)
     for (const line of ['cut=3', 'error=2']) {
-      const broken = await request(`${tollgate.url}/v1/chat/completions`, { method: 'POST', headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...once('cut') }, body: JSON.stringify(chat(line, { stream: true })) })
+      const broken = await request(`${tollgate.url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...once('cut') },
+        body: JSON.stringify(chat(line, { stream: true })),
+      })
       assert.match(await broken.body.text(), /"error"/)
     }
     assert.equal((await charged(tollgate, key)).length, 1)
@@ -188,7 +255,12 @@ describe('one node', () => {
     const { key } = await tollgate.createAccount()
     const left = new AbortController()
     const body = chat('words=9 delay_ms=250')
-    const gone = request(`${tollgate.url}/v1/chat/completions`, { method: 'POST', signal: left.signal, headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...once('gone') }, body: JSON.stringify(body) })
+    const gone = request(`${tollgate.url}/v1/chat/completions`, {
+      method: 'POST',
+      signal: left.signal,
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...once('gone') },
+      body: JSON.stringify(body),
+    })
     void held(tollgate, key).then(() => left.abort())
     await assert.rejects(gone)
     let again = await ask('/v1/chat/completions', key, body, 'gone')
@@ -197,29 +269,52 @@ describe('one node', () => {
       again = await ask('/v1/chat/completions', key, body, 'gone')
     }
     assert.equal(again.status, 200, again.text)
-    const { body: { logs } } = await tollgate.request('GET', '/v1/generation', { key })
-    assert.deepEqual(logs.map((row: { generation_id: string; total_cost: number }) => [row.generation_id, row.total_cost]), [[again.headers['x-generation-id'], again.body.usage.cost]])
+    const {
+      body: { logs },
+    } = await tollgate.request('GET', '/v1/generation', { key })
+    assert.deepEqual(
+      logs.map((row: { generation_id: string; total_cost: number }) => [row.generation_id, row.total_cost]),
+      [[again.headers['x-generation-id'], again.body.usage.cost]],
+    )
   })
 
   test('every paid kind: a form with another boundary is the same request, sound is not kept, a video is created once', async () => {
     const { key } = await tollgate.createAccount({ balance: 1_000 })
-    const form = (boundary: string, prompt: string): Promise<Answer> => tollgate.request('POST', '/v1/audio/transcriptions', {
-      key,
-      body: Buffer.from(['model', 'prompt'].map((name) => `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${name === 'model' ? 'sandbox/transcription' : prompt}\r\n`).join('') + `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="a.wav"\r\n\r\n${WAV}\r\n--${boundary}--\r\n`, 'latin1'),
-      headers: { ...once('form'), 'content-type': `multipart/form-data; boundary=${boundary}` },
-    })
+    const form = (boundary: string, prompt: string): Promise<Answer> =>
+      tollgate.request('POST', '/v1/audio/transcriptions', {
+        key,
+        body: Buffer.from(
+          ['model', 'prompt']
+            .map(
+              (name) =>
+                `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${name === 'model' ? 'sandbox/transcription' : prompt}\r\n`,
+            )
+            .join('') +
+            `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="a.wav"\r\n\r\n${WAV}\r\n--${boundary}--\r\n`,
+          'latin1',
+        ),
+        headers: { ...once('form'), 'content-type': `multipart/form-data; boundary=${boundary}` },
+      })
     const heard = await form('one', 'p')
     assert.equal(heard.status, 200, heard.text)
     assert.equal((await form('two', 'p')).text, heard.text)
     assert.equal((await form('two', 'q')).status, 422)
     for (const [path, body] of [
-      ['/v1/embeddings', { model: 'sandbox/embeddings', input: 'x' }], ['/v1/rerank', { model: 'sandbox/rerank', query: 'x', documents: ['a'] }], ['/v1/responses', { model: 'sandbox/chat', input: 'x' }],
-      ['/v1/completions', { model: 'sandbox/chat', prompt: 'x' }], ['/v1/images', { model: 'sandbox/image', prompt: 'x' }], ['/v1/videos', { model: 'sandbox/video', prompt: 'x', duration: 4 }],
+      ['/v1/embeddings', { model: 'sandbox/embeddings', input: 'x' }],
+      ['/v1/rerank', { model: 'sandbox/rerank', query: 'x', documents: ['a'] }],
+      ['/v1/responses', { model: 'sandbox/chat', input: 'x' }],
+      ['/v1/completions', { model: 'sandbox/chat', prompt: 'x' }],
+      ['/v1/images', { model: 'sandbox/image', prompt: 'x' }],
+      ['/v1/videos', { model: 'sandbox/video', prompt: 'x', duration: 4 }],
     ] as const) {
       const first = await ask(path, key, body, path)
       assert.ok(first.status === 200 || first.status === 202, `${path} ${first.text}`)
       const again = await ask(path, key, body, path)
-      assert.deepEqual([again.status, again.text, again.headers['x-generation-id']], [first.status, first.text, first.headers['x-generation-id']], path)
+      assert.deepEqual(
+        [again.status, again.text, again.headers['x-generation-id']],
+        [first.status, first.text, first.headers['x-generation-id']],
+        path,
+      )
       if (path === '/v1/videos') await videoUntil(tollgate, key, first.body.id, 'completed')
     }
     const speech = { model: 'sandbox/tts', input: 'x', voice: 'alloy' }
@@ -245,7 +340,11 @@ describe('one node', () => {
     const { key } = await tollgate.createAccount()
     for (const name of ['', ' ', 'x'.repeat(256), 'é', 'a\tb']) {
       const answer = await ask('/v1/chat/completions', key, chat('words=1'), name)
-      assert.deepEqual([answer.status, answer.body.error.metadata.error_type], [400, 'invalid_input'], JSON.stringify(name))
+      assert.deepEqual(
+        [answer.status, answer.body.error.metadata.error_type],
+        [400, 'invalid_input'],
+        JSON.stringify(name),
+      )
     }
     assert.equal((await ask('/v1/chat/completions', key, chat('words=1'), `a b ${'x'.repeat(251)}`)).status, 200)
   })
@@ -285,7 +384,8 @@ describe('time', () => {
 
   test('a day later the key runs anew', async () => {
     const { key } = await server.createAccount()
-    const ask = (): Promise<Answer> => server.request('POST', '/v1/chat/completions', { key, body: chat('words=2'), headers: once('day') })
+    const ask = (): Promise<Answer> =>
+      server.request('POST', '/v1/chat/completions', { key, body: chat('words=2'), headers: once('day') })
     const first = await ask()
     server.clock.advance(23 * 3_600_000)
     assert.equal((await ask()).text, first.text)
@@ -299,48 +399,61 @@ describe('time', () => {
 
 const postgres = await startPostgres()
 
-if (postgres !== null) describe('two nodes on one database', () => {
-  const nodes: Tollgate[] = []
-  let turn = 0
-  const node = (): Tollgate => {
-    const [one, two] = nodes
-    assert.ok(one !== undefined && two !== undefined)
-    return (turn += 1) % 2 === 0 ? one : two
-  }
+if (postgres !== null)
+  describe('two nodes on one database', () => {
+    const nodes: Tollgate[] = []
+    let turn = 0
+    const node = (): Tollgate => {
+      const [one, two] = nodes
+      assert.ok(one !== undefined && two !== undefined)
+      return (turn += 1) % 2 === 0 ? one : two
+    }
 
-  before(async () => {
-    const env = { DATABASE_URL: postgres.url, TOLLGATE_KEK: randomBytes(32).toString('base64') }
-    nodes.push(await startTollgate({ env, catalog: CATALOG }))
-    nodes.push(await startTollgate({ env }))
-  })
-  after(async () => {
-    await Promise.all(nodes.map((tollgate) => tollgate.stop()))
-    await postgres.stop()
-  })
+    before(async () => {
+      const env = { DATABASE_URL: postgres.url, TOLLGATE_KEK: randomBytes(32).toString('base64') }
+      nodes.push(await startTollgate({ env, catalog: CATALOG }))
+      nodes.push(await startTollgate({ env }))
+    })
+    after(async () => {
+      await Promise.all(nodes.map((tollgate) => tollgate.stop()))
+      await postgres.stop()
+    })
 
-  replays((path, key, body, name) => node().request('POST', path, { key, body, headers: once(name) }), () => node().createAccount(), () => node())
+    replays(
+      (path, key, body, name) => node().request('POST', path, { key, body, headers: once(name) }),
+      () => node().createAccount(),
+      () => node(),
+    )
 
-  test('races of twenty keys, each asked for on both nodes until it is answered: each is charged once', async () => {
-    const { key } = await node().createAccount()
-    const before = (await balanceOf(node(), key)).balance
-    const ids = await Promise.all(Array.from({ length: 20 }, async (_value, index) => {
-      const seen = await Promise.all(Array.from({ length: 6 }, async () => {
-        for (;;) {
-          const answer = await node().request('POST', '/v1/chat/completions', { key, body: chat(`words=${index + 1} delay_ms=${index * 5}`), headers: once(`race-${index}`) })
-          if (answer.status === 200) return answer.text
-          // Many clients that ask without a pause may be more than the machine can take: they are told so, and ask again.
-          assert.ok(isConflict(answer) || answer.status === 503, answer.text)
-          await new Promise((resolve) => setTimeout(resolve, 25))
-        }
-      }))
-      assert.equal(new Set(seen).size, 1)
-      return JSON.parse(seen[0] ?? '').id
-    }))
-    const rows = await charged(node(), key)
-    assert.deepEqual(new Set(rows.map(({ generation_id: id }) => id)), new Set(ids))
-    assert.equal(rows.length, 20)
-    const spent = rows.reduce((sum, { total_cost: cost }) => sum + Math.round(cost * 1e6), 0)
-    assert.equal(Math.round((before - (await balanceOf(node(), key)).balance) * 1e6), spent)
-    await assertAuditClean(node())
+    test('races of twenty keys, each asked for on both nodes until it is answered: each is charged once', async () => {
+      const { key } = await node().createAccount()
+      const before = (await balanceOf(node(), key)).balance
+      const ids = await Promise.all(
+        Array.from({ length: 20 }, async (_value, index) => {
+          const seen = await Promise.all(
+            Array.from({ length: 6 }, async () => {
+              for (;;) {
+                const answer = await node().request('POST', '/v1/chat/completions', {
+                  key,
+                  body: chat(`words=${index + 1} delay_ms=${index * 5}`),
+                  headers: once(`race-${index}`),
+                })
+                if (answer.status === 200) return answer.text
+                // Many clients that ask without a pause may be more than the machine can take: they are told so, and ask again.
+                assert.ok(isConflict(answer) || answer.status === 503, answer.text)
+                await new Promise((resolve) => setTimeout(resolve, 25))
+              }
+            }),
+          )
+          assert.equal(new Set(seen).size, 1)
+          return JSON.parse(seen[0] ?? '').id
+        }),
+      )
+      const rows = await charged(node(), key)
+      assert.deepEqual(new Set(rows.map(({ generation_id: id }) => id)), new Set(ids))
+      assert.equal(rows.length, 20)
+      const spent = rows.reduce((sum, { total_cost: cost }) => sum + Math.round(cost * 1e6), 0)
+      assert.equal(Math.round((before - (await balanceOf(node(), key)).balance) * 1e6), spent)
+      await assertAuditClean(node())
+    })
   })
-})

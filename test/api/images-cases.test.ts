@@ -8,9 +8,18 @@ import { startReplayUpstream, type Replay } from '../harness/replay.ts'
 import { startTollgate, type Answer, type Tollgate } from '../harness/server.ts'
 
 /** What each recorded answer becomes for a client. */
-const OUTCOMES: Readonly<Record<string, { readonly status: number; readonly errorType?: string; readonly images?: number; readonly note?: string }>> = {
+const OUTCOMES: Readonly<
+  Record<
+    string,
+    { readonly status: number; readonly errorType?: string; readonly images?: number; readonly note?: string }
+  >
+> = {
   'openai/images/doc-gpt-image-usage': { status: 502, errorType: 'empty_response', note: 'its picture is three dots' },
-  'openai/images/doc-stream-partial-images': { status: 502, errorType: 'provider_error', note: 'a stream that nobody asked for' },
+  'openai/images/doc-stream-partial-images': {
+    status: 502,
+    errorType: 'provider_error',
+    note: 'a stream that nobody asked for',
+  },
   'openai/images/image-gen-metrics-2': { status: 400, errorType: 'invalid_input' },
   'openai/images/image-generation-basic': { status: 200, images: 1 },
   'openai/images/images-edit-image-png-a-solid-red-ruby-on-a-blue-background': { status: 200, images: 1 },
@@ -24,7 +33,11 @@ const OUTCOMES: Readonly<Record<string, { readonly status: number; readonly erro
 /** Files of the recorded answers stand on hosts that are gone: these bytes stand for them. */
 const FILE = Buffer.from('\x89PNG\r\n\x1a\nfor a file that expired long ago', 'latin1')
 const SOURCE = `data:image/png;base64,${FILE.toString('base64')}`
-const MODELS: Readonly<Record<string, string>> = { 'openai-images': 'test/openai', 'vertex-imagen': 'test/imagen', 'gemini-generate': 'test/gemini' }
+const MODELS: Readonly<Record<string, string>> = {
+  'openai-images': 'test/openai',
+  'vertex-imagen': 'test/imagen',
+  'gemini-generate': 'test/gemini',
+}
 
 let replay: Replay
 let files: ImageUpstream
@@ -71,10 +84,22 @@ async function ask(recorded: RecordedCase, opts: ReplayOptions): Promise<Answer>
   const { images = [] } = recorded.expected
   const byAddress = images.some(({ url_prefix: prefix }) => prefix !== undefined)
   const edits = recorded.name.includes('edit')
-  if (byAddress) files.answer((request, response) => (request.method === 'GET' ? void response.writeHead(200).end(FILE) : sendJson(response, withFiles(recorded))))
+  if (byAddress)
+    files.answer((request, response) =>
+      request.method === 'GET' ? void response.writeHead(200).end(FILE) : sendJson(response, withFiles(recorded)),
+    )
   else await replay.slot('recorded', [{ case: recorded.name, opts }])
   const model = byAddress ? 'test/files' : (MODELS[recorded.protocol] ?? '')
-  return tollgate.request('POST', '/v1/images/generations', { key, body: { model, prompt: 'recorded', response_format: 'b64_json', n: Math.max(1, images.length), ...(edits ? { image: SOURCE } : {}) } })
+  return tollgate.request('POST', '/v1/images/generations', {
+    key,
+    body: {
+      model,
+      prompt: 'recorded',
+      response_format: 'b64_json',
+      n: Math.max(1, images.length),
+      ...(edits ? { image: SOURCE } : {}),
+    },
+  })
 }
 
 describe('every recorded answer of an image protocol', () => {
@@ -106,13 +131,17 @@ function checkPictures(recorded: RecordedCase, { body }: Answer, count: number):
     const bytes = Buffer.from(body.data[index].b64_json, 'base64')
     if (expected.sha256 !== undefined) assert.equal(createHash('sha256').update(bytes).digest('hex'), expected.sha256)
     if (expected.url_prefix !== undefined) assert.deepEqual(bytes, FILE)
-    if (expected.revised_prompt !== undefined) assert.ok(body.data[index].revised_prompt.startsWith(expected.revised_prompt.slice(0, 60)))
+    if (expected.revised_prompt !== undefined)
+      assert.ok(body.data[index].revised_prompt.startsWith(expected.revised_prompt.slice(0, 60)))
   }
   if (recorded.name.endsWith('with-output-format')) {
     assert.equal(body.data[0].media_type, 'image/jpeg')
     assert.equal(body.data[0].b64_json.length, 309_756)
   }
   if (usage === undefined || usage === null) return
-  assert.deepEqual([body.usage.prompt_tokens, body.usage.completion_tokens], [usage.prompt_tokens, usage.completion_tokens])
+  assert.deepEqual(
+    [body.usage.prompt_tokens, body.usage.completion_tokens],
+    [usage.prompt_tokens, usage.completion_tokens],
+  )
   assert.equal(body.usage.cost, (usage.prompt_tokens + 1_000 * usage.completion_tokens + 3_000_000 * count) / 1_000_000)
 }

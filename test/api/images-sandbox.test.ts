@@ -42,9 +42,12 @@ describe('pictures of the sandbox, on a fresh machine', () => {
   })
   after(() => tollgate.stop())
 
-  const draw = (body: Record<string, unknown>, path = '/v1/images/generations'): Promise<Answer> => tollgate.request('POST', path, { key, body: { model: 'sandbox/image', prompt: 'a cat', ...body } })
+  const draw = (body: Record<string, unknown>, path = '/v1/images/generations'): Promise<Answer> =>
+    tollgate.request('POST', path, { key, body: { model: 'sandbox/image', prompt: 'a cat', ...body } })
   const balance = async (): Promise<number> => (await tollgate.request('GET', '/v1/user/balance', { key })).body.balance
-  const bytesAt = async (url: string): Promise<{ readonly bytes: Buffer; readonly headers: Headers; readonly status: number }> => {
+  const bytesAt = async (
+    url: string,
+  ): Promise<{ readonly bytes: Buffer; readonly headers: Headers; readonly status: number }> => {
     const answer = await fetch(url)
     return { bytes: Buffer.from(await answer.arrayBuffer()), headers: answer.headers, status: answer.status }
   }
@@ -73,8 +76,11 @@ describe('pictures of the sandbox, on a fresh machine', () => {
   })
 
   test('b64_json: the same bytes for the same prompt, others for another; a picture each', async () => {
-    const [first, again, other] = await Promise.all(['a cat', 'a cat', 'a dog'].map((prompt) => draw({ prompt, n: 2, response_format: 'b64_json' })))
-    const texts = (answer: Answer | undefined): string[] => answer?.body.data.map((image: { b64_json: string }) => image.b64_json)
+    const [first, again, other] = await Promise.all(
+      ['a cat', 'a cat', 'a dog'].map((prompt) => draw({ prompt, n: 2, response_format: 'b64_json' })),
+    )
+    const texts = (answer: Answer | undefined): string[] =>
+      answer?.body.data.map((image: { b64_json: string }) => image.b64_json)
     assert.deepEqual(texts(first), texts(again))
     assert.notDeepEqual(texts(first), texts(other))
     assert.equal(new Set(texts(first)).size, 2)
@@ -88,7 +94,10 @@ describe('pictures of the sandbox, on a fresh machine', () => {
         return [{ size }, { width, height }] as const
       }),
       [{ size: 'auto' }, { width: 1_024, height: 1_024 }],
-      [{ size: null, image_config: null }, { width: 1_024, height: 1_024 }],
+      [
+        { size: null, image_config: null },
+        { width: 1_024, height: 1_024 },
+      ],
       [{ image_config: { aspect_ratio: '16:9' } }, { width: 1_360, height: 768 }],
       [{ image_config: { image_size: '2K' } }, { width: 2_048, height: 2_048 }],
       [{ image_config: { aspect_ratio: '9:16', image_size: '4K' } }, { width: 3_072, height: 5_456 }],
@@ -105,7 +114,15 @@ describe('pictures of the sandbox, on a fresh machine', () => {
     const answer = await draw({ n: 3 })
     assert.equal(answer.body.data.length, 3)
     assert.deepEqual(answer.body.usage, {
-      input_tokens: 0, output_tokens: 0, total_tokens: 0, input_tokens_details: { text_tokens: 0, image_tokens: 0 }, prompt_tokens: 0, completion_tokens: 0, images: 3, cost: 1.5, currency: 'RUB',
+      input_tokens: 0,
+      output_tokens: 0,
+      total_tokens: 0,
+      input_tokens_details: { text_tokens: 0, image_tokens: 0 },
+      prompt_tokens: 0,
+      completion_tokens: 0,
+      images: 3,
+      cost: 1.5,
+      currency: 'RUB',
     })
     assert.equal(answer.body.model, 'sandbox/image')
     assert.equal(answer.headers['x-generation-id'], answer.body.id)
@@ -114,23 +131,39 @@ describe('pictures of the sandbox, on a fresh machine', () => {
     const { body: log } = await tollgate.request('GET', `/v1/generation?generation_id=${answer.body.id}`, { key })
     assert.equal(log.total, 1)
     const [row] = log.logs
-    assert.deepEqual([row.type, row.status, row.model_name, row.total_cost, row.input_tokens, row.output_tokens, row.streamed], ['image', 'completed', 'sandbox/image', 1.5, 0, 0, false])
+    assert.deepEqual(
+      [row.type, row.status, row.model_name, row.total_cost, row.input_tokens, row.output_tokens, row.streamed],
+      ['image', 'completed', 'sandbox/image', 1.5, 0, 0, false],
+    )
   })
 
   test('fewer than were asked for are billed as delivered; none is a free 502', async () => {
     const before = await balance()
     const some = await draw({ n: 4, prompt: 'a cat\nsandbox: words=1' })
-    assert.deepEqual([some.status, some.body.data.length, some.body.usage.images, some.body.usage.cost], [200, 1, 1, PRICE_RUB])
+    assert.deepEqual(
+      [some.status, some.body.data.length, some.body.usage.images, some.body.usage.cost],
+      [200, 1, 1, PRICE_RUB],
+    )
     const none = await draw({ n: 4, prompt: 'a cat\nsandbox: empty=1' })
     assert.deepEqual([none.status, none.body.error.metadata.error_type], [502, 'empty_response'])
     assert.equal(before - (await balance()), PRICE_RUB)
-    const { body: log } = await tollgate.request('GET', `/v1/generation?generation_id=${none.headers['x-generation-id']}`, { key })
+    const { body: log } = await tollgate.request(
+      'GET',
+      `/v1/generation?generation_id=${none.headers['x-generation-id']}`,
+      { key },
+    )
     assert.deepEqual([log.logs[0].status, log.logs[0].total_cost, log.logs[0].type], ['error', 0, 'image'])
   })
 
   test('a provider that fails costs nothing', async () => {
     const before = await balance()
-    for (const [script, status, type] of [['status=503', 503, 'provider_unavailable'], ['status=500', 502, 'provider_error'], ['status=400', 400, 'invalid_input'], ['cut=1', 502, 'provider_error'], ['error=1', 502, 'provider_error']] as const) {
+    for (const [script, status, type] of [
+      ['status=503', 503, 'provider_unavailable'],
+      ['status=500', 502, 'provider_error'],
+      ['status=400', 400, 'invalid_input'],
+      ['cut=1', 502, 'provider_error'],
+      ['error=1', 502, 'provider_error'],
+    ] as const) {
       const answer = await draw({ prompt: `x\nsandbox: ${script}` })
       assert.deepEqual([answer.status, answer.body.error.metadata.error_type], [status, type], script)
     }
@@ -139,20 +172,33 @@ describe('pictures of the sandbox, on a fresh machine', () => {
 
   test('the hold is n pictures: what cannot be paid for is refused beforehand', async () => {
     const poor = await tollgate.createAccount({ balance: 1 })
-    const ask = (n: number): Promise<Answer> => tollgate.request('POST', '/v1/images', { key: poor.key, body: { model: 'sandbox/image', prompt: 'x', n } })
+    const ask = (n: number): Promise<Answer> =>
+      tollgate.request('POST', '/v1/images', { key: poor.key, body: { model: 'sandbox/image', prompt: 'x', n } })
     const refused = await ask(3)
-    assert.deepEqual([refused.status, refused.body.error.metadata.error_type, refused.body.error.metadata.required], [402, 'insufficient_balance', 1.5])
+    assert.deepEqual(
+      [refused.status, refused.body.error.metadata.error_type, refused.body.error.metadata.required],
+      [402, 'insufficient_balance', 1.5],
+    )
     assert.doesNotMatch(refused.body.error.message, /max_tokens/)
     assert.equal((await ask(2)).status, 200)
     assert.equal((await ask(1)).status, 402)
     const limited = await tollgate.createAccount({ balance: 10, key: { limit: 0.7 } })
-    const over = await tollgate.request('POST', '/v1/images', { key: limited.key, body: { model: 'sandbox/image', prompt: 'x', n: 2 } })
+    const over = await tollgate.request('POST', '/v1/images', {
+      key: limited.key,
+      body: { model: 'sandbox/image', prompt: 'x', n: 2 },
+    })
     assert.deepEqual([over.status, over.body.error.metadata.error_type], [429, 'limit_exceeded'])
   })
 
   test('a wrong token, id or time is the same 404, and says nothing more', async () => {
     const { url } = (await draw({})).body.data[0]
-    const wrong = [url.slice(0, -1) + (url.endsWith('a') ? 'b' : 'a'), url.replace(/token=.*/, 'token='), url.replace(/&token=.*/, ''), url.replace(/id=[^&]*/, 'id=img-1-x'), `${tollgate.url}/v1/images/content`]
+    const wrong = [
+      url.slice(0, -1) + (url.endsWith('a') ? 'b' : 'a'),
+      url.replace(/token=.*/, 'token='),
+      url.replace(/&token=.*/, ''),
+      url.replace(/id=[^&]*/, 'id=img-1-x'),
+      `${tollgate.url}/v1/images/content`,
+    ]
     for (const address of wrong) {
       const answer = await fetch(address)
       assert.equal(answer.status, 404, address)
@@ -165,7 +211,12 @@ describe('pictures of the sandbox, on a fresh machine', () => {
 
   test('a source image changes the picture, as data URL, as address and as a reference', async () => {
     const data = `data:image/png;base64,${Buffer.from('\x89PNG\r\n\x1a\n', 'latin1').toString('base64')}`
-    const wishes = [{}, { image: data }, { image: 'https://example.com/a.png' }, { input_references: [data, { type: 'image_url', image_url: { url: 'https://example.com/b.png' } }] }]
+    const wishes = [
+      {},
+      { image: data },
+      { image: 'https://example.com/a.png' },
+      { input_references: [data, { type: 'image_url', image_url: { url: 'https://example.com/b.png' } }] },
+    ]
     const seen = new Set<string>()
     for (const wish of wishes) {
       const answer = await draw({ ...wish, response_format: 'b64_json' })

@@ -22,11 +22,41 @@ test('a picture is served for 24 hours, then it is a 404, and its bytes go', asy
   const app = await createApp({ config, version: '0', wrappingKeys: [newWrappingKey()], env: {}, log: SILENT, clock })
   try {
     const key = generateKey(randomIds())
-    const account = await app.store.accounts.create({ id: 'acc_1', name: 'test', email: null, defaultModel: null, rateLimit: null, createdAtMs: clock.now() })
-    await app.store.entries.post({ accountId: account.id, kind: 'topup', amountMicro: 10_000_000n, reason: 'test', reference: 'test', actor: 'test', atMs: clock.now() })
-    await app.store.keys.create({ id: 'key_1', accountId: account.id, name: 'test', digest: digestOf(key), label: labelOf(key), limitMicro: null, limitReset: null, expiresAtMs: null, allowedModels: null, createdAtMs: clock.now() })
+    const account = await app.store.accounts.create({
+      id: 'acc_1',
+      name: 'test',
+      email: null,
+      defaultModel: null,
+      rateLimit: null,
+      createdAtMs: clock.now(),
+    })
+    await app.store.entries.post({
+      accountId: account.id,
+      kind: 'topup',
+      amountMicro: 10_000_000n,
+      reason: 'test',
+      reference: 'test',
+      actor: 'test',
+      atMs: clock.now(),
+    })
+    await app.store.keys.create({
+      id: 'key_1',
+      accountId: account.id,
+      name: 'test',
+      digest: digestOf(key),
+      label: labelOf(key),
+      limitMicro: null,
+      limitReset: null,
+      expiresAtMs: null,
+      allowedModels: null,
+      createdAtMs: clock.now(),
+    })
     const { address, port } = await app.edge.listen('127.0.0.1', 0)
-    const answer = await fetch(`http://${address}:${port}/v1/images`, { method: 'POST', headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' }, body: JSON.stringify({ model: 'sandbox/image', prompt: 'x' }) })
+    const answer = await fetch(`http://${address}:${port}/v1/images`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'sandbox/image', prompt: 'x' }),
+    })
     // The server's own body.
     const { data } = (await answer.json()) as { data: { url: string }[] }
     const url = data[0]?.url ?? ''
@@ -48,7 +78,8 @@ test('a picture is served for 24 hours, then it is a 404, and its bytes go', asy
 
 test('the public address of the service stands in the answer, and pictures outlive a restart', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-test-'))
-  const start = (): ReturnType<typeof startTollgate> => startTollgate({ catalog: 'markup: 1\n', dataDir, env: { TOLLGATE_PUBLIC_URL: 'https://ai.example.com/gate' } })
+  const start = (): ReturnType<typeof startTollgate> =>
+    startTollgate({ catalog: 'markup: 1\n', dataDir, env: { TOLLGATE_PUBLIC_URL: 'https://ai.example.com/gate' } })
   const first = await start()
   const { key } = await first.createAccount()
   const { body } = await first.request('POST', '/v1/images', { key, body: { model: 'sandbox/image', prompt: 'x' } })
@@ -65,7 +96,11 @@ test('the public address of the service stands in the answer, and pictures outli
 
 test('with fetch_urls a source image is fetched for a provider that takes bytes alone, from public addresses only', async () => {
   const upstream = await startImageUpstream()
-  upstream.answer((request, response) => (request.method === 'GET' ? void response.writeHead(200).end('secret') : sendJson(response, { data: [{ b64_json: 'AAAA' }] })))
+  upstream.answer((request, response) =>
+    request.method === 'GET'
+      ? void response.writeHead(200).end('secret')
+      : sendJson(response, { data: [{ b64_json: 'AAAA' }] }),
+  )
   const tollgate = await startTollgate({
     catalog: `
 bundled: false
@@ -77,9 +112,22 @@ models: [{ id: v/x, type: image, endpoints: [{ provider: one, model: gpt-image-1
   const { key } = await tollgate.createAccount()
   const port = new URL(upstream.url).port
   // One sentence whatever stands there: what answers inside is not for a client to find out. The provider's own host is no exception.
-  for (const image of [`${upstream.url}/x.png`, `http://localhost:${port}/x.png`, 'http://127.0.0.1/x.png', 'http://[::1]/x.png', 'http://169.254.169.254/latest/meta-data', 'http://metadata.google.internal/x', 'http://no-such-host.invalid/x.png', 'https://example.com:8443/x.png']) {
+  for (const image of [
+    `${upstream.url}/x.png`,
+    `http://localhost:${port}/x.png`,
+    'http://127.0.0.1/x.png',
+    'http://[::1]/x.png',
+    'http://169.254.169.254/latest/meta-data',
+    'http://metadata.google.internal/x',
+    'http://no-such-host.invalid/x.png',
+    'https://example.com:8443/x.png',
+  ]) {
     const answer = await tollgate.request('POST', '/v1/images', { key, body: { model: 'v/x', prompt: 'x', image } })
-    assert.deepEqual([answer.status, answer.body.error.metadata.error_type, answer.body.error.message], [400, 'invalid_input', 'image: the image could not be fetched. Send it as a data URL in base64'], image)
+    assert.deepEqual(
+      [answer.status, answer.body.error.metadata.error_type, answer.body.error.message],
+      [400, 'invalid_input', 'image: the image could not be fetched. Send it as a data URL in base64'],
+      image,
+    )
   }
   assert.equal(upstream.seen.length, 0)
   await tollgate.stop()
@@ -91,9 +139,16 @@ test('a picture that cannot be stored is a 503 and costs nothing; in the answer 
   writeFileSync(join(dataDir, 'files'), 'where the directory should be')
   const tollgate = await startTollgate({ catalog: 'markup: 1\n', dataDir })
   const { key } = await tollgate.createAccount()
-  const draw = (format: string): ReturnType<typeof tollgate.request> => tollgate.request('POST', '/v1/images', { key, body: { model: 'sandbox/image', prompt: 'x', response_format: format } })
+  const draw = (format: string): ReturnType<typeof tollgate.request> =>
+    tollgate.request('POST', '/v1/images', {
+      key,
+      body: { model: 'sandbox/image', prompt: 'x', response_format: format },
+    })
   const refused = await draw('url')
-  assert.deepEqual([refused.status, refused.body.error.metadata.error_type, refused.headers['retry-after']], [503, 'service_unavailable', '2'])
+  assert.deepEqual(
+    [refused.status, refused.body.error.metadata.error_type, refused.headers['retry-after']],
+    [503, 'service_unavailable', '2'],
+  )
   assert.equal((await tollgate.request('GET', '/v1/user/balance', { key })).body.available, 100)
   assert.equal((await draw('b64_json')).status, 200)
   assert.equal((await tollgate.admin('GET', '/admin/v1/audit')).body.violations, 0)

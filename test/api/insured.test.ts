@@ -32,7 +32,9 @@ models:
   key = (await tollgate.createAccount({ balance: 10 })).key
   second.answer((response) => {
     response.writeHead(200, { 'content-type': 'application/json' })
-    response.end('{"id":"c","choices":[{"index":0,"message":{"role":"assistant","content":"ok"},"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":2}}')
+    response.end(
+      '{"id":"c","choices":[{"index":0,"message":{"role":"assistant","content":"ok"},"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":2}}',
+    )
   })
 })
 
@@ -43,10 +45,16 @@ after(async () => {
 })
 
 async function insuredBy(fail: Parameters<ScriptedUpstream['answer']>[0]): Promise<number> {
-  const insured = async (): Promise<number> => (await tollgate.admin('GET', '/admin/v1/usage?group_by=model')).body.data[0]?.insured ?? 0
+  const insured = async (): Promise<number> =>
+    (await tollgate.admin('GET', '/admin/v1/usage?group_by=model')).body.data[0]?.insured ?? 0
   const before = await insured()
   first.answer(fail)
-  const answer = await chat(tollgate.url, key, { model: 'test/two', messages: [{ role: 'user', content: 'one two three four' }], max_tokens: 20, provider: { order: ['first', 'second'] } })
+  const answer = await chat(tollgate.url, key, {
+    model: 'test/two',
+    messages: [{ role: 'user', content: 'one two three four' }],
+    max_tokens: 20,
+    provider: { order: ['first', 'second'] },
+  })
   assert.equal(answer.choices.get(0)?.text, 'ok')
   // 10 × 100 + 2 × 1,000 µRUB, twice: the failed attempt is not the customer's.
   assert.equal(answer.usage?.['cost'], 0.006)
@@ -74,7 +82,11 @@ test('a refusal without a 200 costs nothing', async () => {
 })
 
 test('the log names who failed, how, and with which words, where those cannot be the prompt', async () => {
-  await insuredBy((response) => response.writeHead(500, { 'content-type': 'application/json' }).end('{"error":{"message":"canary words of the provider"}}'))
+  await insuredBy((response) =>
+    response
+      .writeHead(500, { 'content-type': 'application/json' })
+      .end('{"error":{"message":"canary words of the provider"}}'),
+  )
   const line = tollgate.logs().findLast((text) => text.includes('/v1/chat/completions'))
   assert.ok(line !== undefined)
   const { failed_attempts: failed, provider_said: said } = JSON.parse(line)

@@ -19,7 +19,13 @@ const directories: string[] = []
 
 before(async () => {
   upstream = await startImageUpstream()
-  upstream.answer((_request, response) => sendJson(response, { id: 'x', choices: [{ index: 0, message: { role: 'assistant', content: 'ok' }, finish_reason: 'stop' }], usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 } }))
+  upstream.answer((_request, response) =>
+    sendJson(response, {
+      id: 'x',
+      choices: [{ index: 0, message: { role: 'assistant', content: 'ok' }, finish_reason: 'stop' }],
+      usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+    }),
+  )
 })
 
 after(async () => {
@@ -34,9 +40,24 @@ function newDirectory(): string {
 }
 
 function catalog(): string {
-  const model = (slug: string): unknown => ({ id: `test/${slug}`, type: 'chat', context_length: 10_000, endpoints: [{ provider: slug, model: 'm', price: { currency: 'RUB', prompt: 1, completion: 1 } }] })
-  const provider = (slug: string, key: string | undefined): unknown => ({ name: slug, adapter: 'openai', base_url: `${upstream.url}/${slug}`, api_key: key })
-  return JSON.stringify({ bundled: false, rate_limit: { requests: 100_000, window: 60 }, providers: { one: provider('one', CREDENTIALS[0]), two: provider('two', CREDENTIALS[1]) }, models: [model('one'), model('two')] })
+  const model = (slug: string): unknown => ({
+    id: `test/${slug}`,
+    type: 'chat',
+    context_length: 10_000,
+    endpoints: [{ provider: slug, model: 'm', price: { currency: 'RUB', prompt: 1, completion: 1 } }],
+  })
+  const provider = (slug: string, key: string | undefined): unknown => ({
+    name: slug,
+    adapter: 'openai',
+    base_url: `${upstream.url}/${slug}`,
+    api_key: key,
+  })
+  return JSON.stringify({
+    bundled: false,
+    rate_limit: { requests: 100_000, window: 60 },
+    providers: { one: provider('one', CREDENTIALS[0]), two: provider('two', CREDENTIALS[1]) },
+    models: [model('one'), model('two')],
+  })
 }
 
 function start(dataDir: string, kek: string, options: { catalog?: string } = {}): Promise<Tollgate> {
@@ -45,7 +66,19 @@ function start(dataDir: string, kek: string, options: { catalog?: string } = {})
 
 /** A start that must fail: its one line, without a stack. */
 function refusedStart(dataDir: string, kek: string): string {
-  const { status, stderr } = spawnSync(process.execPath, [MAIN, 'start'], { cwd: dataDir, env: { ...COMPILED, PATH: process.env['PATH'], HOST: '127.0.0.1', PORT: '0', TOLLGATE_DATA: dataDir, TOLLGATE_KEK: kek }, encoding: 'utf8', timeout: 20_000 })
+  const { status, stderr } = spawnSync(process.execPath, [MAIN, 'start'], {
+    cwd: dataDir,
+    env: {
+      ...COMPILED,
+      PATH: process.env['PATH'],
+      HOST: '127.0.0.1',
+      PORT: '0',
+      TOLLGATE_DATA: dataDir,
+      TOLLGATE_KEK: kek,
+    },
+    encoding: 'utf8',
+    timeout: 20_000,
+  })
   assert.notEqual(status, 0, stderr)
   const lines = stderr.trim().split('\n')
   assert.equal(lines.length, 1, stderr)
@@ -53,7 +86,10 @@ function refusedStart(dataDir: string, kek: string): string {
 }
 
 function chat(tollgate: Tollgate, key: string, model: string): ReturnType<Tollgate['request']> {
-  return tollgate.request('POST', '/v1/chat/completions', { key, body: { model, max_tokens: 5, messages: [{ role: 'user', content: 'x' }] } })
+  return tollgate.request('POST', '/v1/chat/completions', {
+    key,
+    body: { model, max_tokens: 5, messages: [{ role: 'user', content: 'x' }] },
+  })
 }
 
 test('a wrong KEK stops the start with one line, before there is a credential and after', async () => {
@@ -80,11 +116,19 @@ test('credentials are nowhere in the store, and what was swapped, cut or changed
   const [row] = database.prepare('SELECT version, credentials FROM catalog_version ORDER BY version DESC LIMIT 1').all()
   // The store writes it as JSON of sealed texts.
   const good = JSON.parse(Buffer.from(row?.['credentials'] as Uint8Array).toString('utf8')) as Record<string, string>
-  const put = (sealed: Record<string, string>): void => void database.prepare('UPDATE catalog_version SET credentials = ? WHERE version = ?').run(Buffer.from(JSON.stringify(sealed)), row?.['version'] as number)
+  const put = (sealed: Record<string, string>): void =>
+    void database
+      .prepare('UPDATE catalog_version SET credentials = ? WHERE version = ?')
+      .run(Buffer.from(JSON.stringify(sealed)), row?.['version'] as number)
   const one = good['one'] ?? ''
   const changed = Buffer.from(one, 'base64')
   changed[changed.length - 1] = (changed.at(-1) ?? 0) ^ 1
-  for (const bad of [{ ...good, one: good['two'] ?? '', two: one }, { ...good, one: changed.toString('base64') }, { ...good, one: one.slice(0, 40) }, { ...good, one: good[''] ?? '' }]) {
+  for (const bad of [
+    { ...good, one: good['two'] ?? '', two: one },
+    { ...good, one: changed.toString('base64') },
+    { ...good, one: one.slice(0, 40) },
+    { ...good, one: good[''] ?? '' },
+  ]) {
     put(bad)
     assert.match(refusedStart(dataDir, kek), /sealed for 'provider\/\w+\/api_key\/v1' does not open/)
   }
@@ -102,7 +146,11 @@ test('rotation while requests run: not one fails, and then the old key opens not
   const [old, next] = [newKek(), newKek()]
   const before = await start(dataDir, old, { catalog: catalog() })
   const { key } = await before.createAccount({ balance: 1_000 })
-  const kept = await before.request('POST', '/v1/chat/completions', { key, body: { model: 'test/one', max_tokens: 5, messages: [{ role: 'user', content: 'x' }] }, headers: { 'idempotency-key': 'k' } })
+  const kept = await before.request('POST', '/v1/chat/completions', {
+    key,
+    body: { model: 'test/one', max_tokens: 5, messages: [{ role: 'user', content: 'x' }] },
+    headers: { 'idempotency-key': 'k' },
+  })
   await before.stop()
 
   const both = await start(dataDir, `${next},${old}`)
@@ -121,7 +169,8 @@ test('rotation while requests run: not one fails, and then the old key opens not
   }
   running.on = false
   await Promise.all(clients)
-  for (const { headers } of upstream.seen) assert.ok(CREDENTIALS.includes(String(headers['authorization']).slice('Bearer '.length)))
+  for (const { headers } of upstream.seen)
+    assert.ok(CREDENTIALS.includes(String(headers['authorization']).slice('Bearer '.length)))
   assert.equal((await both.admin('GET', '/admin/v1/audit')).body.violations, 0)
   await both.stop()
 
@@ -132,7 +181,11 @@ test('rotation while requests run: not one fails, and then the old key opens not
   database.close()
   const after = await start(dataDir, next)
   assert.equal((await chat(after, key, 'test/two')).status, 200)
-  const again = await after.request('POST', '/v1/chat/completions', { key, body: { model: 'test/one', max_tokens: 5, messages: [{ role: 'user', content: 'x' }] }, headers: { 'idempotency-key': 'k' } })
+  const again = await after.request('POST', '/v1/chat/completions', {
+    key,
+    body: { model: 'test/one', max_tokens: 5, messages: [{ role: 'user', content: 'x' }] },
+    headers: { 'idempotency-key': 'k' },
+  })
   assert.equal(again.text, kept.text, 'a kept answer was sealed anew')
   await after.stop()
 })

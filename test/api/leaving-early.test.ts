@@ -8,7 +8,10 @@ import { startMovingServer, type MovingServer } from '../harness/moving-server.t
 import { until } from '../harness/patience.ts'
 import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
 
-/** Who leaves early is read on, in his own places, and pays: a provider that makes a whole answer bills it whether or not anybody waits. */
+/**
+ * Who leaves early is read on, in his own places, and pays: a provider that makes a whole answer bills it whether or
+ * not anybody waits.
+ */
 
 const REQUESTS = 50
 let upstream: ScriptedUpstream
@@ -40,12 +43,15 @@ function leaving(key: string, path: string, body: unknown): Socket {
   const text = JSON.stringify(body)
   const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
   socket.on('error', () => undefined)
-  socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`)
+  socket.write(
+    `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
+  )
   return socket
 }
 
 const chat = { model: 'test/chat', max_tokens: 20, messages: [{ role: 'user', content: 'Hello' }] }
-const ANSWER = '{"id":"c","choices":[{"index":0,"message":{"role":"assistant","content":"one"},"finish_reason":"stop"}],"usage":{"prompt_tokens":8,"completion_tokens":2}}'
+const ANSWER =
+  '{"id":"c","choices":[{"index":0,"message":{"role":"assistant","content":"one"},"finish_reason":"stop"}],"usage":{"prompt_tokens":8,"completion_tokens":2}}'
 
 async function rowsOf(account: string, total: number): Promise<readonly Readonly<Record<string, unknown>>[]> {
   let rows: readonly Readonly<Record<string, unknown>>[] = []
@@ -72,11 +78,19 @@ test('rule 8: of 50 whole answers that nobody waits for each is read to its end 
   // They keep their places: the key has as many fewer to ask with.
   const more = await server.request('GET', '/v1/user/balance', { key: account.key })
   assert.ok(more.body.reserved > 0)
-  await until(20_000, 'the answers that are read on', async () => /tollgate_drains 50\b/.test((await server.request('GET', '/metrics')).text))
+  await until(20_000, 'the answers that are read on', async () =>
+    /tollgate_drains 50\b/.test((await server.request('GET', '/metrics')).text),
+  )
   for (const response of waiting.splice(0)) response.writeHead(200, { 'content-type': 'application/json' }).end(ANSWER)
   const rows = await rowsOf(account.id, REQUESTS)
-  assert.deepEqual(new Set(rows.map((row) => `${row['status']} ${row['billing_basis']} ${row['total_cost']}`)), new Set(['cancelled drained 10']))
-  assert.equal((await server.request('GET', '/v1/user/balance', { key: account.key })).body.balance, 10_000 - REQUESTS * 10)
+  assert.deepEqual(
+    new Set(rows.map((row) => `${row['status']} ${row['billing_basis']} ${row['total_cost']}`)),
+    new Set(['cancelled drained 10']),
+  )
+  assert.equal(
+    (await server.request('GET', '/v1/user/balance', { key: account.key })).body.balance,
+    10_000 - REQUESTS * 10,
+  )
 })
 
 for (const [name, path, body, worst] of [
@@ -88,31 +102,46 @@ for (const [name, path, body, worst] of [
     await askAndLeave(account.key, 1, path, body)
     const { reserved } = (await server.request('GET', '/v1/user/balance', { key: account.key })).body
     assert.ok(worst === null || reserved === worst, String(reserved))
-    await until(20_000, 'the answers that are read on', async () => /tollgate_drains 1\b/.test((await server.request('GET', '/metrics')).text))
+    await until(20_000, 'the answers that are read on', async () =>
+      /tollgate_drains 1\b/.test((await server.request('GET', '/metrics')).text),
+    )
     server.clock.advance(121_000)
     const [row = {}] = await rowsOf(account.id, 1)
-    assert.deepEqual([row['status'], row['billing_basis'], row['total_cost'], row['insured']], ['cancelled', 'free', 0, reserved])
+    assert.deepEqual(
+      [row['status'], row['billing_basis'], row['total_cost'], row['insured']],
+      ['cancelled', 'free', 0, reserved],
+    )
     for (const response of waiting.splice(0)) response.destroy()
   })
 }
 
 /** Begins a stream whose model has thought unseen, and reads all that it says. */
-async function readThoughtful(key: string, requestId: string): Promise<{ readonly upstream: ServerResponse; readonly id: string }> {
+async function readThoughtful(
+  key: string,
+  requestId: string,
+): Promise<{ readonly upstream: ServerResponse; readonly id: string }> {
   const before = waiting.length
   const body = { model: 'test/thinks', max_tokens: 500, stream: true, messages: [{ role: 'user', content: 'Hello' }] }
-  const answering = request(`${server.url}/v1/chat/completions`, { method: 'POST', body: JSON.stringify(body), headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'x-request-id': requestId } })
+  const answering = request(`${server.url}/v1/chat/completions`, {
+    method: 'POST',
+    body: JSON.stringify(body),
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'x-request-id': requestId },
+  })
   await until(20_000, 'the request upstream', () => waiting.length === before + 1)
   const [response] = waiting.splice(-1)
   assert.ok(response !== undefined)
   response.writeHead(200, { 'content-type': 'text/event-stream' })
-  response.write('data: {"id":"c","choices":[{"index":0,"delta":{"role":"assistant","content":"42"},"finish_reason":null}]}\n\n')
+  response.write(
+    'data: {"id":"c","choices":[{"index":0,"delta":{"role":"assistant","content":"42"},"finish_reason":null}]}\n\n',
+  )
   const client = await answering
   client.body.on('error', () => undefined)
   client.body.resume()
   return { upstream: response, id: String(client.headers['x-generation-id']) }
 }
 
-const THOUGHTFUL_END = 'data: {"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":8,"completion_tokens":400}}\n\ndata: [DONE]\n\n'
+const THOUGHTFUL_END =
+  'data: {"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":8,"completion_tokens":400}}\n\ndata: [DONE]\n\n'
 
 test('rule 8: cancelling a stream just before its end saves nothing at a provider that bills all the same', async () => {
   const account = await server.createAccount({ balance: 10_000 })
@@ -121,17 +150,23 @@ test('rule 8: cancelling a stream just before its end saves nothing at a provide
   assert.deepEqual([cancelled.status, cancelled.body.status], [200, 'cancelled'])
   answer.end(THOUGHTFUL_END)
   const [row = {}] = await rowsOf(account.id, 1)
-  assert.deepEqual([row['status'], row['billing_basis'], row['total_cost'], row['provider_cost'], row['insured']], ['cancelled', 'drained', 408, 408, 0])
+  assert.deepEqual(
+    [row['status'], row['billing_basis'], row['total_cost'], row['provider_cost'], row['insured']],
+    ['cancelled', 'drained', 408, 408, 0],
+  )
 })
 
-test('rule 8: what was cut off after two minutes is charged as what came, and the rest of the most that it may cost is the operator\'s loss', async () => {
+test("rule 8: what was cut off after two minutes is charged as what came, and the rest of the most that it may cost is the operator's loss", async () => {
   const account = await server.createAccount({ balance: 10_000 })
   const { upstream: answer } = await readThoughtful(account.key, 'long-thought')
   const { reserved } = (await server.request('GET', '/v1/user/balance', { key: account.key })).body
   await server.request('DELETE', '/v1/streams?id=long-thought', { key: account.key })
   server.clock.advance(121_000)
   const [row = {}] = await rowsOf(account.id, 1)
-  assert.deepEqual([row['status'], row['billing_basis'], Number(row['total_cost']) + Number(row['insured'])], ['cancelled', 'counted', reserved])
+  assert.deepEqual(
+    [row['status'], row['billing_basis'], Number(row['total_cost']) + Number(row['insured'])],
+    ['cancelled', 'counted', reserved],
+  )
   assert.ok(Number(row['insured']) > 400, String(row['insured']))
   answer.destroy()
 })

@@ -68,12 +68,22 @@ for (const [what, path] of Object.entries(READS)) {
       await new Promise((resolve) => setTimeout(resolve, 5))
     }
     assert.equal((await reading).status, 200)
-    t.diagnostic(`${took.length} balances meanwhile: p50 ${percentile(took, 0.5).toFixed(1)} ms, at most ${Math.max(...took).toFixed(0)} ms`)
+    t.diagnostic(
+      `${took.length} balances meanwhile: p50 ${percentile(took, 0.5).toFixed(1)} ms, at most ${Math.max(...took).toFixed(0)} ms`,
+    )
     assert.ok(Math.max(...took) < patient(STALL_MS_MAX), `${Math.max(...took)} ms`)
   })
 }
 
 test('a page far down is the right one, and its total exact', async () => {
   const { body } = await tollgate.admin('GET', `/admin/v1/accounts/${accountId}/ledger?limit=2&offset=${ROWS - 1}`)
-  assert.deepEqual([body.total, body.data.map(({ kind, reference }: { readonly kind: string; readonly reference: string }) => `${kind} ${reference}`)], [ROWS + 1, ['charge gen-00000001', `topup ${body.data[1].reference}`]])
+  assert.deepEqual(
+    [
+      body.total,
+      body.data.map(
+        ({ kind, reference }: { readonly kind: string; readonly reference: string }) => `${kind} ${reference}`,
+      ),
+    ],
+    [ROWS + 1, ['charge gen-00000001', `topup ${body.data[1].reference}`]],
+  )
 })

@@ -56,18 +56,27 @@ test('padding of another length in each chunk neither breaks the text nor reache
   const words = Array.from({ length: 50 }, (_value, index) => ` w${index} "q" \\ é`)
   upstream.answer((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
-    response.end(delta({ role: 'assistant', content: '' }) + words.map((content, index) => delta({ content }, { obfuscation: 'x'.repeat(index % 17) })).join('') + END)
+    response.end(
+      delta({ role: 'assistant', content: '' }) +
+        words.map((content, index) => delta({ content }, { obfuscation: 'x'.repeat(index % 17) })).join('') +
+        END,
+    )
   })
   const answer = await ask()
   assert.equal(answer.choices.get(0)?.text, words.join(''))
   assert.doesNotMatch(JSON.stringify(answer.events), /obfuscation/)
 })
 
-test('a text that holds the bytes of a chunk\'s end stays a text', async () => {
+test("a text that holds the bytes of a chunk's end stays a text", async () => {
   const content = '"},"finish_reason":null}],"obfuscation":"abc"}'
   upstream.answer((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
-    response.end(delta({ content: 'a' }, { obfuscation: 'xy' }) + delta({ content: 'b' }, { obfuscation: 'xyz' }) + delta({ content }, { obfuscation: 'q' }) + END)
+    response.end(
+      delta({ content: 'a' }, { obfuscation: 'xy' }) +
+        delta({ content: 'b' }, { obfuscation: 'xyz' }) +
+        delta({ content }, { obfuscation: 'q' }) +
+        END,
+    )
   })
   assert.equal((await ask()).choices.get(0)?.text, `ab${content}`)
 })
@@ -76,12 +85,22 @@ test('text written in escapes is counted as text: six bytes of \\u0416 are one l
   upstream.answer((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     const escaped = delta({ content: 'PLACE' }).replace('PLACE', '\\u0416'.repeat(100))
-    response.end(delta({ content: 'plain' }) + escaped.repeat(3) + event({ delta: {}, finish_reason: 'stop' }) + 'data: [DONE]\n\n')
+    response.end(
+      delta({ content: 'plain' }) +
+        escaped.repeat(3) +
+        event({ delta: {}, finish_reason: 'stop' }) +
+        'data: [DONE]\n\n',
+    )
   })
   const counted = await ask()
   upstream.answer((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
-    response.end(delta({ content: 'plain' }) + delta({ content: 'Ж'.repeat(100) }).repeat(3) + event({ delta: {}, finish_reason: 'stop' }) + 'data: [DONE]\n\n')
+    response.end(
+      delta({ content: 'plain' }) +
+        delta({ content: 'Ж'.repeat(100) }).repeat(3) +
+        event({ delta: {}, finish_reason: 'stop' }) +
+        'data: [DONE]\n\n',
+    )
   })
   const plain = await ask()
   assert.equal(counted.choices.get(0)?.text, plain.choices.get(0)?.text)
@@ -100,10 +119,12 @@ test('the answer ends with [DONE], though the provider keeps the connection open
   assert.ok(performance.now() - startedMs < patient(2_000))
 })
 
-test('what follows [DONE] is nobody\'s', async () => {
+test("what follows [DONE] is nobody's", async () => {
   upstream.answer((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
-    response.end(`${delta({ content: 'whole' })}${END}${delta({ content: ' more' })}data: {"error":{"message":"late"}}\n\n`)
+    response.end(
+      `${delta({ content: 'whole' })}${END}${delta({ content: ' more' })}data: {"error":{"message":"late"}}\n\n`,
+    )
   })
   const answer = await ask()
   assert.equal(answer.choices.get(0)?.text, 'whole')
@@ -142,18 +163,36 @@ test('a broken compressed body and an encoding nobody asked for are failures of 
 test('parallel tool calls without index or id stay apart', async () => {
   upstream.answer((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
-    const calls = [{ function: { name: 'first', arguments: '{"a":1}' } }, { function: { name: 'second', arguments: '{"b":2}' } }]
+    const calls = [
+      { function: { name: 'first', arguments: '{"a":1}' } },
+      { function: { name: 'second', arguments: '{"b":2}' } },
+    ]
     response.end(delta({ tool_calls: calls }) + event({ delta: {}, finish_reason: 'tool_calls' }) + 'data: [DONE]\n\n')
   })
   const calls = (await ask()).choices.get(0)?.toolCalls ?? []
-  assert.deepEqual(calls.map(({ name, arguments: text }) => [name, text]), [['first', '{"a":1}'], ['second', '{"b":2}']])
+  assert.deepEqual(
+    calls.map(({ name, arguments: text }) => [name, text]),
+    [
+      ['first', '{"a":1}'],
+      ['second', '{"b":2}'],
+    ],
+  )
   assert.equal(new Set(calls.map(({ id }) => id)).size, 2)
 })
 
 test('what a provider calls its answer is kept as far as a name goes, and is text that every database takes', async () => {
   const named = async (id: string, native: string): Promise<Readonly<Record<string, unknown>>> => {
-    upstream.answer((response) => response.writeHead(200, { 'content-type': 'application/json' }).end(`{"id":"${id}","choices":[{"index":0,"message":{"role":"assistant","content":"ok"},"finish_reason":"${native}"}],"usage":{"prompt_tokens":1,"completion_tokens":1}}`))
-    const answer = await tollgate.request('POST', '/v1/chat/completions', { key, body: { model: 'test/odd', messages: [{ role: 'user', content: 'hi' }] } })
+    upstream.answer((response) =>
+      response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(
+          `{"id":"${id}","choices":[{"index":0,"message":{"role":"assistant","content":"ok"},"finish_reason":"${native}"}],"usage":{"prompt_tokens":1,"completion_tokens":1}}`,
+        ),
+    )
+    const answer = await tollgate.request('POST', '/v1/chat/completions', {
+      key,
+      body: { model: 'test/odd', messages: [{ role: 'user', content: 'hi' }] },
+    })
     assert.equal(answer.status, 200, answer.text)
     const { body } = await tollgate.request('GET', `/v1/generation?id=${answer.body.id}`, { key })
     return body.data

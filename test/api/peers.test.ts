@@ -8,7 +8,10 @@ import { exchangeRaw, parseRaw } from '../harness/raw-http.ts'
 import { startTollgate, type Answer, type Tollgate } from '../harness/server.ts'
 import { assertAuditClean, balanceOf } from '../harness/video-jobs.ts'
 
-/** What went wrong at other gateways (reliability.md 1.1, S5), each by its name. docs/reliability.md says where the others are tested. */
+/**
+ * What went wrong at other gateways (reliability.md 1.1, S5), each by its name. docs/reliability.md says where the
+ * others are tested.
+ */
 let tollgate: Tollgate
 let key: string
 let accountId: string
@@ -34,15 +37,52 @@ models:
 after(() => tollgate.stop())
 
 function chat(line: string, fields: Record<string, unknown> = {}, as = key): Promise<Answer> {
-  return tollgate.request('POST', '/v1/chat/completions', { key: as, body: { model: 'test/stops', max_tokens: 100, messages: [{ role: 'user', content: `Hello\nsandbox: ${line}` }], ...fields } })
+  return tollgate.request('POST', '/v1/chat/completions', {
+    key: as,
+    body: {
+      model: 'test/stops',
+      max_tokens: 100,
+      messages: [{ role: 'user', content: `Hello\nsandbox: ${line}` }],
+      ...fields,
+    },
+  })
 }
 
-const INJECTIONS = ["' OR '1'='1", "'; DROP TABLE account; --", '" OR ""="', "1' UNION SELECT digest FROM api_key --", "\\'; SELECT pg_sleep(5); --", '%', '%%%', '_', '\\', "admin'--", '${7*7}', '{{7*7}}', '$(id)', '`id`', '|id', '../../etc/passwd', '\u0000', '\u{1f4a9}', "x'); DELETE FROM hold; --"]
+const INJECTIONS = [
+  "' OR '1'='1",
+  "'; DROP TABLE account; --",
+  '" OR ""="',
+  "1' UNION SELECT digest FROM api_key --",
+  "\\'; SELECT pg_sleep(5); --",
+  '%',
+  '%%%',
+  '_',
+  '\\',
+  "admin'--",
+  '${7*7}',
+  '{{7*7}}',
+  '$(id)',
+  '`id`',
+  '|id',
+  '../../etc/passwd',
+  '\u0000',
+  '\u{1f4a9}',
+  "x'); DELETE FROM hold; --",
+]
 
 test('LiteLLM CVE-2026-42208: the text of a key never reaches SQL, on no path', async () => {
   for (const text of INJECTIONS) {
     for (const credential of [text, `sk-tg-${text}`, `sk-${text}`]) {
-      const { status } = parseRaw(await exchangeRaw(Number(new URL(tollgate.url).port), Buffer.concat([Buffer.from('GET /v1/key HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer '), Buffer.from(credential), Buffer.from('\r\n\r\n')])))
+      const { status } = parseRaw(
+        await exchangeRaw(
+          Number(new URL(tollgate.url).port),
+          Buffer.concat([
+            Buffer.from('GET /v1/key HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer '),
+            Buffer.from(credential),
+            Buffer.from('\r\n\r\n'),
+          ]),
+        ),
+      )
       assert.ok(status === 401 || status === 400, `${credential}: ${status}`)
     }
   }
@@ -51,9 +91,30 @@ test('LiteLLM CVE-2026-42208: the text of a key never reaches SQL, on no path', 
 
 test('LiteLLM CVE-2024-5225, CVE-2024-4890; new-api CVE-2026-25591: no query, path or body is put into SQL, and wildcards are letters', async () => {
   const paths = [
-    '/v1/generation?request_id=', '/v1/generation?generation_id=', '/v1/generation?id=', '/v1/generation?model=', '/v1/generation?type=', '/v1/generation?from=', '/v1/generation?limit=', '/v1/videos?id=', '/v1/streams?id=', '/v1/images/content?token=x&id=', '/v1/models/', '/v1/responses/',
+    '/v1/generation?request_id=',
+    '/v1/generation?generation_id=',
+    '/v1/generation?id=',
+    '/v1/generation?model=',
+    '/v1/generation?type=',
+    '/v1/generation?from=',
+    '/v1/generation?limit=',
+    '/v1/videos?id=',
+    '/v1/streams?id=',
+    '/v1/images/content?token=x&id=',
+    '/v1/models/',
+    '/v1/responses/',
   ]
-  const admin = ['/admin/v1/accounts?query=', '/admin/v1/accounts/', '/admin/v1/generations?account=', '/admin/v1/generations?model=', '/admin/v1/usage?group_by=', '/admin/v1/events?action=', '/admin/v1/users?query=', '/admin/v1/codes?query=', '/admin/v1/payments?status=']
+  const admin = [
+    '/admin/v1/accounts?query=',
+    '/admin/v1/accounts/',
+    '/admin/v1/generations?account=',
+    '/admin/v1/generations?model=',
+    '/admin/v1/usage?group_by=',
+    '/admin/v1/events?action=',
+    '/admin/v1/users?query=',
+    '/admin/v1/codes?query=',
+    '/admin/v1/payments?status=',
+  ]
   for (const text of INJECTIONS.map((injection) => encodeURIComponent(injection))) {
     for (const path of paths) assert.ok((await tollgate.request('GET', path + text, { key })).status < 500, path + text)
     for (const path of admin) {
@@ -63,10 +124,16 @@ test('LiteLLM CVE-2024-5225, CVE-2024-4890; new-api CVE-2026-25591: no query, pa
     }
   }
   // A wildcard finds what is spelled with one.
-  for (const query of ['%', '%%%', '_', 'tes_', '%test']) assert.equal((await tollgate.admin('GET', `/admin/v1/accounts?query=${encodeURIComponent(query)}`)).body.total, 0, query)
+  for (const query of ['%', '%%%', '_', 'tes_', '%test'])
+    assert.equal(
+      (await tollgate.admin('GET', `/admin/v1/accounts?query=${encodeURIComponent(query)}`)).body.total,
+      0,
+      query,
+    )
   for (const text of INJECTIONS) {
     const made = await tollgate.admin('POST', '/admin/v1/accounts', { name: text })
-    if (made.status === 201) assert.equal((await tollgate.admin('GET', `/admin/v1/accounts/${made.body.id}`)).body.name, text)
+    if (made.status === 201)
+      assert.equal((await tollgate.admin('GET', `/admin/v1/accounts/${made.body.id}`)).body.name, text)
     else assert.equal(made.status, 400, made.text)
   }
   await assertAuditClean(tollgate)
@@ -78,7 +145,10 @@ test('LiteLLM CVE-2026-35030: a key that begins like another one is another key,
     // Well-formed, with the same first letters.
     let twin = ''
     for (let tries = 0; !isWellFormed(twin) || twin === key; tries += 1) {
-      const ids = { ...randomIds(), letters: (count: number) => (key.slice(6, length) + randomIds().letters(count)).slice(0, count) }
+      const ids = {
+        ...randomIds(),
+        letters: (count: number) => (key.slice(6, length) + randomIds().letters(count)).slice(0, count),
+      }
       twin = generateKey(ids)
       assert.ok(tries < 100)
     }
@@ -86,12 +156,22 @@ test('LiteLLM CVE-2026-35030: a key that begins like another one is another key,
     assert.equal((await tollgate.request('GET', '/v1/key', { key: twin })).status, 401)
     assert.equal((await tollgate.request('GET', '/v1/key', { key })).status, 200)
   }
-  for (const wrong of [key.slice(0, -1), `${key}x`, key.toUpperCase(), ` ${key}x`, `${key},${key}`]) assert.equal((await tollgate.request('GET', '/v1/key', { key: wrong })).status, 401, wrong)
+  for (const wrong of [key.slice(0, -1), `${key}x`, key.toUpperCase(), ` ${key}x`, `${key},${key}`])
+    assert.equal((await tollgate.request('GET', '/v1/key', { key: wrong })).status, 401, wrong)
 })
 
 test('LiteLLM GHSA-69x8-hrgq-fjj8: no answer of the operator’s API holds a hash', async () => {
   await tollgate.admin('POST', '/admin/v1/administrators', { email: 'x@example.com' })
-  for (const path of ['accounts', `accounts/${accountId}`, `accounts/${accountId}/keys`, 'users', 'events', 'settings', 'catalog', 'codes']) {
+  for (const path of [
+    'accounts',
+    `accounts/${accountId}`,
+    `accounts/${accountId}/keys`,
+    'users',
+    'events',
+    'settings',
+    'catalog',
+    'codes',
+  ]) {
     const { text } = await tollgate.admin('GET', `/admin/v1/${path}`)
     assert.doesNotMatch(text, /argon2|password_hash|"digest"|"hash"/i, path)
   }
@@ -99,9 +179,25 @@ test('LiteLLM GHSA-69x8-hrgq-fjj8: no answer of the operator’s API holds a has
 
 test('Starlette CVE-2026-48710 "BadHost": the Host decides nothing', async () => {
   const port = Number(new URL(tollgate.url).port)
-  for (const host of ['x/v1/health', 'x/healthz?', 'localhost', '127.0.0.1', 'admin', 'x@y', '[::1]', 'x:99999', '', '/', '..', 'x#', 'v1/health']) {
+  for (const host of [
+    'x/v1/health',
+    'x/healthz?',
+    'localhost',
+    '127.0.0.1',
+    'admin',
+    'x@y',
+    '[::1]',
+    'x:99999',
+    '',
+    '/',
+    '..',
+    'x#',
+    'v1/health',
+  ]) {
     for (const path of ['/v1/key', '/admin/v1/accounts', '/cabinet/v1/profile']) {
-      const { status } = parseRaw(await exchangeRaw(port, `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`))
+      const { status } = parseRaw(
+        await exchangeRaw(port, `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`),
+      )
       assert.ok(status === 401 || status === 400, `${host} ${path}: ${status}`)
     }
   }
@@ -111,7 +207,9 @@ test('new-api#6607, #6609, #5690, one-api#2440: however many ask at once, no mor
   const one = await chat('words=20')
   const cost: number = one.body.usage.cost
   const poor = await tollgate.createAccount({ balance: Math.round(cost * 3.5 * 1e6) / 1e6 })
-  const answers = await Promise.all(Array.from({ length: 200 }, () => chat('words=20 delay_ms=20', { max_tokens: 20 }, poor.key)))
+  const answers = await Promise.all(
+    Array.from({ length: 200 }, () => chat('words=20 delay_ms=20', { max_tokens: 20 }, poor.key)),
+  )
   const served = answers.filter(({ status }) => status === 200)
   assert.ok(served.length >= 1 && served.length <= 3, `${served.length} served`)
   assert.ok(answers.every(({ status }) => [200, 402, 429].includes(status)))
@@ -144,14 +242,28 @@ test('new-api#5235, #7062, #7241: an answer whose usage is missing is counted, n
 test('LiteLLM#37992: an explicit zero stays zero', async () => {
   const before = await balanceOf(tollgate, key)
   const answer = await chat('words=5 usage=zero')
-  assert.deepEqual([answer.body.usage.prompt_tokens, answer.body.usage.completion_tokens, answer.body.usage.cost], [0, 0, 0])
+  assert.deepEqual(
+    [answer.body.usage.prompt_tokens, answer.body.usage.completion_tokens, answer.body.usage.cost],
+    [0, 0, 0],
+  )
   assert.deepEqual(await balanceOf(tollgate, key), before)
 })
 
 /** Reads until `enough` and leaves. */
-async function leave(line: string, enough: (text: string) => boolean, { model = 'test/stops', as = key } = {}): Promise<string> {
+async function leave(
+  line: string,
+  enough: (text: string) => boolean,
+  { model = 'test/stops', as = key } = {},
+): Promise<string> {
   const answer = await request(`${tollgate.url}/v1/chat/completions`, {
-    method: 'POST', headers: { authorization: `Bearer ${as}`, 'content-type': 'application/json' }, body: JSON.stringify({ model, stream: true, max_tokens: 1_000, messages: [{ role: 'user', content: `Hello\nsandbox: ${line}` }] }),
+    method: 'POST',
+    headers: { authorization: `Bearer ${as}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      model,
+      stream: true,
+      max_tokens: 1_000,
+      messages: [{ role: 'user', content: `Hello\nsandbox: ${line}` }],
+    }),
   })
   answer.body.on('error', () => undefined)
   let text = ''
@@ -162,7 +274,9 @@ async function leave(line: string, enough: (text: string) => boolean, { model = 
   return String(answer.headers['x-generation-id'])
 }
 
-async function logged(id: string): Promise<{ readonly total_cost: number; readonly output_tokens: number; readonly status: string }> {
+async function logged(
+  id: string,
+): Promise<{ readonly total_cost: number; readonly output_tokens: number; readonly status: string }> {
   for (let tries = 0; tries < 200; tries += 1) {
     const { body } = await tollgate.request('GET', `/v1/generation?generation_id=${id}`, { key })
     if (body.total === 1) return body.logs[0]
@@ -179,7 +293,11 @@ test('LiteLLM#13245, #14457, PR 30630, PR 33736: who leaves in the middle pays f
 
 test('LiteLLM PR 36008: of a burst of clients that leave at once each answer is read on in its own place and charged, though no chunk comes any more', async () => {
   const { key: own } = await tollgate.createAccount({ balance: 1_000 })
-  await Promise.all(Array.from({ length: 25 }, () => leave('words=50 stall=3', (text) => text.split('\n\n').length > 3, { model: 'test/keeps', as: own })))
+  await Promise.all(
+    Array.from({ length: 25 }, () =>
+      leave('words=50 stall=3', (text) => text.split('\n\n').length > 3, { model: 'test/keeps', as: own }),
+    ),
+  )
   const ended = async (): Promise<number> => (await tollgate.request('GET', '/v1/generation', { key: own })).body.total
   const places = Number(/^tollgate_in_flight (\d+)/m.exec((await tollgate.request('GET', '/metrics')).text)?.[1])
   assert.ok(places + (await ended()) >= 25, `${places} keep their places`)
@@ -193,19 +311,49 @@ test('sub2api#4408: who leaves before the provider has answered pays nothing', a
   const before = await balanceOf(tollgate, key)
   const left = new AbortController()
   const gone = request(`${tollgate.url}/v1/chat/completions`, {
-    method: 'POST', signal: left.signal, headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' }, body: JSON.stringify({ model: 'test/stops', stream: true, messages: [{ role: 'user', content: 'Hello\nsandbox: delay_ms=2000' }] }),
+    method: 'POST',
+    signal: left.signal,
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      model: 'test/stops',
+      stream: true,
+      messages: [{ role: 'user', content: 'Hello\nsandbox: delay_ms=2000' }],
+    }),
   })
-  void until(10_000, 'it is held', async () => (await balanceOf(tollgate, key)).reserved > before.reserved).then(() => left.abort())
+  void until(10_000, 'it is held', async () => (await balanceOf(tollgate, key)).reserved > before.reserved).then(() =>
+    left.abort(),
+  )
   await assert.rejects(gone)
   await until(10_000, 'nothing is held', async () => (await balanceOf(tollgate, key)).reserved === before.reserved)
   assert.deepEqual(await balanceOf(tollgate, key), before)
 })
 
 test('one-api: there is no account and no password to begin with', async () => {
-  for (const [email, password] of [['root', '123456'], ['admin', 'admin'], ['root@localhost', '123456'], ['admin@example.com', 'password']]) {
-    assert.ok([400, 401, 403, 429].includes((await tollgate.request('POST', '/cabinet/v1/sign-in', { body: { email, password }, headers: { 'sec-fetch-site': 'same-origin' } })).status), email)
+  for (const [email, password] of [
+    ['root', '123456'],
+    ['admin', 'admin'],
+    ['root@localhost', '123456'],
+    ['admin@example.com', 'password'],
+  ]) {
+    assert.ok(
+      [400, 401, 403, 429].includes(
+        (
+          await tollgate.request('POST', '/cabinet/v1/sign-in', {
+            body: { email, password },
+            headers: { 'sec-fetch-site': 'same-origin' },
+          })
+        ).status,
+      ),
+      email,
+    )
   }
-  for (const token of ['', 'admin', '123456', 'sk-123456', 'changeme']) assert.ok([401, 403].includes((await tollgate.request('GET', '/admin/v1/accounts', { headers: { authorization: `Bearer ${token}` } })).status), token)
+  for (const token of ['', 'admin', '123456', 'sk-123456', 'changeme'])
+    assert.ok(
+      [401, 403].includes(
+        (await tollgate.request('GET', '/admin/v1/accounts', { headers: { authorization: `Bearer ${token}` } })).status,
+      ),
+      token,
+    )
 })
 
 test('after all of it the books agree', () => assertAuditClean(tollgate))

@@ -15,12 +15,19 @@ before(async () => {
 after(() => tollgate.stop())
 
 async function pictureUrl(headers: Record<string, string>): Promise<string> {
-  const { body } = await tollgate.request('POST', '/v1/images', { key, body: { model: 'sandbox/image', prompt: 'a lake' }, headers })
+  const { body } = await tollgate.request('POST', '/v1/images', {
+    key,
+    body: { model: 'sandbox/image', prompt: 'a lake' },
+    headers,
+  })
   return body.data[0].url
 }
 
 test('behind a trusted proxy that was asked by https, links are https', async () => {
-  assert.match(await pictureUrl({ 'x-forwarded-for': '203.0.113.9', 'x-forwarded-proto': 'https' }), /^https:\/\/127\.0\.0\.1:\d+\/v1\/images\/content\?/)
+  assert.match(
+    await pictureUrl({ 'x-forwarded-for': '203.0.113.9', 'x-forwarded-proto': 'https' }),
+    /^https:\/\/127\.0\.0\.1:\d+\/v1\/images\/content\?/,
+  )
 })
 
 test('without a proxy between, the header is not believed', async () => {
@@ -29,10 +36,24 @@ test('without a proxy between, the header is not believed', async () => {
 
 test('over TLS sessions have the Secure cookie of this host alone, and answers forbid plain http; each request by its own scheme', async () => {
   const credentials = { email: 'one@example.com', password: 'a long passphrase of mine' }
-  const enter = async (path: string, body: unknown, headers: Record<string, string>): Promise<{ readonly cookies: readonly string[]; readonly transport: unknown }> => {
-    const { status, headers: answered, text } = await tollgate.request('POST', `/cabinet/v1/${path}`, { body, headers: { 'sec-fetch-site': 'same-origin', ...headers } })
+  const enter = async (
+    path: string,
+    body: unknown,
+    headers: Record<string, string>,
+  ): Promise<{ readonly cookies: readonly string[]; readonly transport: unknown }> => {
+    const {
+      status,
+      headers: answered,
+      text,
+    } = await tollgate.request('POST', `/cabinet/v1/${path}`, {
+      body,
+      headers: { 'sec-fetch-site': 'same-origin', ...headers },
+    })
     assert.ok(status === 200 || status === 201, text)
-    return { cookies: String(answered['set-cookie'] ?? '').split('\n'), transport: answered['strict-transport-security'] }
+    return {
+      cookies: String(answered['set-cookie'] ?? '').split('\n'),
+      transport: answered['strict-transport-security'],
+    }
   }
   const proxied = { 'x-forwarded-for': '203.0.113.9', 'x-forwarded-proto': 'https' }
   await enter('sign-up', { ...credentials, name: 'One' }, {})
@@ -45,6 +66,7 @@ test('over TLS sessions have the Secure cookie of this host alone, and answers f
   assert.ok(plain.cookies.every((cookie) => !cookie.includes('Secure')))
   assert.equal(plain.transport, undefined)
   const cookie = secure.cookies[0]?.split(';', 1)[0] ?? ''
-  const session = (headers: Record<string, string>): Promise<number> => tollgate.request('GET', '/cabinet/v1/profile', { headers: { cookie, ...headers } }).then(({ status }) => status)
+  const session = (headers: Record<string, string>): Promise<number> =>
+    tollgate.request('GET', '/cabinet/v1/profile', { headers: { cookie, ...headers } }).then(({ status }) => status)
   assert.deepEqual([await session(proxied), await session({})], [200, 401], 'its cookie opens nothing over plain http')
 })

@@ -18,14 +18,19 @@ before(async () => {
   listener = createServer((_, response) => {
     bank.asked += 1
     if (!bank.works) return void response.writeHead(503).end('busy')
-    const entry = (code: string, value: string): string => `<Valute ID="R0"><CharCode>${code}</CharCode><Nominal>1</Nominal><Value>${value}</Value></Valute>`
-    response.writeHead(200).end(`<ValCurs Date="21.11.2026">${entry('USD', bank.usd)}${entry('EUR', '110,0000')}</ValCurs>`)
+    const entry = (code: string, value: string): string =>
+      `<Valute ID="R0"><CharCode>${code}</CharCode><Nominal>1</Nominal><Value>${value}</Value></Valute>`
+    response
+      .writeHead(200)
+      .end(`<ValCurs Date="21.11.2026">${entry('USD', bank.usd)}${entry('EUR', '110,0000')}</ValCurs>`)
   })
   listener.listen(0, '127.0.0.1')
   await once(listener, 'listening')
   // A listening TCP server has an address object.
   const { port } = listener.address() as AddressInfo
-  server = await startMovingServer('rates: { source: cbr, USD: 100 }\nmarkup: 1\n', { env: { TOLLGATE_CBR_URL: `http://127.0.0.1:${port}/` } })
+  server = await startMovingServer('rates: { source: cbr, USD: 100 }\nmarkup: 1\n', {
+    env: { TOLLGATE_CBR_URL: `http://127.0.0.1:${port}/` },
+  })
 })
 
 after(async () => {
@@ -87,7 +92,11 @@ test('a dead feed and a rate that jumped are an event when they begin and end, a
   await server.admin('PATCH', '/admin/v1/settings', { rates: { USD: 185 } })
   assert.deepEqual(await warnings(), [])
   await server.admin('PATCH', '/admin/v1/settings', { rates: { source: 'cbr' } })
-  await until(WAIT_MS, 'the rate near the one that was set is taken', async () => (await events()).at(-1) === 'cbr rates.mended')
+  await until(
+    WAIT_MS,
+    'the rate near the one that was set is taken',
+    async () => (await events()).at(-1) === 'cbr rates.mended',
+  )
   assert.deepEqual(await warnings(), [])
 })
 

@@ -3,7 +3,10 @@ import { after, before, describe, test } from 'node:test'
 import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
-/** What a provider reports is what it bills us; the customer pays for it as far as it can be. A token costs 1 RUB, and us as much. */
+/**
+ * What a provider reports is what it bills us; the customer pays for it as far as it can be. A token costs 1 RUB, and
+ * us as much.
+ */
 
 let upstream: ScriptedUpstream
 let tollgate: Tollgate
@@ -34,18 +37,28 @@ interface Booked {
 }
 
 /** `usage` as it stands on the wire: not every number of it is one of JavaScript. */
-async function ask(usage: string, content: unknown = 'Hello', fields: Readonly<Record<string, unknown>> = {}): Promise<Booked> {
+async function ask(
+  usage: string,
+  content: unknown = 'Hello',
+  fields: Readonly<Record<string, unknown>> = {},
+): Promise<Booked> {
   upstream.answer((response) => {
     response.writeHead(200, { 'content-type': 'application/json' })
-    response.end(`{"id":"c","choices":[{"index":0,"message":{"role":"assistant","content":"one two three"},"finish_reason":"stop"}],"usage":${usage}}`)
+    response.end(
+      `{"id":"c","choices":[{"index":0,"message":{"role":"assistant","content":"one two three"},"finish_reason":"stop"}],"usage":${usage}}`,
+    )
   })
-  const answer = await tollgate.request('POST', '/v1/chat/completions', { key: account.key, body: { model: 'test/plain', max_tokens: 50, messages: [{ role: 'user', content }], ...fields } })
+  const answer = await tollgate.request('POST', '/v1/chat/completions', {
+    key: account.key,
+    body: { model: 'test/plain', max_tokens: 50, messages: [{ role: 'user', content }], ...fields },
+  })
   assert.equal(answer.status, 200, answer.text)
   const { body } = await tollgate.admin('GET', `/admin/v1/generations?generation_id=${answer.body.id}`)
   return { cost: answer.body.usage.cost, row: body.data[0] }
 }
 
-const said = (prompt: string | number, completion: string | number): string => `{"prompt_tokens":${prompt},"completion_tokens":${completion}}`
+const said = (prompt: string | number, completion: string | number): string =>
+  `{"prompt_tokens":${prompt},"completion_tokens":${completion}}`
 
 describe('a number is read by one rule', () => {
   /** "Hello" is 8 tokens as we count it, the answer 3. */
@@ -62,23 +75,38 @@ describe('a number is read by one rule', () => {
   for (const [name, usage, cost, basis, flagged] of cases) {
     test(name, async () => {
       const { cost: told, row } = await ask(usage)
-      assert.deepEqual([told, row['total_cost'], row['provider_cost'], row['billing_basis'], row['flagged']], [cost, cost, cost, basis, flagged])
+      assert.deepEqual(
+        [told, row['total_cost'], row['provider_cost'], row['billing_basis'], row['flagged']],
+        [cost, cost, cost, basis, flagged],
+      )
     })
   }
 })
 
 describe('honest usage is charged whole', () => {
-  const PIXEL = 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+  const PIXEL =
+    'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
   const cases: readonly (readonly [name: string, content: unknown, tokens: number])[] = [
     ['a picture of high detail', [{ type: 'image_url', image_url: { url: PIXEL, detail: 'high' } }], 36_800],
-    ['a document', [{ type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERi0xLjQKJSVFT0YK' } }], 150_000],
+    [
+      'a document',
+      [{ type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERi0xLjQKJSVFT0YK' } }],
+      150_000,
+    ],
     ['a video behind an address', [{ type: 'video_url', video_url: { url: 'https://example.com/v.mp4' } }], 180_000],
-    ['a text in a script with two bytes for each letter', 'Қазақстан Республикасы — унитарлы мемлекет. '.repeat(100), 6_000],
+    [
+      'a text in a script with two bytes for each letter',
+      'Қазақстан Республикасы — унитарлы мемлекет. '.repeat(100),
+      6_000,
+    ],
   ]
   for (const [name, content, tokens] of cases) {
     test(name, async () => {
       const { cost, row } = await ask(said(tokens, 3), content)
-      assert.deepEqual([cost, row['total_cost'], row['provider_cost'], row['flagged']], [tokens + 3, tokens + 3, tokens + 3, false])
+      assert.deepEqual(
+        [cost, row['total_cost'], row['provider_cost'], row['flagged']],
+        [tokens + 3, tokens + 3, tokens + 3, false],
+      )
     })
   }
 })
@@ -87,7 +115,9 @@ test('what cannot be is not charged, and stays what the provider bills us', asyn
   // 5 bytes, two frames of 8 and a template of 1,000.
   const { cost, row } = await ask(said(60_000, 900))
   assert.deepEqual([cost, row['total_cost'], row['provider_cost'], row['flagged']], [1_021 + 50, 1_071, 60_900, true])
-  const document = await ask(said(300_000, 3), [{ type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERi0xLjQKJSVFT0YK' } }])
+  const document = await ask(said(300_000, 3), [
+    { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERi0xLjQKJSVFT0YK' } },
+  ])
   assert.deepEqual([document.cost, document.row['provider_cost'], document.row['flagged']], [201_003, 300_003, true])
 })
 
@@ -101,17 +131,34 @@ test('what is flagged and what falls short is shown: in the log, by a filter, as
   const { row } = await ask(said(60_000, 900))
   assert.deepEqual([Object(row['meters']).input, Object(row['reported_meters']).input], [1_021, 60_000])
   const flagged = await tollgate.admin('GET', '/admin/v1/generations?flagged=true&limit=100')
-  assert.ok(flagged.body.data.length > 0 && flagged.body.data.every((one: Readonly<Record<string, unknown>>) => one['flagged'] === true))
-  assert.equal((await tollgate.admin('GET', '/admin/v1/generations?flagged=maybe')).body.error.metadata.error_type, 'invalid_input')
+  assert.ok(
+    flagged.body.data.length > 0 &&
+      flagged.body.data.every((one: Readonly<Record<string, unknown>>) => one['flagged'] === true),
+  )
+  assert.equal(
+    (await tollgate.admin('GET', '/admin/v1/generations?flagged=maybe')).body.error.metadata.error_type,
+    'invalid_input',
+  )
   // Held for 5 bytes and two frames of 8, and 50 of output; the template's tokens are beyond the balance.
   const poor = await tollgate.createAccount({ balance: 71 })
   account = poor
   const { cost, row: short } = await ask(said(100, 50))
   assert.deepEqual([cost, short['shortfall'], short['provider_cost']], [71, 79, 150])
   // More than 20 RUB were lost to it in this hour: what may cost more than its hold is refused until the next.
-  const searching = await tollgate.request('POST', '/v1/chat/completions', { key: poor.key, body: { model: 'test/plain', max_tokens: 1, messages: [{ role: 'user', content: 'Hello' }], web_search_options: {} } })
+  const searching = await tollgate.request('POST', '/v1/chat/completions', {
+    key: poor.key,
+    body: {
+      model: 'test/plain',
+      max_tokens: 1,
+      messages: [{ role: 'user', content: 'Hello' }],
+      web_search_options: {},
+    },
+  })
   assert.deepEqual([searching.status, searching.body.error.metadata.error_type], [429, 'rate_limit_exceeded'])
-  assert.match(searching.body.error.message, /^Answers of this account cost more than it had in this hour: tools that the provider runs are off until the next one\./)
+  assert.match(
+    searching.body.error.message,
+    /^Answers of this account cost more than it had in this hour: tools that the provider runs are off until the next one\./,
+  )
   assert.ok(Number(searching.headers['retry-after']) <= 3_600)
   const metrics = (await tollgate.request('GET', '/metrics')).text
   assert.match(metrics, /^tollgate_usage_flagged_total\{provider="p"\} \d+$/m)

@@ -11,7 +11,10 @@ const ROWS = {
 /** Sold by search units; the others by tokens. */
 const BY_SEARCH = ['cohere', 'bedrock']
 /** Long enough that the recorded usage (2,966 tokens) is plausible for them. */
-const DOCUMENTS = Array.from({ length: 8 }, (_value, index) => `${index} ${'the quick brown fox jumps over the lazy dog '.repeat(30)}`)
+const DOCUMENTS = Array.from(
+  { length: 8 },
+  (_value, index) => `${index} ${'the quick brown fox jumps over the lazy dog '.repeat(30)}`,
+)
 
 let units: UnitsUnderTest
 
@@ -37,14 +40,30 @@ describe('recorded rankings', async () => {
           object: 'list',
           model: `test/${provider}`,
           provider,
-          results: results.map(({ index, score }: { index: number; score: number }) => ({ index, relevance_score: score, document: { text: DOCUMENTS[index] } })),
+          results: results.map(({ index, score }: { index: number; score: number }) => ({
+            index,
+            relevance_score: score,
+            document: { text: DOCUMENTS[index] },
+          })),
           ...(searches === null ? {} : { meta: { billed_units: { search_units: 1 } } }),
         })
-        assert.deepEqual(usage, { ...(searches === null ? { total_tokens: tokens } : { search_units: 1 }), cost, currency: 'RUB' })
+        assert.deepEqual(usage, {
+          ...(searches === null ? { total_tokens: tokens } : { search_units: 1 }),
+          cost,
+          currency: 'RUB',
+        })
         const log = await units.lastLog()
         const said = native?.billed_units !== undefined || searches === null
         assert.deepEqual(
-          [log['generation_id'], log['type'], log['status'], log['input_tokens'], log['output_tokens'], log['total_cost'], log['billing_basis']],
+          [
+            log['generation_id'],
+            log['type'],
+            log['status'],
+            log['input_tokens'],
+            log['output_tokens'],
+            log['total_cost'],
+            log['billing_basis'],
+          ],
           [id, 'rerank', 'completed', searches === null ? tokens : 0, 0, cost, said ? 'provider_usage' : 'counted'],
         )
       }
@@ -53,5 +72,5 @@ describe('recorded rankings', async () => {
 })
 
 test('every provider of recorded rankings has its adapter here', async () => {
-  assert.deepEqual([...new Set((recordedUnits('rerank')).map(providerOf))].toSorted(), Object.keys(ROWS).toSorted())
+  assert.deepEqual([...new Set(recordedUnits('rerank').map(providerOf))].toSorted(), Object.keys(ROWS).toSorted())
 })

@@ -15,7 +15,8 @@ let account: { id: string; key: string }
 before(async () => {
   upstream = await startScriptedUpstream()
   other = await startScriptedUpstream()
-  const model = (name: string, endpoints: string, fields = ''): string => `  - { id: test/${name}, type: rerank, tokenizer: o200k_base${fields}, endpoints: [${endpoints}] }\n`
+  const model = (name: string, endpoints: string, fields = ''): string =>
+    `  - { id: test/${name}, type: rerank, tokenizer: o200k_base${fields}, endpoints: [${endpoints}] }\n`
   tollgate = await startTollgate({
     catalog: `
 markup: 1
@@ -46,7 +47,10 @@ function answers(body: unknown, status = 200): (response: ServerResponse) => voi
   return (response) => response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 }
 
-function ranked(scores: readonly number[], fields: Readonly<Record<string, unknown>> = { usage: { total_tokens: 10 } }): unknown {
+function ranked(
+  scores: readonly number[],
+  fields: Readonly<Record<string, unknown>> = { usage: { total_tokens: 10 } },
+): unknown {
   return { results: scores.map((score, index) => ({ index, relevance_score: score })), ...fields }
 }
 
@@ -59,27 +63,100 @@ async function logOf(id: unknown): Promise<Record<string, unknown>> {
 const REFUSALS: readonly (readonly [string, unknown, string, RegExp])[] = [
   ['no model', { query: QUERY, documents: DOCUMENTS }, 'missing_model', /^Parameter 'model' is required$/],
   ['no query', { model: 'test/tokens', documents: DOCUMENTS }, 'missing_query', /^Parameter 'query' is required$/],
-  ['an empty query', { model: 'test/tokens', query: '', documents: DOCUMENTS }, 'missing_query', /^Parameter 'query' is required$/],
-  ['a query that is no text', { model: 'test/tokens', query: 5, documents: DOCUMENTS }, 'invalid_input', /^query: must be a string$/],
+  [
+    'an empty query',
+    { model: 'test/tokens', query: '', documents: DOCUMENTS },
+    'missing_query',
+    /^Parameter 'query' is required$/,
+  ],
+  [
+    'a query that is no text',
+    { model: 'test/tokens', query: 5, documents: DOCUMENTS },
+    'invalid_input',
+    /^query: must be a string$/,
+  ],
   ['no documents', { model: 'test/tokens', query: QUERY }, 'missing_documents', /^Parameter 'documents' is required$/],
-  ['null', { model: 'test/tokens', query: QUERY, documents: null }, 'missing_documents', /^Parameter 'documents' is required$/],
-  ['an empty list', { model: 'test/tokens', query: QUERY, documents: [] }, 'missing_documents', /^Parameter 'documents' is required$/],
-  ['documents that are no list', { model: 'test/tokens', query: QUERY, documents: 'a' }, 'invalid_input', /^documents: must be an array/],
-  ['1,001 documents', { model: 'test/tokens', query: QUERY, documents: Array.from({ length: 1_001 }, () => 'a') }, 'invalid_input', /^documents: must hold at most 1000 items, got 1001$/],
-  ['a document that is no text', { model: 'test/tokens', query: QUERY, documents: ['a', 5] }, 'invalid_input', /^documents\[1\]: must be a string or an object with a text$/],
-  ['a document without a text', { model: 'test/tokens', query: QUERY, documents: [{ title: 'a' }] }, 'invalid_input', /^documents\[0\]: must be a string or an object with a text$/],
-  ['top_n of 0', { model: 'test/tokens', query: QUERY, documents: DOCUMENTS, top_n: 0 }, 'invalid_input', /^top_n: must be an integer of at least 1$/],
-  ['half a top_n', { model: 'test/tokens', query: QUERY, documents: DOCUMENTS, top_n: 1.5 }, 'invalid_input', /^top_n: must be an integer/],
-  ['return_documents that is no truth', { model: 'test/tokens', query: QUERY, documents: DOCUMENTS, return_documents: 'no' }, 'invalid_input', /^return_documents: must be a boolean$/],
-  ['an unknown model', { model: 'no/such', query: QUERY, documents: DOCUMENTS }, 'model_not_found', /^Model 'no\/such' not found or inactive$/],
-  ['a model of another kind', { model: 'sandbox/embeddings', query: QUERY, documents: DOCUMENTS }, 'model_not_supported', /^Model 'sandbox\/embeddings' does not support rerank\. Supported: embeddings$/],
-  ['a query beyond the context', { model: 'test/small', query: 'word '.repeat(150), documents: DOCUMENTS }, 'input_tokens_exceeded', /^This model's maximum context length is 100 tokens/],
+  [
+    'null',
+    { model: 'test/tokens', query: QUERY, documents: null },
+    'missing_documents',
+    /^Parameter 'documents' is required$/,
+  ],
+  [
+    'an empty list',
+    { model: 'test/tokens', query: QUERY, documents: [] },
+    'missing_documents',
+    /^Parameter 'documents' is required$/,
+  ],
+  [
+    'documents that are no list',
+    { model: 'test/tokens', query: QUERY, documents: 'a' },
+    'invalid_input',
+    /^documents: must be an array/,
+  ],
+  [
+    '1,001 documents',
+    { model: 'test/tokens', query: QUERY, documents: Array.from({ length: 1_001 }, () => 'a') },
+    'invalid_input',
+    /^documents: must hold at most 1000 items, got 1001$/,
+  ],
+  [
+    'a document that is no text',
+    { model: 'test/tokens', query: QUERY, documents: ['a', 5] },
+    'invalid_input',
+    /^documents\[1\]: must be a string or an object with a text$/,
+  ],
+  [
+    'a document without a text',
+    { model: 'test/tokens', query: QUERY, documents: [{ title: 'a' }] },
+    'invalid_input',
+    /^documents\[0\]: must be a string or an object with a text$/,
+  ],
+  [
+    'top_n of 0',
+    { model: 'test/tokens', query: QUERY, documents: DOCUMENTS, top_n: 0 },
+    'invalid_input',
+    /^top_n: must be an integer of at least 1$/,
+  ],
+  [
+    'half a top_n',
+    { model: 'test/tokens', query: QUERY, documents: DOCUMENTS, top_n: 1.5 },
+    'invalid_input',
+    /^top_n: must be an integer/,
+  ],
+  [
+    'return_documents that is no truth',
+    { model: 'test/tokens', query: QUERY, documents: DOCUMENTS, return_documents: 'no' },
+    'invalid_input',
+    /^return_documents: must be a boolean$/,
+  ],
+  [
+    'an unknown model',
+    { model: 'no/such', query: QUERY, documents: DOCUMENTS },
+    'model_not_found',
+    /^Model 'no\/such' not found or inactive$/,
+  ],
+  [
+    'a model of another kind',
+    { model: 'sandbox/embeddings', query: QUERY, documents: DOCUMENTS },
+    'model_not_supported',
+    /^Model 'sandbox\/embeddings' does not support rerank\. Supported: embeddings$/,
+  ],
+  [
+    'a query beyond the context',
+    { model: 'test/small', query: 'word '.repeat(150), documents: DOCUMENTS },
+    'input_tokens_exceeded',
+    /^This model's maximum context length is 100 tokens/,
+  ],
 ]
 
 for (const [what, body, type, message] of REFUSALS) {
   test(`400 ${type}: ${what}`, async () => {
     const sent = upstream.requests.length
-    const { status, body: { error } } = await rerank(body)
+    const {
+      status,
+      body: { error },
+    } = await rerank(body)
     assert.deepEqual([status, error.code, error.metadata.error_type], [400, 400, type], JSON.stringify(error))
     assert.match(error.message, message)
     assert.equal(upstream.requests.length, sent, 'nothing is sent')
@@ -88,12 +165,22 @@ for (const [what, body, type, message] of REFUSALS) {
 
 test('best first, ties in the order of the documents, each with its text', async () => {
   upstream.answer(answers(ranked([0.5, 0.9, 0.5])))
-  const { body } = await rerank({ model: 'test/tokens', query: QUERY, documents: ['Berlin', { text: 'Paris' }, 'Lyon'] })
+  const { body } = await rerank({
+    model: 'test/tokens',
+    query: QUERY,
+    documents: ['Berlin', { text: 'Paris' }, 'Lyon'],
+  })
   const { id, ...rest } = body
   assert.match(id, /^gen-/)
   assert.deepEqual(rest, {
-    object: 'list', model: 'test/tokens', provider: 'One',
-    results: [{ index: 1, relevance_score: 0.9, document: { text: 'Paris' } }, { index: 0, relevance_score: 0.5, document: { text: 'Berlin' } }, { index: 2, relevance_score: 0.5, document: { text: 'Lyon' } }],
+    object: 'list',
+    model: 'test/tokens',
+    provider: 'One',
+    results: [
+      { index: 1, relevance_score: 0.9, document: { text: 'Paris' } },
+      { index: 0, relevance_score: 0.5, document: { text: 'Berlin' } },
+      { index: 2, relevance_score: 0.5, document: { text: 'Lyon' } },
+    ],
     usage: { total_tokens: 10, cost: 0.01, currency: 'RUB' },
   })
   assert.deepEqual(upstream.requests.at(-1), { model: 'r', query: QUERY, documents: ['Berlin', 'Paris', 'Lyon'] })
@@ -116,11 +203,19 @@ test('top_n is passed on in the spelling of the service, and holds whatever the 
 })
 
 test('sold by search units: meta, units and no tokens in the log; by both: the sum', async () => {
-  upstream.answer(answers(ranked([1, 0, 0], { meta: { billed_units: { search_units: 1 }, tokens: { input_tokens: 7 } } })))
+  upstream.answer(
+    answers(ranked([1, 0, 0], { meta: { billed_units: { search_units: 1 }, tokens: { input_tokens: 7 } } })),
+  )
   const searched = (await rerank({ model: 'test/searches', query: QUERY, documents: DOCUMENTS })).body
-  assert.deepEqual([searched.meta, searched.usage], [{ billed_units: { search_units: 1 } }, { total_tokens: 7, search_units: 1, cost: 0.2, currency: 'RUB' }])
+  assert.deepEqual(
+    [searched.meta, searched.usage],
+    [{ billed_units: { search_units: 1 } }, { total_tokens: 7, search_units: 1, cost: 0.2, currency: 'RUB' }],
+  )
   const log = await logOf(searched.id)
-  assert.deepEqual([log['type'], log['input_tokens'], log['total_cost'], log['billing_basis']], ['rerank', 0, 0.2, 'provider_usage'])
+  assert.deepEqual(
+    [log['type'], log['input_tokens'], log['total_cost'], log['billing_basis']],
+    ['rerank', 0, 0.2, 'provider_usage'],
+  )
   const both = (await rerank({ model: 'test/both', query: QUERY, documents: DOCUMENTS })).body
   assert.deepEqual(both.usage, { total_tokens: 7, search_units: 1, cost: 0.207, currency: 'RUB' })
 })
@@ -134,27 +229,69 @@ test('usage: bounded where it cannot be, counted where it is missing', async () 
     return body.usage.cost
   }
   assert.equal(await charge('test/searches', {}, 'counted'), 0.2)
-  assert.equal(await charge('test/searches', { meta: { billed_units: { search_units: 5_000 } } }, 'provider_usage'), 0.2, 'no more units than its bytes make')
+  assert.equal(
+    await charge('test/searches', { meta: { billed_units: { search_units: 5_000 } } }, 'provider_usage'),
+    0.2,
+    'no more units than its bytes make',
+  )
   assert.equal(await charge('test/searches', { meta: { billed_units: { search_units: 0 } } }, 'provider_usage'), 0)
   // The query is read beside each of the three documents, of which the last is two tokens: 3 × 1 + 4.
   assert.equal(await charge('test/tokens', {}, 'counted'), 0.007)
-  assert.equal(await charge('test/tokens', { usage: { total_tokens: 10_000 } }, 'provider_usage'), 1.084, 'their bytes and frames, the query beside each, and a template of 1,000')
+  assert.equal(
+    await charge('test/tokens', { usage: { total_tokens: 10_000 } }, 'provider_usage'),
+    1.084,
+    'their bytes and frames, the query beside each, and a template of 1,000',
+  )
 })
 
 test('more than a hundred documents, and long ones, are more units', async () => {
   const { key } = await tollgate.createAccount({ balance: 0.3 })
   upstream.answer((response) => {
     const { documents } = Object(upstream.requests.at(-1))
-    answers(ranked(documents.map(() => 0), {}))(response)
+    answers(
+      ranked(
+        documents.map(() => 0),
+        {},
+      ),
+    )(response)
   })
-  assert.equal((await rerank({ model: 'test/searches', query: QUERY, documents: Array.from({ length: 101 }, () => 'a') }, key)).body.error.metadata.required, 0.4)
-  assert.equal((await rerank({ model: 'test/searches', query: QUERY, documents: Array.from({ length: 60 }, () => 'word '.repeat(600)) }, key)).body.error.metadata.required, 0.4)
-  assert.equal((await rerank({ model: 'test/searches', query: QUERY, documents: Array.from({ length: 60 }, () => 'word '.repeat(300)) }, key)).body.usage.cost, 0.2, 'its bytes alone would be more')
+  assert.equal(
+    (await rerank({ model: 'test/searches', query: QUERY, documents: Array.from({ length: 101 }, () => 'a') }, key))
+      .body.error.metadata.required,
+    0.4,
+  )
+  assert.equal(
+    (
+      await rerank(
+        { model: 'test/searches', query: QUERY, documents: Array.from({ length: 60 }, () => 'word '.repeat(600)) },
+        key,
+      )
+    ).body.error.metadata.required,
+    0.4,
+  )
+  assert.equal(
+    (
+      await rerank(
+        { model: 'test/searches', query: QUERY, documents: Array.from({ length: 60 }, () => 'word '.repeat(300)) },
+        key,
+      )
+    ).body.usage.cost,
+    0.2,
+    'its bytes alone would be more',
+  )
 })
 
 for (const [what, body] of [
   ['a document that is not there', { results: [{ index: 3, relevance_score: 1 }] }],
-  ['one document twice', { results: [{ index: 0, relevance_score: 1 }, { index: 0, relevance_score: 1 }] }],
+  [
+    'one document twice',
+    {
+      results: [
+        { index: 0, relevance_score: 1 },
+        { index: 0, relevance_score: 1 },
+      ],
+    },
+  ],
   ['no score', { results: [{ index: 0 }] }],
   ['a score in quotes', { results: [{ index: 0, relevance_score: '1' }] }],
   ['no list', { object: 'list' }],
@@ -179,19 +316,39 @@ test('no result at all is an empty response', async () => {
 test('one provider fails, the next one answers at its price', async () => {
   upstream.answer(answers({ message: 'down' }, 503))
   other.answer(answers(ranked([1, 0, 0], { usage: { search_units: 1, total_tokens: 3 } })))
-  const { body } = await rerank({ model: 'test/two', query: QUERY, documents: DOCUMENTS, provider: { order: ['one', 'two'] } })
-  assert.deepEqual([body.provider, body.usage], ['Two', { total_tokens: 3, search_units: 1, cost: 0.3, currency: 'RUB' }])
+  const { body } = await rerank({
+    model: 'test/two',
+    query: QUERY,
+    documents: DOCUMENTS,
+    provider: { order: ['one', 'two'] },
+  })
+  assert.deepEqual(
+    [body.provider, body.usage],
+    ['Two', { total_tokens: 3, search_units: 1, cost: 0.3, currency: 'RUB' }],
+  )
 })
 
 test('402 names what it needs, and no max_tokens', async () => {
-  const { status, body: { error } } = await rerank({ model: 'test/searches', query: QUERY, documents: DOCUMENTS }, (await tollgate.createAccount({ balance: 0.1 })).key)
+  const {
+    status,
+    body: { error },
+  } = await rerank(
+    { model: 'test/searches', query: QUERY, documents: DOCUMENTS },
+    (await tollgate.createAccount({ balance: 0.1 })).key,
+  )
   assert.deepEqual([status, error.metadata.required], [402, 0.2])
-  assert.match(error.message, /^Insufficient balance: required 0\.20 RUB, available 0\.10 RUB\. Top up your balance or choose a cheaper model\.$/)
+  assert.match(
+    error.message,
+    /^Insufficient balance: required 0\.20 RUB, available 0\.10 RUB\. Top up your balance or choose a cheaper model\.$/,
+  )
 })
 
 test('the endpoint is in the health record, its models in their list', async () => {
   assert.ok((await tollgate.request('GET', '/v1/health')).body.endpoints.includes('rerank'))
   const { body } = await tollgate.request('GET', '/v1/rerank/models', { key: account.key })
   const found = body.data.find(({ id }: { id: string }) => id === 'sandbox/rerank')
-  assert.deepEqual([found.supported_endpoints, found.supported_parameters, found.pricing], [['rerank'], ['top_n'], { currency: 'RUB', prompt: '0', completion: '0', search: '0.2' }])
+  assert.deepEqual(
+    [found.supported_endpoints, found.supported_parameters, found.pricing],
+    [['rerank'], ['top_n'], { currency: 'RUB', prompt: '0', completion: '0', search: '0.2' }],
+  )
 })

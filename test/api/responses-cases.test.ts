@@ -9,12 +9,29 @@ import { startTollgate, type Tollgate } from '../harness/server.ts'
 const PROMPT = 'the quick brown fox jumps over the lazy dog '.repeat(1_100)
 const PLAIN_VARIANTS = [{}, { split: 'bytes:7' }, { gzip: 1 }, { chunked: 1 }, { split: 'random', seed: 11 }] as const
 const STREAM_VARIANTS = [
-  {}, { split: 'whole' }, { split: 'line' }, { split: 'bytes:1' }, { split: 'random', seed: 1 }, { split: 'random', seed: 2, max: 9 }, { split: 'random', seed: 3, max: 300 }, { gzip: 1 },
-  { crlf: 1 }, { cr: 1 }, { nospace: 1 }, { comments: 1 }, { multiline: 1 }, { bom: 1 }, { tail: 'none' }, { crlf: 1, split: 'random', seed: 4, max: 5 },
+  {},
+  { split: 'whole' },
+  { split: 'line' },
+  { split: 'bytes:1' },
+  { split: 'random', seed: 1 },
+  { split: 'random', seed: 2, max: 9 },
+  { split: 'random', seed: 3, max: 300 },
+  { gzip: 1 },
+  { crlf: 1 },
+  { cr: 1 },
+  { nospace: 1 },
+  { comments: 1 },
+  { multiline: 1 },
+  { bom: 1 },
+  { tail: 'none' },
+  { crlf: 1, split: 'random', seed: 4, max: 5 },
 ] as const
 /** What a client cannot be given of a recorded answer, with the reason; what comes instead is asserted. */
 const REFUSED: Readonly<Record<string, { readonly reason: string; readonly status: number }>> = {
-  'openai/responses/background-mode-with-tool-vcr-3': { reason: 'an answer that is only queued would have to be fetched later, and background is never asked for', status: 502 },
+  'openai/responses/background-mode-with-tool-vcr-3': {
+    reason: 'an answer that is only queued would have to be fetched later, and background is never asked for',
+    status: 502,
+  },
 }
 /** For a client each error status of a provider is one of these (wire.md 7.4). */
 const CLIENT_STATUS: Readonly<Record<number, number>> = { 400: 400, 429: 503 }
@@ -54,7 +71,12 @@ describe('recorded Responses answers, whole, streamed and at random cuts', () =>
     test(refused === undefined ? recorded.name : `${recorded.name} (refused: ${refused.reason})`, async () => {
       for (const opts of recorded.streaming ? STREAM_VARIANTS : PLAIN_VARIANTS) {
         await replay.slot('recorded', [{ case: recorded.name, opts }])
-        const answer = await respond(tollgate.url, key, { model: 'test/recorded', input: PROMPT, max_output_tokens: 20_000, stream: recorded.streaming })
+        const answer = await respond(tollgate.url, key, {
+          model: 'test/recorded',
+          input: PROMPT,
+          max_output_tokens: 20_000,
+          stream: recorded.streaming,
+        })
         const label = `${recorded.name} ${JSON.stringify(opts)}`
         if (refused === undefined) await check(recorded, answer, label)
         else assert.equal(answer.status, refused.status, label)
@@ -82,7 +104,11 @@ async function check({ name, expected, status }: RecordedCase, answer: FoldedRes
   assert.equal(answer.text, choice.text ?? '', `${label}: text`)
   assert.equal(answer.reasoning, choice.reasoning ?? '', `${label}: reasoning`)
   assert.equal(answer.refusal, choice.refusal ?? '', `${label}: refusal`)
-  assert.deepEqual(answer.calls, choice.tool_calls.map(({ id, name: called, arguments: text }) => ({ id, name: called, arguments: text })), `${label}: calls`)
+  assert.deepEqual(
+    answer.calls,
+    choice.tool_calls.map(({ id, name: called, arguments: text }) => ({ id, name: called, arguments: text })),
+    `${label}: calls`,
+  )
   assert.equal(answer.response.status, 'completed', label)
   const types = answer.response.output.map(({ type }: { type: string }) => type)
   for (const other of expected.other_items ?? []) assert.ok(types.includes(other), `${label}: ${other}`)
@@ -91,9 +117,17 @@ async function check({ name, expected, status }: RecordedCase, answer: FoldedRes
   assert.equal(usage.input_tokens, expected.usage.prompt_tokens, `${label}: input tokens`)
   assert.equal(usage.output_tokens, expected.usage.completion_tokens, `${label}: output tokens`)
   assert.equal(usage.input_tokens_details.cached_tokens, expected.usage.cached_tokens ?? 0, `${label}: cached tokens`)
-  assert.equal(usage.output_tokens_details.reasoning_tokens, expected.usage.reasoning_tokens ?? 0, `${label}: reasoning tokens`)
+  assert.equal(
+    usage.output_tokens_details.reasoning_tokens,
+    expected.usage.reasoning_tokens ?? 0,
+    `${label}: reasoning tokens`,
+  )
   // 1 and 1,000 RUB per million are as many µRUB per token, cached and reasoning tokens at their parent's price.
-  assert.equal(usage.cost, (expected.usage.prompt_tokens + 1_000 * expected.usage.completion_tokens) / 1_000_000, `${label}: cost`)
+  assert.equal(
+    usage.cost,
+    (expected.usage.prompt_tokens + 1_000 * expected.usage.completion_tokens) / 1_000_000,
+    `${label}: cost`,
+  )
   const { body } = await tollgate.request('GET', `/v1/generation?id=${answer.headers['x-generation-id']}`, { key })
   assert.equal(body.data.native_finish_reason, choice.finish_reason_native, `${label}: native finish`)
   assert.equal(body.data.finish_reason, choice.finish_reason, `${label}: finish, ${name}`)

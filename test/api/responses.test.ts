@@ -63,24 +63,45 @@ function ask(body: Record<string, unknown>, headers: Record<string, string> = {}
 }
 
 function answerJson(body: unknown): void {
-  upstream.answer((response) => response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body)))
+  upstream.answer((response) =>
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body)),
+  )
 }
 
 function answerEvents(events: readonly Record<string, unknown>[]): void {
   upstream.answer((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
-    response.end(events.map((event, index) => `event: ${String(event['type'])}\ndata: ${JSON.stringify({ ...event, sequence_number: index })}\n\n`).join(''))
+    response.end(
+      events
+        .map(
+          (event, index) =>
+            `event: ${String(event['type'])}\ndata: ${JSON.stringify({ ...event, sequence_number: index })}\n\n`,
+        )
+        .join(''),
+    )
   })
 }
 
-const USAGE = { input_tokens: 20, input_tokens_details: { cached_tokens: 8 }, output_tokens: 10, output_tokens_details: { reasoning_tokens: 4 }, total_tokens: 30 }
+const USAGE = {
+  input_tokens: 20,
+  input_tokens_details: { cached_tokens: 8 },
+  output_tokens: 10,
+  output_tokens_details: { reasoning_tokens: 4 },
+  total_tokens: 30,
+}
 
 function completed(output: readonly unknown[], more: Record<string, unknown> = {}): Record<string, unknown> {
   return { id: 'resp_up', object: 'response', status: 'completed', error: null, output, usage: USAGE, ...more }
 }
 
 function message(text: string): Record<string, unknown> {
-  return { type: 'message', id: 'msg_up', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text, annotations: [], logprobs: [] }] }
+  return {
+    type: 'message',
+    id: 'msg_up',
+    role: 'assistant',
+    status: 'completed',
+    content: [{ type: 'output_text', text, annotations: [], logprobs: [] }],
+  }
 }
 
 async function logged(id: unknown, as = key): Promise<Record<string, unknown>> {
@@ -103,46 +124,97 @@ test('one call is one log row of type responses under its gen- id, with the exac
     const { body } = await tollgate.request('GET', '/v1/generation', { key: account.key })
     assert.equal(body.total, 1)
     const [row] = body.logs
-    assert.deepEqual([row.generation_id, row.type, row.status, row.total_cost, row.input_tokens, row.output_tokens, row.streamed], [id, 'responses', 'completed', 0.00051, 6, 7, stream])
+    assert.deepEqual(
+      [row.generation_id, row.type, row.status, row.total_cost, row.input_tokens, row.output_tokens, row.streamed],
+      [id, 'responses', 'completed', 0.00051, 6, 7, stream],
+    )
     const balance = await tollgate.request('GET', '/v1/user/balance', { key: account.key })
     assert.equal(balance.body.balance, 100 - 0.00051)
   }
 })
 
 test('instructions, metadata and options are echoed; -1 and nothing compute the output', async () => {
-  const { response, headers } = await ask({ instructions: 'Be kind.', metadata: { a: 'b' }, temperature: 0.25, store: true, user: 'u', max_output_tokens: -1 })
-  assert.deepEqual([response.instructions, response.metadata, response.temperature, response.store, response.user, response.max_output_tokens], ['Be kind.', { a: 'b' }, 0.25, false, 'u', -1])
+  const { response, headers } = await ask({
+    instructions: 'Be kind.',
+    metadata: { a: 'b' },
+    temperature: 0.25,
+    store: true,
+    user: 'u',
+    max_output_tokens: -1,
+  })
+  assert.deepEqual(
+    [
+      response.instructions,
+      response.metadata,
+      response.temperature,
+      response.store,
+      response.user,
+      response.max_output_tokens,
+    ],
+    ['Be kind.', { a: 'b' }, 0.25, false, 'u', -1],
+  )
   assert.match(String(headers['x-max-tokens']), /^\d+$/)
 })
 
 test('cut by max_output_tokens: incomplete, whole and streamed', async () => {
   for (const stream of [false, true]) {
     const { response } = await ask({ max_output_tokens: 3, stream })
-    assert.deepEqual([response.status, response.incomplete_details, response.output[0].status], ['incomplete', { reason: 'max_output_tokens' }, 'incomplete'])
+    assert.deepEqual(
+      [response.status, response.incomplete_details, response.output[0].status],
+      ['incomplete', { reason: 'max_output_tokens' }, 'incomplete'],
+    )
   }
 })
 
 test('a model that cannot: unknown, of another kind, too small for the output', async () => {
-  const typeOf = async (body: Record<string, unknown>): Promise<unknown> => (await ask(body)).response.error.metadata.error_type
+  const typeOf = async (body: Record<string, unknown>): Promise<unknown> =>
+    (await ask(body)).response.error.metadata.error_type
   assert.equal(await typeOf({ model: 'no/such' }), 'model_not_found')
   assert.equal(await typeOf({ model: 'test/embeds' }), 'model_not_supported')
   assert.equal(await typeOf({ max_output_tokens: 128_000 }), 'token_limit_exceeded')
-  assert.equal(await typeOf({ input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'https://x/y.png' }] }] }), 'model_not_supported')
+  assert.equal(
+    await typeOf({ input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'https://x/y.png' }] }] }),
+    'model_not_supported',
+  )
   assert.equal(await typeOf({ model: undefined }), 'missing_model')
 })
 
 test('a provider of chat gets the chat that the items mean', async () => {
-  answerJson({ id: 'c', choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'Fine.' } }], usage: { prompt_tokens: 20, completion_tokens: 2, total_tokens: 22 } })
+  answerJson({
+    id: 'c',
+    choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'Fine.' } }],
+    usage: { prompt_tokens: 20, completion_tokens: 2, total_tokens: 22 },
+  })
   const tools = [{ type: 'function', name: 'w', parameters: { type: 'object' }, strict: true }]
-  const input = [{ role: 'user', content: [{ type: 'input_text', text: 'weather?' }] }, { type: 'function_call', call_id: 'c1', name: 'w', arguments: '{}' }, { type: 'function_call_output', call_id: 'c1', output: 'sun' }]
-  const answer = await ask({ model: 'test/chat', instructions: 'Be brief.', input, tools, tool_choice: 'auto', text: { format: { type: 'json_object' } }, stop: ['END'], max_output_tokens: 50, store: true, metadata: { a: 'b' }, include: ['reasoning.encrypted_content'] })
+  const input = [
+    { role: 'user', content: [{ type: 'input_text', text: 'weather?' }] },
+    { type: 'function_call', call_id: 'c1', name: 'w', arguments: '{}' },
+    { type: 'function_call_output', call_id: 'c1', output: 'sun' },
+  ]
+  const answer = await ask({
+    model: 'test/chat',
+    instructions: 'Be brief.',
+    input,
+    tools,
+    tool_choice: 'auto',
+    text: { format: { type: 'json_object' } },
+    stop: ['END'],
+    max_output_tokens: 50,
+    store: true,
+    metadata: { a: 'b' },
+    include: ['reasoning.encrypted_content'],
+  })
   assert.equal(answer.text, 'Fine.')
   assert.deepEqual(upstream.requests.at(-1), {
     model: 'upstream-model',
     messages: [
       { role: 'system', content: 'Be brief.' },
       { role: 'user', content: [{ type: 'text', text: 'weather?' }] },
-      { role: 'assistant', content: null, tool_calls: [{ id: 'c1', type: 'function', function: { name: 'w', arguments: '{}' } }] },
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [{ id: 'c1', type: 'function', function: { name: 'w', arguments: '{}' } }],
+      },
       { role: 'tool', content: 'sun', tool_call_id: 'c1' },
     ],
     max_tokens: 50,
@@ -156,24 +228,72 @@ test('a provider of chat gets the chat that the items mean', async () => {
 test('a native provider gets items, of known members only, and stores nothing', async () => {
   answerJson(completed([message('Fine.')]))
   const input = [
-    { type: 'message', id: 'msg-ours', role: 'user', status: 'completed', content: [{ type: 'input_text', text: 'look', made_up: 1 }, { type: 'input_image', image_url: 'https://x/y.png' }, { type: 'input_file', file_url: 'https://x/y.pdf' }] },
-    { type: 'reasoning', id: 'rs-ours', summary: [{ type: 'summary_text', text: 'hm' }], encrypted_content: 'secret', status: 'completed' },
+    {
+      type: 'message',
+      id: 'msg-ours',
+      role: 'user',
+      status: 'completed',
+      content: [
+        { type: 'input_text', text: 'look', made_up: 1 },
+        { type: 'input_image', image_url: 'https://x/y.png' },
+        { type: 'input_file', file_url: 'https://x/y.pdf' },
+      ],
+    },
+    {
+      type: 'reasoning',
+      id: 'rs-ours',
+      summary: [{ type: 'summary_text', text: 'hm' }],
+      encrypted_content: 'secret',
+      status: 'completed',
+    },
     { type: 'reasoning', id: 'rs-ours-2', summary: [{ type: 'summary_text', text: 'not for it' }] },
     { type: 'function_call', id: 'fc-ours', call_id: 'c1', name: 'w', arguments: '{}', status: 'completed' },
     { type: 'function_call_output', call_id: 'c1', output: 'sun' },
-    { type: 'message', id: 'msg-2', role: 'assistant', phase: 'commentary', content: [{ type: 'output_text', text: 'So', annotations: [] }] },
+    {
+      type: 'message',
+      id: 'msg-2',
+      role: 'assistant',
+      phase: 'commentary',
+      content: [{ type: 'output_text', text: 'So', annotations: [] }],
+    },
     { type: 'web_search_call', id: 'ws_1', status: 'completed', action: { type: 'search', query: 'q' } },
   ]
-  const tools = [{ type: 'function', name: 'w', description: null, parameters: { type: 'object' } }, { type: 'web_search', search_context_size: 'low' }]
+  const tools = [
+    { type: 'function', name: 'w', description: null, parameters: { type: 'object' } },
+    { type: 'web_search', search_context_size: 'low' },
+  ]
   const answer = await ask({
-    model: 'test/native', instructions: 'Be brief.', input, tools, tool_choice: { type: 'web_search' }, reasoning: { effort: 'low', summary: 'auto', max_tokens: 100 }, temperature: 0.5, stop: ['END'], top_k: 5, max_output_tokens: 50,
-    text: { format: { type: 'json_schema', name: 'n', schema: { type: 'object' } }, verbosity: 'low' }, include: ['reasoning.encrypted_content', 'made.up'], service_tier: 'priority', store: true, metadata: { a: 'b' }, made_up: 1, max_tool_calls: 2,
+    model: 'test/native',
+    instructions: 'Be brief.',
+    input,
+    tools,
+    tool_choice: { type: 'web_search' },
+    reasoning: { effort: 'low', summary: 'auto', max_tokens: 100 },
+    temperature: 0.5,
+    stop: ['END'],
+    top_k: 5,
+    max_output_tokens: 50,
+    text: { format: { type: 'json_schema', name: 'n', schema: { type: 'object' } }, verbosity: 'low' },
+    include: ['reasoning.encrypted_content', 'made.up'],
+    service_tier: 'priority',
+    store: true,
+    metadata: { a: 'b' },
+    made_up: 1,
+    max_tool_calls: 2,
   })
   assert.equal(answer.text, 'Fine.')
   assert.deepEqual(upstream.requests.at(-1), {
     model: 'upstream-model',
     input: [
-      { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'look' }, { type: 'input_image', image_url: 'https://x/y.png', detail: 'auto' }, { type: 'input_file', file_url: 'https://x/y.pdf' }] },
+      {
+        type: 'message',
+        role: 'user',
+        content: [
+          { type: 'input_text', text: 'look' },
+          { type: 'input_image', image_url: 'https://x/y.png', detail: 'auto' },
+          { type: 'input_file', file_url: 'https://x/y.pdf' },
+        ],
+      },
       { type: 'reasoning', summary: [{ type: 'summary_text', text: 'hm' }], encrypted_content: 'secret' },
       { type: 'function_call', call_id: 'c1', name: 'w', arguments: '{}' },
       { type: 'function_call_output', call_id: 'c1', output: 'sun' },
@@ -183,7 +303,10 @@ test('a native provider gets items, of known members only, and stores nothing', 
     store: false,
     instructions: 'Be brief.',
     max_output_tokens: 50,
-    tools: [{ type: 'function', name: 'w', parameters: { type: 'object' } }, { type: 'web_search', search_context_size: 'low' }],
+    tools: [
+      { type: 'function', name: 'w', parameters: { type: 'object' } },
+      { type: 'web_search', search_context_size: 'low' },
+    ],
     tool_choice: { type: 'web_search' },
     max_tool_calls: 2,
     temperature: 0.5,
@@ -196,28 +319,85 @@ test('a native provider gets items, of known members only, and stores nothing', 
 test('meters of a native answer are disjoint: cached and reasoning tokens at their own price', async () => {
   answerJson(completed([message('Fine.')]))
   const answer = await ask({ model: 'test/native' })
-  assert.deepEqual(answer.response.usage, { input_tokens: 20, input_tokens_details: { cached_tokens: 8, cache_write_tokens: 0 }, output_tokens: 10, output_tokens_details: { reasoning_tokens: 4 }, total_tokens: 30, cost: (20 + 10_000) / 1_000_000, currency: 'RUB' })
+  assert.deepEqual(answer.response.usage, {
+    input_tokens: 20,
+    input_tokens_details: { cached_tokens: 8, cache_write_tokens: 0 },
+    output_tokens: 10,
+    output_tokens_details: { reasoning_tokens: 4 },
+    total_tokens: 30,
+    cost: (20 + 10_000) / 1_000_000,
+    currency: 'RUB',
+  })
   const row = await logged(answer.headers['x-generation-id'])
-  assert.deepEqual([row['cached_tokens'], row['reasoning_tokens'], row['total_cost'], row['finish_reason']], [8, 4, 0.01002, 'stop'])
+  assert.deepEqual(
+    [row['cached_tokens'], row['reasoning_tokens'], row['total_cost'], row['finish_reason']],
+    [8, 4, 0.01002, 'stop'],
+  )
 })
 
 const SEARCH = { type: 'web_search_call', id: 'ws_1', status: 'completed', action: { type: 'search', query: 'q' } }
 const RICH = [
-  { type: 'reasoning', id: 'rs_up', summary: [{ type: 'summary_text', text: 'one' }, { type: 'summary_text', text: 'two' }], encrypted_content: 'secret' },
+  {
+    type: 'reasoning',
+    id: 'rs_up',
+    summary: [
+      { type: 'summary_text', text: 'one' },
+      { type: 'summary_text', text: 'two' },
+    ],
+    encrypted_content: 'secret',
+  },
   SEARCH,
   { ...message('Looking.'), phase: 'commentary' },
-  { type: 'function_call', id: 'fc_up', call_id: 'call_1', name: 'w', arguments: '{"a":1}', status: 'completed', namespace: 'n' },
-  { type: 'message', id: 'msg_2', role: 'assistant', status: 'completed', content: [{ type: 'refusal', refusal: 'No.' }] },
+  {
+    type: 'function_call',
+    id: 'fc_up',
+    call_id: 'call_1',
+    name: 'w',
+    arguments: '{"a":1}',
+    status: 'completed',
+    namespace: 'n',
+  },
+  {
+    type: 'message',
+    id: 'msg_2',
+    role: 'assistant',
+    status: 'completed',
+    content: [{ type: 'refusal', refusal: 'No.' }],
+  },
 ]
 
 function checkRich({ response }: FoldedResponse): void {
-  assert.deepEqual(response.output.map(({ id: _id, ...item }: Record<string, unknown>) => item), [
-    { type: 'reasoning', summary: [{ type: 'summary_text', text: 'one' }, { type: 'summary_text', text: 'two' }], encrypted_content: 'secret', status: 'completed' },
-    { type: 'web_search_call', status: 'completed', action: { type: 'search', query: 'q' } },
-    { type: 'message', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text: 'Looking.', annotations: [], logprobs: [] }], phase: 'commentary' },
-    { type: 'function_call', call_id: 'call_1', name: 'w', arguments: '{"a":1}', status: 'completed', namespace: 'n' },
-    { type: 'message', role: 'assistant', status: 'completed', content: [{ type: 'refusal', refusal: 'No.' }] },
-  ])
+  assert.deepEqual(
+    response.output.map(({ id: _id, ...item }: Record<string, unknown>) => item),
+    [
+      {
+        type: 'reasoning',
+        summary: [
+          { type: 'summary_text', text: 'one' },
+          { type: 'summary_text', text: 'two' },
+        ],
+        encrypted_content: 'secret',
+        status: 'completed',
+      },
+      { type: 'web_search_call', status: 'completed', action: { type: 'search', query: 'q' } },
+      {
+        type: 'message',
+        role: 'assistant',
+        status: 'completed',
+        content: [{ type: 'output_text', text: 'Looking.', annotations: [], logprobs: [] }],
+        phase: 'commentary',
+      },
+      {
+        type: 'function_call',
+        call_id: 'call_1',
+        name: 'w',
+        arguments: '{"a":1}',
+        status: 'completed',
+        namespace: 'n',
+      },
+      { type: 'message', role: 'assistant', status: 'completed', content: [{ type: 'refusal', refusal: 'No.' }] },
+    ],
+  )
   assert.equal(response.output[1].id, 'ws_1')
   assert.match(response.output[0].id, /^rs-/)
 }
@@ -227,7 +407,11 @@ test('several items of a native answer keep their order, and its own ones pass a
   checkRich(await ask({ model: 'test/native' }))
   const doneOnly = RICH.map((item, index) => ({ type: 'response.output_item.done', output_index: index, item }))
   for (const events of [doneOnly, []]) {
-    answerEvents([{ type: 'response.created', response: { id: 'resp_up' } }, ...events, { type: 'response.completed', response: completed(RICH) }])
+    answerEvents([
+      { type: 'response.created', response: { id: 'resp_up' } },
+      ...events,
+      { type: 'response.completed', response: completed(RICH) },
+    ])
     checkRich(await ask({ model: 'test/native', stream: true }))
   }
 })
@@ -235,17 +419,45 @@ test('several items of a native answer keep their order, and its own ones pass a
 test('a native answer that is incomplete or refused', async () => {
   answerJson(completed([message('cut')], { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } }))
   const cut = await ask({ model: 'test/native' })
-  assert.deepEqual([cut.response.status, cut.response.incomplete_details, cut.text], ['incomplete', { reason: 'max_output_tokens' }, 'cut'])
+  assert.deepEqual(
+    [cut.response.status, cut.response.incomplete_details, cut.text],
+    ['incomplete', { reason: 'max_output_tokens' }, 'cut'],
+  )
   assert.equal((await logged(cut.headers['x-generation-id']))['finish_reason'], 'length')
-  answerEvents([{ type: 'response.created', response: { id: 'resp_up' } }, { type: 'response.output_text.delta', output_index: 0, content_index: 0, delta: 'no' }, { type: 'response.incomplete', response: completed([message('no')], { status: 'incomplete', incomplete_details: { reason: 'content_filter' } }) }])
+  answerEvents([
+    { type: 'response.created', response: { id: 'resp_up' } },
+    { type: 'response.output_text.delta', output_index: 0, content_index: 0, delta: 'no' },
+    {
+      type: 'response.incomplete',
+      response: completed([message('no')], { status: 'incomplete', incomplete_details: { reason: 'content_filter' } }),
+    },
+  ])
   const filtered = await ask({ model: 'test/native', stream: true })
-  assert.deepEqual([filtered.events.at(-1).type, filtered.response.incomplete_details, filtered.text], ['response.incomplete', { reason: 'content_filter' }, 'no'])
+  assert.deepEqual(
+    [filtered.events.at(-1).type, filtered.response.incomplete_details, filtered.text],
+    ['response.incomplete', { reason: 'content_filter' }, 'no'],
+  )
 })
 
 test('a native stream that fails: before its first word another status, after it response.failed, never a charge', async () => {
-  const opening = [{ type: 'response.created', response: { id: 'resp_up' } }, { type: 'response.in_progress', response: { id: 'resp_up' } }]
-  const failed = (code: string): Record<string, unknown> => ({ type: 'response.failed', response: { id: 'resp_up', status: 'failed', error: { code, message: 'Your input exceeds the context window of this model at https://upstream.internal' }, usage: null } })
-  for (const [code, status, type] of [['server_error', 502, 'provider_error'], ['rate_limit_exceeded', 503, 'provider_unavailable'], ['context_length_exceeded', 400, 'input_tokens_exceeded']] as const) {
+  const opening = [
+    { type: 'response.created', response: { id: 'resp_up' } },
+    { type: 'response.in_progress', response: { id: 'resp_up' } },
+  ]
+  const failed = (code: string): Record<string, unknown> => ({
+    type: 'response.failed',
+    response: {
+      id: 'resp_up',
+      status: 'failed',
+      error: { code, message: 'Your input exceeds the context window of this model at https://upstream.internal' },
+      usage: null,
+    },
+  })
+  for (const [code, status, type] of [
+    ['server_error', 502, 'provider_error'],
+    ['rate_limit_exceeded', 503, 'provider_unavailable'],
+    ['context_length_exceeded', 400, 'input_tokens_exceeded'],
+  ] as const) {
     answerEvents([...opening, failed(code)])
     const answer = await ask({ model: 'test/native', stream: true })
     assert.deepEqual([answer.status, answer.response.error.metadata.error_type], [status, type])
@@ -255,17 +467,31 @@ test('a native stream that fails: before its first word another status, after it
   for (const ending of [[failed('server_error')], [{ type: 'error', code: 'server_error', message: 'x' }], []]) {
     answerEvents([...opening, word, ...ending])
     const answer = await ask({ model: 'test/native', stream: true })
-    assert.deepEqual([answer.response.status, answer.response.error_type, answer.response.usage.cost, answer.text], ['failed', 'provider_error', 0, 'half'])
+    assert.deepEqual(
+      [answer.response.status, answer.response.error_type, answer.response.usage.cost, answer.text],
+      ['failed', 'provider_error', 0, 'half'],
+    )
     assert.equal((await logged(answer.headers['x-generation-id']))['total_cost'], 0)
   }
 })
 
 test('what is no answer is a 502: queued, no output, no JSON, too many items', async () => {
-  for (const body of [completed([], { status: 'queued', usage: null }), { id: 'x' }, 'text', completed(Array.from({ length: 1_100 }, () => message('x')))]) {
+  for (const body of [
+    completed([], { status: 'queued', usage: null }),
+    { id: 'x' },
+    'text',
+    completed(Array.from({ length: 1_100 }, () => message('x'))),
+  ]) {
     answerJson(body)
     assert.equal((await ask({ model: 'test/native' })).status, 502, JSON.stringify(body).slice(0, 60))
   }
-  answerEvents(Array.from({ length: 1_100 }, (_value, index) => ({ type: 'response.output_item.added', output_index: index, item: { type: 'reasoning', summary: [] } })))
+  answerEvents(
+    Array.from({ length: 1_100 }, (_value, index) => ({
+      type: 'response.output_item.added',
+      output_index: index,
+      item: { type: 'reasoning', summary: [] },
+    })),
+  )
   assert.equal((await ask({ model: 'test/native', stream: true })).status, 502)
 })
 
@@ -281,7 +507,11 @@ test('an endless answer is given up, and is free', async () => {
     response.on('drain', more)
     more()
   })
-  const answer = await request(`${tollgate.url}/v1/responses`, { method: 'POST', headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' }, body: JSON.stringify({ model: 'test/native', input: 'Hello', stream: true }) })
+  const answer = await request(`${tollgate.url}/v1/responses`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'test/native', input: 'Hello', stream: true }),
+  })
   let tail = ''
   for await (const bytes of answer.body) tail = (tail + String(bytes)).slice(-4_000)
   assert.match(tail, /"cost":0,/)
@@ -294,12 +524,27 @@ test('tools that the provider runs go only to one that can, else the type is nam
   answerJson(completed([SEARCH, message('Found.')]))
   const both = await ask({ model: 'test/both', tools: [{ type: 'web_search' }] })
   assert.deepEqual([both.text, both.response.output[0].type], ['Found.', 'web_search_call'])
-  for (const more of [{ tools: [{ type: 'web_search' }] }, { input: [{ role: 'user', content: 'x' }, { type: 'mcp_call', id: 'm' }] }, { tool_choice: { type: 'mcp' } }]) {
+  for (const more of [
+    { tools: [{ type: 'web_search' }] },
+    {
+      input: [
+        { role: 'user', content: 'x' },
+        { type: 'mcp_call', id: 'm' },
+      ],
+    },
+    { tool_choice: { type: 'mcp' } },
+  ]) {
     const refused = await ask({ model: 'test/sandbox', ...more })
     assert.deepEqual([refused.status, refused.response.error.metadata.error_type], [400, 'invalid_input'])
-    assert.match(refused.response.error.message, /'(web_search|mcp_call|mcp)' is not offered with model 'test\/sandbox'/)
+    assert.match(
+      refused.response.error.message,
+      /'(web_search|mcp_call|mcp)' is not offered with model 'test\/sandbox'/,
+    )
   }
-  assert.equal((await ask({ model: 'no/such', tools: [{ type: 'web_search' }] })).response.error.metadata.error_type, 'model_not_found')
+  assert.equal(
+    (await ask({ model: 'no/such', tools: [{ type: 'web_search' }] })).response.error.metadata.error_type,
+    'model_not_found',
+  )
 })
 
 test('what its tools have read is input that the provider may bill', async () => {
@@ -316,10 +561,18 @@ test('searches are held for as many as the provider is told it may make, with th
   const asked = { model: 'test/searches', input: 'Hello', max_output_tokens: 16, tools: [{ type: 'web_search' }] }
   const refused = await Promise.all(Array.from({ length: 20 }, () => respond(tollgate.url, poor, asked)))
   assert.deepEqual([...new Set(refused.map(({ status }) => status))], [402])
-  assert.match(refused[0]?.response.error.message, /required 16\.15 RUB.* covers up to 8 calls of the provider's own tools and what they read: an input of up to 128000 tokens\./)
+  assert.match(
+    refused[0]?.response.error.message,
+    /required 16\.15 RUB.* covers up to 8 calls of the provider's own tools and what they read: an input of up to 128000 tokens\./,
+  )
   assert.equal(upstream.requests.length, before)
   answerJson(completed([SEARCH, message('Found.')]))
-  for (const [given, told] of [[undefined, 8], [3, 3], [-1, 1], [100_000, 128]]) {
+  for (const [given, told] of [
+    [undefined, 8],
+    [3, 3],
+    [-1, 1],
+    [100_000, 128],
+  ]) {
     assert.equal((await ask({ ...asked, max_tool_calls: given })).status, 200)
     assert.equal(upstream.requests.at(-1)?.['max_tool_calls'], told)
   }
@@ -330,7 +583,10 @@ test('a tool of the provider that no price pays for is refused by name, and noth
   for (const type of ['code_interpreter', 'image_generation', 'x_search', 'file_search']) {
     const { status, response } = await ask({ model: 'test/searches', tools: [{ type }] })
     assert.equal(status, 400)
-    assert.match(response.error.message, new RegExp(`^tools: '${type}' is not offered with model 'test/searches': it has no price there`))
+    assert.match(
+      response.error.message,
+      new RegExp(`^tools: '${type}' is not offered with model 'test/searches': it has no price there`),
+    )
   }
   assert.equal((await ask({ model: 'test/unpriced', tools: [{ type: 'web_search' }] })).status, 400)
   assert.equal(upstream.requests.length, before)
@@ -341,26 +597,53 @@ test('a search of the web that the provider made is charged where it has a price
   const output = [SEARCH, opened, { ...SEARCH, id: 'ws_2' }, message('Found.')]
   answerJson(completed(output))
   assert.equal((await ask({ model: 'test/searches', tools: [{ type: 'web_search' }] })).response.usage.cost, 4.01002)
-  answerEvents([...output.map((item, index) => ({ type: 'response.output_item.done', output_index: index, item })), { type: 'response.completed', response: completed(output) }])
-  assert.equal((await ask({ model: 'test/searches', tools: [{ type: 'web_search' }], stream: true })).response.usage.cost, 4.01002)
-  assert.equal((await ask({ model: 'test/native', tools: [{ type: 'web_search' }], stream: true })).response.usage.cost, 0.01002)
+  answerEvents([
+    ...output.map((item, index) => ({ type: 'response.output_item.done', output_index: index, item })),
+    { type: 'response.completed', response: completed(output) },
+  ])
+  assert.equal(
+    (await ask({ model: 'test/searches', tools: [{ type: 'web_search' }], stream: true })).response.usage.cost,
+    4.01002,
+  )
+  assert.equal(
+    (await ask({ model: 'test/native', tools: [{ type: 'web_search' }], stream: true })).response.usage.cost,
+    0.01002,
+  )
 })
 
 test('a break, a stall or an error after the first byte is response.failed, and free', async () => {
-  for (const [line, type] of [['cut=3 words=9', 'provider_error'], ['error=3 words=9', 'provider_error'], ['stall=3 words=9', 'provider_timeout']] as const) {
+  for (const [line, type] of [
+    ['cut=3 words=9', 'provider_error'],
+    ['error=3 words=9', 'provider_error'],
+    ['stall=3 words=9', 'provider_timeout'],
+  ] as const) {
     // Whoever fails for more than 20 RUB in an hour is charged what it cost (reliability.md 3.5 row 20).
     const { key: own } = await tollgate.createAccount({ balance: 1_000 })
-    const answer = await respond(tollgate.url, own, { model: 'test/sandbox', input: `Hello\nsandbox: ${line}`, stream: true })
-    assert.deepEqual([answer.response.status, answer.response.error_type, answer.response.error.code, answer.response.usage.cost], ['failed', type, 'server_error', 0], line)
+    const answer = await respond(tollgate.url, own, {
+      model: 'test/sandbox',
+      input: `Hello\nsandbox: ${line}`,
+      stream: true,
+    })
+    assert.deepEqual(
+      [answer.response.status, answer.response.error_type, answer.response.error.code, answer.response.usage.cost],
+      ['failed', type, 'server_error', 0],
+      line,
+    )
     assert.doesNotMatch(answer.raw, /\[DONE\]/)
     assert.equal((await logged(answer.headers['x-generation-id'], own))['total_cost'], 0)
   }
 })
 
 test('a failure when only keep-alive comments went out begins the Response and fails it', async () => {
-  const answer = await ask({ input: 'Hello\nsandbox: delay_ms=11500 status=500', stream: true }, { 'x-request-id': 'late-failure' })
+  const answer = await ask(
+    { input: 'Hello\nsandbox: delay_ms=11500 status=500', stream: true },
+    { 'x-request-id': 'late-failure' },
+  )
   assert.ok(answer.raw.startsWith(': PROCESSING\n\n'))
-  assert.deepEqual(answer.events.map(({ type }) => type), ['response.created', 'response.in_progress', 'response.failed'])
+  assert.deepEqual(
+    answer.events.map(({ type }) => type),
+    ['response.created', 'response.in_progress', 'response.failed'],
+  )
   assert.deepEqual([answer.response.error_type, answer.response.usage.cost], ['provider_error', 0])
   const kept = await tollgate.request('GET', `/v1/responses/${answer.response.id}`, { key })
   assert.deepEqual(kept.body, answer.response)
@@ -369,13 +652,20 @@ test('a failure when only keep-alive comments went out begins the Response and f
 test('with X-Request-Id events are numbered from 1; the SDK aliases resume and retrieve', async () => {
   const answer = await ask({ input: 'Hello\nsandbox: words=20', stream: true }, { 'x-request-id': 'resumable' })
   const ids = [...answer.raw.matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id))
-  assert.deepEqual(ids, answer.events.map(({ sequence_number: number }) => number + 1))
-  const resume = (query: string): Promise<{ readonly text: string }> => tollgate.request('GET', `/v1/responses/${answer.response.id}?stream=true${query}`, { key })
+  assert.deepEqual(
+    ids,
+    answer.events.map(({ sequence_number: number }) => number + 1),
+  )
+  const resume = (query: string): Promise<{ readonly text: string }> =>
+    tollgate.request('GET', `/v1/responses/${answer.response.id}?stream=true${query}`, { key })
   assert.deepEqual(eventsOf((await resume('&starting_after=6')).text), answer.events.slice(7))
   assert.deepEqual(eventsOf((await resume('')).text), answer.events)
   const streams = await tollgate.request('GET', `/v1/streams?id=${answer.response.id}&after=7`, { key })
   assert.deepEqual(eventsOf(streams.text), answer.events.slice(7))
-  assert.deepEqual((await tollgate.request('GET', `/v1/responses/${answer.response.id}`, { key })).body, answer.response)
+  assert.deepEqual(
+    (await tollgate.request('GET', `/v1/responses/${answer.response.id}`, { key })).body,
+    answer.response,
+  )
   const finished = await tollgate.request('POST', `/v1/responses/${answer.response.id}/cancel`, { key })
   assert.deepEqual([finished.status, finished.body.status], [200, 'completed'])
 })
@@ -383,13 +673,30 @@ test('with X-Request-Id events are numbered from 1; the SDK aliases resume and r
 test('404: an unknown id, another account, a stream without X-Request-Id that has ended, a chat', async () => {
   const plain = await ask({ stream: true })
   const resumable = await ask({ stream: true }, { 'x-request-id': 'mine' })
-  const chat = await tollgate.request('POST', '/v1/chat/completions', { key, body: { model: 'test/sandbox', stream: true, messages: [{ role: 'user', content: 'x' }] }, headers: { 'x-request-id': 'chat-stream' } })
+  const chat = await tollgate.request('POST', '/v1/chat/completions', {
+    key,
+    body: { model: 'test/sandbox', stream: true, messages: [{ role: 'user', content: 'x' }] },
+    headers: { 'x-request-id': 'chat-stream' },
+  })
   const other = await tollgate.createAccount()
-  const tries = [['resp-1-none', key], [plain.response.id, key], [resumable.response.id, other.key], [chat.headers['x-generation-id'], key]] as const
+  const tries = [
+    ['resp-1-none', key],
+    [plain.response.id, key],
+    [resumable.response.id, other.key],
+    [chat.headers['x-generation-id'], key],
+  ] as const
   for (const [id, asking] of tries) {
-    for (const [method, path] of [['GET', ''], ['GET', '?stream=true'], ['POST', '/cancel']] as const) {
+    for (const [method, path] of [
+      ['GET', ''],
+      ['GET', '?stream=true'],
+      ['POST', '/cancel'],
+    ] as const) {
       const answer = await tollgate.request(method, `/v1/responses/${id}${path}`, { key: asking })
-      assert.deepEqual([answer.status, answer.body.error.metadata.error_type], [404, 'stream_not_found'], `${method} ${id}${path}`)
+      assert.deepEqual(
+        [answer.status, answer.body.error.metadata.error_type],
+        [404, 'stream_not_found'],
+        `${method} ${id}${path}`,
+      )
     }
   }
 })
@@ -398,10 +705,18 @@ test('a running Response is in progress; cancelled it stops, breaks its connecti
   const running = await request(`${tollgate.url}/v1/responses`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'x-request-id': 'to-cancel' },
-    body: JSON.stringify({ model: 'test/sandbox', input: 'Hello\nsandbox: words=2000 gap_ms=10', stream: true, instructions: 'Be kind.' }),
+    body: JSON.stringify({
+      model: 'test/sandbox',
+      input: 'Hello\nsandbox: words=2000 gap_ms=10',
+      stream: true,
+      instructions: 'Be kind.',
+    }),
   })
   const id = String(running.headers['x-generation-id']).replace('gen-', 'resp-')
-  const broke = running.body.text().then(() => false, () => true)
+  const broke = running.body.text().then(
+    () => false,
+    () => true,
+  )
   const seen = await tollgate.request('GET', `/v1/responses/${id}`, { key })
   assert.deepEqual([seen.body.status, seen.body.instructions, seen.body.id], ['in_progress', 'Be kind.', id])
   const cancelled = await tollgate.request('POST', `/v1/responses/${id}/cancel`, { key })
@@ -414,7 +729,8 @@ test('a running Response is in progress; cancelled it stops, breaks its connecti
 
 test('the endpoint is listed, and the audit is clean after all of it', async () => {
   const health = await tollgate.request('GET', '/v1/health')
-  for (const name of ['responses', 'responses/{id}', 'responses/{id}/cancel']) assert.ok(health.body.endpoints.includes(name), name)
+  for (const name of ['responses', 'responses/{id}', 'responses/{id}/cancel'])
+    assert.ok(health.body.endpoints.includes(name), name)
   const model = await tollgate.request('GET', '/v1/models/test/sandbox', { key })
   assert.ok(model.body.supported_endpoints.includes('responses'))
   const audit = await tollgate.admin('GET', '/admin/v1/audit')

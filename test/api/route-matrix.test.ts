@@ -16,7 +16,18 @@ models:
   - { id: test/slow, type: chat, context_length: 128000, endpoints: [{ provider: sandbox, model: chat, price: { currency: RUB, prompt: 15, completion: 60 } }] }
 `
 /** A and B are customers with a key and a console session each; `session` is an administrator's. */
-const PRINCIPALS = ['none', 'malformed', 'unknown', 'stale session', 'B', 'session B', 'admin', 'session', 'A', 'session A'] as const
+const PRINCIPALS = [
+  'none',
+  'malformed',
+  'unknown',
+  'stale session',
+  'B',
+  'session B',
+  'admin',
+  'session',
+  'A',
+  'session A',
+] as const
 type Principal = (typeof PRINCIPALS)[number]
 const JSON_TYPE = 'application/json; charset=utf-8'
 
@@ -30,7 +41,10 @@ interface Person {
 
 let server: MovingServer
 let adminCookie: string
-const people: { A: Person; B: Person } = { A: { id: '', userId: '', keyId: '', key: '', cookie: '' }, B: { id: '', userId: '', keyId: '', key: '', cookie: '' } }
+const people: { A: Person; B: Person } = {
+  A: { id: '', userId: '', keyId: '', key: '', cookie: '' },
+  B: { id: '', userId: '', keyId: '', key: '', cookie: '' },
+}
 /** What A has, by what a path or a query names it with. */
 const objects = { generation: '', stream: '', response: '', video: '', picture: '', session: '', code: '' }
 
@@ -47,20 +61,37 @@ before(async () => {
   people.B = await person('b@example.com')
   adminCookie = (await administrator(server, 'root@example.com')).cookie
   const { key } = people.A
-  const chat = await server.request('POST', '/v1/chat/completions', { key, body: { model: 'sandbox/chat', messages: [{ role: 'user', content: 'x' }] } })
+  const chat = await server.request('POST', '/v1/chat/completions', {
+    key,
+    body: { model: 'sandbox/chat', messages: [{ role: 'user', content: 'x' }] },
+  })
   objects.generation = chat.body.id
-  const stream = await server.request('POST', '/v1/chat/completions', { key, body: { model: 'sandbox/chat', stream: true, messages: [{ role: 'user', content: 'x' }] }, headers: { 'x-request-id': 'stream-of-A' } })
+  const stream = await server.request('POST', '/v1/chat/completions', {
+    key,
+    body: { model: 'sandbox/chat', stream: true, messages: [{ role: 'user', content: 'x' }] },
+    headers: { 'x-request-id': 'stream-of-A' },
+  })
   objects.stream = stream.headers['x-generation-id'] ?? ''
-  const response = await server.request('POST', '/v1/responses', { key, body: { model: 'sandbox/chat', stream: true, input: 'x' }, headers: { 'x-request-id': 'response-of-A' } })
+  const response = await server.request('POST', '/v1/responses', {
+    key,
+    body: { model: 'sandbox/chat', stream: true, input: 'x' },
+    headers: { 'x-request-id': 'response-of-A' },
+  })
   objects.response = (response.headers['x-generation-id'] ?? '').replace('gen-', 'resp-')
-  const picture = await server.request('POST', '/v1/images/generations', { key, body: { model: 'sandbox/image', prompt: 'x', response_format: 'url' } })
+  const picture = await server.request('POST', '/v1/images/generations', {
+    key,
+    body: { model: 'sandbox/image', prompt: 'x', response_format: 'url' },
+  })
   objects.picture = new URL(picture.body.data[0].url).search
   const second = new ConsoleClient(server)
   await second.signIn('a@example.com')
   const { body } = await second.get('sessions')
   objects.session = body.data.find(({ current }: { current: boolean }) => current).id
   objects.code = (await server.admin('POST', '/admin/v1/codes', { amount: 5 })).body.data[0].id
-  const video = await server.request('POST', '/v1/videos', { key, body: { model: 'sandbox/video', prompt: 'x', duration: 4 } })
+  const video = await server.request('POST', '/v1/videos', {
+    key,
+    body: { model: 'sandbox/video', prompt: 'x', duration: 4 },
+  })
   objects.video = video.body.id
   for (;;) {
     const { body: job } = await server.request('GET', `/v1/videos?id=${objects.video}`, { key })
@@ -125,9 +156,22 @@ const PARAMETERS: Readonly<Record<string, () => string>> = {
 
 /** Routes that name an object of one account: a stranger must not learn that it is there. */
 const OWNED: ReadonlySet<string> = new Set([
-  'GET /v1/videos', 'GET /v1/videos/content', 'GET /v1/videos/:id', 'GET /v1/videos/:id/content', 'DELETE /v1/videos', 'DELETE /v1/videos/:id',
-  'GET /v1/generation', 'GET /v1/streams', 'DELETE /v1/streams', 'GET /v1/responses/:id', 'POST /v1/responses/:id/cancel',
-  'GET /cabinet/v1/keys/:id', 'PATCH /cabinet/v1/keys/:id', 'DELETE /cabinet/v1/keys/:id', 'DELETE /cabinet/v1/sessions/:id', 'GET /cabinet/v1/log/:id',
+  'GET /v1/videos',
+  'GET /v1/videos/content',
+  'GET /v1/videos/:id',
+  'GET /v1/videos/:id/content',
+  'DELETE /v1/videos',
+  'DELETE /v1/videos/:id',
+  'GET /v1/generation',
+  'GET /v1/streams',
+  'DELETE /v1/streams',
+  'GET /v1/responses/:id',
+  'POST /v1/responses/:id/cancel',
+  'GET /cabinet/v1/keys/:id',
+  'PATCH /cabinet/v1/keys/:id',
+  'DELETE /cabinet/v1/keys/:id',
+  'DELETE /cabinet/v1/sessions/:id',
+  'GET /cabinet/v1/log/:id',
 ])
 /** After these the caller is nobody any more. */
 const LEAVING: ReadonlySet<string> = new Set(['POST /cabinet/v1/sign-out', 'POST /cabinet/v1/sessions/revoke-others'])
@@ -184,7 +228,10 @@ function ask(route: Route<unknown>, headers: Record<string, string>, target = ta
     const form = audioForm({ model: 'sandbox/transcription' }, { bytes: Buffer.from('x') })
     return server.request(route.method, target, { body: form.body, headers: { ...headers, ...form.headers } })
   }
-  return server.request(route.method, target, { headers, ...(route.body === 'none' ? {} : { body: BODIES[callOf(nameOf(route))] ?? {} }) })
+  return server.request(route.method, target, {
+    headers,
+    ...(route.body === 'none' ? {} : { body: BODIES[callOf(nameOf(route))] ?? {} }),
+  })
 }
 
 function errorOf(answer: Answer, what: string): { readonly status: number; readonly type: string } {
@@ -202,14 +249,20 @@ const CUSTOMERS: ReadonlySet<Principal> = new Set(['session A', 'session B'])
 const NOBODY: ReadonlySet<Principal> = new Set(['none', 'stale session'])
 
 /** What the edge must say before a handler is reached; null = the handler decides. */
-function refusalOf({ plane }: Route<unknown>, principal: Principal): { readonly status: number; readonly type: string } | null {
+function refusalOf(
+  { plane }: Route<unknown>,
+  principal: Principal,
+): { readonly status: number; readonly type: string } | null {
   switch (plane) {
     case 'open':
     case 'token':
       return null
     case 'key':
       if (KEYS.has(principal)) return null
-      return { status: 401, type: principal === 'none' || principal.includes('session') ? 'missing_api_key' : 'invalid_api_key' }
+      return {
+        status: 401,
+        type: principal === 'none' || principal.includes('session') ? 'missing_api_key' : 'invalid_api_key',
+      }
     case 'admin':
       if (principal === 'admin' || principal === 'session') return null
       return NOBODY.has(principal) ? { status: 401, type: 'unauthorized' } : { status: 403, type: 'access_denied' }
@@ -224,7 +277,12 @@ function refusalOf({ plane }: Route<unknown>, principal: Principal): { readonly 
 
 test('A finds every object that B was refused', async () => {
   const { key } = people.A
-  for (const path of [`/v1/generation?id=${objects.generation}`, `/v1/streams?id=${objects.stream}`, '/v1/streams?id=stream-of-A', `/v1/responses/${objects.response}`]) {
+  for (const path of [
+    `/v1/generation?id=${objects.generation}`,
+    `/v1/streams?id=${objects.stream}`,
+    '/v1/streams?id=stream-of-A',
+    `/v1/responses/${objects.response}`,
+  ]) {
     assert.equal((await server.request('GET', path, { key })).status, 200, path)
     assert.equal((await server.request('GET', path, { key: people.B.key })).status, 404, path)
   }
@@ -232,14 +290,25 @@ test('A finds every object that B was refused', async () => {
 
 test("a session spends from no key but its own account's", async () => {
   for (const keyId of [people.A.keyId, 'key_none', '', people.B.id]) {
-    const answer = await server.request('POST', '/cabinet/v1/playground/chat/completions', { body: BODIES['POST /v1/chat/completions'], headers: { ...headersOf('session B'), 'x-tollgate-key-id': keyId } })
+    const answer = await server.request('POST', '/cabinet/v1/playground/chat/completions', {
+      body: BODIES['POST /v1/chat/completions'],
+      headers: { ...headersOf('session B'), 'x-tollgate-key-id': keyId },
+    })
     assert.ok([400, 401].includes(answer.status), `${keyId}: ${answer.status}`)
   }
 })
 
 test('a session changes nothing unless its own page asks', async () => {
-  for (const route of server.app.routes.filter(({ plane, method }) => ['admin', 'session', 'playground'].includes(plane) && method !== 'GET')) {
-    for (const headers of [{}, { 'sec-fetch-site': 'same-site' }, { 'sec-fetch-site': 'cross-site' }, { 'sec-fetch-site': 'none' }, { origin: 'https://evil.example' }].map((more) => ({ cookie: route.plane === 'admin' ? adminCookie : people.A.cookie, ...more }))) {
+  for (const route of server.app.routes.filter(
+    ({ plane, method }) => ['admin', 'session', 'playground'].includes(plane) && method !== 'GET',
+  )) {
+    for (const headers of [
+      {},
+      { 'sec-fetch-site': 'same-site' },
+      { 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'none' },
+      { origin: 'https://evil.example' },
+    ].map((more) => ({ cookie: route.plane === 'admin' ? adminCookie : people.A.cookie, ...more }))) {
       const answer = await ask(route, headers)
       assert.ok([401, 403].includes(answer.status), `${nameOf(route)} ${JSON.stringify(headers)}: ${answer.status}`)
     }
@@ -263,7 +332,10 @@ test('every route × every principal: the plane of a route decides, and a strang
       const answer = await ask(route, headersOf(principal))
       if (refusal !== null) assert.deepEqual(errorOf(answer, what), refusal, what)
       else await checkLetIn(route, principal, answer, what)
-      assert.ok(![people.A.key, people.B.key, server.adminToken].some((secret) => answer.text.includes(secret)), `${what} shows a secret`)
+      assert.ok(
+        ![people.A.key, people.B.key, server.adminToken].some((secret) => answer.text.includes(secret)),
+        `${what} shows a secret`,
+      )
     }
   }
   t.diagnostic(`${routes.length} routes, ${cells} cells`)
@@ -278,33 +350,82 @@ async function checkLetIn(route: Route<unknown>, principal: Principal, answer: A
   if (route.plane === 'open') return assert.ok(answer.status === 200 || route.method === 'POST', what)
   if (route.plane === 'token') return assert.equal(answer.status, 200, what)
   const ownerDid = route.method === 'DELETE' || name.includes('/ip-blocks/')
-  if (route.plane === 'admin') return assert.ok(![401, 403, 405].includes(answer.status) && (answer.status !== 404 || ownerDid), `${what}: ${answer.status} ${answer.text}`)
+  if (route.plane === 'admin')
+    return assert.ok(
+      ![401, 403, 405].includes(answer.status) && (answer.status !== 404 || ownerDid),
+      `${what}: ${answer.status} ${answer.text}`,
+    )
   // An administrator has no account: their session opens what is the user's own alone.
   if (principal === 'session') return assert.notEqual(answer.status, 401, what)
-  if (OWNED.has(callOf(name))) return principal === 'A' || principal === 'session A' ? assert.ok(answer.status < 300 || [400, 404].includes(answer.status), `${what}: ${answer.status}`) : checkStranger(route, principal, answer, what)
-  if (principal === 'B' || principal === 'session B') for (const secret of [people.A.id, people.A.keyId, people.A.userId, objects.generation, objects.video, 'a@example.com']) assert.equal(answer.text.includes(secret), false, `${what} shows ${secret}`)
-  if (route.plane === 'key') assert.ok(answer.status < 300 || (route.body === 'json-or-multipart' && answer.status === 400), `${what}: ${answer.status} ${answer.text.slice(0, 200)}`)
-  else if (!LEAVING.has(name)) assert.ok(![401, 403, 405].includes(answer.status), `${what}: ${answer.status} ${answer.text.slice(0, 200)}`)
+  if (OWNED.has(callOf(name)))
+    return principal === 'A' || principal === 'session A'
+      ? assert.ok(answer.status < 300 || [400, 404].includes(answer.status), `${what}: ${answer.status}`)
+      : checkStranger(route, principal, answer, what)
+  if (principal === 'B' || principal === 'session B')
+    for (const secret of [
+      people.A.id,
+      people.A.keyId,
+      people.A.userId,
+      objects.generation,
+      objects.video,
+      'a@example.com',
+    ])
+      assert.equal(answer.text.includes(secret), false, `${what} shows ${secret}`)
+  if (route.plane === 'key')
+    assert.ok(
+      answer.status < 300 || (route.body === 'json-or-multipart' && answer.status === 400),
+      `${what}: ${answer.status} ${answer.text.slice(0, 200)}`,
+    )
+  else if (!LEAVING.has(name))
+    assert.ok(![401, 403, 405].includes(answer.status), `${what}: ${answer.status} ${answer.text.slice(0, 200)}`)
 }
 
 /** Not a word differs from the answer about what never was, but for the id. */
 async function checkStranger(route: Route<unknown>, principal: Principal, answer: Answer, what: string): Promise<void> {
   const never = await ask(route, headersOf(principal), targetOf(route, true))
   assert.deepEqual([answer.status, errorOf(answer, what).type], [404, errorOf(never, what).type], what)
-  const ids = [objects.video, objects.generation, objects.stream, objects.response, objects.session, people.A.keyId].flatMap((id) => [id, id.replace('resp-', 'gen-')])
-  const plain = (text: string): string => ids.reduce((rest, id) => rest.replaceAll(id, 'ID').replaceAll(absent(id), 'ID'), text)
+  const ids = [
+    objects.video,
+    objects.generation,
+    objects.stream,
+    objects.response,
+    objects.session,
+    people.A.keyId,
+  ].flatMap((id) => [id, id.replace('resp-', 'gen-')])
+  const plain = (text: string): string =>
+    ids.reduce((rest, id) => rest.replaceAll(id, 'ID').replaceAll(absent(id), 'ID'), text)
   assert.equal(plain(answer.text), plain(never.text), what)
 }
 
 test('what is in no table is a 404 for everybody, and a wrong method a 405, before any credential is looked at', async () => {
   for (const principal of PRINCIPALS) {
-    for (const path of ['/v1/nothing', '/admin/v1/nothing', '/admin', '/v1', '/V1/models', '/v1//models', '/v1/models/', '/.env', '/config/update', '/key/generate', '/debug/pprof']) {
+    for (const path of [
+      '/v1/nothing',
+      '/admin/v1/nothing',
+      '/admin',
+      '/v1',
+      '/V1/models',
+      '/v1//models',
+      '/v1/models/',
+      '/.env',
+      '/config/update',
+      '/key/generate',
+      '/debug/pprof',
+    ]) {
       const answer = await server.request('GET', path, { headers: headersOf(principal) })
       // The rest of a path under models is a model's name, and asked for with a key.
-      assert.ok(answer.status === 404 || (path === '/v1/models/' && answer.status === 401), `${path} as ${principal}: ${answer.status}`)
+      assert.ok(
+        answer.status === 404 || (path === '/v1/models/' && answer.status === 401),
+        `${path} as ${principal}: ${answer.status}`,
+      )
       errorOf(answer, path)
     }
-    for (const [method, path] of [['PUT', '/v1/chat/completions'], ['POST', '/v1/models'], ['DELETE', '/admin/v1/accounts'], ['PATCH', '/setup']] as const) {
+    for (const [method, path] of [
+      ['PUT', '/v1/chat/completions'],
+      ['POST', '/v1/models'],
+      ['DELETE', '/admin/v1/accounts'],
+      ['PATCH', '/setup'],
+    ] as const) {
       const answer = await server.request(method, path, { headers: headersOf(principal) })
       assert.deepEqual(errorOf(answer, path), { status: 405, type: 'method_not_allowed' }, path)
     }
@@ -314,14 +435,34 @@ test('what is in no table is a 404 for everybody, and a wrong method a 405, befo
 test('mass assignment: what only the operator may set, a body cannot', async () => {
   const { key } = people.B
   const before = await server.admin('GET', `/admin/v1/accounts/${people.B.id}`)
-  const hostile = { account_id: people.A.id, account: people.A.id, key_id: people.A.keyId, user_role: 'proxy_admin', allowed_routes: ['/admin'], role: 'admin', is_admin: true, balance: 1e9, api_base: 'http://127.0.0.1:1', cost: 0, __proto__: { admin: true } }
-  const answer = await server.request('POST', '/v1/chat/completions', { key, body: { model: 'sandbox/chat', messages: [{ role: 'user', content: 'x' }], ...hostile } })
+  const hostile = {
+    account_id: people.A.id,
+    account: people.A.id,
+    key_id: people.A.keyId,
+    user_role: 'proxy_admin',
+    allowed_routes: ['/admin'],
+    role: 'admin',
+    is_admin: true,
+    balance: 1e9,
+    api_base: 'http://127.0.0.1:1',
+    cost: 0,
+    __proto__: { admin: true },
+  }
+  const answer = await server.request('POST', '/v1/chat/completions', {
+    key,
+    body: { model: 'sandbox/chat', messages: [{ role: 'user', content: 'x' }], ...hostile },
+  })
   assert.equal(answer.status, 200, answer.text)
   const row = await server.request('GET', `/v1/generation?id=${answer.body.id}`, { key })
   assert.equal(row.status, 200)
   const after = await server.admin('GET', `/admin/v1/accounts/${people.B.id}`)
   assert.ok(after.body.balance < before.body.balance)
-  for (const [path, body] of [[`/admin/v1/accounts/${people.B.id}`, { balance: 5 }], [`/admin/v1/accounts/${people.B.id}`, { role: 'admin' }], [`/admin/v1/keys/${people.B.keyId}`, { account_id: people.A.id }], [`/admin/v1/keys/${people.B.keyId}`, { allowed_routes: ['*'] }]] as const) {
+  for (const [path, body] of [
+    [`/admin/v1/accounts/${people.B.id}`, { balance: 5 }],
+    [`/admin/v1/accounts/${people.B.id}`, { role: 'admin' }],
+    [`/admin/v1/keys/${people.B.keyId}`, { account_id: people.A.id }],
+    [`/admin/v1/keys/${people.B.keyId}`, { allowed_routes: ['*'] }],
+  ] as const) {
     assert.equal((await server.admin('PATCH', path, body)).status, 400, path)
   }
 })

@@ -19,14 +19,34 @@ let bench: RoutingBench<MovingServer>
 before(async () => {
   bench = await startRoutingBench(
     {
-      providers: { worded: { adapter: 'cohere' }, ...Object.fromEntries(Object.keys(POOLS).map((slug) => [slug, { keys: KEYS.map((key) => `${slug}-${key}`) }])) },
+      providers: {
+        worded: { adapter: 'cohere' },
+        ...Object.fromEntries(Object.keys(POOLS).map((slug) => [slug, { keys: KEYS.map((key) => `${slug}-${key}`) }])),
+      },
       models: {
         'v/first': [{ provider: 'a', ...CHEAP }],
-        'v/second': [{ provider: 'b', ...MIDDLE }, { provider: 'c', ...DEAR }],
-        'v/pair': [{ provider: 'a', ...CHEAP }, { provider: 'b', ...MIDDLE }],
-        'v/mixed': [{ provider: 'worded', ...CHEAP }, { provider: 'a', ...MIDDLE }],
+        'v/second': [
+          { provider: 'b', ...MIDDLE },
+          { provider: 'c', ...DEAR },
+        ],
+        'v/pair': [
+          { provider: 'a', ...CHEAP },
+          { provider: 'b', ...MIDDLE },
+        ],
+        'v/mixed': [
+          { provider: 'worded', ...CHEAP },
+          { provider: 'a', ...MIDDLE },
+        ],
         'v/worded': [{ provider: 'worded', ...CHEAP }],
-        ...Object.fromEntries(Object.keys(POOLS).map((slug) => [`v/${slug}`, [{ provider: slug, ...CHEAP }, { provider: 'spare', ...MIDDLE }]])),
+        ...Object.fromEntries(
+          Object.keys(POOLS).map((slug) => [
+            `v/${slug}`,
+            [
+              { provider: slug, ...CHEAP },
+              { provider: 'spare', ...MIDDLE },
+            ],
+          ]),
+        ),
       },
     },
     startMovingServer,
@@ -38,7 +58,10 @@ after(() => bench.stop())
 afterEach(async () => {
   bench.upstream.reset()
   await bench.settled()
-  assert.deepEqual(bench.server.notices.filter((notice) => notice.startsWith('bug')), [])
+  assert.deepEqual(
+    bench.server.notices.filter((notice) => notice.startsWith('bug')),
+    [],
+  )
   // Past every ejection and rest.
   bench.server.clock.advance(600_000)
 })
@@ -54,7 +77,10 @@ describe('models[]', () => {
     for (const stream of [false, true]) {
       const answer = await bench.ask({ model: 'v/first', models: ['v/second'], stream })
       assert.deepEqual(outcome(answer), [['a', 'b'], 200])
-      assert.ok(answer.events.every(({ model, provider }) => model === 'v/second' && provider === nameOf('b')), answer.raw)
+      assert.ok(
+        answer.events.every(({ model, provider }) => model === 'v/second' && provider === nameOf('b')),
+        answer.raw,
+      )
       bench.server.clock.advance(60_000)
     }
   })
@@ -74,7 +100,11 @@ describe('models[]', () => {
   test('the preferences hold for every model, and a model they leave nothing of is passed over', async () => {
     const answer = await bench.ask({ model: 'v/first', models: ['v/second'], provider: { ignore: ['a', 'b'] } })
     assert.deepEqual([answer.asked, answer.model], [['c'], 'v/second'])
-    const suffixed = await bench.ask({ model: 'v/first:floor', models: ['v/second:floor'], provider: { ignore: ['a'] } })
+    const suffixed = await bench.ask({
+      model: 'v/first:floor',
+      models: ['v/second:floor'],
+      provider: { ignore: ['a'] },
+    })
     assert.deepEqual([suffixed.asked, suffixed.model], [['b'], 'v/second'])
   })
 
@@ -152,10 +182,17 @@ describe('key pools', () => {
         }
         return bench.upstream.asked.slice(from).map(({ apiKey }) => apiKey)
       }
-      bench.upstream.says(slug, (response, asked) => void (asked.apiKey === bad ? fails(status) : answers)(response, asked))
+      bench.upstream.says(
+        slug,
+        (response, asked) => void (asked.apiKey === bad ? fails(status) : answers)(response, asked),
+      )
       const first = await wellWith(1)
       assert.deepEqual([first[0], first.length, first[1] === bad], [bad, 2, false])
-      assert.equal((await bench.endpoints(`v/${slug}`))[slug].status, 0, 'one bad key of three is no fault of the endpoint')
+      assert.equal(
+        (await bench.endpoints(`v/${slug}`))[slug].status,
+        0,
+        'one bad key of three is no fault of the endpoint',
+      )
       bench.server.clock.advance(restSeconds * 1_000 - 2_000)
       const rested = await wellWith(4)
       assert.deepEqual([...new Set(rested)].toSorted(), [`${slug}-key-2`, `${slug}-key-3`])
@@ -163,7 +200,12 @@ describe('key pools', () => {
       bench.upstream.says(slug, answers)
       assert.equal((await wellWith(3)).includes(bad), true)
       const told = bench.server.notices.filter((notice) => notice.includes(`'${slug}'`))
-      assert.deepEqual(told, status === 429 ? [] : [`Provider '${slug}' refuses key 1 of 3 (status ${status})`, `Provider '${slug}' takes key 1 of 3 again`])
+      assert.deepEqual(
+        told,
+        status === 429
+          ? []
+          : [`Provider '${slug}' refuses key 1 of 3 (status ${status})`, `Provider '${slug}' takes key 1 of 3 again`],
+      )
     })
   }
 
@@ -177,24 +219,38 @@ describe('key pools', () => {
     }
     // With all keys at rest the other provider is asked, without a try.
     const spare = nameOf('spare')
-    assert.deepEqual(outcomes, [[['pool429', 'pool429', 'pool429', 'spare'], spare], [['spare'], spare], [['pool429', 'pool429', 'pool429', 'spare'], spare]])
+    assert.deepEqual(outcomes, [
+      [['pool429', 'pool429', 'pool429', 'spare'], spare],
+      [['spare'], spare],
+      [['pool429', 'pool429', 'pool429', 'spare'], spare],
+    ])
   })
 
   test('keys that are all refused leave the client to the other provider', async () => {
     bench.upstream.says('pool401', fails(401))
-    assert.deepEqual(outcome(await bench.ask({ model: 'v/pool401', provider: { order: ['pool401'] } })), [['pool401', 'pool401', 'pool401', 'spare'], 200])
-    assert.deepEqual(outcome(await bench.ask({ model: 'v/pool401', provider: { order: ['pool401'] } })), [['spare'], 200])
+    assert.deepEqual(outcome(await bench.ask({ model: 'v/pool401', provider: { order: ['pool401'] } })), [
+      ['pool401', 'pool401', 'pool401', 'spare'],
+      200,
+    ])
+    assert.deepEqual(outcome(await bench.ask({ model: 'v/pool401', provider: { order: ['pool401'] } })), [
+      ['spare'],
+      200,
+    ])
     assert.equal((await bench.endpoints('v/pool401'))['pool401'].status, -2)
   })
 })
 
 describe('a request that a provider has no words for', () => {
-  const file = { type: 'file', file: { filename: 'a.txt', file_data: `data:text/plain;base64,${Buffer.from('hello').toString('base64')}` } }
+  const file = {
+    type: 'file',
+    file: { filename: 'a.txt', file_data: `data:text/plain;base64,${Buffer.from('hello').toString('base64')}` },
+  }
   const messages = [{ role: 'user', content: [file, { type: 'text', text: 'read it' }] }]
   const order = { order: ['worded'] }
 
   test('goes to one that has, and speaks not against the first', async () => {
-    for (const stream of [false, true]) assert.deepEqual(outcome(await bench.ask({ model: 'v/mixed', messages, stream, provider: order })), [['a'], 200])
+    for (const stream of [false, true])
+      assert.deepEqual(outcome(await bench.ask({ model: 'v/mixed', messages, stream, provider: order })), [['a'], 200])
     assert.equal((await bench.endpoints('v/mixed'))['worded'].status, 0)
     bench.upstream.says('worded', answersAsCohere)
     assert.deepEqual(outcome(await bench.ask({ model: 'v/mixed', provider: order })), [['worded'], 200])
@@ -207,7 +263,10 @@ describe('a request that a provider has no words for', () => {
 
   test('is the client to change only where no other provider has failed', async () => {
     const alone = await bench.ask({ model: 'v/worded', messages })
-    assert.deepEqual([outcome(alone), alone.error?.message], [[[], 400], 'messages[0].content[0]: this provider takes no part of type file'])
+    assert.deepEqual(
+      [outcome(alone), alone.error?.message],
+      [[[], 400], 'messages[0].content[0]: this provider takes no part of type file'],
+    )
     bench.upstream.says('a', fails(503))
     assert.deepEqual(outcome(await bench.ask({ model: 'v/mixed', messages, provider: order })), [['a'], 503])
     bench.server.clock.advance(60_000)

@@ -19,9 +19,17 @@ before(async () => {
   bench = await startRoutingBench(
     {
       models: {
-        'v/pair': [{ provider: 'a', ...CHEAP }, { provider: 'b', ...MIDDLE }],
+        'v/pair': [
+          { provider: 'a', ...CHEAP },
+          { provider: 'b', ...MIDDLE },
+        ],
         'v/alone': [{ provider: 'lone', ...CHEAP }],
-        'v/measured': [{ provider: 'slow', ...CHEAP }, { provider: 'quick', ...MIDDLE }, { provider: 'fast', ...DEAR }, { provider: 'unknown', ...CHEAP }],
+        'v/measured': [
+          { provider: 'slow', ...CHEAP },
+          { provider: 'quick', ...MIDDLE },
+          { provider: 'fast', ...DEAR },
+          { provider: 'unknown', ...CHEAP },
+        ],
         'v/percentiles': [{ provider: 'paced', ...CHEAP }],
       },
     },
@@ -110,7 +118,8 @@ describe('ejection', () => {
   test('five failures in a row take an endpoint out for 30 s, whatever the client prefers', async () => {
     await eject()
     assert.equal(await statusOf('v/pair', 'a'), -2)
-    for (const provider of [{ order: ['a'] }, { sort: 'price' }, {}]) assert.deepEqual(await asked({ model: 'v/pair', provider }), ['b'])
+    for (const provider of [{ order: ['a'] }, { sort: 'price' }, {}])
+      assert.deepEqual(await asked({ model: 'v/pair', provider }), ['b'])
     bench.upstream.says('b', fails(500))
     assert.deepEqual((await bench.ask(BOTH)).asked, ['b'], 'nor is it a fallback')
     bench.server.clock.advance(28_000)
@@ -141,7 +150,10 @@ describe('ejection', () => {
     const { rows } = await bench.checked(() => bench.send(FIRST_A))
     assert.equal(rows.length, 2)
     assert.deepEqual(beside, ['b'], 'no second probe')
-    assert.deepEqual(bench.upstream.asked.slice(from).map(({ provider }) => provider), ['a', 'b', 'b'])
+    assert.deepEqual(
+      bench.upstream.asked.slice(from).map(({ provider }) => provider),
+      ['a', 'b', 'b'],
+    )
     bench.upstream.says('a', answers)
     bench.server.clock.advance(58_000)
     assert.deepEqual(await asked(FIRST_A), ['b'])
@@ -184,13 +196,22 @@ function near(actual: number, expected: number): void {
 describe('what is measured', () => {
   test('percentiles of the time to the first token and of the throughput are shown, and forgotten after half an hour', async () => {
     const empty = (await bench.endpoints('v/percentiles'))['paced']
-    assert.deepEqual([empty.latency_last_30m, empty.throughput_last_30m, empty.uptime_last_30m, empty.status], [null, null, null, 0])
+    assert.deepEqual(
+      [empty.latency_last_30m, empty.throughput_last_30m, empty.uptime_last_30m, empty.status],
+      [null, null, null, 0],
+    )
     const rests = [1, 2, 4, 5, 8, 10, 20, 40]
-    for (const [index, seconds] of rests.entries()) await paced('v/percentiles', 'paced', (index + 1) * 1_000, seconds * 1_000)
+    for (const [index, seconds] of rests.entries())
+      await paced('v/percentiles', 'paced', (index + 1) * 1_000, seconds * 1_000)
     bench.server.clock.advance(2_000)
-    const { latency_last_30m: latency, throughput_last_30m: throughput, uptime_last_30m: uptime } = (await bench.endpoints('v/percentiles'))['paced']
+    const {
+      latency_last_30m: latency,
+      throughput_last_30m: throughput,
+      uptime_last_30m: uptime,
+    } = (await bench.endpoints('v/percentiles'))['paced']
     for (const [name, ms] of Object.entries({ p50: 5_000, p75: 7_000, p90: 8_000, p99: 8_000 })) near(latency[name], ms)
-    for (const [name, seconds] of Object.entries({ p50: 8, p75: 20, p90: 40, p99: 40 })) near(throughput[name], ANSWER_TOKENS.completion / seconds)
+    for (const [name, seconds] of Object.entries({ p50: 8, p75: 20, p90: 40, p99: 40 }))
+      near(throughput[name], ANSWER_TOKENS.completion / seconds)
     assert.equal(uptime, 100)
     bench.server.clock.advance(31 * 60_000)
     const later = (await bench.endpoints('v/percentiles'))['paced']
@@ -214,11 +235,23 @@ describe('what is measured', () => {
       return tried
     }
     assert.deepEqual(await order({ model, provider: { sort: 'latency' } }), ['quick', 'fast', 'slow', 'unknown'])
-    assert.deepEqual(await order({ model, provider: { sort: { by: 'throughput', partition: null } } }), ['fast', 'quick', 'slow', 'unknown'])
-    assert.deepEqual(await order({ model: `${model}:nitro`, provider: { sort: 'price' } }), ['fast', 'quick', 'slow', 'unknown'])
+    assert.deepEqual(await order({ model, provider: { sort: { by: 'throughput', partition: null } } }), [
+      'fast',
+      'quick',
+      'slow',
+      'unknown',
+    ])
+    assert.deepEqual(await order({ model: `${model}:nitro`, provider: { sort: 'price' } }), [
+      'fast',
+      'quick',
+      'slow',
+      'unknown',
+    ])
     bench.upstream.reset()
     assert.deepEqual(await asked({ model: `${model}:nitro` }), ['fast'])
     assert.deepEqual(await asked({ model: `${model}:nitro`, provider: { order: ['slow'] } }), ['slow'])
-    assert.deepEqual(await asked({ model: `${model}:floor`, provider: { sort: 'throughput', ignore: ['unknown'] } }), ['slow'])
+    assert.deepEqual(await asked({ model: `${model}:floor`, provider: { sort: 'throughput', ignore: ['unknown'] } }), [
+      'slow',
+    ])
   })
 })

@@ -19,17 +19,33 @@ before(async () => {
   bench = await startRoutingBench(
     {
       models: {
-        'v/three': [{ provider: 'cheap', ...CHEAP }, { provider: 'middle', ...MIDDLE }, { provider: 'dear', ...DEAR }],
+        'v/three': [
+          { provider: 'cheap', ...CHEAP },
+          { provider: 'middle', ...MIDDLE },
+          { provider: 'dear', ...DEAR },
+        ],
         'v/five': ['a', 'b', 'c', 'd', 'e'].map((provider, index) => ({ provider, prompt: 1 + index, completion: 1 })),
-        'v/per-request': [{ provider: 'flat', prompt: 1, completion: 1, request: 0.5, image: 0.25 }, { provider: 'metered', ...MIDDLE }],
-        'v/shapes': [{ provider: 'long-in', prompt: 1, completion: 1_000 }, { provider: 'long-out', prompt: 500, completion: 1 }],
+        'v/per-request': [
+          { provider: 'flat', prompt: 1, completion: 1, request: 0.5, image: 0.25 },
+          { provider: 'metered', ...MIDDLE },
+        ],
+        'v/shapes': [
+          { provider: 'long-in', prompt: 1, completion: 1_000 },
+          { provider: 'long-out', prompt: 500, completion: 1 },
+        ],
         'v/abilities': [
           { provider: 'bare', ...CHEAP, parameters: ['max_tokens', 'temperature'] },
           { provider: 'tooled', ...MIDDLE, parameters: ['max_tokens', 'tools', 'tool_choice', 'seed'] },
           { provider: 'formatted', ...DEAR, parameters: ['max_tokens', 'tools', 'tool_choice', 'response_format'] },
         ],
-        'v/several': [{ provider: 'single', ...CHEAP, parameters: ['max_tokens'] }, { provider: 'several', ...DEAR, parameters: ['max_tokens', 'n'] }],
-        'v/balanced': [{ provider: 'one', prompt: 10, completion: 10 }, { provider: 'thrice', prompt: 30, completion: 30 }],
+        'v/several': [
+          { provider: 'single', ...CHEAP, parameters: ['max_tokens'] },
+          { provider: 'several', ...DEAR, parameters: ['max_tokens', 'n'] },
+        ],
+        'v/balanced': [
+          { provider: 'one', prompt: 10, completion: 10 },
+          { provider: 'thrice', prompt: 30, completion: 30 },
+        ],
       },
     },
     (catalog) => startTollgate({ catalog }),
@@ -42,25 +58,35 @@ afterEach(async () => {
   bench.upstream.reset()
   await bench.settled()
   // What a test made unhealthy is well again for the next one.
-  for (const provider of ['cheap', 'middle', 'dear']) await bench.ask({ model: 'v/three', provider: { only: [provider] } })
+  for (const provider of ['cheap', 'middle', 'dear'])
+    await bench.ask({ model: 'v/three', provider: { only: [provider] } })
 })
 
 /** The providers that were asked for an answer that came. */
-async function asked(provider: Readonly<Record<string, unknown>> | undefined, fields: Readonly<Record<string, unknown>> = {}): Promise<readonly string[]> {
+async function asked(
+  provider: Readonly<Record<string, unknown>> | undefined,
+  fields: Readonly<Record<string, unknown>> = {},
+): Promise<readonly string[]> {
   const answer = await bench.ask({ model: 'v/three', ...fields, ...(provider === undefined ? {} : { provider }) })
   assert.equal(answer.error, null, answer.raw)
   assert.equal(answer.text, answer.asked.at(-1))
   return answer.asked
 }
 
-async function refused(provider: Readonly<Record<string, unknown>>, fields: Readonly<Record<string, unknown>> = {}): Promise<Readonly<Record<string, unknown>>> {
+async function refused(
+  provider: Readonly<Record<string, unknown>>,
+  fields: Readonly<Record<string, unknown>> = {},
+): Promise<Readonly<Record<string, unknown>>> {
   const answer = await bench.ask({ model: 'v/three', ...fields, provider })
   assert.deepEqual(answer.asked, [], 'nobody was asked')
   assert.ok(answer.error !== null, answer.raw)
   return { ...answer.error, status: answer.status }
 }
 
-async function excludedBy(provider: Readonly<Record<string, unknown>>, fields: Readonly<Record<string, unknown>> = {}): Promise<unknown> {
+async function excludedBy(
+  provider: Readonly<Record<string, unknown>>,
+  fields: Readonly<Record<string, unknown>> = {},
+): Promise<unknown> {
   const error = await refused(provider, fields)
   assert.equal(error['status'], 404)
   // oxlint-disable-next-line typescript/no-explicit-any
@@ -81,7 +107,10 @@ describe('order', () => {
   test('with allow_fallbacks: false only its entries', async () => {
     bench.upstream.says('dear', fails(500))
     bench.upstream.says('middle', fails(502))
-    const answer = await bench.ask({ model: 'v/three', provider: { order: ['dear', 'middle'], allow_fallbacks: false } })
+    const answer = await bench.ask({
+      model: 'v/three',
+      provider: { order: ['dear', 'middle'], allow_fallbacks: false },
+    })
     assert.deepEqual([answer.asked, answer.error?.code], [['dear', 'middle'], 502])
     assert.deepEqual(await excludedBy({ order: ['nobody'], allow_fallbacks: false }), ['order'])
   })
@@ -129,7 +158,10 @@ describe('ignore and only', () => {
     assert.deepEqual(await excludedBy({ only: ['nobody'] }), ['only'])
     assert.deepEqual(await excludedBy({ only: ['cheap'], ignore: ['cheap'] }), ['only', 'ignore'])
     const error = await refused({ only: ['nobody'] })
-    assert.equal(error['message'], "No providers of model 'v/three' match your routing preferences (only). Relax them or choose another model")
+    assert.equal(
+      error['message'],
+      "No providers of model 'v/three' match your routing preferences (only). Relax them or choose another model",
+    )
   })
 })
 
@@ -137,13 +169,20 @@ describe('sort', () => {
   test('price is the cost of this very request', async () => {
     assert.deepEqual(await asked({ sort: 'price' }, { model: 'v/shapes', max_tokens: 1_000 }), ['long-out'])
     const messages = [{ role: 'user', content: 'word '.repeat(4_000) }]
-    assert.deepEqual(await asked({ sort: { by: 'price', partition: 'none' } }, { model: 'v/shapes', max_tokens: 100, messages }), ['long-in'])
+    assert.deepEqual(
+      await asked({ sort: { by: 'price', partition: 'none' } }, { model: 'v/shapes', max_tokens: 100, messages }),
+      ['long-in'],
+    )
   })
 
   test('other values are invalid_input', async () => {
     for (const sort of ['best', 1, {}, { by: 'random' }, { partition: 'model' }]) {
       const error = await refused({ sort })
-      assert.deepEqual([error['status'], error['message']], [400, 'provider.sort: must be price, throughput or latency'], JSON.stringify(sort))
+      assert.deepEqual(
+        [error['status'], error['message']],
+        [400, 'provider.sort: must be price, throughput or latency'],
+        JSON.stringify(sort),
+      )
     }
   })
 
@@ -157,9 +196,15 @@ describe('max_price', () => {
   test('bounds prompt, completion and request, all of them together', async () => {
     assert.deepEqual(await asked({ max_price: { prompt: 1_000 }, order: ['dear', 'middle'] }), ['middle'])
     assert.deepEqual(await asked({ max_price: { completion: '999.99' }, order: ['dear', 'middle'] }), ['cheap'])
-    assert.deepEqual(await asked({ max_price: { request: 0.5 }, order: ['flat'] }, { model: 'v/per-request' }), ['flat'])
-    assert.deepEqual(await asked({ max_price: { request: '0.499999' }, order: ['flat'] }, { model: 'v/per-request' }), ['metered'])
-    assert.deepEqual(await excludedBy({ max_price: { request: 0.4, prompt: 999 } }, { model: 'v/per-request' }), ['max_price'])
+    assert.deepEqual(await asked({ max_price: { request: 0.5 }, order: ['flat'] }, { model: 'v/per-request' }), [
+      'flat',
+    ])
+    assert.deepEqual(await asked({ max_price: { request: '0.499999' }, order: ['flat'] }, { model: 'v/per-request' }), [
+      'metered',
+    ])
+    assert.deepEqual(await excludedBy({ max_price: { request: 0.4, prompt: 999 } }, { model: 'v/per-request' }), [
+      'max_price',
+    ])
   })
 
   test('bounds the price of an image, and each image is charged', async () => {
@@ -196,8 +241,12 @@ describe('parameters', () => {
     assert.deepEqual(await asked({ require_parameters: true }, { model, seed: 7 }), ['tooled'])
     assert.equal(bench.upstream.asked.at(-1)?.body['seed'], 7)
     assert.deepEqual(await asked({ require_parameters: true }, { model, temperature: 1 }), ['bare'])
-    assert.deepEqual(await asked({ require_parameters: true }, { model, tools: TOOLS, response_format: FORMAT }), ['formatted'])
-    assert.deepEqual(await excludedBy({ require_parameters: true }, { model, tools: TOOLS, temperature: 1 }), ['require_parameters'])
+    assert.deepEqual(await asked({ require_parameters: true }, { model, tools: TOOLS, response_format: FORMAT }), [
+      'formatted',
+    ])
+    assert.deepEqual(await excludedBy({ require_parameters: true }, { model, tools: TOOLS, temperature: 1 }), [
+      'require_parameters',
+    ])
   })
 })
 
@@ -205,11 +254,18 @@ test('n above 1 goes only where it is taken; where nobody takes it the client is
   assert.deepEqual(await asked(undefined, { model: 'v/several' }), ['single'])
   assert.deepEqual(await asked(undefined, { model: 'v/several', n: 2 }), ['several'])
   const error = await refused({}, { model: 'v/abilities', n: 2 })
-  assert.deepEqual([error['status'], error['message']], [400, "n: must be 1, no provider of model 'v/abilities' supports more"])
+  assert.deepEqual(
+    [error['status'], error['message']],
+    [400, "n: must be 1, no provider of model 'v/abilities' supports more"],
+  )
 })
 
 test('an unknown model is a 400 where it stands alone or among unknown ones, and is passed over where another is known', async () => {
-  for (const fields of [{ model: 'v/none' }, { model: 'v/none:nitro' }, { model: 'v/none', models: ['v/nobody', 'v/none'] }]) {
+  for (const fields of [
+    { model: 'v/none' },
+    { model: 'v/none:nitro' },
+    { model: 'v/none', models: ['v/nobody', 'v/none'] },
+  ]) {
     const error = await refused({}, fields)
     assert.equal(error['status'], 400)
     assert.match(String(error['message']), /^Model 'v\/none(:nitro)?' not found or inactive$/)
@@ -223,7 +279,11 @@ describe('without a preference', () => {
     const count = 80
     const from = bench.upstream.asked.length
     for (let round = 0; round < 5; round += 1) {
-      await bench.checked(() => Promise.all(Array.from({ length: count }, () => bench.send({ model: 'v/balanced' }))).then((all) => assert.ok(all.every(({ status }) => status === 200))))
+      await bench.checked(() =>
+        Promise.all(Array.from({ length: count }, () => bench.send({ model: 'v/balanced' }))).then((all) =>
+          assert.ok(all.every(({ status }) => status === 200)),
+        ),
+      )
     }
     const cheap = bench.upstream.asked.slice(from).filter(({ provider }) => provider === 'one').length
     context.diagnostic(`${cheap} of ${5 * count} at the cheap one`)

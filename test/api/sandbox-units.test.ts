@@ -16,12 +16,20 @@ function embed(input: unknown, fields: Readonly<Record<string, unknown>> = {}): 
   return tollgate.request('POST', '/v1/embeddings', { key, body: { model: 'sandbox/embeddings', input, ...fields } })
 }
 
-function rerank(query: string, documents: readonly unknown[] = ['blue sky', 'green grass'], fields: Readonly<Record<string, unknown>> = {}): Promise<Answer> {
+function rerank(
+  query: string,
+  documents: readonly unknown[] = ['blue sky', 'green grass'],
+  fields: Readonly<Record<string, unknown>> = {},
+): Promise<Answer> {
   return tollgate.request('POST', '/v1/rerank', { key, body: { model: 'sandbox/rerank', query, documents, ...fields } })
 }
 
 test('a vector depends on its text alone, in any list, form and at any time', async () => {
-  const [one, two, text] = await Promise.all([embed('Hello'), embed(['other', 'Hello'], { provider: {} }), embed('Hello', { encoding_format: 'base64' })])
+  const [one, two, text] = await Promise.all([
+    embed('Hello'),
+    embed(['other', 'Hello'], { provider: {} }),
+    embed('Hello', { encoding_format: 'base64' }),
+  ])
   const vector = one.body.data[0].embedding
   assert.deepEqual(two.body.data[1].embedding, vector)
   assert.notDeepEqual(two.body.data[0].embedding, vector)
@@ -32,24 +40,47 @@ test('a vector depends on its text alone, in any list, form and at any time', as
 })
 
 test('more dimensions than the sandbox makes are refused', async () => {
-  const { status, body: { error } } = await embed('Hello', { dimensions: 4_097 })
+  const {
+    status,
+    body: { error },
+  } = await embed('Hello', { dimensions: 4_097 })
   assert.deepEqual([status, error.message], [400, 'dimensions: must be at most 4096'])
 })
 
 test('a ranking is by shared words, without the lines of the script', async () => {
   const { body } = await rerank('green grass\nsandbox: delay_ms=1', ['blue sky', 'Green, as the GRASS', 'green paint'])
-  assert.deepEqual(body.results.map(({ index, relevance_score: score }: { index: number; relevance_score: number }) => [index, score]), [[1, 1], [2, 0.5], [0, 0]])
+  assert.deepEqual(
+    body.results.map(({ index, relevance_score: score }: { index: number; relevance_score: number }) => [index, score]),
+    [
+      [1, 1],
+      [2, 0.5],
+      [0, 0],
+    ],
+  )
 })
 
-for (const [kind, ask] of [['embeddings', (line: string) => embed(['a', `b\nsandbox: ${line}`])], ['rerank', (line: string) => rerank(`a\nsandbox: ${line}`)]] as const) {
+for (const [kind, ask] of [
+  ['embeddings', (line: string) => embed(['a', `b\nsandbox: ${line}`])],
+  ['rerank', (line: string) => rerank(`a\nsandbox: ${line}`)],
+] as const) {
   for (const [line, status, type] of [
-    ['status=500', 502, 'provider_error'], ['status=429', 503, 'provider_unavailable'], ['status=401', 502, 'provider_error'], ['status=422', 400, 'invalid_input'], ['status=408', 504, 'provider_timeout'],
-    ['empty=1', 502, 'empty_response'], ['error=0', 502, 'provider_error'], ['cut=0', 502, 'provider_error'],
+    ['status=500', 502, 'provider_error'],
+    ['status=429', 503, 'provider_unavailable'],
+    ['status=401', 502, 'provider_error'],
+    ['status=422', 400, 'invalid_input'],
+    ['status=408', 504, 'provider_timeout'],
+    ['empty=1', 502, 'empty_response'],
+    ['error=0', 502, 'provider_error'],
+    ['cut=0', 502, 'provider_error'],
   ] as const) {
     test(`${kind}: ${line} is ${status} ${type}, free`, async () => {
       const answer = await ask(line)
       assert.deepEqual([answer.status, answer.body.error.metadata.error_type], [status, type])
-      const { body: { logs: [log] } } = await tollgate.request('GET', `/v1/generation?generation_id=${answer.headers['x-generation-id']}`, { key })
+      const {
+        body: {
+          logs: [log],
+        },
+      } = await tollgate.request('GET', `/v1/generation?generation_id=${answer.headers['x-generation-id']}`, { key })
       assert.deepEqual([log.type, log.status, log.total_cost], [kind, 'error', 0])
     })
   }
@@ -73,5 +104,8 @@ test('usage by the script: missing is counted, zero is free, huge is bounded, a 
   const [huge = 0] = await tokens('huge')
   assert.ok(huge > 1_000 && huge < 1_100)
   const searches = async (usage: string): Promise<number> => (await rerank(`sandbox: usage=${usage}`)).body.usage.cost
-  assert.deepEqual([await searches('zero'), await searches('missing'), await searches('huge'), await searches('9,9')], [0, 0.2, 0.2, 0.2])
+  assert.deepEqual(
+    [await searches('zero'), await searches('missing'), await searches('huge'), await searches('9,9')],
+    [0, 0.2, 0.2, 0.2],
+  )
 })

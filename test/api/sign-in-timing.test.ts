@@ -25,7 +25,12 @@ after(() => tollgate.stop())
 async function failureMs(email: string): Promise<number> {
   attempts += 1
   const startedMs = performance.now()
-  const answer = await new ConsoleClient(tollgate).request('POST', 'sign-in', { email, password: 'not the password at all' }, { 'x-forwarded-for': `10.${attempts >> 16}.${(attempts >> 8) & 255}.${attempts & 255}` })
+  const answer = await new ConsoleClient(tollgate).request(
+    'POST',
+    'sign-in',
+    { email, password: 'not the password at all' },
+    { 'x-forwarded-for': `10.${attempts >> 16}.${(attempts >> 8) & 255}.${attempts & 255}` },
+  )
   const ms = performance.now() - startedMs
   assert.equal(answer.status, 401, answer.text)
   return ms
@@ -36,7 +41,12 @@ function median(values: readonly number[]): number {
 }
 
 test('a failed sign-in takes as long for an e-mail that nobody has as for a wrong password', async () => {
-  const users = await Promise.all(Array.from({ length: Math.ceil((ROUNDS_MAX * PAIRS + WARM_UP) / FAILURES_OF_ONE) }, async (_value, index) => (await signedUp(tollgate, `known-${index}@example.com`)).email))
+  const users = await Promise.all(
+    Array.from(
+      { length: Math.ceil((ROUNDS_MAX * PAIRS + WARM_UP) / FAILURES_OF_ONE) },
+      async (_value, index) => (await signedUp(tollgate, `known-${index}@example.com`)).email,
+    ),
+  )
   const known = (turn: number): string => users[turn % users.length] ?? ''
   for (let turn = 0; turn < WARM_UP; turn += 1) await failureMs(known(turn))
   const differences: number[] = []
@@ -45,12 +55,17 @@ test('a failed sign-in takes as long for an e-mail that nobody has as for a wron
     const unknown: number[] = []
     for (let turn = 0; turn < PAIRS; turn += 1) {
       // By turns, and each first as often as second: what slows the machine down slows both.
-      const both: (readonly [number[], string])[] = [[wrong, known(round * PAIRS + turn)], [unknown, `nobody-${round}-${turn}@example.com`]]
+      const both: (readonly [number[], string])[] = [
+        [wrong, known(round * PAIRS + turn)],
+        [unknown, `nobody-${round}-${turn}@example.com`],
+      ]
       for (const [times, email] of turn % 2 === 0 ? both : both.toReversed()) times.push(await failureMs(email))
     }
     differences.push(Math.abs(median(wrong) - median(unknown)) / median(wrong))
     // A busy machine may spoil a round; a real difference spoils them all.
     if ((differences.at(-1) ?? 1) <= DIFFERENCE_MAX) return
   }
-  assert.fail(`the medians differ by ${differences.map((share) => `${(share * 100).toFixed(1)} %`).join(', ')} in ${ROUNDS_MAX} rounds`)
+  assert.fail(
+    `the medians differ by ${differences.map((share) => `${(share * 100).toFixed(1)} %`).join(', ')} in ${ROUNDS_MAX} rounds`,
+  )
 })

@@ -55,9 +55,15 @@ interface Spoken {
 
 async function speak(body: Record<string, unknown>): Promise<Spoken> {
   const response = await undiciRequest(`${tollgate.url}/v1/audio/speech`, {
-    method: 'POST', headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' }, body: JSON.stringify({ model: 'test/one', input: 'Hello there', ...body }),
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'test/one', input: 'Hello there', ...body }),
   })
-  return { status: response.statusCode, headers: response.headers, bytes: Buffer.from(await response.body.arrayBuffer()) }
+  return {
+    status: response.statusCode,
+    headers: response.headers,
+    bytes: Buffer.from(await response.body.arrayBuffer()),
+  }
 }
 
 function post(body: unknown, path = '/v1/audio/speech'): Promise<Answer> {
@@ -100,20 +106,61 @@ test('every wrong request is refused with its own error, before anything is sent
   refused(await post({ ...base, input: '' }), 'missing_input', /'input' is required/)
   refused(await post({ ...base, input: null }), 'missing_input', /'input' is required/)
   refused(await post({ ...base, input: 5 }), 'invalid_input', /^input: must be a string/)
-  refused(await post({ ...base, input: '🙂'.repeat(5_001) }), 'input_too_long', /^input is 5001 characters long, the maximum is 5000$/)
-  refused(await post({ ...base, voice: 'bella' }), 'invalid_input', /^voice: must be one of alloy, echo, fable, onyx, nova, shimmer/)
-  refused(await post({ ...base, model: 'test/voices', voice: 'alloy' }), 'invalid_input', /^voice: must be one of Bella, Adam/)
+  refused(
+    await post({ ...base, input: '🙂'.repeat(5_001) }),
+    'input_too_long',
+    /^input is 5001 characters long, the maximum is 5000$/,
+  )
+  refused(
+    await post({ ...base, voice: 'bella' }),
+    'invalid_input',
+    /^voice: must be one of alloy, echo, fable, onyx, nova, shimmer/,
+  )
+  refused(
+    await post({ ...base, model: 'test/voices', voice: 'alloy' }),
+    'invalid_input',
+    /^voice: must be one of Bella, Adam/,
+  )
   refused(await post({ ...base, voice: 7 }), 'invalid_input', /^voice: must be a string/)
-  refused(await post({ ...base, response_format: 'ogg' }), 'invalid_response_format', /one of mp3, opus, aac, flac, wav, pcm, got 'ogg'/)
+  refused(
+    await post({ ...base, response_format: 'ogg' }),
+    'invalid_response_format',
+    /one of mp3, opus, aac, flac, wav, pcm, got 'ogg'/,
+  )
   refused(await post({ ...base, response_format: { type: 'mp3' } }), 'invalid_response_format', /one of mp3/)
-  refused(await post({ ...base, model: 'test/voices', response_format: 'flac' }), 'invalid_response_format', /speaks mp3, wav, pcm, got 'flac'/)
-  for (const speed of [0.24, 4.01, '1', -1]) refused(await post({ ...base, speed }), 'invalid_input', /^speed: must be between 0.25 and 4/)
-  refused(await post({ ...base, stream: true }), 'streaming_not_supported', /Streaming is not supported by audio\/speech/)
-  refused(await post({ ...base, stream_format: 'sse' }), 'streaming_not_supported', /Streaming is not supported by audio\/speech/)
+  refused(
+    await post({ ...base, model: 'test/voices', response_format: 'flac' }),
+    'invalid_response_format',
+    /speaks mp3, wav, pcm, got 'flac'/,
+  )
+  for (const speed of [0.24, 4.01, '1', -1])
+    refused(await post({ ...base, speed }), 'invalid_input', /^speed: must be between 0.25 and 4/)
+  refused(
+    await post({ ...base, stream: true }),
+    'streaming_not_supported',
+    /Streaming is not supported by audio\/speech/,
+  )
+  refused(
+    await post({ ...base, stream_format: 'sse' }),
+    'streaming_not_supported',
+    /Streaming is not supported by audio\/speech/,
+  )
   refused(await post({ ...base, model: 'test/none' }), 'model_not_found', /not found/)
-  refused(await post({ ...base, model: 'sandbox/chat' }), 'model_not_supported', /does not support audio\/speech. Supported: chat\/completions/)
-  refused(await post({ model: 'test/one', messages: [{ role: 'user', content: 'x' }] }, '/v1/chat/completions'), 'model_not_supported', /Supported: audio\/speech/)
-  const form = await tollgate.request('POST', '/v1/audio/speech', { key, body: '--x--', headers: { 'content-type': 'multipart/form-data; boundary=x' } })
+  refused(
+    await post({ ...base, model: 'sandbox/chat' }),
+    'model_not_supported',
+    /does not support audio\/speech. Supported: chat\/completions/,
+  )
+  refused(
+    await post({ model: 'test/one', messages: [{ role: 'user', content: 'x' }] }, '/v1/chat/completions'),
+    'model_not_supported',
+    /Supported: audio\/speech/,
+  )
+  const form = await tollgate.request('POST', '/v1/audio/speech', {
+    key,
+    body: '--x--',
+    headers: { 'content-type': 'multipart/form-data; boundary=x' },
+  })
   assert.equal(form.status, 415)
   assert.equal(first.received.length, before)
   assert.equal((await tollgate.request('GET', '/v1/generation', { key })).body.total, 0)
@@ -130,7 +177,10 @@ test('5,000 characters are allowed, of whatever length in bytes, and charged as 
 test('402: nothing is sent where the balance does not cover the characters', async () => {
   const poor = await tollgate.createAccount({ balance: 0.01 })
   const before = first.received.length
-  const answer = await tollgate.request('POST', '/v1/audio/speech', { key: poor.key, body: { model: 'test/one', input: 'Hello there' } })
+  const answer = await tollgate.request('POST', '/v1/audio/speech', {
+    key: poor.key,
+    body: { model: 'test/one', input: 'Hello there' },
+  })
   assert.equal(answer.status, 402)
   assert.equal(answer.body.error.metadata.required, 0.011)
   assert.doesNotMatch(answer.body.error.message, /max_tokens/)
@@ -140,14 +190,28 @@ test('402: nothing is sent where the balance does not cover the characters', asy
 test('what goes upstream is built value by value, with the first voice, and nothing of the client besides', async () => {
   first.answer((response) => sound(response, 'a'))
   await speak({ speed: 2, instructions: 'whisper', user: 'u', extra: 1, response_format: 'opus' })
-  assert.deepEqual(first.requests.at(-1), { model: 'tts-1', input: 'Hello there', voice: 'alloy', response_format: 'opus', speed: 2, instructions: 'whisper' })
+  assert.deepEqual(first.requests.at(-1), {
+    model: 'tts-1',
+    input: 'Hello there',
+    voice: 'alloy',
+    response_format: 'opus',
+    speed: 2,
+    instructions: 'whisper',
+  })
   assert.equal(first.received.at(-1)?.path, '/v1/audio/speech')
   assert.equal(first.received.at(-1)?.headers.authorization, 'Bearer canary-first')
 })
 
 test('each format has its content type', async () => {
   first.answer((response) => sound(response, 'a'))
-  for (const [format, type] of Object.entries({ mp3: 'audio/mpeg', opus: 'audio/ogg', aac: 'audio/aac', flac: 'audio/flac', wav: 'audio/wav', pcm: 'audio/pcm' })) {
+  for (const [format, type] of Object.entries({
+    mp3: 'audio/mpeg',
+    opus: 'audio/ogg',
+    aac: 'audio/aac',
+    flac: 'audio/flac',
+    wav: 'audio/wav',
+    pcm: 'audio/pcm',
+  })) {
     assert.equal((await speak({ response_format: format })).headers['content-type'], type)
   }
 })
@@ -159,7 +223,11 @@ test('bytes are sent as they arrive: the first is with the client before the pro
     response.write('one')
     open.resolve(response)
   })
-  const response = await undiciRequest(`${tollgate.url}/v1/audio/speech`, { method: 'POST', headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' }, body: JSON.stringify({ model: 'test/one', input: 'Hello there' }) })
+  const response = await undiciRequest(`${tollgate.url}/v1/audio/speech`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'test/one', input: 'Hello there' }),
+  })
   const [chunk] = await once(response.body, 'data')
   assert.equal(String(chunk), 'one')
   assert.match(String(response.headers['x-generation-id']), /^gen-/)
@@ -169,7 +237,10 @@ test('bytes are sent as they arrive: the first is with the client before the pro
   for await (const part of response.body) rest.push(part)
   assert.equal(Buffer.concat(rest).toString(), 'two')
   const log = await lastLog()
-  assert.deepEqual([log['type'], log['status'], log['total_cost'], log['provider_name']], ['tts', 'completed', 0.011, 'First'])
+  assert.deepEqual(
+    [log['type'], log['status'], log['total_cost'], log['provider_name']],
+    ['tts', 'completed', 0.011, 'First'],
+  )
 })
 
 test('a client that does not read stops the provider, and gets every byte when it does', async () => {
@@ -188,7 +259,12 @@ test('a client that does not read stops the provider, and gets every byte when i
     }
     more()
   })
-  const response = await undiciRequest(`${tollgate.url}/v1/audio/speech`, { method: 'POST', headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' }, body: JSON.stringify({ model: 'test/one', input: 'Hello there' }), highWaterMark: 1_024 })
+  const response = await undiciRequest(`${tollgate.url}/v1/audio/speech`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'test/one', input: 'Hello there' }),
+    highWaterMark: 1_024,
+  })
   let still = -1
   while (still !== sent) {
     still = sent
@@ -218,18 +294,23 @@ test('no audio: the next provider is asked, and then it is 502 empty_response an
 test('what is no sound is none: JSON, a page, an error inside a 200, a body whose end cannot be told', async () => {
   second.answer((response) => sound(response, 'good'))
   const wrong: readonly ((response: ServerResponse) => void)[] = [
-    (response) => void response.writeHead(200, { 'content-type': 'application/json' }).end('{"error":{"message":"no","code":"x"}}'),
+    (response) =>
+      void response.writeHead(200, { 'content-type': 'application/json' }).end('{"error":{"message":"no","code":"x"}}'),
     (response) => void response.writeHead(200, { 'content-type': 'application/json' }).end('{"audio":""}'),
     (response) => void response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end('<html>busy</html>'),
     // A gateway that calls whatever it passes on a sound.
-    (response) => void response.writeHead(200, { 'content-type': 'audio/mpeg' }).end('{"error":{"message":"no","code":"x"}}'),
+    (response) =>
+      void response.writeHead(200, { 'content-type': 'audio/mpeg' }).end('{"error":{"message":"no","code":"x"}}'),
     (response) => void response.writeHead(200, { 'content-type': 'audio/mpeg' }).end('{}'),
     (response) => void response.writeHead(200, { 'content-type': 'audio/mpeg' }).end(' \n<html>busy</html>'),
     (response) => {
       response.writeHead(200, { 'content-type': 'audio/mpeg' }).write('[')
       response.end('"an answer in two pieces"]')
     },
-    (response) => void response.writeHead(500, { 'content-type': 'application/json' }).end('{"error":{"message":"https://secret.internal"}}'),
+    (response) =>
+      void response
+        .writeHead(500, { 'content-type': 'application/json' })
+        .end('{"error":{"message":"https://secret.internal"}}'),
     (response) => {
       response.socket?.end('HTTP/1.1 200 OK\r\ncontent-type: audio/mpeg\r\nconnection: close\r\n\r\nbytes')
     },
@@ -253,7 +334,11 @@ test('a failure after the first byte breaks the connection and costs nothing', a
       response.write('beginning')
       if (fault === 'cut') setTimeout(() => response.socket?.resetAndDestroy(), 20)
     })
-    const response = await undiciRequest(`${tollgate.url}/v1/audio/speech`, { method: 'POST', headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' }, body: JSON.stringify({ model: 'test/one', input: 'Hello there' }) })
+    const response = await undiciRequest(`${tollgate.url}/v1/audio/speech`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'test/one', input: 'Hello there' }),
+    })
     assert.equal(response.statusCode, 200)
     await assert.rejects(response.body.arrayBuffer(), fault)
     const log = await logOf(String(response.headers['x-generation-id']))
@@ -273,7 +358,9 @@ test('the broken connection is a reset, which no client takes for an end', async
   socket.on('data', (chunk) => {
     text += chunk.toString('latin1')
   })
-  socket.write(`POST /v1/audio/speech HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)
+  socket.write(
+    `POST /v1/audio/speech HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  )
   const [error] = await once(socket, 'error')
   assert.equal(error.code, 'ECONNRESET')
   assert.match(text, /beginning/)
@@ -281,7 +368,10 @@ test('the broken connection is a reset, which no client takes for an end', async
 })
 
 /** Leaves after the first byte; answers the generation's id and how the provider saw it. */
-async function leaveAfterFirst(model: string, rest: (response: ServerResponse) => void): Promise<{ id: string; upstreamClosed: Promise<unknown> }> {
+async function leaveAfterFirst(
+  model: string,
+  rest: (response: ServerResponse) => void,
+): Promise<{ id: string; upstreamClosed: Promise<unknown> }> {
   const closed = Promise.withResolvers<unknown>()
   first.answer((response) => {
     response.on('close', () => closed.resolve(response.writableFinished))
@@ -289,7 +379,11 @@ async function leaveAfterFirst(model: string, rest: (response: ServerResponse) =
     response.write('beginning')
     rest(response)
   })
-  const response = await undiciRequest(`${tollgate.url}/v1/audio/speech`, { method: 'POST', headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' }, body: JSON.stringify({ model, input: 'Hello there' }) })
+  const response = await undiciRequest(`${tollgate.url}/v1/audio/speech`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model, input: 'Hello there' }),
+  })
   await once(response.body, 'data')
   response.body.on('error', () => undefined)
   response.body.destroy()
@@ -311,7 +405,12 @@ test('a client that leaves before the first sound pays nothing', async () => {
   const asked = Promise.withResolvers<ServerResponse>()
   first.answer((response) => asked.resolve(response))
   const stop = new AbortController()
-  const pending = undiciRequest(`${tollgate.url}/v1/audio/speech`, { method: 'POST', signal: stop.signal, headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'x-request-id': 'left-early' }, body: JSON.stringify({ model: 'test/one', input: 'Hello there' }) })
+  const pending = undiciRequest(`${tollgate.url}/v1/audio/speech`, {
+    method: 'POST',
+    signal: stop.signal,
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'x-request-id': 'left-early' },
+    body: JSON.stringify({ model: 'test/one', input: 'Hello there' }),
+  })
   const upstream = await asked.promise
   stop.abort()
   await assert.rejects(pending)
@@ -336,7 +435,11 @@ test('wav is made of pcm where the provider has none, and its head fits', async 
   const { path, headers: sent } = second.received.at(-1) ?? assert.fail()
   assert.equal(path, '/v1/text-to-speech/Bella/stream?output_format=pcm_24000')
   assert.equal(sent['xi-api-key'], 'canary-second')
-  assert.deepEqual(second.requests.at(-1), { text: 'Hello there', model_id: 'eleven_turbo_v2_5', voice_settings: { speed: 1.1 } })
+  assert.deepEqual(second.requests.at(-1), {
+    text: 'Hello there',
+    model_id: 'eleven_turbo_v2_5',
+    voice_settings: { speed: 1.1 },
+  })
   const fast = await post({ model: 'test/voices', input: 'x', speed: 3 })
   refused(fast, 'invalid_input', /^speed: this provider speaks at 0.7 to 1.2/)
 })
@@ -344,36 +447,70 @@ test('wav is made of pcm where the provider has none, and its head fits', async 
 test('Deepgram: the voice is a part of the model, the format a part of the address; longer texts go elsewhere', async () => {
   second.answer((response) => sound(response, 'aura'))
   assert.equal((await speak({ model: 'test/deepgram', response_format: 'wav' })).bytes.toString(), 'aura')
-  assert.equal(second.received.at(-1)?.path, '/v1/speak?model=aura-2-thalia-en&encoding=linear16&container=wav&sample_rate=24000')
+  assert.equal(
+    second.received.at(-1)?.path,
+    '/v1/speak?model=aura-2-thalia-en&encoding=linear16&container=wav&sample_rate=24000',
+  )
   assert.equal(second.received.at(-1)?.headers.authorization, 'Token canary-second')
   assert.deepEqual(second.requests.at(-1), { text: 'Hello there' })
   await speak({ model: 'test/deepgram', voice: 'aura-asteria-en' })
   assert.equal(second.received.at(-1)?.path, '/v1/speak?model=aura-asteria-en&encoding=mp3')
   refused(await post({ model: 'test/deepgram', input: 'x'.repeat(2_001) }), 'invalid_input', /at most 2000 characters/)
-  second.answer((response) => void response.writeHead(400, { 'content-type': 'application/json' }).end('{"err_code":"INVALID_QUERY","err_msg":"No such model","request_id":"r"}'))
+  second.answer(
+    (response) =>
+      void response
+        .writeHead(400, { 'content-type': 'application/json' })
+        .end('{"err_code":"INVALID_QUERY","err_msg":"No such model","request_id":"r"}'),
+  )
   refused(await post({ model: 'test/deepgram', input: 'x' }), 'invalid_input', /^No such model$/)
 })
 
 test('Gemini: speech comes as samples, charged by the tokens it tells', async () => {
   const samples = Buffer.alloc(96_000, 3)
-  second.answer((response) =>
-    void response.writeHead(200, { 'content-type': 'application/json' }).end(
-      JSON.stringify({
-        candidates: [{ content: { parts: [{ inlineData: { mimeType: 'audio/L16;codec=pcm;rate=24000', data: samples.toString('base64') } }] }, finishReason: 'STOP' }],
-        usageMetadata: { promptTokenCount: 7, candidatesTokenCount: 50, totalTokenCount: 57, candidatesTokensDetails: [{ modality: 'AUDIO', tokenCount: 50 }] },
-      }),
-    ),
+  second.answer(
+    (response) =>
+      void response.writeHead(200, { 'content-type': 'application/json' }).end(
+        JSON.stringify({
+          candidates: [
+            {
+              content: {
+                parts: [
+                  { inlineData: { mimeType: 'audio/L16;codec=pcm;rate=24000', data: samples.toString('base64') } },
+                ],
+              },
+              finishReason: 'STOP',
+            },
+          ],
+          usageMetadata: {
+            promptTokenCount: 7,
+            candidatesTokenCount: 50,
+            totalTokenCount: 57,
+            candidatesTokensDetails: [{ modality: 'AUDIO', tokenCount: 50 }],
+          },
+        }),
+      ),
   )
-  const { bytes } = await speak({ model: 'test/gemini', response_format: 'wav', instructions: 'Say cheerfully', voice: 'Puck' })
+  const { bytes } = await speak({
+    model: 'test/gemini',
+    response_format: 'wav',
+    instructions: 'Say cheerfully',
+    voice: 'Puck',
+  })
   assert.equal(audioSeconds(bytes), 2)
   assert.ok(bytes.subarray(44).equals(samples))
   assert.equal(second.received.at(-1)?.path, '/v1beta/models/gemini-2.5-flash-preview-tts:generateContent')
   assert.deepEqual(second.requests.at(-1), {
     contents: [{ role: 'user', parts: [{ text: 'Say cheerfully:\nHello there' }] }],
-    generationConfig: { responseModalities: ['AUDIO'], speechConfig: { voiceConfig: { prebuiltVoiceConfig: { voiceName: 'Puck' } } } },
+    generationConfig: {
+      responseModalities: ['AUDIO'],
+      speechConfig: { voiceConfig: { prebuiltVoiceConfig: { voiceName: 'Puck' } } },
+    },
   })
   const log = await lastLog()
-  assert.deepEqual([log['input_tokens'], log['output_tokens'], log['total_cost'], log['billing_basis']], [7, 50, 0.005007, 'provider_usage'])
+  assert.deepEqual(
+    [log['input_tokens'], log['output_tokens'], log['total_cost'], log['billing_basis']],
+    [7, 50, 0.005007, 'provider_usage'],
+  )
   refused(await post({ model: 'test/gemini', input: 'x' }), 'invalid_response_format', /speaks wav, pcm, got 'mp3'/)
 })
 
@@ -389,12 +526,18 @@ test('a model sold by tokens is asked in events, for their usage; without one th
   assert.equal(told.bytes.toString(), 'one two')
   assert.equal(first.requests.at(-1)?.['stream_format'], 'sse')
   const log = await lastLog()
-  assert.deepEqual([log['input_tokens'], log['output_tokens'], log['total_cost'], log['billing_basis']], [5, 40, 0.004005, 'provider_usage'])
+  assert.deepEqual(
+    [log['input_tokens'], log['output_tokens'], log['total_cost'], log['billing_basis']],
+    [5, 40, 0.004005, 'provider_usage'],
+  )
   first.answer((response) => sound(response, 'bare bytes'))
   assert.equal((await speak({ model: 'test/tokens' })).bytes.toString(), 'bare bytes')
   const counted = await lastLog()
   // "Hello there" is two tokens, and 11 characters are about 19 tokens of sound.
-  assert.deepEqual([counted['input_tokens'], counted['output_tokens'], counted['total_cost'], counted['billing_basis']], [2, 19, 0.001902, 'counted'])
+  assert.deepEqual(
+    [counted['input_tokens'], counted['output_tokens'], counted['total_cost'], counted['billing_basis']],
+    [2, 19, 0.001902, 'counted'],
+  )
   first.answer((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     response.end(event({ type: 'speech.audio.delta', audio: Buffer.from('cut').toString('base64') }))
@@ -410,12 +553,19 @@ test('the sandbox speaks on a fresh machine: wav and pcm in tones, mp3 in silenc
   assert.ok(pcm.bytes.some((byte) => byte !== 0))
   assert.ok((await speak({ model: 'sandbox/tts', response_format: 'pcm' })).bytes.equals(pcm.bytes))
   assert.ok(!(await speak({ model: 'sandbox/tts', response_format: 'pcm', voice: 'nova' })).bytes.equals(pcm.bytes))
-  assert.equal((await speak({ model: 'sandbox/tts', response_format: 'pcm', speed: 2 })).bytes.length, pcm.bytes.length / 2)
+  assert.equal(
+    (await speak({ model: 'sandbox/tts', response_format: 'pcm', speed: 2 })).bytes.length,
+    pcm.bytes.length / 2,
+  )
   const mp3 = await speak({ model: 'sandbox/tts' })
   assert.equal(audioContainer(mp3.bytes), 'mp3')
   assert.equal(audioSeconds(mp3.bytes), 11 * 0.024)
   assert.equal((await lastLog())['total_cost'], 0.0165)
-  refused(await post({ model: 'sandbox/tts', input: 'x', response_format: 'flac' }), 'invalid_response_format', /speaks mp3, wav, pcm/)
+  refused(
+    await post({ model: 'sandbox/tts', input: 'x', response_format: 'flac' }),
+    'invalid_response_format',
+    /speaks mp3, wav, pcm/,
+  )
   assert.equal((await post({ model: 'sandbox/tts', input: 'x\nsandbox: status=503' })).status, 503)
   assert.equal((await post({ model: 'sandbox/tts', input: 'x\nsandbox: empty=1' })).status, 502)
   await assert.rejects(speak({ model: 'sandbox/tts', input: 'x y z\nsandbox: cut=2' }))
@@ -424,7 +574,10 @@ test('the sandbox speaks on a fresh machine: wav and pcm in tones, mp3 in silenc
 test('the list of models tells voices, formats, price and endpoint', async () => {
   const { body } = await tollgate.request('GET', '/v1/tts/models', { key })
   const record = body.data.find(({ id }: { id: string }) => id === 'test/voices')
-  assert.deepEqual([record.supported_voices, record.supported_formats, record.supported_endpoints, record.pricing.per_character], [['Bella', 'Adam'], ['mp3', 'wav', 'pcm'], ['audio/speech'], '0.001'])
+  assert.deepEqual(
+    [record.supported_voices, record.supported_formats, record.supported_endpoints, record.pricing.per_character],
+    [['Bella', 'Adam'], ['mp3', 'wav', 'pcm'], ['audio/speech'], '0.001'],
+  )
   const plain = body.data.find(({ id }: { id: string }) => id === 'test/one')
   assert.deepEqual([plain.supported_voices.length, plain.supported_formats.length], [6, 6])
   assert.deepEqual(body.data.find(({ id }: { id: string }) => id === 'test/gemini').supported_formats, ['wav', 'pcm'])

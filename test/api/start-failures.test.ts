@@ -34,7 +34,13 @@ interface Ended {
 async function failedStart(env: Record<string, string>): Promise<Ended> {
   const child = spawn(process.execPath, [join(ROOT, 'src/main.ts'), 'start'], {
     cwd: directory,
-    env: { PATH: process.env['PATH'] ?? '', PORT: '0', TOLLGATE_DATA: join(directory, 'data'), NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/compiled'), ...env },
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      PORT: '0',
+      TOLLGATE_DATA: join(directory, 'data'),
+      NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/compiled'),
+      ...env,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const said = { out: '', err: '' }
@@ -67,11 +73,20 @@ test('a port that is taken: one sentence with the address, and the demo key is k
 })
 
 test('an address that is not of this machine, a folder that is a file and a database file that is none are one sentence each', async () => {
-  assertSentence(await failedStart({ HOST: '203.0.113.7', TOLLGATE_DATA: join(directory, 'far') }), /^tollgate: HOST: 203\.0\.113\.7 is not an address of this machine\.$/m)
+  assertSentence(
+    await failedStart({ HOST: '203.0.113.7', TOLLGATE_DATA: join(directory, 'far') }),
+    /^tollgate: HOST: 203\.0\.113\.7 is not an address of this machine\.$/m,
+  )
   const file = join(directory, 'file')
   writeFileSync(file, 'x')
-  assertSentence(await failedStart({ TOLLGATE_DATA: file }), /^tollgate: TOLLGATE_DATA: the folder \S+file cannot be used: there is a file of that name\.$/m)
-  assertSentence(await failedStart({ TOLLGATE_DATA: join(file, 'below') }), /^tollgate: TOLLGATE_DATA: the folder \S+below cannot be used: a part of the path is a file and not a folder\.$/m)
+  assertSentence(
+    await failedStart({ TOLLGATE_DATA: file }),
+    /^tollgate: TOLLGATE_DATA: the folder \S+file cannot be used: there is a file of that name\.$/m,
+  )
+  assertSentence(
+    await failedStart({ TOLLGATE_DATA: join(file, 'below') }),
+    /^tollgate: TOLLGATE_DATA: the folder \S+below cannot be used: a part of the path is a file and not a folder\.$/m,
+  )
   const garbled = join(directory, 'garbled')
   mkdirSync(garbled)
   writeFileSync(join(garbled, 'tollgate.db'), 'not a database, and longer than the header of one'.repeat(100))
@@ -81,16 +96,31 @@ test('an address that is not of this machine, a folder that is a file and a data
 test('a database that is not there, refuses the password or lacks the name: each says which, without the password', async () => {
   const nobody = await freePort()
   const secret = 'not-the-password'
-  const refused = await failedStart({ DATABASE_URL: `postgres://u:${secret}@127.0.0.1:${nobody}/tollgate`, TOLLGATE_KEK: KEK })
-  assertSentence(refused, new RegExp(`^tollgate: DATABASE_URL: the database tollgate at 127\\.0\\.0\\.1:${nobody} refuses connections`))
-  const unknown = await failedStart({ DATABASE_URL: `postgres://u:${secret}@nowhere.invalid/tollgate`, TOLLGATE_KEK: KEK })
+  const refused = await failedStart({
+    DATABASE_URL: `postgres://u:${secret}@127.0.0.1:${nobody}/tollgate`,
+    TOLLGATE_KEK: KEK,
+  })
+  assertSentence(
+    refused,
+    new RegExp(`^tollgate: DATABASE_URL: the database tollgate at 127\\.0\\.0\\.1:${nobody} refuses connections`),
+  )
+  const unknown = await failedStart({
+    DATABASE_URL: `postgres://u:${secret}@nowhere.invalid/tollgate`,
+    TOLLGATE_KEK: KEK,
+  })
   assertSentence(unknown, /has a host name that does not resolve/)
   const postgres = await startPostgres()
   if (postgres === null) return
   try {
     const url = new URL(postgres.url)
-    const missing = await failedStart({ DATABASE_URL: Object.assign(new URL(url), { pathname: '/none' }).href, TOLLGATE_KEK: KEK })
-    assertSentence(missing, /the database none at \S+ does not exist there: create it first \(database "none" does not exist\)/)
+    const missing = await failedStart({
+      DATABASE_URL: Object.assign(new URL(url), { pathname: '/none' }).href,
+      TOLLGATE_KEK: KEK,
+    })
+    assertSentence(
+      missing,
+      /the database none at \S+ does not exist there: create it first \(database "none" does not exist\)/,
+    )
     for (const { err } of [refused, unknown, missing]) assert.doesNotMatch(err, new RegExp(secret))
   } finally {
     await postgres.stop()
@@ -117,7 +147,10 @@ test('SIGHUP: without a file it says so, with one that has come since the start 
     await until(() => /SIGHUP: there is no \.\/tollgate\.yaml/.test(tollgate.errors()))
     writeFileSync(join(tollgate.dataDir, 'tollgate.yaml'), 'markup: 1.5\n')
     process.kill(tollgate.pid, 'SIGHUP')
-    await until(() => /Applied \.\/tollgate\.yaml/.test(tollgate.logs().join('\n')), () => assert.equal(tollgate.errors().trimEnd().split('\n').length, 1, tollgate.errors()))
+    await until(
+      () => /Applied \.\/tollgate\.yaml/.test(tollgate.logs().join('\n')),
+      () => assert.equal(tollgate.errors().trimEnd().split('\n').length, 1, tollgate.errors()),
+    )
   } finally {
     await tollgate.stop()
   }
@@ -138,11 +171,23 @@ test('Ctrl-C again says what is waited for, and once more cuts it: the stream en
   const response = await fetch(`${tollgate.url}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${account.key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'sandbox/chat', stream: true, max_tokens: 200, messages: [{ role: 'user', content: STREAM }] }),
+    body: JSON.stringify({
+      model: 'sandbox/chat',
+      stream: true,
+      max_tokens: 200,
+      messages: [{ role: 'user', content: STREAM }],
+    }),
   })
-  for (const line of [/Stopping when 1 running answer has ended/, /Waiting for 1 running answer/, /Cutting 1 running answer/]) {
+  for (const line of [
+    /Stopping when 1 running answer has ended/,
+    /Waiting for 1 running answer/,
+    /Cutting 1 running answer/,
+  ]) {
     process.kill(tollgate.pid, 'SIGINT')
-    await until(() => line.test(tollgate.logs().join('\n')), () => process.kill(tollgate.pid, 0))
+    await until(
+      () => line.test(tollgate.logs().join('\n')),
+      () => process.kill(tollgate.pid, 0),
+    )
     // What comes within 300 ms is the same Ctrl-C, told by npm as well.
     await delay(350)
   }
@@ -165,7 +210,10 @@ test('an older Node reads one line that says what to do', () => {
   const entry = readFileSync(join(ROOT, 'bin/tollgate.js'), 'utf8')
   assert.doesNotMatch(entry, /^import\s/m, 'a static import would be resolved before the check')
   const older = `data:text/javascript,Object.defineProperty(process.versions,"node",{value:"20.20.2"})`
-  const { status, stderr } = spawnSync(process.execPath, ['--import', older, join(ROOT, 'bin/tollgate.js'), 'start'], { encoding: 'utf8', cwd: directory })
+  const { status, stderr } = spawnSync(process.execPath, ['--import', older, join(ROOT, 'bin/tollgate.js'), 'start'], {
+    encoding: 'utf8',
+    cwd: directory,
+  })
   assert.equal(status, 1)
   assert.match(stderr, /^Tollgate needs Node 24\.15 or newer, this is 20\.20\.2\. .*npm start.*\n$/)
 })
@@ -173,8 +221,13 @@ test('an older Node reads one line that says what to do', () => {
 test('without the packages that build the console one line says what to do', () => {
   const clone = join(directory, 'clone')
   for (const folder of ['bin', 'scripts', 'console/src']) mkdirSync(join(clone, folder), { recursive: true })
-  for (const file of ['bin/console-fresh.js', 'scripts/build-console.ts']) copyFileSync(join(ROOT, file), join(clone, file))
-  const { stderr } = spawnSync(process.execPath, ['-e', "import('./bin/console-fresh.js').then(({ freshenConsole }) => freshenConsole())"], { cwd: clone, encoding: 'utf8' })
+  for (const file of ['bin/console-fresh.js', 'scripts/build-console.ts'])
+    copyFileSync(join(ROOT, file), join(clone, file))
+  const { stderr } = spawnSync(
+    process.execPath,
+    ['-e', "import('./bin/console-fresh.js').then(({ freshenConsole }) => freshenConsole())"],
+    { cwd: clone, encoding: 'utf8' },
+  )
   assert.match(stderr, /^The console is not built, and npm ci --omit=dev leaves out what builds it: run .+\n$/)
 })
 

@@ -25,7 +25,13 @@ function body(model: string, line: string): string {
 }
 
 /** Reads a stream until it has seen `events` of them, then leaves without a word. */
-async function leaveAfter(key: string, model: string, line: string, events: number, headers: Record<string, string> = {}): Promise<{ readonly text: string; readonly id: string }> {
+async function leaveAfter(
+  key: string,
+  model: string,
+  line: string,
+  events: number,
+  headers: Record<string, string> = {},
+): Promise<{ readonly text: string; readonly id: string }> {
   const answer = await request(`${tollgate.url}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
@@ -76,7 +82,10 @@ test('a stream with X-Request-Id is numbered, survives the disconnect and is res
   const { key } = await tollgate.createAccount()
   const { text, id } = await leaveAfter(key, 'sandbox/chat', 'words=30 gap_ms=10', 8, { 'x-request-id': 'resume-1' })
   const numbers = [...text.matchAll(/^id: (\d+)$/gm)].map(([, number]) => Number(number))
-  assert.deepEqual(numbers, numbers.map((_value, index) => index + 1))
+  assert.deepEqual(
+    numbers,
+    numbers.map((_value, index) => index + 1),
+  )
   const seen = numbers.length - 1
   const kept = text.split('\n\n').slice(0, seen).join('\n\n')
   const resumed = await tollgate.request('GET', `/v1/streams?id=resume-1&after=${seen}`, { key })
@@ -95,7 +104,11 @@ test('another account cannot see the stream, and an unknown one is 404 stream_no
   const { key } = await tollgate.createAccount()
   const other = await tollgate.createAccount()
   const { id } = await leaveAfter(key, 'sandbox/chat', 'words=5', 100, { 'x-request-id': 'mine' })
-  for (const [asked, who] of [['mine', other.key], [id, other.key], ['never', key]] as const) {
+  for (const [asked, who] of [
+    ['mine', other.key],
+    [id, other.key],
+    ['never', key],
+  ] as const) {
     const answer = await tollgate.request('GET', `/v1/streams?id=${asked}`, { key: who })
     assert.equal(answer.status, 404)
     assert.equal(answer.body.error.metadata.error_type, 'stream_not_found')
@@ -109,7 +122,8 @@ test('a cancelled stream stops, is charged for what came, and its connection bre
     () => 'broke',
   )
   let cancelled = await tollgate.request('DELETE', '/v1/streams?id=to-cancel', { key })
-  for (let tries = 0; cancelled.status === 404 && tries < 100; tries += 1) cancelled = await tollgate.request('DELETE', '/v1/streams?id=to-cancel', { key })
+  for (let tries = 0; cancelled.status === 404 && tries < 100; tries += 1)
+    cancelled = await tollgate.request('DELETE', '/v1/streams?id=to-cancel', { key })
   assert.equal(cancelled.status, 200, cancelled.text)
   assert.equal(cancelled.body.status, 'cancelled')
   assert.equal(await running, 'broke')
@@ -118,7 +132,11 @@ test('a cancelled stream stops, is charged for what came, and its connection bre
 
 test('a break, a stall or an error after the first byte: the two error events, [DONE], and no charge', async () => {
   const { key } = await tollgate.createAccount()
-  const cases = [['cut=3 words=9', 502, 'provider_error'], ['error=3 words=9', 502, 'provider_error'], ['stall=3 words=9', 504, 'provider_timeout']] as const
+  const cases = [
+    ['cut=3 words=9', 502, 'provider_error'],
+    ['error=3 words=9', 502, 'provider_error'],
+    ['stall=3 words=9', 504, 'provider_timeout'],
+  ] as const
   for (const [line, code, type] of cases) {
     const answer = await tollgate.request('POST', '/v1/chat/completions', { key, body: body('test/keeps', line) })
     const events = answer.text.trim().split('\n\n').slice(-3)
@@ -135,7 +153,11 @@ test('a break, a stall or an error after the first byte: the two error events, [
 
 test('empty answers are free and 502; an empty answer that says stop is an answer', async () => {
   const { key } = await tollgate.createAccount()
-  const ask = (line: string, stream: boolean) => tollgate.request('POST', '/v1/chat/completions', { key, body: { model: 'sandbox/chat', stream, messages: [{ role: 'user', content: `sandbox: ${line}` }] } })
+  const ask = (line: string, stream: boolean) =>
+    tollgate.request('POST', '/v1/chat/completions', {
+      key,
+      body: { model: 'sandbox/chat', stream, messages: [{ role: 'user', content: `sandbox: ${line}` }] },
+    })
   for (const stream of [false, true]) {
     const empty = await ask('empty=1', stream)
     assert.equal(empty.status, 502)
@@ -147,7 +169,10 @@ test('empty answers are free and 502; an empty answer that says stop is an answe
 test('odd usage: missing is counted, zero stays zero, huge is clamped', async () => {
   const { key } = await tollgate.createAccount()
   const cost = async (line: string): Promise<Record<string, unknown>> => {
-    const answer = await tollgate.request('POST', '/v1/chat/completions', { key, body: { model: 'sandbox/chat', max_tokens: 50, messages: [{ role: 'user', content: `Hello\nsandbox: ${line}` }] } })
+    const answer = await tollgate.request('POST', '/v1/chat/completions', {
+      key,
+      body: { model: 'sandbox/chat', max_tokens: 50, messages: [{ role: 'user', content: `Hello\nsandbox: ${line}` }] },
+    })
     return logged(key, answer.body.id)
   }
   const missing = await cost('words=10 usage=missing')
@@ -166,7 +191,11 @@ test('the audit is clean after all of it', async () => {
 
 test('the session of the header is logged where the body names none', async () => {
   const { key } = await tollgate.createAccount()
-  const ask = { key, body: { model: 'sandbox/chat', messages: [{ role: 'user', content: 'Hello' }] }, headers: { 'x-session-id': 'conversation-7' } }
+  const ask = {
+    key,
+    body: { model: 'sandbox/chat', messages: [{ role: 'user', content: 'Hello' }] },
+    headers: { 'x-session-id': 'conversation-7' },
+  }
   const answer = await tollgate.request('POST', '/v1/chat/completions', ask)
   const record = await tollgate.request('GET', `/v1/generation?id=${answer.body.id}`, { key })
   assert.equal(record.body.data.session_id, 'conversation-7')

@@ -49,7 +49,10 @@ before(async () => {
   // A server that listens on TCP has such an address.
   const { port } = collector.address() as AddressInfo
   tollgate = await startTollgate({
-    env: { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}/base/`, OTEL_EXPORTER_OTLP_HEADERS: 'x-tenant=a%20b' },
+    env: {
+      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}/base/`,
+      OTEL_EXPORTER_OTLP_HEADERS: 'x-tenant=a%20b',
+    },
     catalog: `
 providers:
   shut: { adapter: openai, base_url: 'http://127.0.0.1:9/v1', api_key: upstream-canary-key }
@@ -73,7 +76,11 @@ after(async () => {
 /** Spans are sent in batches; the exporter's own rhythm is five seconds. */
 async function spansOf(traceId: string, count: number): Promise<readonly Span[]> {
   for (let waits = 0; waits < 150; waits += 1) {
-    const found = bodies.flatMap((body) => (JSON.parse(body) as Export).resourceSpans).flatMap(({ scopeSpans }) => scopeSpans).flatMap(({ spans }) => spans).filter((span) => span.traceId === traceId)
+    const found = bodies
+      .flatMap((body) => (JSON.parse(body) as Export).resourceSpans)
+      .flatMap(({ scopeSpans }) => scopeSpans)
+      .flatMap(({ spans }) => spans)
+      .filter((span) => span.traceId === traceId)
     if (found.length >= count) return found
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
@@ -88,7 +95,11 @@ test('a request that fell back: one span of the request within the trace of the 
   const answer = await tollgate.request('POST', '/v1/chat/completions', {
     key,
     headers: { traceparent: `00-${TRACE_ID}-${PARENT_ID}-00` },
-    body: { model: 'test/two', messages: [{ role: 'user', content: `${PROMPT}\nsandbox: words=3` }], provider: { order: ['shut', 'sandbox'] } },
+    body: {
+      model: 'test/two',
+      messages: [{ role: 'user', content: `${PROMPT}\nsandbox: words=3` }],
+      provider: { order: ['shut', 'sandbox'] },
+    },
   })
   assert.equal(answer.status, 200, answer.text)
   const spans = await spansOf(TRACE_ID, 3)
@@ -102,14 +113,37 @@ test('a request that fell back: one span of the request within the trace of the 
   assert.equal(told['http.route'], '/v1/chat/completions')
   assert.equal(told['tollgate.generation_id'], answer.headers['x-generation-id'])
   assert.equal(Number(told['tollgate.cost']), answer.body.usage.cost)
-  const attempts = spans.filter(({ kind }) => kind === CLIENT).toSorted((left, right) => (BigInt(left.startTimeUnixNano) < BigInt(right.startTimeUnixNano) ? -1 : 1))
-  assert.deepEqual(attempts.map(({ name, parentSpanId }) => [name, parentSpanId]), [['chat far-model', request.spanId], ['chat chat', request.spanId]])
+  const attempts = spans
+    .filter(({ kind }) => kind === CLIENT)
+    .toSorted((left, right) => (BigInt(left.startTimeUnixNano) < BigInt(right.startTimeUnixNano) ? -1 : 1))
+  assert.deepEqual(
+    attempts.map(({ name, parentSpanId }) => [name, parentSpanId]),
+    [
+      ['chat far-model', request.spanId],
+      ['chat chat', request.spanId],
+    ],
+  )
   const [failed, answered] = attempts.map(attributesOf)
-  assert.deepEqual([failed?.['gen_ai.provider.name'], failed?.['error.type'], failed?.['server.address'], attempts[0]?.status?.code], ['shut', 'connect', '127.0.0.1', ERROR])
+  assert.deepEqual(
+    [failed?.['gen_ai.provider.name'], failed?.['error.type'], failed?.['server.address'], attempts[0]?.status?.code],
+    ['shut', 'connect', '127.0.0.1', ERROR],
+  )
   assert.equal(failed?.['gen_ai.usage.input_tokens'], undefined)
-  assert.deepEqual([answered?.['gen_ai.operation.name'], answered?.['gen_ai.provider.name'], answered?.['gen_ai.request.model'], answered?.['error.type']], ['chat', 'sandbox', 'chat', undefined])
+  assert.deepEqual(
+    [
+      answered?.['gen_ai.operation.name'],
+      answered?.['gen_ai.provider.name'],
+      answered?.['gen_ai.request.model'],
+      answered?.['error.type'],
+    ],
+    ['chat', 'sandbox', 'chat', undefined],
+  )
   assert.equal(Number(answered?.['gen_ai.usage.output_tokens']), answer.body.usage.completion_tokens)
-  for (const span of spans) assert.ok(BigInt(span.startTimeUnixNano) <= BigInt(span.endTimeUnixNano) && BigInt(request.startTimeUnixNano) <= BigInt(span.startTimeUnixNano))
+  for (const span of spans)
+    assert.ok(
+      BigInt(span.startTimeUnixNano) <= BigInt(span.endTimeUnixNano) &&
+        BigInt(request.startTimeUnixNano) <= BigInt(span.startTimeUnixNano),
+    )
   const wallMs = Number(BigInt(request.startTimeUnixNano) / 1_000_000n)
   assert.ok(Math.abs(Date.now() - wallMs) < 60_000, `${wallMs}`)
 })
@@ -127,7 +161,10 @@ test('a collector that is gone costs no request, and is told of in one line', as
   const alone = await startTollgate({ env: { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' } })
   try {
     const account = await alone.createAccount()
-    const answer = await alone.request('POST', '/v1/chat/completions', { key: account.key, body: { model: 'sandbox/chat', messages: [{ role: 'user', content: 'Hi' }] } })
+    const answer = await alone.request('POST', '/v1/chat/completions', {
+      key: account.key,
+      body: { model: 'sandbox/chat', messages: [{ role: 'user', content: 'Hi' }] },
+    })
     assert.equal(answer.status, 200)
   } finally {
     await alone.stop()

@@ -52,12 +52,19 @@ after(async () => {
 
 type Fields = Readonly<Record<string, string | readonly string[]>>
 
-function form(fields: Fields, file: Parameters<typeof audioForm>[1] = { bytes: WAV }, path = '/v1/audio/transcriptions'): Promise<Answer> {
+function form(
+  fields: Fields,
+  file: Parameters<typeof audioForm>[1] = { bytes: WAV },
+  path = '/v1/audio/transcriptions',
+): Promise<Answer> {
   return tollgate.request('POST', path, { key, ...audioForm({ model: 'test/whisper', ...fields }, file) })
 }
 
 function json(body: Record<string, unknown>, path = '/v1/audio/transcriptions'): Promise<Answer> {
-  return tollgate.request('POST', path, { key, body: { model: 'test/whisper', input_audio: { data: WAV.toString('base64'), format: 'wav' }, ...body } })
+  return tollgate.request('POST', path, {
+    key,
+    body: { model: 'test/whisper', input_audio: { data: WAV.toString('base64'), format: 'wav' }, ...body },
+  })
 }
 
 async function lastLog(): Promise<Record<string, unknown>> {
@@ -65,11 +72,17 @@ async function lastLog(): Promise<Record<string, unknown>> {
 }
 
 function answers(upstream: ScriptedUpstream, body: unknown, status = 200): void {
-  upstream.answer((response) => void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body)))
+  upstream.answer(
+    (response) => void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body)),
+  )
 }
 
 /** The form that the provider got. */
-function sentForm(upstream: ScriptedUpstream): { path: string; fields: readonly (readonly [string, string])[]; file: { fileName: string; contentType: string | null; bytes: Buffer } | null } {
+function sentForm(upstream: ScriptedUpstream): {
+  path: string
+  fields: readonly (readonly [string, string])[]
+  file: { fileName: string; contentType: string | null; bytes: Buffer } | null
+} {
   const { path, headers, body } = upstream.received.at(-1) ?? assert.fail('nothing was sent')
   return { path, ...parseMultipart(headers['content-type'], body) }
 }
@@ -80,18 +93,50 @@ function refused(answer: Answer, type: string, message: RegExp): void {
   assert.match(answer.body.error.message, message)
 }
 
-const SAID = { task: 'transcribe', language: 'russian', duration: 2.04, text: 'Привет, мир.', segments: [{ id: 0, seek: 0, start: 0, end: 2.04, text: ' Привет, мир.', tokens: [50_364], temperature: 0, avg_logprob: -0.28, compression_ratio: 1.1, no_speech_prob: 0.01 }] }
+const SAID = {
+  task: 'transcribe',
+  language: 'russian',
+  duration: 2.04,
+  text: 'Привет, мир.',
+  segments: [
+    {
+      id: 0,
+      seek: 0,
+      start: 0,
+      end: 2.04,
+      text: ' Привет, мир.',
+      tokens: [50_364],
+      temperature: 0,
+      avg_logprob: -0.28,
+      compression_ratio: 1.1,
+      no_speech_prob: 0.01,
+    },
+  ],
+}
 
 test('every wrong request is refused with its own error, in both kinds of body and both kinds of call', async () => {
   const before = first.received.length
   for (const path of ['/v1/audio/transcriptions', '/v1/audio/translations']) {
     const send = (fields: Fields, file?: Parameters<typeof audioForm>[1]): Promise<Answer> => form(fields, file, path)
-    refused(await tollgate.request('POST', path, { key, ...audioForm({}, { bytes: WAV }) }), 'missing_model', /'model' is required/)
+    refused(
+      await tollgate.request('POST', path, { key, ...audioForm({}, { bytes: WAV }) }),
+      'missing_model',
+      /'model' is required/,
+    )
     refused(await send({}, null), 'file_upload_error', /^File upload failed: the form has no file in field 'file'$/)
     refused(await send({}, { bytes: Buffer.alloc(0) }), 'file_upload_error', /the file is empty/)
-    refused(await send({ response_format: 'xml' }), 'invalid_response_format', /one of json, text, srt, verbose_json, vtt, got 'xml'/)
-    for (const temperature of ['1.01', '-0.1', 'warm', '1e400']) refused(await send({ temperature }), 'invalid_input', /^temperature: must be between 0 and 1/)
-    refused(await send({ timestamp_granularities: 'syllable' }), 'invalid_input', /^timestamp_granularities: must be word, segment or both, got 'syllable'/)
+    refused(
+      await send({ response_format: 'xml' }),
+      'invalid_response_format',
+      /one of json, text, srt, verbose_json, vtt, got 'xml'/,
+    )
+    for (const temperature of ['1.01', '-0.1', 'warm', '1e400'])
+      refused(await send({ temperature }), 'invalid_input', /^temperature: must be between 0 and 1/)
+    refused(
+      await send({ timestamp_granularities: 'syllable' }),
+      'invalid_input',
+      /^timestamp_granularities: must be word, segment or both, got 'syllable'/,
+    )
     refused(await send({ 'timestamp_granularities[]': ['word', 'x'] }), 'invalid_input', /got 'x'/)
     refused(await send({ stream: 'true' }), 'streaming_not_supported', /Streaming is not supported by audio\//)
     refused(await send({ model: 'test/none' }), 'model_not_found', /not found/)
@@ -101,7 +146,12 @@ test('every wrong request is refused with its own error, in both kinds of body a
     refused(await json({ input_audio: { format: 'wav' } }, path), 'missing_input', /'input_audio.data' is required/)
     refused(await json({ input_audio: { data: 'AAAA' } }, path), 'missing_input', /'input_audio.format' is required/)
     refused(await json({ input_audio: 'AAAA' }, path), 'invalid_input', /^input_audio: must be an object/)
-    for (const data of ['!!!!', 'AAAAA', 'AA=A', 'AAAA====', '====', 'data:audio/wav;base64,', 'AA-_']) refused(await json({ input_audio: { data, format: 'wav' } }, path), 'invalid_base64', /^input_audio.data is not valid base64$/)
+    for (const data of ['!!!!', 'AAAAA', 'AA=A', 'AAAA====', '====', 'data:audio/wav;base64,', 'AA-_'])
+      refused(
+        await json({ input_audio: { data, format: 'wav' } }, path),
+        'invalid_base64',
+        /^input_audio.data is not valid base64$/,
+      )
     refused(await json({ temperature: '0' }, path), 'invalid_input', /^temperature/)
     refused(await json({ timestamp_granularities: 5 }, path), 'invalid_input', /^timestamp_granularities/)
     refused(await json({ response_format: 5 }, path), 'invalid_response_format', /one of json/)
@@ -113,13 +163,24 @@ test('every wrong request is refused with its own error, in both kinds of body a
 })
 
 test('the corpus of broken forms: each is a 400 in a moment, and another type of body a 415', async () => {
-  const part = (name: string, value: string): string => `--x\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`
+  const part = (name: string, value: string): string =>
+    `--x\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`
   const file = '--x\r\nContent-Disposition: form-data; name="file"; filename="a.mp3"\r\n\r\nsound\r\n'
-  const zipped = Buffer.concat([Buffer.from(`${part('model', 'test/whisper')}--x\r\nContent-Disposition: form-data; name="file"; filename="a.mp3"\r\n\r\n`), Buffer.from('PK\u0003\u0004'), Buffer.alloc(1_000), Buffer.from('\r\n--x--')])
+  const zipped = Buffer.concat([
+    Buffer.from(
+      `${part('model', 'test/whisper')}--x\r\nContent-Disposition: form-data; name="file"; filename="a.mp3"\r\n\r\n`,
+    ),
+    Buffer.from('PK\u0003\u0004'),
+    Buffer.alloc(1_000),
+    Buffer.from('\r\n--x--'),
+  ])
   const corpus: readonly (readonly [Buffer | string, RegExp, string?])[] = [
     [part('a', '1').repeat(10_000), /more than 20 parts/],
     [`--x\r\nX: ${'h'.repeat(1_048_576)}\r\n\r\n\r\n--x--`, /not complete within 8192 bytes/],
-    [`--x\r\nContent-Disposition: form-data; name="file"\r\nContent-Type: multipart/mixed; boundary=y\r\n\r\n--y--\r\n--x--`, /parts inside a part/],
+    [
+      `--x\r\nContent-Disposition: form-data; name="file"\r\nContent-Type: multipart/mixed; boundary=y\r\n\r\n--y--\r\n--x--`,
+      /parts inside a part/,
+    ],
     [part('model', 'test/whisper') + file, /final boundary is missing/],
     [`${file}${file}--x--`, /more than one file/],
     ['', /does not hold its boundary/],
@@ -129,16 +190,30 @@ test('the corpus of broken forms: each is a 400 in a moment, and another type of
   ]
   for (const [body, what, boundary = 'x'] of corpus) {
     const startedMs = performance.now()
-    const answer = await tollgate.request('POST', '/v1/audio/transcriptions', { key, body: Buffer.from(body), headers: { 'content-type': boundary === '' ? 'multipart/form-data' : `multipart/form-data; boundary=${boundary}` } })
+    const answer = await tollgate.request('POST', '/v1/audio/transcriptions', {
+      key,
+      body: Buffer.from(body),
+      headers: {
+        'content-type': boundary === '' ? 'multipart/form-data' : `multipart/form-data; boundary=${boundary}`,
+      },
+    })
     refused(answer, 'file_upload_error', what)
     assert.ok(performance.now() - startedMs < patient(1_000))
   }
   answers(first, SAID)
-  const unpacked = await tollgate.request('POST', '/v1/audio/transcriptions', { key, body: zipped, headers: { 'content-type': 'multipart/form-data; boundary=x' } })
+  const unpacked = await tollgate.request('POST', '/v1/audio/transcriptions', {
+    key,
+    body: zipped,
+    headers: { 'content-type': 'multipart/form-data; boundary=x' },
+  })
   assert.equal(unpacked.status, 200)
   assert.equal(sentForm(first).file?.bytes.length, 1_004)
   for (const type of ['text/plain', 'application/octet-stream', 'multipart/mixed; boundary=x']) {
-    const answer = await tollgate.request('POST', '/v1/audio/transcriptions', { key, body: 'x', headers: { 'content-type': type } })
+    const answer = await tollgate.request('POST', '/v1/audio/transcriptions', {
+      key,
+      body: 'x',
+      headers: { 'content-type': type },
+    })
     assert.equal(answer.status, 415)
     assert.match(answer.body.error.message, /Only application\/json and multipart\/form-data are allowed/)
   }
@@ -155,9 +230,15 @@ test('10 MB is the end of both kinds of body', async () => {
 test('json, the default: text, and the price of its seconds rounded up to a tenth', async () => {
   answers(first, SAID)
   const answer = await form({})
-  assert.deepEqual(answer.body, { text: 'Привет, мир.', usage: { type: 'duration', seconds: 2.1, cost: 0.021, currency: 'RUB' } })
+  assert.deepEqual(answer.body, {
+    text: 'Привет, мир.',
+    usage: { type: 'duration', seconds: 2.1, cost: 0.021, currency: 'RUB' },
+  })
   const log = await lastLog()
-  assert.deepEqual([log['type'], log['status'], log['total_cost'], log['billing_basis'], log['provider_name']], ['transcription', 'completed', 0.021, 'provider_usage', 'First'])
+  assert.deepEqual(
+    [log['type'], log['status'], log['total_cost'], log['billing_basis'], log['provider_name']],
+    ['transcription', 'completed', 0.021, 'provider_usage', 'First'],
+  )
 })
 
 test('verbose_json, text, srt and vtt', async () => {
@@ -167,13 +248,23 @@ test('verbose_json, text, srt and vtt', async () => {
   const text = await form({ response_format: 'text' })
   assert.deepEqual([text.text, text.headers['content-type']], ['Привет, мир.', 'text/plain; charset=utf-8'])
   assert.equal((await form({ response_format: 'srt' })).text, '1\n00:00:00,000 --> 00:00:02,040\nПривет, мир.\n\n')
-  assert.equal((await form({ response_format: 'vtt' })).text, 'WEBVTT\n\n00:00:00.000 --> 00:00:02.040\nПривет, мир.\n\n')
+  assert.equal(
+    (await form({ response_format: 'vtt' })).text,
+    'WEBVTT\n\n00:00:00.000 --> 00:00:02.040\nПривет, мир.\n\n',
+  )
   assert.match((await form({ response_format: 'vtt' })).headers['x-generation-id'] ?? '', /^gen-/)
 })
 
 test('granularities in all their spellings, which only verbose_json looks at', async () => {
-  answers(first, { ...SAID, words: [{ word: 'Привет', start: 0, end: 0.6 }, { word: 'мир', start: 0.7, end: 1.1 }] })
-  const asked = (): string[] => sentForm(first).fields.flatMap(([name, value]) => (name === 'timestamp_granularities[]' ? [value] : []))
+  answers(first, {
+    ...SAID,
+    words: [
+      { word: 'Привет', start: 0, end: 0.6 },
+      { word: 'мир', start: 0.7, end: 1.1 },
+    ],
+  })
+  const asked = (): string[] =>
+    sentForm(first).fields.flatMap(([name, value]) => (name === 'timestamp_granularities[]' ? [value] : []))
   const both: readonly (() => Promise<Answer>)[] = [
     () => form({ response_format: 'verbose_json', timestamp_granularities: 'segment, word' }),
     () => form({ response_format: 'verbose_json', timestamp_granularities: ['word', 'segment'] }),
@@ -198,16 +289,31 @@ test('granularities in all their spellings, which only verbose_json looks at', a
 
 test('what OpenAI gets: a form of our own, verbose_json whatever the client reads, and nothing else of the client', async () => {
   answers(first, SAID)
-  await form({ language: 'ru', prompt: 'Мир', temperature: '0.2', user: 'me', extra: '1' }, { bytes: WAV, name: 'мой "звук".WAV' })
+  await form(
+    { language: 'ru', prompt: 'Мир', temperature: '0.2', user: 'me', extra: '1' },
+    { bytes: WAV, name: 'мой "звук".WAV' },
+  )
   const sent = sentForm(first)
   assert.equal(sent.path, '/v1/audio/transcriptions')
-  assert.deepEqual(sent.fields, [['model', 'whisper-1'], ['response_format', 'verbose_json'], ['language', 'ru'], ['prompt', 'Мир'], ['temperature', '0.2']])
+  assert.deepEqual(sent.fields, [
+    ['model', 'whisper-1'],
+    ['response_format', 'verbose_json'],
+    ['language', 'ru'],
+    ['prompt', 'Мир'],
+    ['temperature', '0.2'],
+  ])
   assert.deepEqual([sent.file?.fileName, sent.file?.contentType], ['audio.wav', 'audio/wav'])
   assert.ok(sent.file?.bytes.equals(WAV))
-  await json({ input_audio: { data: `data:audio/wav;base64,${WAV.toString('base64').replace(/(.{76})/g, '$1\n')}`, format: 'WAV' } })
+  await json({
+    input_audio: { data: `data:audio/wav;base64,${WAV.toString('base64').replace(/(.{76})/g, '$1\n')}`, format: 'WAV' },
+  })
   assert.ok(sentForm(first).file?.bytes.equals(WAV))
   await form({ model: 'test/narrow', language: 'ru', prompt: 'Мир', temperature: '0.2' })
-  assert.deepEqual(sentForm(first).fields, [['model', 'whisper-1'], ['response_format', 'verbose_json'], ['language', 'ru']])
+  assert.deepEqual(sentForm(first).fields, [
+    ['model', 'whisper-1'],
+    ['response_format', 'verbose_json'],
+    ['language', 'ru'],
+  ])
 })
 
 test('what a file is: its name, then its type, then its bytes', async () => {
@@ -225,22 +331,62 @@ test('what a file is: its name, then its type, then its bytes', async () => {
 
 test('translations: the same in English, without a language upstream, where the model can', async () => {
   answers(first, { task: 'translate', language: 'english', duration: 2.04, text: 'Hello.', segments: [] })
-  const answer = await form({ response_format: 'verbose_json', language: 'ru', 'timestamp_granularities[]': 'segment' }, { bytes: WAV }, '/v1/audio/translations')
+  const answer = await form(
+    { response_format: 'verbose_json', language: 'ru', 'timestamp_granularities[]': 'segment' },
+    { bytes: WAV },
+    '/v1/audio/translations',
+  )
   assert.deepEqual([answer.body.task, answer.body.language, answer.body.text], ['translate', 'english', 'Hello.'])
   assert.equal(sentForm(first).path, '/v1/audio/translations')
-  assert.deepEqual(sentForm(first).fields, [['model', 'whisper-1'], ['response_format', 'verbose_json']])
+  assert.deepEqual(sentForm(first).fields, [
+    ['model', 'whisper-1'],
+    ['response_format', 'verbose_json'],
+  ])
   assert.equal((await lastLog())['type'], 'translation')
   for (const model of ['test/turbo', 'test/gpt', 'test/voxtral', 'test/deepgram', 'test/eleven']) {
-    refused(await form({ model }, { bytes: WAV }, '/v1/audio/translations'), 'model_not_supported', /does not support audio\/translations. Supported: audio\/transcriptions/)
+    refused(
+      await form({ model }, { bytes: WAV }, '/v1/audio/translations'),
+      'model_not_supported',
+      /does not support audio\/translations. Supported: audio\/transcriptions/,
+    )
   }
 })
 
 test('a model without times: json and text only, asked in json, charged by its tokens', async () => {
-  for (const format of ['srt', 'vtt', 'verbose_json']) refused(await form({ model: 'test/gpt', response_format: format }), 'invalid_response_format', new RegExp(`tells no times, which ${format} needs`))
-  answers(first, { text: 'Hi.', usage: { type: 'tokens', input_tokens: 24, input_token_details: { text_tokens: 4, audio_tokens: 20 }, output_tokens: 3, total_tokens: 27 } })
+  for (const format of ['srt', 'vtt', 'verbose_json'])
+    refused(
+      await form({ model: 'test/gpt', response_format: format }),
+      'invalid_response_format',
+      new RegExp(`tells no times, which ${format} needs`),
+    )
+  answers(first, {
+    text: 'Hi.',
+    usage: {
+      type: 'tokens',
+      input_tokens: 24,
+      input_token_details: { text_tokens: 4, audio_tokens: 20 },
+      output_tokens: 3,
+      total_tokens: 27,
+    },
+  })
   const answer = await form({ model: 'test/gpt', prompt: 'Names: Bob' })
-  assert.deepEqual(answer.body, { text: 'Hi.', usage: { type: 'tokens', input_tokens: 24, output_tokens: 3, total_tokens: 27, seconds: 2.1, cost: 0.000504, currency: 'RUB' } })
-  assert.deepEqual(sentForm(first).fields, [['model', 'gpt-4o-transcribe'], ['response_format', 'json'], ['prompt', 'Names: Bob']])
+  assert.deepEqual(answer.body, {
+    text: 'Hi.',
+    usage: {
+      type: 'tokens',
+      input_tokens: 24,
+      output_tokens: 3,
+      total_tokens: 27,
+      seconds: 2.1,
+      cost: 0.000504,
+      currency: 'RUB',
+    },
+  })
+  assert.deepEqual(sentForm(first).fields, [
+    ['model', 'gpt-4o-transcribe'],
+    ['response_format', 'json'],
+    ['prompt', 'Names: Bob'],
+  ])
   const log = await lastLog()
   assert.deepEqual([log['input_tokens'], log['output_tokens'], log['total_cost']], [24, 3, 0.000504])
 })
@@ -254,24 +400,68 @@ test('times are asked of the provider that has them, whatever it costs', async (
 })
 
 test('Mistral: no formats, times only when they are asked for, and then without a language', async () => {
-  answers(first, { model: 'voxtral', text: 'Hi there.', language: null, segments: [{ text: 'Hi there.', start: 0.1, end: 1.9, type: 'transcription_segment' }], usage: { prompt_audio_seconds: 3, prompt_tokens: 4, completion_tokens: 5 } })
-  assert.deepEqual((await form({ model: 'test/voxtral', language: 'en', prompt: 'x' })).body.usage, { type: 'duration', seconds: 2.1, cost: 0.021, currency: 'RUB' })
-  assert.deepEqual(sentForm(first).fields, [['model', 'voxtral-mini-latest'], ['language', 'en']])
-  assert.equal((await form({ model: 'test/voxtral', language: 'en', response_format: 'vtt' })).text, 'WEBVTT\n\n00:00:00.100 --> 00:00:01.900\nHi there.\n\n')
-  assert.deepEqual(sentForm(first).fields, [['model', 'voxtral-mini-latest'], ['timestamp_granularities', 'segment']])
+  answers(first, {
+    model: 'voxtral',
+    text: 'Hi there.',
+    language: null,
+    segments: [{ text: 'Hi there.', start: 0.1, end: 1.9, type: 'transcription_segment' }],
+    usage: { prompt_audio_seconds: 3, prompt_tokens: 4, completion_tokens: 5 },
+  })
+  assert.deepEqual((await form({ model: 'test/voxtral', language: 'en', prompt: 'x' })).body.usage, {
+    type: 'duration',
+    seconds: 2.1,
+    cost: 0.021,
+    currency: 'RUB',
+  })
+  assert.deepEqual(sentForm(first).fields, [
+    ['model', 'voxtral-mini-latest'],
+    ['language', 'en'],
+  ])
+  assert.equal(
+    (await form({ model: 'test/voxtral', language: 'en', response_format: 'vtt' })).text,
+    'WEBVTT\n\n00:00:00.100 --> 00:00:01.900\nHi there.\n\n',
+  )
+  assert.deepEqual(sentForm(first).fields, [
+    ['model', 'voxtral-mini-latest'],
+    ['timestamp_granularities', 'segment'],
+  ])
 })
 
 test('Deepgram: the sound as the body, the rest in the address; JSON of a client becomes bytes', async () => {
   const answer = {
     metadata: { request_id: 'dg-1', duration: 2.04 },
     results: {
-      channels: [{ detected_language: 'en', alternatives: [{ transcript: 'Hello. World.', words: [{ word: 'hello', punctuated_word: 'Hello.', start: 0.1, end: 0.5 }, { word: 'world', punctuated_word: 'World.', start: 0.9, end: 1.4 }] }] }],
-      utterances: [{ start: 0.1, end: 0.5, transcript: 'Hello.' }, { start: 0.9, end: 1.4, transcript: 'World.' }],
+      channels: [
+        {
+          detected_language: 'en',
+          alternatives: [
+            {
+              transcript: 'Hello. World.',
+              words: [
+                { word: 'hello', punctuated_word: 'Hello.', start: 0.1, end: 0.5 },
+                { word: 'world', punctuated_word: 'World.', start: 0.9, end: 1.4 },
+              ],
+            },
+          ],
+        },
+      ],
+      utterances: [
+        { start: 0.1, end: 0.5, transcript: 'Hello.' },
+        { start: 0.9, end: 1.4, transcript: 'World.' },
+      ],
     },
   }
   answers(first, answer)
-  const { body } = await json({ model: 'test/deepgram', response_format: 'verbose_json', timestamp_granularities: ['word', 'segment'], temperature: 0.3 })
-  assert.deepEqual([body.text, body.language, body.duration, body.segments[1].text, body.words[0].word], ['Hello. World.', 'en', 2.04, 'World.', 'Hello.'])
+  const { body } = await json({
+    model: 'test/deepgram',
+    response_format: 'verbose_json',
+    timestamp_granularities: ['word', 'segment'],
+    temperature: 0.3,
+  })
+  assert.deepEqual(
+    [body.text, body.language, body.duration, body.segments[1].text, body.words[0].word],
+    ['Hello. World.', 'en', 2.04, 'World.', 'Hello.'],
+  )
   const { path, headers, body: sent } = first.received.at(-1) ?? assert.fail()
   assert.equal(path, '/v1/listen?model=nova-3&smart_format=true&utterances=true&detect_language=true')
   assert.deepEqual([headers['content-type'], headers.authorization], ['audio/wav', 'Token canary-first'])
@@ -281,11 +471,28 @@ test('Deepgram: the sound as the body, the rest in the address; JSON of a client
 })
 
 test('ElevenLabs: a form of its own names; segments are made of its words', async () => {
-  const words = ['It', ' ', 'works.', ' ', 'Well', ' ', 'enough.', '(laughs)'].map((text, index) => ({ text, start: index * 0.2, end: index * 0.2 + 0.2, type: text === ' ' ? 'spacing' : text.startsWith('(') ? 'audio_event' : 'word' }))
+  const words = ['It', ' ', 'works.', ' ', 'Well', ' ', 'enough.', '(laughs)'].map((text, index) => ({
+    text,
+    start: index * 0.2,
+    end: index * 0.2 + 0.2,
+    type: text === ' ' ? 'spacing' : text.startsWith('(') ? 'audio_event' : 'word',
+  }))
   answers(first, { language_code: 'eng', text: 'It works. Well enough.', words })
-  assert.equal((await form({ model: 'test/eleven', response_format: 'srt', language: 'en', temperature: '0' })).text, '1\n00:00:00,000 --> 00:00:00,600\nIt works.\n\n2\n00:00:00,800 --> 00:00:01,400\nWell enough.\n\n')
-  assert.deepEqual(sentForm(first).fields, [['model_id', 'scribe_v1'], ['tag_audio_events', 'false'], ['timestamps_granularity', 'word'], ['language_code', 'en'], ['temperature', '0']])
-  assert.deepEqual([sentForm(first).path, first.received.at(-1)?.headers['xi-api-key']], ['/v1/speech-to-text', 'canary-first'])
+  assert.equal(
+    (await form({ model: 'test/eleven', response_format: 'srt', language: 'en', temperature: '0' })).text,
+    '1\n00:00:00,000 --> 00:00:00,600\nIt works.\n\n2\n00:00:00,800 --> 00:00:01,400\nWell enough.\n\n',
+  )
+  assert.deepEqual(sentForm(first).fields, [
+    ['model_id', 'scribe_v1'],
+    ['tag_audio_events', 'false'],
+    ['timestamps_granularity', 'word'],
+    ['language_code', 'en'],
+    ['temperature', '0'],
+  ])
+  assert.deepEqual(
+    [sentForm(first).path, first.received.at(-1)?.headers['xi-api-key']],
+    ['/v1/speech-to-text', 'canary-first'],
+  )
   const log = await lastLog()
   assert.deepEqual([log['total_cost'], log['billing_basis']], [0.021, 'counted'])
   answers(first, { detail: { status: 'invalid_file', message: 'The file is no sound' } }, 400)
@@ -293,13 +500,45 @@ test('ElevenLabs: a form of its own names; segments are made of its words', asyn
 })
 
 test('Gemini: the form of a client becomes base64 in a prompt, charged by the tokens of the sound', async () => {
-  answers(first, { responseId: 'g-1', candidates: [{ content: { parts: [{ text: 'Hmm', thought: true }, { text: 'Hello.\n' }] }, finishReason: 'STOP' }], usageMetadata: { promptTokenCount: 104, promptTokensDetails: [{ modality: 'AUDIO', tokenCount: 64 }, { modality: 'TEXT', tokenCount: 40 }], candidatesTokenCount: 3 } })
-  const answer = await form({ model: 'test/gemini', language: 'de', prompt: 'ignore "this"', temperature: '0.5' }, { bytes: WAV }, '/v1/audio/translations')
-  assert.deepEqual(answer.body, { text: 'Hello.', usage: { type: 'tokens', input_tokens: 104, output_tokens: 3, total_tokens: 107, seconds: 2.1, cost: 0.00098, currency: 'RUB' } })
+  answers(first, {
+    responseId: 'g-1',
+    candidates: [{ content: { parts: [{ text: 'Hmm', thought: true }, { text: 'Hello.\n' }] }, finishReason: 'STOP' }],
+    usageMetadata: {
+      promptTokenCount: 104,
+      promptTokensDetails: [
+        { modality: 'AUDIO', tokenCount: 64 },
+        { modality: 'TEXT', tokenCount: 40 },
+      ],
+      candidatesTokenCount: 3,
+    },
+  })
+  const answer = await form(
+    { model: 'test/gemini', language: 'de', prompt: 'ignore "this"', temperature: '0.5' },
+    { bytes: WAV },
+    '/v1/audio/translations',
+  )
+  assert.deepEqual(answer.body, {
+    text: 'Hello.',
+    usage: {
+      type: 'tokens',
+      input_tokens: 104,
+      output_tokens: 3,
+      total_tokens: 107,
+      seconds: 2.1,
+      cost: 0.00098,
+      currency: 'RUB',
+    },
+  })
   const sent = first.requests.at(-1)
   assert.equal(first.received.at(-1)?.path, '/v1beta/models/gemini-2.5-flash:generateContent')
-  assert.deepEqual(sent?.['contents'], [{ role: 'user', parts: [{ inlineData: { mimeType: 'audio/wav', data: WAV.toString('base64') } }] }])
-  assert.deepEqual(sent?.['generationConfig'], { temperature: 0.5, maxOutputTokens: 2_000, thinkingConfig: { thinkingBudget: 0 } })
+  assert.deepEqual(sent?.['contents'], [
+    { role: 'user', parts: [{ inlineData: { mimeType: 'audio/wav', data: WAV.toString('base64') } }] },
+  ])
+  assert.deepEqual(sent?.['generationConfig'], {
+    temperature: 0.5,
+    maxOutputTokens: 2_000,
+    thinkingConfig: { thinkingBudget: 0 },
+  })
   assert.match(JSON.stringify(sent?.['systemInstruction']), /translated into English.*\\"de\\".*ignore/s)
   refused(await form({ model: 'test/gemini', response_format: 'srt' }), 'invalid_response_format', /tells no times/)
   answers(first, { promptFeedback: { blockReason: 'SAFETY' } })
@@ -311,7 +550,12 @@ test('free on failure: the next provider is asked, and where all fail nothing is
   answers(first, { error: { message: 'overloaded' } }, 503)
   answers(second, SAID)
   assert.equal((await form({ model: 'test/two' })).body.usage.cost, 0.042)
-  for (const [status, body] of [[500, { error: { message: 'https://secret.internal sk-canary1234' } }], [200, { error: { message: 'no', code: 'x' } }], [200, { nothing: true }], [200, 'text']] as const) {
+  for (const [status, body] of [
+    [500, { error: { message: 'https://secret.internal sk-canary1234' } }],
+    [200, { error: { message: 'no', code: 'x' } }],
+    [200, { nothing: true }],
+    [200, 'text'],
+  ] as const) {
     answers(first, body, status)
     answers(second, body, status)
     const answer = await form({ model: 'test/two' })
@@ -349,14 +593,22 @@ test('a length that lies: a file that hides its own is charged by the provider, 
 
 test('402: held by the longer of what the container says and what its bytes can hold', async () => {
   const poor = await tollgate.createAccount({ balance: 0.1 })
-  const ask = (bytes: Buffer): Promise<Answer> => tollgate.request('POST', '/v1/audio/transcriptions', { key: poor.key, ...audioForm({ model: 'test/whisper' }, { bytes, name: 'a.mp3' }) })
+  const ask = (bytes: Buffer): Promise<Answer> =>
+    tollgate.request('POST', '/v1/audio/transcriptions', {
+      key: poor.key,
+      ...audioForm({ model: 'test/whisper' }, { bytes, name: 'a.mp3' }),
+    })
   const long = await ask(wavFile(10.01, { rate: 8_000 }))
   assert.deepEqual([long.status, long.body.error.metadata.required], [402, 0.101])
   const unknown = await ask(Buffer.alloc(20_001))
   assert.deepEqual([unknown.status, unknown.body.error.metadata.required], [402, 0.401])
   const hiding = wavFile(36_000, { rate: 25, declared: 100 })
   const hidden = await ask(hiding)
-  assert.deepEqual([hidden.status, hidden.body.error.metadata.required], [402, 360], 'ten hours in a file that says a moment')
+  assert.deepEqual(
+    [hidden.status, hidden.body.error.metadata.required],
+    [402, 360],
+    'ten hours in a file that says a moment',
+  )
   answers(first, { text: 'ok' })
   assert.equal((await ask(wavFile(10, { rate: 8_000 }))).body.usage.cost, 0.1)
 })
@@ -364,9 +616,15 @@ test('402: held by the longer of what the container says and what its bytes can 
 test('the sandbox hears on a fresh machine, of the length and the format alone', async () => {
   const model = 'sandbox/transcription'
   const answer = await form({ model })
-  assert.deepEqual(answer.body, { text: 'Hello from the sandbox. You sent 2 seconds of wav.', usage: { type: 'duration', seconds: 2.1, cost: 0.021, currency: 'RUB' } })
+  assert.deepEqual(answer.body, {
+    text: 'Hello from the sandbox. You sent 2 seconds of wav.',
+    usage: { type: 'duration', seconds: 2.1, cost: 0.021, currency: 'RUB' },
+  })
   assert.deepEqual((await json({ model })).body, answer.body)
-  assert.equal((await form({ model, response_format: 'srt' }, { bytes: WAV }, '/v1/audio/translations')).text.split('\n')[2], 'Hello from the sandbox, in English.')
+  assert.equal(
+    (await form({ model, response_format: 'srt' }, { bytes: WAV }, '/v1/audio/translations')).text.split('\n')[2],
+    'Hello from the sandbox, in English.',
+  )
   assert.equal((await form({ model, prompt: 'sandbox: words=3' })).body.text, 'word1 word2 word3')
   assert.equal((await form({ model, prompt: 'sandbox: status=503' })).status, 503)
   assert.equal((await form({ model, prompt: 'sandbox: error=1' })).status, 502)
@@ -375,7 +633,10 @@ test('the sandbox hears on a fresh machine, of the length and the format alone',
 test('the list of models tells the price of a second and both endpoints', async () => {
   const { body } = await tollgate.request('GET', '/v1/transcriptions/models', { key })
   const record = body.data.find(({ id }: { id: string }) => id === 'test/whisper')
-  assert.deepEqual([record.supported_endpoints, record.pricing.per_second, record.architecture.modality], [['audio/transcriptions', 'audio/translations'], '0.01', 'audio->transcription'])
+  assert.deepEqual(
+    [record.supported_endpoints, record.pricing.per_second, record.architecture.modality],
+    [['audio/transcriptions', 'audio/translations'], '0.01', 'audio->transcription'],
+  )
 })
 
 test('after all of it the books are right, and no key has been told', async () => {

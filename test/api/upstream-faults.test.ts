@@ -14,7 +14,12 @@ import { startTollgate, type Tollgate } from '../harness/server.ts'
 
 const SSE = { 'content-type': 'text/event-stream' }
 const JSON_TYPE = { 'content-type': 'application/json' }
-const GOOD = { id: 'c', object: 'chat.completion', choices: [{ index: 0, message: { role: 'assistant', content: 'from the other' }, finish_reason: 'stop' }], usage: { prompt_tokens: 5, completion_tokens: 3, total_tokens: 8 } }
+const GOOD = {
+  id: 'c',
+  object: 'chat.completion',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'from the other' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 5, completion_tokens: 3, total_tokens: 8 },
+}
 
 let bad: ScriptedUpstream
 let good: ScriptedUpstream
@@ -28,7 +33,12 @@ before(async () => {
   bad = await startScriptedUpstream()
   good = await startScriptedUpstream()
   good.answer((response, { headers }) => {
-    if (headers.accept === 'text/event-stream') response.writeHead(200, SSE).end(`${event({ delta: { content: 'from the other' }, finish_reason: 'stop' })}data: ${JSON.stringify({ choices: [], usage: GOOD.usage })}\n\ndata: [DONE]\n\n`)
+    if (headers.accept === 'text/event-stream')
+      response
+        .writeHead(200, SSE)
+        .end(
+          `${event({ delta: { content: 'from the other' }, finish_reason: 'stop' })}data: ${JSON.stringify({ choices: [], usage: GOOD.usage })}\n\ndata: [DONE]\n\n`,
+        )
     else response.writeHead(200, JSON_TYPE).end(JSON.stringify(GOOD))
   })
   raw = createServer((socket) => {
@@ -43,7 +53,12 @@ before(async () => {
   const timeouts = 'timeouts: { connect: 1, first_byte: 1, progress: 1, total: 20 }'
   const price = 'price: { currency: RUB, prompt: 1, completion: 1000 }'
   const providers = {
-    bad: bad.url, raw: `http://127.0.0.1:${port}`, closed: 'http://127.0.0.1:1', nowhere: 'http://no-such-host.invalid', silent: 'http://192.0.2.1', good: good.url,
+    bad: bad.url,
+    raw: `http://127.0.0.1:${port}`,
+    closed: 'http://127.0.0.1:1',
+    nowhere: 'http://no-such-host.invalid',
+    silent: 'http://192.0.2.1',
+    good: good.url,
   }
   tollgate = await startTollgate({
     catalog: `
@@ -51,10 +66,21 @@ bundled: false
 markup: 1
 rate_limit: { requests: 100000, window: 60 }
 providers:
-${Object.entries(providers).map(([slug, url]) => `  ${slug}: { name: ${slug}, adapter: openai, base_url: "${url}", api_key: canary-upstream-key, ${timeouts} }`).join('\n')}
+${Object.entries(providers)
+  .map(
+    ([slug, url]) =>
+      `  ${slug}: { name: ${slug}, adapter: openai, base_url: "${url}", api_key: canary-upstream-key, ${timeouts} }`,
+  )
+  .join('\n')}
 models:
-${Object.keys(providers).map((slug) => `  - { id: alone/${slug}, type: chat, context_length: 100000, endpoints: [{ provider: ${slug}, model: m, ${price} }] }
-  - { id: with/${slug}, type: chat, context_length: 100000, endpoints: [{ provider: ${slug}, model: m, ${price} }, { provider: ${slug === 'good' ? 'bad' : 'good'}, model: m, ${price} }] }`).join('\n')}
+${Object.keys(providers)
+  .map(
+    (
+      slug,
+    ) => `  - { id: alone/${slug}, type: chat, context_length: 100000, endpoints: [{ provider: ${slug}, model: m, ${price} }] }
+  - { id: with/${slug}, type: chat, context_length: 100000, endpoints: [{ provider: ${slug}, model: m, ${price} }, { provider: ${slug === 'good' ? 'bad' : 'good'}, model: m, ${price} }] }`,
+  )
+  .join('\n')}
 `,
   })
   account = await tollgate.createAccount({ balance: 1_000 })
@@ -92,7 +118,11 @@ async function balance(): Promise<number> {
 async function ask(model: string, stream: boolean): Promise<FoldedAnswer> {
   const beforeRub = await balance()
   const answer = await chat(tollgate.url, account.key, {
-    model, stream, messages: [{ role: 'user', content: 'hi' }], max_tokens: 1_000, provider: model.startsWith('with/') ? { order: [model.slice(5)] } : {},
+    model,
+    stream,
+    messages: [{ role: 'user', content: 'hi' }],
+    max_tokens: 1_000,
+    provider: model.startsWith('with/') ? { order: [model.slice(5)] } : {},
   })
   if (answer.error !== null) assert.equal(await balance(), beforeRub, 'a failure is free')
   assert.doesNotMatch(JSON.stringify(answer.events), /canary|127\.0\.0\.1|invalid\b.*host/)
@@ -157,7 +187,11 @@ describe('F22, F23: a stream stands still', () => {
     assert.ok(performance.now() - startedMs < patient(3_500))
   })
 
-  for (const [name, piece] of [['comments', ': ping\n\n'], ['single bytes of an event', 'd'], ['empty deltas', event({ delta: {}, finish_reason: null })]] as const) {
+  for (const [name, piece] of [
+    ['comments', ': ping\n\n'],
+    ['single bytes of an event', 'd'],
+    ['empty deltas', event({ delta: {}, finish_reason: null })],
+  ] as const) {
     test(`a drip of ${name} is no progress`, async () => {
       bad.answer((response) => {
         response.writeHead(200, SSE).write(said('begun'))
@@ -172,8 +206,12 @@ describe('F22, F23: a stream stands still', () => {
 
 describe('F24: the connection ends too early', () => {
   const cuts: Readonly<Record<string, (socket: Socket) => void>> = {
-    'FIN in a body that is delimited by its end': (socket) => socket.end(`HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n${said('begun')}`),
-    'FIN inside a chunked body': (socket) => socket.end(`HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n${said('begun').length.toString(16)}\r\n${said('begun')}\r\n`),
+    'FIN in a body that is delimited by its end': (socket) =>
+      socket.end(`HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n${said('begun')}`),
+    'FIN inside a chunked body': (socket) =>
+      socket.end(
+        `HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n${said('begun').length.toString(16)}\r\n${said('begun')}\r\n`,
+      ),
     'RST mid-stream': (socket) => {
       socket.write(`HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n${said('begun')}`)
       setTimeout(() => socket.resetAndDestroy(), 100)
@@ -189,12 +227,16 @@ describe('F24: the connection ends too early', () => {
   }
 
   test('before the first word another provider takes over', async () => {
-    rawScript = (socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n')
+    rawScript = (socket) =>
+      socket.end('HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n')
     await expectFault(502, 'raw')
   })
 
   test('half a JSON body is no answer', async () => {
-    rawScript = (socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 500\r\n\r\n{"choices":[{"message":{"content":"ha')
+    rawScript = (socket) =>
+      socket.end(
+        'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 500\r\n\r\n{"choices":[{"message":{"content":"ha',
+      )
     assert.equal((await ask('alone/raw', false)).error?.code, 502)
     assert.equal(text(await ask('with/raw', false)), 'from the other')
   })
@@ -207,13 +249,18 @@ describe('F25: malformed events', () => {
       response.writeHead(200, SSE)
       const piece = 'x'.repeat(1_048_576)
       response.on('error', () => undefined)
-      for (let index = 0; index < 64 && !response.destroyed; index += 1) response.write(index === 0 ? `data: ${piece}` : piece)
+      for (let index = 0; index < 64 && !response.destroyed; index += 1)
+        response.write(index === 0 ? `data: ${piece}` : piece)
     })
     assert.equal((await ask('alone/bad', true)).error?.code, 502)
     assert.ok((await residentMb()) - beforeMb < 64, 'the 64 MB are not kept')
   })
 
-  for (const [name, body] of [['invalid JSON', 'data: {"choices":[\n\n'], ['two objects in one event', `data: {"choices":[]}{"choices":[]}\n\n`], ['an array', 'data: []\n\n']] as const) {
+  for (const [name, body] of [
+    ['invalid JSON', 'data: {"choices":[\n\n'],
+    ['two objects in one event', `data: {"choices":[]}{"choices":[]}\n\n`],
+    ['an array', 'data: []\n\n'],
+  ] as const) {
     test(`${name} before the first word: another provider`, async () => {
       bad.answer((response) => response.writeHead(200, SSE).end(body))
       assert.equal((await ask('alone/bad', true)).error?.code, 502)
@@ -230,8 +277,10 @@ describe('F25: malformed events', () => {
 
 describe('F26: a 200 that is no answer', () => {
   const bodies: Readonly<Record<string, (response: ServerResponse) => void>> = {
-    'an error object': (response) => response.writeHead(200, JSON_TYPE).end('{"error":{"message":"overloaded","code":503}}'),
-    'an HTML page': (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html>maintenance</html>'),
+    'an error object': (response) =>
+      response.writeHead(200, JSON_TYPE).end('{"error":{"message":"overloaded","code":503}}'),
+    'an HTML page': (response) =>
+      response.writeHead(200, { 'content-type': 'text/html' }).end('<html>maintenance</html>'),
     'an empty body': (response) => response.writeHead(200, JSON_TYPE).end(),
     'JSON of another kind': (response) => response.writeHead(200, JSON_TYPE).end('{"hello":"world"}'),
   }
@@ -248,12 +297,18 @@ describe('F26: a 200 that is no answer', () => {
 
 describe('F27: odd usage', () => {
   const CLAMPED: Readonly<Record<string, string>> = {
-    negative: '{"prompt_tokens":-5,"completion_tokens":-1,"total_tokens":-6}', 'not finite': '{"prompt_tokens":1e400,"completion_tokens":3}', fractional: '{"prompt_tokens":1.5,"completion_tokens":2.5}',
-    text: '{"prompt_tokens":"many","completion_tokens":"few"}', 'beyond 2^53': '{"prompt_tokens":9007199254740993,"completion_tokens":9007199254740993}', 'more than was asked for': '{"prompt_tokens":5,"completion_tokens":900000}',
+    negative: '{"prompt_tokens":-5,"completion_tokens":-1,"total_tokens":-6}',
+    'not finite': '{"prompt_tokens":1e400,"completion_tokens":3}',
+    fractional: '{"prompt_tokens":1.5,"completion_tokens":2.5}',
+    text: '{"prompt_tokens":"many","completion_tokens":"few"}',
+    'beyond 2^53': '{"prompt_tokens":9007199254740993,"completion_tokens":9007199254740993}',
+    'more than was asked for': '{"prompt_tokens":5,"completion_tokens":900000}',
   }
   for (const [name, usage] of Object.entries(CLAMPED)) {
     test(`${name}: charged within what the request can cost, and flagged`, async () => {
-      bad.answer((response) => response.writeHead(200, JSON_TYPE).end(JSON.stringify({ ...GOOD, usage: 'USAGE' }).replace('"USAGE"', usage)))
+      bad.answer((response) =>
+        response.writeHead(200, JSON_TYPE).end(JSON.stringify({ ...GOOD, usage: 'USAGE' }).replace('"USAGE"', usage)),
+      )
       const beforeRub = await balance()
       const answer = await ask('alone/bad', false)
       assert.equal(answer.status, 200, JSON.stringify(answer.error))
@@ -265,7 +320,13 @@ describe('F27: odd usage', () => {
   }
 
   test('usage twice and in a later chunk: the last counts, once', async () => {
-    bad.answer((response) => response.writeHead(200, SSE).end(`data: {"choices":[{"index":0,"delta":{"content":"a"}}],"usage":{"prompt_tokens":5,"completion_tokens":1}}\n\ndata: {"choices":[{"index":0,"delta":{"content":"b"},"finish_reason":"stop"}],"usage":{"prompt_tokens":5,"completion_tokens":2}}\n\ndata: [DONE]\n\n`))
+    bad.answer((response) =>
+      response
+        .writeHead(200, SSE)
+        .end(
+          `data: {"choices":[{"index":0,"delta":{"content":"a"}}],"usage":{"prompt_tokens":5,"completion_tokens":1}}\n\ndata: {"choices":[{"index":0,"delta":{"content":"b"},"finish_reason":"stop"}],"usage":{"prompt_tokens":5,"completion_tokens":2}}\n\ndata: [DONE]\n\n`,
+        ),
+    )
     const answer = await ask('alone/bad', true)
     assert.deepEqual([answer.usage?.['prompt_tokens'], answer.usage?.['completion_tokens']], [5, 2])
   })
@@ -281,12 +342,17 @@ test('F28: a compressed bomb is inflated to a bound and given up', async () => {
 
 describe('F29: busy and broken', () => {
   const hints: Readonly<Record<string, readonly [hint: () => string, seconds: number]>> = {
-    seconds: [() => '7', 7], 'far too many': [() => '1000000000', 60], 'a date': [() => new Date(Date.now() + 20_000).toUTCString(), 20], nonsense: [() => 'soon', 5],
+    seconds: [() => '7', 7],
+    'far too many': [() => '1000000000', 60],
+    'a date': [() => new Date(Date.now() + 20_000).toUTCString(), 20],
+    nonsense: [() => 'soon', 5],
   }
   for (const [name, [hint, seconds]] of Object.entries(hints)) {
     test(`429 with Retry-After, ${name}: 503 with a bounded one`, async () => {
       const header = hint()
-      bad.answer((response) => response.writeHead(429, { ...JSON_TYPE, 'retry-after': header }).end('{"error":{"message":"slow down"}}'))
+      bad.answer((response) =>
+        response.writeHead(429, { ...JSON_TYPE, 'retry-after': header }).end('{"error":{"message":"slow down"}}'),
+      )
       const answer = await ask('alone/bad', false)
       assert.equal(answer.error?.code, 503)
       assert.ok(Math.abs(Number(answer.headers['retry-after']) - seconds) <= 2, String(answer.headers['retry-after']))
@@ -294,9 +360,19 @@ describe('F29: busy and broken', () => {
     })
   }
 
-  for (const [status, code] of [[500, 502], [502, 502], [503, 503], [529, 503], [401, 502], [404, 502], [408, 504]] as const) {
+  for (const [status, code] of [
+    [500, 502],
+    [502, 502],
+    [503, 503],
+    [529, 503],
+    [401, 502],
+    [404, 502],
+    [408, 504],
+  ] as const) {
     test(`${status} alone is ${code}, beside another provider nothing`, async () => {
-      bad.answer((response) => response.writeHead(status, JSON_TYPE).end('{"error":{"message":"canary-upstream-key of org-secret"}}'))
+      bad.answer((response) =>
+        response.writeHead(status, JSON_TYPE).end('{"error":{"message":"canary-upstream-key of org-secret"}}'),
+      )
       await expectFault(code)
     })
   }
@@ -309,7 +385,9 @@ describe('F30: too much', () => {
       response.on('error', () => undefined)
       const piece = Buffer.alloc(1_048_576, 32)
       const more = (): void => {
-        while (!response.destroyed && response.write(piece)) { /* until the socket is full */ }
+        while (!response.destroyed && response.write(piece)) {
+          /* until the socket is full */
+        }
       }
       response.on('drain', more)
       more()
@@ -324,9 +402,16 @@ describe('F30: too much', () => {
   })
 
   test('bytes after the end reach nobody, not even the next request on the connection', async () => {
-    const body = JSON.stringify({ ...GOOD, choices: [{ index: 0, message: { role: 'assistant', content: 'first' }, finish_reason: 'stop' }] })
-    const smuggled = JSON.stringify({ ...GOOD, choices: [{ index: 0, message: { role: 'assistant', content: 'SMUGGLED' }, finish_reason: 'stop' }] })
-    const answerOf = (text_: string): string => `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(text_)}\r\n\r\n${text_}`
+    const body = JSON.stringify({
+      ...GOOD,
+      choices: [{ index: 0, message: { role: 'assistant', content: 'first' }, finish_reason: 'stop' }],
+    })
+    const smuggled = JSON.stringify({
+      ...GOOD,
+      choices: [{ index: 0, message: { role: 'assistant', content: 'SMUGGLED' }, finish_reason: 'stop' }],
+    })
+    const answerOf = (text_: string): string =>
+      `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(text_)}\r\n\r\n${text_}`
     rawScript = (socket) => socket.write(answerOf(body) + answerOf(smuggled))
     for (let round = 0; round < 4; round += 1) {
       const answer = await ask('alone/raw', false)

@@ -67,9 +67,21 @@ test('a parked job is listed for the operator, who says what became of it', asyn
   assert.ok(provider.polls.every(({ path }) => path === '/v1/videos/video_77'))
   const failed = await tollgate.admin('POST', `/admin/v1/videos/${lost}/resolve`, { upstream_id: null })
   assert.deepEqual(failed.body, { id: lost, status: 'failed' })
-  assert.deepEqual([(await videoUntil(tollgate, key, lost, 'failed')).error_type, await balanceOf(tollgate, key)], ['provider_timeout', { balance: 96, reserved: 0 }])
-  for (const [id, body, status] of [[lost, { upstream_id: 'x' }, 409], ['gen-vid-1', { upstream_id: 'x' }, 404], [lost, {}, 400], [lost, { upstream_id: 'x', other: 1 }, 400]] as const) {
-    assert.equal((await tollgate.admin('POST', `/admin/v1/videos/${id}/resolve`, body)).status, status, JSON.stringify(body))
+  assert.deepEqual(
+    [(await videoUntil(tollgate, key, lost, 'failed')).error_type, await balanceOf(tollgate, key)],
+    ['provider_timeout', { balance: 96, reserved: 0 }],
+  )
+  for (const [id, body, status] of [
+    [lost, { upstream_id: 'x' }, 409],
+    ['gen-vid-1', { upstream_id: 'x' }, 404],
+    [lost, {}, 400],
+    [lost, { upstream_id: 'x', other: 1 }, 400],
+  ] as const) {
+    assert.equal(
+      (await tollgate.admin('POST', `/admin/v1/videos/${id}/resolve`, body)).status,
+      status,
+      JSON.stringify(body),
+    )
   }
   assert.equal((await tollgate.request('GET', '/admin/v1/videos/parked', { key })).status, 403)
   const { body: events } = await tollgate.admin('GET', '/admin/v1/events')
@@ -92,7 +104,9 @@ test('SIGTERM with a job at its provider: the same job goes on after the restart
   let held = true
   provider.script((seen, response) => {
     if (seen.method !== 'GET' || !held) return false
-    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ id: 'x', status: 'in_progress' }))
+    response
+      .writeHead(200, { 'content-type': 'application/json' })
+      .end(JSON.stringify({ id: 'x', status: 'in_progress' }))
     return true
   })
   const submitted = provider.submissions.length

@@ -29,17 +29,79 @@ interface JobCase {
 }
 
 const CASES: readonly JobCase[] = [
-  { name: 'xai/videos/grok-imagine-create-poll-download', adapter: 'openai', upstreamModel: 'grok-imagine-video', providerFields: ', dialect: { videos: xai }', end: 'completed', submittedTo: '/v1/videos/generations', polledUnder: '/v1/videos', pollsMin: 6 },
-  { name: 'openai/videos/doc-sora-create', adapter: 'openai', upstreamModel: 'sora-2', end: 'in_progress', submittedTo: '/v1/videos', polledUnder: '/v1/videos', pollsMin: 1 },
+  {
+    name: 'xai/videos/grok-imagine-create-poll-download',
+    adapter: 'openai',
+    upstreamModel: 'grok-imagine-video',
+    providerFields: ', dialect: { videos: xai }',
+    end: 'completed',
+    submittedTo: '/v1/videos/generations',
+    polledUnder: '/v1/videos',
+    pollsMin: 6,
+  },
+  {
+    name: 'openai/videos/doc-sora-create',
+    adapter: 'openai',
+    upstreamModel: 'sora-2',
+    end: 'in_progress',
+    submittedTo: '/v1/videos',
+    polledUnder: '/v1/videos',
+    pollsMin: 1,
+  },
   // A list is no answer to a submission: whether there is a job is not known.
-  { name: 'openai/videos/doc-sora-list', adapter: 'openai', upstreamModel: 'sora-2', end: 'parked', submittedTo: '/v1/videos' },
+  {
+    name: 'openai/videos/doc-sora-list',
+    adapter: 'openai',
+    upstreamModel: 'sora-2',
+    end: 'parked',
+    submittedTo: '/v1/videos',
+  },
   // Its picture lies at an address that no test reaches: it is asked for again and again, and nothing is charged.
-  { name: 'replicate/jobs/run-poll-until-succeeded', adapter: 'replicate', upstreamModel: `stability-ai/sdxl:${VERSION}`, end: 'in_progress', submittedTo: '/v1/predictions', polledUnder: '/v1/predictions', pollsMin: 6 },
-  { name: 'replicate/jobs/create-blocking-wait', adapter: 'replicate', upstreamModel: 'meta/meta-llama-3-8b-instruct', end: 'in_progress', submittedTo: '/v1/models/meta/meta-llama-3-8b-instruct/predictions' },
-  { name: 'replicate/jobs/create-then-cancel', adapter: 'replicate', upstreamModel: 'meta/llama-2-70b-chat', end: 'in_progress', submittedTo: '/v1/models/meta/llama-2-70b-chat/predictions' },
-  { name: 'replicate/jobs/image-prediction-poll', adapter: 'replicate', upstreamModel: VERSION, end: 'in_progress', submittedTo: '/v1/predictions' },
-  { name: 'replicate/jobs/llama-stream-multi-line-data', adapter: 'replicate', upstreamModel: 'meta/llama-2-70b-chat', end: 'in_progress', submittedTo: '/v1/models/meta/llama-2-70b-chat/predictions' },
-  { name: 'replicate/jobs/error-401-problem-json', adapter: 'replicate', upstreamModel: VERSION, end: 'failed', errorType: 'provider_error', submittedTo: '/v1/predictions' },
+  {
+    name: 'replicate/jobs/run-poll-until-succeeded',
+    adapter: 'replicate',
+    upstreamModel: `stability-ai/sdxl:${VERSION}`,
+    end: 'in_progress',
+    submittedTo: '/v1/predictions',
+    polledUnder: '/v1/predictions',
+    pollsMin: 6,
+  },
+  {
+    name: 'replicate/jobs/create-blocking-wait',
+    adapter: 'replicate',
+    upstreamModel: 'meta/meta-llama-3-8b-instruct',
+    end: 'in_progress',
+    submittedTo: '/v1/models/meta/meta-llama-3-8b-instruct/predictions',
+  },
+  {
+    name: 'replicate/jobs/create-then-cancel',
+    adapter: 'replicate',
+    upstreamModel: 'meta/llama-2-70b-chat',
+    end: 'in_progress',
+    submittedTo: '/v1/models/meta/llama-2-70b-chat/predictions',
+  },
+  {
+    name: 'replicate/jobs/image-prediction-poll',
+    adapter: 'replicate',
+    upstreamModel: VERSION,
+    end: 'in_progress',
+    submittedTo: '/v1/predictions',
+  },
+  {
+    name: 'replicate/jobs/llama-stream-multi-line-data',
+    adapter: 'replicate',
+    upstreamModel: 'meta/llama-2-70b-chat',
+    end: 'in_progress',
+    submittedTo: '/v1/models/meta/llama-2-70b-chat/predictions',
+  },
+  {
+    name: 'replicate/jobs/error-401-problem-json',
+    adapter: 'replicate',
+    upstreamModel: VERSION,
+    end: 'failed',
+    errorType: 'provider_error',
+    submittedTo: '/v1/predictions',
+  },
 ]
 
 let replay: Replay
@@ -48,9 +110,17 @@ let key: string
 
 before(async () => {
   replay = await startReplayUpstream()
-  const providers = CASES.map(({ name, adapter, providerFields = '' }, index) => `  case-${index}: { adapter: ${adapter}, base_url: '${replay.url}/case;run=videos-${index}/${name}/v1', api_key: upstream-canary-key${providerFields} }`)
-  const models = CASES.map(({ upstreamModel }, index) => `  - { id: test/case-${index}, type: video, endpoints: [{ provider: case-${index}, model: '${upstreamModel}', price: { currency: RUB, video_second: 1.5 } }] }`)
-  tollgate = await startTollgate({ catalog: `rate_limit: { requests: 100000, window: 60 }\nproviders:\n${providers.join('\n')}\nmodels:\n${models.join('\n')}\n` })
+  const providers = CASES.map(
+    ({ name, adapter, providerFields = '' }, index) =>
+      `  case-${index}: { adapter: ${adapter}, base_url: '${replay.url}/case;run=videos-${index}/${name}/v1', api_key: upstream-canary-key${providerFields} }`,
+  )
+  const models = CASES.map(
+    ({ upstreamModel }, index) =>
+      `  - { id: test/case-${index}, type: video, endpoints: [{ provider: case-${index}, model: '${upstreamModel}', price: { currency: RUB, video_second: 1.5 } }] }`,
+  )
+  tollgate = await startTollgate({
+    catalog: `rate_limit: { requests: 100000, window: 60 }\nproviders:\n${providers.join('\n')}\nmodels:\n${models.join('\n')}\n`,
+  })
   key = (await tollgate.createAccount({ balance: 1_000 })).key
 })
 
@@ -80,7 +150,9 @@ async function until<T>(what: string, look: () => Promise<T | null>, limitMs = 4
 }
 
 test('every recorded case of jobs and videos is among those below', () => {
-  const recorded = replay.cases.filter(({ name }) => ['jobs', 'videos'].includes(name.split('/')[1] ?? '')).map(({ name }) => name)
+  const recorded = replay.cases
+    .filter(({ name }) => ['jobs', 'videos'].includes(name.split('/')[1] ?? ''))
+    .map(({ name }) => name)
   assert.deepEqual(new Set(CASES.map(({ name }) => name)), new Set(recorded))
 })
 
@@ -89,16 +161,30 @@ describe('recorded jobs', { concurrency: true }, () => {
   for (const [index, { name, upstreamModel, end, errorType, submittedTo, polledUnder, pollsMin }] of CASES.entries()) {
     test(`${name}: ${end}`, { timeout: 90_000 }, async () => {
       const account = await tollgate.createAccount({ balance: 100 })
-      const { id } = await createVideo(tollgate, account.key, { model: `test/case-${index}`, prompt: PROMPT, duration: 1, resolution: '480p' })
+      const { id } = await createVideo(tollgate, account.key, {
+        model: `test/case-${index}`,
+        prompt: PROMPT,
+        duration: 1,
+        resolution: '480p',
+      })
       if (end === 'completed' || end === 'failed') {
         const record = await videoUntil(tollgate, account.key, id, end, 60_000)
         assert.equal(record.error_type, errorType)
         assert.doesNotMatch(JSON.stringify(record), /upstream-canary-key|authentication token/)
       } else if (end === 'parked') {
-        await until('it is parked', async () => (tollgate.logs().some((line) => line.includes(id) && line.includes('parked')) ? true : null))
+        await until('it is parked', async () =>
+          tollgate.logs().some((line) => line.includes(id) && line.includes('parked')) ? true : null,
+        )
         assert.equal((await tollgate.request('GET', `/v1/videos/${id}`, { key: account.key })).body.status, 'pending')
       } else await videoUntil(tollgate, account.key, id, 'in_progress')
-      if (pollsMin !== undefined) await until('it is polled', async () => ((await seenOf(name)).filter(({ method, path }) => method === 'GET' && path.endsWith(`${polledUnder}/${idOf(recordedCase(name))}`)).length >= pollsMin ? true : null))
+      if (pollsMin !== undefined)
+        await until('it is polled', async () =>
+          (await seenOf(name)).filter(
+            ({ method, path }) => method === 'GET' && path.endsWith(`${polledUnder}/${idOf(recordedCase(name))}`),
+          ).length >= pollsMin
+            ? true
+            : null,
+        )
       const seen = await seenOf(name)
       const submissions = seen.filter(({ method }) => method === 'POST')
       assert.equal(submissions.length, 1, 'submitted once')
@@ -118,14 +204,23 @@ function checkBody(name: string, upstreamModel: string, sent: unknown): void {
     return assert.deepEqual(sent, XAI.steps[0]?.request?.body)
   }
   if (name.startsWith('openai/')) return assert.deepEqual(sent, { model: 'sora-2', prompt: PROMPT, seconds: '1' })
-  const version = upstreamModel.includes(':') ? upstreamModel.split(':')[1] : /^[0-9a-f]{64}$/.test(upstreamModel) ? upstreamModel : undefined
-  assert.deepEqual(sent, { ...(version === undefined ? {} : { version }), input: { prompt: PROMPT, duration: 1, resolution: '480p' } })
+  const version = upstreamModel.includes(':')
+    ? upstreamModel.split(':')[1]
+    : /^[0-9a-f]{64}$/.test(upstreamModel)
+      ? upstreamModel
+      : undefined
+  assert.deepEqual(sent, {
+    ...(version === undefined ? {} : { version }),
+    input: { prompt: PROMPT, duration: 1, resolution: '480p' },
+  })
 }
 
 test('the recorded video arrives byte for byte', async () => {
   const { id } = await createVideo(tollgate, key, { model: 'test/case-0', prompt: 'x', duration: 1 })
   await videoUntil(tollgate, key, id, 'completed')
-  const answer = await request(`${tollgate.url}/v1/videos/${id}/content`, { headers: { authorization: `Bearer ${key}` } })
+  const answer = await request(`${tollgate.url}/v1/videos/${id}/content`, {
+    headers: { authorization: `Bearer ${key}` },
+  })
   const bytes = Buffer.from(await answer.body.arrayBuffer())
   assert.ok(bytes.equals(XAI.steps.at(-1)?.body ?? Buffer.alloc(0)))
   assert.equal(answer.headers['content-type'], 'video/mp4')

@@ -55,28 +55,103 @@ describe('what is refused', () => {
     ['a stream', { ...VIDEO, stream: true }, 'streaming_not_supported', /^Streaming is not supported by videos$/],
     ['a stream that is no boolean', { ...VIDEO, stream: 'yes' }, 'invalid_input', /^stream: /],
     ['a size that is none', { ...VIDEO, size: 'big' }, 'invalid_input', /^size: must be width x height/],
-    ['a size that the model has not', { ...VIDEO, size: '640x480' }, 'invalid_input', /^size: must be one of 1280x720, 720x1280, 1920x1080, 1080x1920, got '640x480'$/],
-    ['a duration that the model has not', { ...VIDEO, duration: 5 }, 'invalid_input', /^duration: must be one of 4, 8, 12, got 5$/],
-    ['half a second', { ...VIDEO, duration: 4.5 }, 'invalid_input', /^duration: must be a whole number of seconds from 1 to 60$/],
+    [
+      'a size that the model has not',
+      { ...VIDEO, size: '640x480' },
+      'invalid_input',
+      /^size: must be one of 1280x720, 720x1280, 1920x1080, 1080x1920, got '640x480'$/,
+    ],
+    [
+      'a duration that the model has not',
+      { ...VIDEO, duration: 5 },
+      'invalid_input',
+      /^duration: must be one of 4, 8, 12, got 5$/,
+    ],
+    [
+      'half a second',
+      { ...VIDEO, duration: 4.5 },
+      'invalid_input',
+      /^duration: must be a whole number of seconds from 1 to 60$/,
+    ],
     ['a duration in quotes', { ...VIDEO, duration: '8' }, 'invalid_input', /^duration: /],
     ['more than a minute', { ...VIDEO, duration: 61 }, 'invalid_input', /^duration: /],
     ['no seconds', { ...VIDEO, seconds: 0 }, 'invalid_input', /^seconds: /],
     ['seconds that are none', { ...VIDEO, seconds: 'eight' }, 'invalid_input', /^seconds: /],
-    ['two durations', { ...VIDEO, seconds: '8', duration: 4 }, 'invalid_input', /^seconds: says 8, and duration says 4/],
-    ['a resolution that the model has not', { ...VIDEO, resolution: '480p' }, 'invalid_input', /^resolution: must be one of 720p, 1080p, got '480p'$/],
-    ['a ratio that the model has not', { ...VIDEO, aspect_ratio: '1:1' }, 'invalid_input', /^aspect_ratio: must be one of 16:9, 9:16/],
+    [
+      'two durations',
+      { ...VIDEO, seconds: '8', duration: 4 },
+      'invalid_input',
+      /^seconds: says 8, and duration says 4/,
+    ],
+    [
+      'a resolution that the model has not',
+      { ...VIDEO, resolution: '480p' },
+      'invalid_input',
+      /^resolution: must be one of 720p, 1080p, got '480p'$/,
+    ],
+    [
+      'a ratio that the model has not',
+      { ...VIDEO, aspect_ratio: '1:1' },
+      'invalid_input',
+      /^aspect_ratio: must be one of 16:9, 9:16/,
+    ],
     ['a ratio that is none', { ...VIDEO, aspect_ratio: 'wide' }, 'invalid_input', /^aspect_ratio: /],
-    ['a ratio that no size has', { model: 'test/sized', prompt: 'x', aspect_ratio: '9:16' }, 'invalid_input', /Allowed sizes: 1280x720, 1920x1080$/],
-    ['no duration where the model names none', { model: 'test/plain', prompt: 'x' }, 'invalid_input', /^duration: is required for model 'test\/plain'/],
+    [
+      'a ratio that no size has',
+      { model: 'test/sized', prompt: 'x', aspect_ratio: '9:16' },
+      'invalid_input',
+      /Allowed sizes: 1280x720, 1920x1080$/,
+    ],
+    [
+      'no duration where the model names none',
+      { model: 'test/plain', prompt: 'x' },
+      'invalid_input',
+      /^duration: is required for model 'test\/plain'/,
+    ],
     ['a seed that is no whole number', { ...VIDEO, seed: 1.5 }, 'invalid_input', /^seed: /],
     ['audio that is no boolean', { ...VIDEO, generate_audio: 1 }, 'invalid_input', /^generate_audio: /],
-    ['a frame that is no picture', { ...VIDEO, frame_images: [{ image_url: { url: 'ftp://x/y.png' } }] }, 'invalid_input', /^frame_images\[0\]\.image_url: /],
-    ['a frame of another kind', { ...VIDEO, frame_images: [{ image_url: 'https://x.test/y.png', frame_type: 'middle' }] }, 'invalid_input', /^frame_images\[0\]\.frame_type: /],
-    ['references that are no list', { ...VIDEO, input_references: 'https://x.test/y.png' }, 'invalid_input', /^input_references: must be an array/],
-    ['pictures for a model that sees none', { model: 'test/text-only', prompt: 'x', input_references: ['https://x.test/y.png'] }, 'model_not_supported', /does not support image input\. Supported: text$/],
-    ['a prompt over the maximum', { model: 'test/text-only', prompt: 'я'.repeat(21) }, 'prompt_too_long', /^prompt is 21 characters long, the maximum is 20$/],
-    ['a model that there is not', { ...VIDEO, model: 'no/such' }, 'model_not_found', /^Model 'no\/such' not found or inactive$/],
-    ['a model of another kind', { ...VIDEO, model: 'sandbox/chat' }, 'model_not_supported', /^Model 'sandbox\/chat' does not support videos\. Supported: chat\/completions/],
+    [
+      'a frame that is no picture',
+      { ...VIDEO, frame_images: [{ image_url: { url: 'ftp://x/y.png' } }] },
+      'invalid_input',
+      /^frame_images\[0\]\.image_url: /,
+    ],
+    [
+      'a frame of another kind',
+      { ...VIDEO, frame_images: [{ image_url: 'https://x.test/y.png', frame_type: 'middle' }] },
+      'invalid_input',
+      /^frame_images\[0\]\.frame_type: /,
+    ],
+    [
+      'references that are no list',
+      { ...VIDEO, input_references: 'https://x.test/y.png' },
+      'invalid_input',
+      /^input_references: must be an array/,
+    ],
+    [
+      'pictures for a model that sees none',
+      { model: 'test/text-only', prompt: 'x', input_references: ['https://x.test/y.png'] },
+      'model_not_supported',
+      /does not support image input\. Supported: text$/,
+    ],
+    [
+      'a prompt over the maximum',
+      { model: 'test/text-only', prompt: 'я'.repeat(21) },
+      'prompt_too_long',
+      /^prompt is 21 characters long, the maximum is 20$/,
+    ],
+    [
+      'a model that there is not',
+      { ...VIDEO, model: 'no/such' },
+      'model_not_found',
+      /^Model 'no\/such' not found or inactive$/,
+    ],
+    [
+      'a model of another kind',
+      { ...VIDEO, model: 'sandbox/chat' },
+      'model_not_supported',
+      /^Model 'sandbox\/chat' does not support videos\. Supported: chat\/completions/,
+    ],
     ['a wrong preference', { ...VIDEO, provider: { order: 'x' } }, 'invalid_input', /^provider\.order: /],
   ]
   for (const [what, body, errorType, message] of REFUSALS) {
@@ -89,29 +164,58 @@ describe('what is refused', () => {
   }
 
   test('a video model cannot chat', async () => {
-    const answer = await tollgate.request('POST', '/v1/chat/completions', { key, body: { model: 'sandbox/video', messages: [{ role: 'user', content: 'x' }] } })
+    const answer = await tollgate.request('POST', '/v1/chat/completions', {
+      key,
+      body: { model: 'sandbox/video', messages: [{ role: 'user', content: 'x' }] },
+    })
     assert.deepEqual([answer.status, answer.body.error.metadata.error_type], [400, 'model_not_supported'])
     assert.match(answer.body.error.message, /Supported: videos$/)
   })
 
   test('no provider left by the preferences is a 404', async () => {
-    const answer = await tollgate.request('POST', '/v1/videos', { key, body: { ...VIDEO, provider: { only: ['nobody'] } } })
-    assert.deepEqual([answer.status, answer.body.error.metadata], [404, { error_type: 'no_available_provider', excluded_by: ['only'] }])
+    const answer = await tollgate.request('POST', '/v1/videos', {
+      key,
+      body: { ...VIDEO, provider: { only: ['nobody'] } },
+    })
+    assert.deepEqual(
+      [answer.status, answer.body.error.metadata],
+      [404, { error_type: 'no_available_provider', excluded_by: ['only'] }],
+    )
   })
 
   test('no id is missing_job_id, an unknown one job_not_found, by every way to a job', async () => {
-    for (const [method, path] of [['GET', '/v1/videos'], ['GET', '/v1/videos?id='], ['GET', '/v1/videos/content'], ['DELETE', '/v1/videos']] as const) {
+    for (const [method, path] of [
+      ['GET', '/v1/videos'],
+      ['GET', '/v1/videos?id='],
+      ['GET', '/v1/videos/content'],
+      ['DELETE', '/v1/videos'],
+    ] as const) {
       const answer = await tollgate.request(method, path, { key })
-      assert.deepEqual([answer.status, answer.body.error.metadata.error_type, answer.body.error.message], [400, 'missing_job_id', "Query parameter 'id' is required"], path)
+      assert.deepEqual(
+        [answer.status, answer.body.error.metadata.error_type, answer.body.error.message],
+        [400, 'missing_job_id', "Query parameter 'id' is required"],
+        path,
+      )
     }
-    for (const [method, path] of [['GET', '?id=gen-vid-1'], ['GET', '/gen-vid-1'], ['GET', '/content?id=gen-vid-1'], ['GET', '/gen-vid-1/content'], ['DELETE', '?id=gen-vid-1'], ['DELETE', '/gen-vid-1']] as const) {
+    for (const [method, path] of [
+      ['GET', '?id=gen-vid-1'],
+      ['GET', '/gen-vid-1'],
+      ['GET', '/content?id=gen-vid-1'],
+      ['GET', '/gen-vid-1/content'],
+      ['DELETE', '?id=gen-vid-1'],
+      ['DELETE', '/gen-vid-1'],
+    ] as const) {
       const answer = await tollgate.request(method, `/v1/videos${path}`, { key })
       assert.deepEqual([answer.status, answer.body.error.metadata.error_type], [404, 'job_not_found'], path)
     }
   })
 
   test('a body of another type is a 415, and no key a 401', async () => {
-    const form = await tollgate.request('POST', '/v1/videos', { key, body: 'x', headers: { 'content-type': 'multipart/form-data; boundary=x' } })
+    const form = await tollgate.request('POST', '/v1/videos', {
+      key,
+      body: 'x',
+      headers: { 'content-type': 'multipart/form-data; boundary=x' },
+    })
     assert.equal(form.status, 415)
     assert.equal((await tollgate.request('POST', '/v1/videos', { body: VIDEO })).status, 401)
     assert.equal((await tollgate.request('GET', '/v1/videos/content?id=x')).status, 401)
@@ -120,7 +224,10 @@ describe('what is refused', () => {
   test('402: holds nothing when the balance does not cover the exact price', async () => {
     const poor = await tollgate.createAccount({ balance: 1.99 })
     const refused = await tollgate.request('POST', '/v1/videos', { key: poor.key, body: { ...VIDEO, duration: 4 } })
-    assert.deepEqual([refused.status, refused.body.error.metadata.required, refused.body.error.metadata.available], [402, 2, 1.99])
+    assert.deepEqual(
+      [refused.status, refused.body.error.metadata.required, refused.body.error.metadata.available],
+      [402, 2, 1.99],
+    )
     assert.doesNotMatch(refused.body.error.message, /max_tokens/)
     assert.deepEqual(await balanceOf(tollgate, poor.key), { balance: 1.99, reserved: 0 })
     const exact = await tollgate.createAccount({ balance: 2 })
@@ -140,29 +247,69 @@ describe('what is refused', () => {
 
 test('202, then the record of each state, the exact hold, and one charge and one log row at the end', async () => {
   const account = await tollgate.createAccount({ balance: 100 })
-  const created = await tollgate.request('POST', '/v1/videos', { key: account.key, body: { ...VIDEO, prompt: 'A lake\nsandbox: delay_ms=1500', duration: 8, size: '1920x1080' }, headers: { 'x-request-id': 'my-video', 'x-title': 'Films' } })
+  const created = await tollgate.request('POST', '/v1/videos', {
+    key: account.key,
+    body: { ...VIDEO, prompt: 'A lake\nsandbox: delay_ms=1500', duration: 8, size: '1920x1080' },
+    headers: { 'x-request-id': 'my-video', 'x-title': 'Films' },
+  })
   assert.equal(created.status, 202)
   const { id } = created.body
   assert.match(id, /^gen-vid-\d+-[A-Za-z0-9]{20}$/)
   assert.equal(created.headers['x-generation-id'], id)
   assert.deepEqual(created.body, {
-    id, job_id: id, object: 'video', status: 'pending', polling_url: `/v1/videos?id=${id}`, model: 'sandbox/video', prompt: 'A lake\nsandbox: delay_ms=1500', size: '1920x1080', duration: 8,
-    progress: 0, created_at: created.body.created_at, completed_at: null, expires_at: null, usage: { estimated_cost: 6, currency: 'RUB' },
+    id,
+    job_id: id,
+    object: 'video',
+    status: 'pending',
+    polling_url: `/v1/videos?id=${id}`,
+    model: 'sandbox/video',
+    prompt: 'A lake\nsandbox: delay_ms=1500',
+    size: '1920x1080',
+    duration: 8,
+    progress: 0,
+    created_at: created.body.created_at,
+    completed_at: null,
+    expires_at: null,
+    usage: { estimated_cost: 6, currency: 'RUB' },
   })
   assert.deepEqual(await balanceOf(tollgate, account.key), { balance: 100, reserved: 6 })
   const running = await videoUntil(tollgate, account.key, id, 'in_progress')
   assert.equal('error' in running, false)
-  assert.deepEqual((await tollgate.request('GET', '/v1/generation', { key: account.key })).body.logs, [], 'no log row before the end')
+  assert.deepEqual(
+    (await tollgate.request('GET', '/v1/generation', { key: account.key })).body.logs,
+    [],
+    'no log row before the end',
+  )
   const done = await videoUntil(tollgate, account.key, id, 'completed')
   assert.deepEqual(done, {
-    ...created.body, status: 'completed', progress: 100, completed_at: done.completed_at, expires_at: done.completed_at + 259_200, generation_id: id,
-    unsigned_urls: [`${tollgate.url}/v1/videos/content?id=${id}`], usage: { cost: 6, currency: 'RUB', is_byok: false },
+    ...created.body,
+    status: 'completed',
+    progress: 100,
+    completed_at: done.completed_at,
+    expires_at: done.completed_at + 259_200,
+    generation_id: id,
+    unsigned_urls: [`${tollgate.url}/v1/videos/content?id=${id}`],
+    usage: { cost: 6, currency: 'RUB', is_byok: false },
   })
   assert.deepEqual((await tollgate.request('GET', `/v1/videos/${id}`, { key: account.key })).body, done)
   assert.deepEqual(await balanceOf(tollgate, account.key), { balance: 94, reserved: 0 })
-  const { logs, total } = (await tollgate.request('GET', '/v1/generation?request_id=my-video', { key: account.key })).body
+  const { logs, total } = (await tollgate.request('GET', '/v1/generation?request_id=my-video', { key: account.key }))
+    .body
   assert.equal(total, 1)
-  assert.deepEqual([logs[0].generation_id, logs[0].type, logs[0].status, logs[0].total_cost, logs[0].input_tokens, logs[0].output_tokens, logs[0].provider_name, logs[0].app_title, logs[0].billing_basis], [id, 'video', 'completed', 6, 0, 0, 'Sandbox', 'Films', 'provider_usage'])
+  assert.deepEqual(
+    [
+      logs[0].generation_id,
+      logs[0].type,
+      logs[0].status,
+      logs[0].total_cost,
+      logs[0].input_tokens,
+      logs[0].output_tokens,
+      logs[0].provider_name,
+      logs[0].app_title,
+      logs[0].billing_basis,
+    ],
+    [id, 'video', 'completed', 6, 0, 0, 'Sandbox', 'Films', 'provider_usage'],
+  )
 })
 
 test('prices: by the second, by the resolution and by the request, each exact', async () => {
@@ -184,7 +331,12 @@ test('prices: by the second, by the resolution and by the request, each exact', 
 })
 
 test('what the request leaves open is the model’s first; seconds is a name of duration, auto no size, null nothing', async () => {
-  for (const body of [{}, { seconds: '4' }, { seconds: 4, size: 'auto' }, { duration: 4, seconds: '4', size: null, stream: false, callback_url: 'https://x.test', unknown: { a: 1 } }]) {
+  for (const body of [
+    {},
+    { seconds: '4' },
+    { seconds: 4, size: 'auto' },
+    { duration: 4, seconds: '4', size: null, stream: false, callback_url: 'https://x.test', unknown: { a: 1 } },
+  ]) {
     const { size, duration } = await createVideo(tollgate, key, { ...VIDEO, ...body })
     assert.deepEqual([size, duration], ['1280x720', 4], JSON.stringify(body))
   }
@@ -199,26 +351,52 @@ test('content: the whole file, ranges, HEAD, the wrong range and the wrong index
   assert.match(early.body.error.message, new RegExp(`^Job '${id}' is (pending|in_progress)$`))
   await videoUntil(tollgate, key, id, 'completed')
   const get = async (path: string, headers: Record<string, string> = {}, method: 'GET' | 'HEAD' = 'GET') => {
-    const answer = await request(`${tollgate.url}${path}`, { method, headers: { authorization: `Bearer ${key}`, ...headers } })
+    const answer = await request(`${tollgate.url}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${key}`, ...headers },
+    })
     return { status: answer.statusCode, headers: answer.headers, bytes: Buffer.from(await answer.body.arrayBuffer()) }
   }
   const whole = await get(`/v1/videos/content?id=${id}`)
   assert.equal(whole.status, 200)
   assert.equal(whole.bytes.toString('latin1', 4, 12), 'ftypisom')
   assert.deepEqual(
-    [whole.headers['content-type'], whole.headers['content-length'], whole.headers['content-disposition'], whole.headers['accept-ranges']],
+    [
+      whole.headers['content-type'],
+      whole.headers['content-length'],
+      whole.headers['content-disposition'],
+      whole.headers['accept-ranges'],
+    ],
     ['video/mp4', String(whole.bytes.length), `attachment; filename="${id}.mp4"`, 'bytes'],
   )
-  for (const path of [`/v1/videos/${id}/content`, `/v1/videos/content?id=${id}&index=0`, `/v1/videos/${id}/content?index=0`]) assert.ok((await get(path)).bytes.equals(whole.bytes), path)
+  for (const path of [
+    `/v1/videos/${id}/content`,
+    `/v1/videos/content?id=${id}&index=0`,
+    `/v1/videos/${id}/content?index=0`,
+  ])
+    assert.ok((await get(path)).bytes.equals(whole.bytes), path)
   const total = whole.bytes.length
-  for (const [range, start, end] of [['bytes=0-9', 0, 9], ['bytes=100-', 100, total - 1], ['bytes=-5', total - 5, total - 1], [`bytes=10-${total + 99}`, 10, total - 1]] as const) {
+  for (const [range, start, end] of [
+    ['bytes=0-9', 0, 9],
+    ['bytes=100-', 100, total - 1],
+    ['bytes=-5', total - 5, total - 1],
+    [`bytes=10-${total + 99}`, 10, total - 1],
+  ] as const) {
     const part = await get(`/v1/videos/content?id=${id}`, { range })
-    assert.deepEqual([part.status, part.headers['content-range'], part.headers['content-length']], [206, `bytes ${start}-${end}/${total}`, String(end - start + 1)], range)
+    assert.deepEqual(
+      [part.status, part.headers['content-range'], part.headers['content-length']],
+      [206, `bytes ${start}-${end}/${total}`, String(end - start + 1)],
+      range,
+    )
     assert.ok(part.bytes.equals(whole.bytes.subarray(start, end + 1)), range)
   }
   for (const range of [`bytes=${total}-`, 'bytes=9-3', 'bytes=a-b', 'bytes=0-1,4-5']) {
     const bad = await tollgate.request('GET', `/v1/videos/content?id=${id}`, { key, headers: { range } })
-    assert.deepEqual([bad.status, bad.body.error.metadata.error_type, bad.headers['content-range']], [416, 'invalid_range', `bytes */${total}`], range)
+    assert.deepEqual(
+      [bad.status, bad.body.error.metadata.error_type, bad.headers['content-range']],
+      [416, 'invalid_range', `bytes */${total}`],
+      range,
+    )
   }
   const head = await get(`/v1/videos/${id}/content`, {}, 'HEAD')
   assert.deepEqual([head.status, head.headers['content-length'], head.bytes.length], [200, String(total), 0])
@@ -232,10 +410,17 @@ test('the sandbox’s video is the same for the same prompt, another for another
   const bytesOf = async (body: Record<string, unknown>): Promise<string> => {
     const { id } = await createVideo(tollgate, key, { ...VIDEO, ...body })
     await videoUntil(tollgate, key, id, 'completed')
-    const answer = await request(`${tollgate.url}/v1/videos/${id}/content`, { headers: { authorization: `Bearer ${key}` } })
+    const answer = await request(`${tollgate.url}/v1/videos/${id}/content`, {
+      headers: { authorization: `Bearer ${key}` },
+    })
     return Buffer.from(await answer.body.arrayBuffer()).toString('base64')
   }
-  const [first, again, other, longer] = await Promise.all([bytesOf({}), bytesOf({}), bytesOf({ prompt: 'A forest' }), bytesOf({ duration: 12 })])
+  const [first, again, other, longer] = await Promise.all([
+    bytesOf({}),
+    bytesOf({}),
+    bytesOf({ prompt: 'A forest' }),
+    bytesOf({ duration: 12 }),
+  ])
   assert.equal(first, again)
   assert.notEqual(first, other)
   assert.notEqual(first, longer)
@@ -244,11 +429,27 @@ test('the sandbox’s video is the same for the same prompt, another for another
 test('another account’s job is as unknown as one that never was', async () => {
   const { id } = await createVideo(tollgate, key, VIDEO)
   const stranger = await tollgate.createAccount()
-  for (const [method, path] of [['GET', `?id=${id}`], ['GET', `/${id}`], ['GET', `/${id}/content`], ['GET', `/content?id=${id}`], ['DELETE', `/${id}`], ['DELETE', `?id=${id}`]] as const) {
+  for (const [method, path] of [
+    ['GET', `?id=${id}`],
+    ['GET', `/${id}`],
+    ['GET', `/${id}/content`],
+    ['GET', `/content?id=${id}`],
+    ['DELETE', `/${id}`],
+    ['DELETE', `?id=${id}`],
+  ] as const) {
     const answer = await tollgate.request(method, `/v1/videos${path}`, { key: stranger.key })
-    assert.deepEqual([answer.status, answer.body.error.metadata.error_type], [404, 'job_not_found'], `${method} ${path}`)
+    assert.deepEqual(
+      [answer.status, answer.body.error.metadata.error_type],
+      [404, 'job_not_found'],
+      `${method} ${path}`,
+    )
   }
-  assert.deepEqual((await tollgate.request('GET', '/v1/videos/history', { key: stranger.key })).body, { object: 'list', data: [], total: 0, has_more: false })
+  assert.deepEqual((await tollgate.request('GET', '/v1/videos/history', { key: stranger.key })).body, {
+    object: 'list',
+    data: [],
+    total: 0,
+    has_more: false,
+  })
   await videoUntil(tollgate, key, id, 'completed')
 })
 
@@ -291,7 +492,8 @@ test('failures: refused at the submission, failed on the way, empty; each is fre
     assert.deepEqual([content.status, content.body.error.metadata.error_type], [400, 'job_not_completed'])
   }
   assert.deepEqual(await balanceOf(tollgate, account.key), { balance: 50, reserved: 0 })
-  const { logs, total } = (await tollgate.request('GET', '/v1/generation?limit=50&type=video', { key: account.key })).body
+  const { logs, total } = (await tollgate.request('GET', '/v1/generation?limit=50&type=video', { key: account.key }))
+    .body
   assert.equal(total, cases.length)
   assert.ok(logs.every((row: Record<string, unknown>) => row['status'] === 'error' && row['total_cost'] === 0))
   await assertAuditClean(tollgate)
@@ -300,7 +502,9 @@ test('failures: refused at the submission, failed on the way, empty; each is fre
 test('a submission that may have arrived is parked: pending, not sent again; its owner may cancel it and has the money back', async () => {
   const account = await tollgate.createAccount({ balance: 50 })
   const { id } = await createVideo(tollgate, account.key, { ...VIDEO, prompt: 'sandbox: cut=1' })
-  await until(10_000, 'it is parked', () => tollgate.logs().some((line) => line.includes(id) && line.includes('parked')))
+  await until(10_000, 'it is parked', () =>
+    tollgate.logs().some((line) => line.includes(id) && line.includes('parked')),
+  )
   assert.equal((await tollgate.request('GET', `/v1/videos/${id}`, { key: account.key })).body.status, 'pending')
   assert.deepEqual(await balanceOf(tollgate, account.key), { balance: 50, reserved: 2 })
   assert.equal((await tollgate.request('DELETE', `/v1/videos/${id}`, { key: account.key })).status, 200)
@@ -321,10 +525,21 @@ test('history: completed jobs alone, newest first, in pages', async () => {
   }
   const failed = await createVideo(tollgate, account.key, { ...VIDEO, prompt: 'sandbox: error=1' })
   await videoUntil(tollgate, account.key, failed.id, 'failed')
-  const page = async (query: string) => (await tollgate.request('GET', `/v1/videos/history${query}`, { key: account.key })).body
+  const page = async (query: string) =>
+    (await tollgate.request('GET', `/v1/videos/history${query}`, { key: account.key })).body
   const all = await page('')
-  assert.deepEqual([all.object, all.total, all.has_more, all.data.map(({ id }: { id: string }) => id)], ['list', 3, false, ids])
-  assert.deepEqual([(await page('?limit=2')).has_more, (await page('?limit=2&offset=2')).data.length, (await page('?limit=999')).data.length], [true, 1, 3])
+  assert.deepEqual(
+    [all.object, all.total, all.has_more, all.data.map(({ id }: { id: string }) => id)],
+    ['list', 3, false, ids],
+  )
+  assert.deepEqual(
+    [
+      (await page('?limit=2')).has_more,
+      (await page('?limit=2&offset=2')).data.length,
+      (await page('?limit=999')).data.length,
+    ],
+    [true, 1, 3],
+  )
   for (const query of ['?limit=0', '?limit=x', '?offset=-1']) {
     const bad = await tollgate.request('GET', `/v1/videos/history${query}`, { key: account.key })
     assert.deepEqual([bad.status, bad.body.error.metadata.error_type], [400, 'invalid_input'], query)
@@ -333,15 +548,34 @@ test('history: completed jobs alone, newest first, in pages', async () => {
 
 test('the list of video models has their prices by resolution and what they can do', async () => {
   const { data } = (await tollgate.request('GET', '/v1/videos/models', { key })).body
-  const record = (id: string): Record<string, unknown> => data.find((model: Record<string, unknown>) => model['id'] === id)
-  assert.deepEqual(record('sandbox/video')['pricing_skus'], { 'per-video-second': '0.5', 'per-video-second-1080p': '0.75' })
+  const record = (id: string): Record<string, unknown> =>
+    data.find((model: Record<string, unknown>) => model['id'] === id)
+  assert.deepEqual(record('sandbox/video')['pricing_skus'], {
+    'per-video-second': '0.5',
+    'per-video-second-1080p': '0.75',
+  })
   assert.deepEqual(record('test/sized')['pricing_skus'], { 'per-video-second': '0.4', 'per-video-second-1080p': '0.6' })
   assert.deepEqual(record('test/plain')['pricing_skus'], { 'per-request': '2.5' })
   assert.deepEqual((record('test/sized')['pricing'] as Record<string, unknown>)['video_second'], '0.4')
-  assert.deepEqual([record('test/sized')['supported_sizes'], record('test/sized')['supported_durations'], record('test/plain')['supported_sizes']], [['1280x720', '1920x1080'], [5], null])
+  assert.deepEqual(
+    [
+      record('test/sized')['supported_sizes'],
+      record('test/sized')['supported_durations'],
+      record('test/plain')['supported_sizes'],
+    ],
+    [['1280x720', '1920x1080'], [5], null],
+  )
   assert.deepEqual(record('sandbox/video')['supported_endpoints'], ['videos'])
   const health = (await tollgate.request('GET', '/v1/health')).body
-  for (const name of ['videos', 'videos/history', 'videos/content', 'videos/{id}', 'videos/{id}/content', 'videos/models']) assert.ok(health.endpoints.includes(name), name)
+  for (const name of [
+    'videos',
+    'videos/history',
+    'videos/content',
+    'videos/{id}',
+    'videos/{id}/content',
+    'videos/models',
+  ])
+    assert.ok(health.endpoints.includes(name), name)
 })
 
 test('no prompt lies readable in the store', async () => {
@@ -351,9 +585,13 @@ test('no prompt lies readable in the store', async () => {
   const { readdirSync, readFileSync } = await import('node:fs')
   const { join } = await import('node:path')
   for (const name of readdirSync(tollgate.dataDir)) {
-    if (/\.(db|db-wal)$/.test(name)) assert.equal(readFileSync(join(tollgate.dataDir, name)).includes(canary), false, name)
+    if (/\.(db|db-wal)$/.test(name))
+      assert.equal(readFileSync(join(tollgate.dataDir, name)).includes(canary), false, name)
   }
-  assert.equal(tollgate.logs().some((line) => line.includes(canary)), false)
+  assert.equal(
+    tollgate.logs().some((line) => line.includes(canary)),
+    false,
+  )
 })
 
 test('the account’s ledger has one charge a video', async () => {

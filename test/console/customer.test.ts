@@ -7,11 +7,64 @@ import { form } from '../harness/form.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
 const skip = browserSkip()
-const EN = { signUp: 'Sign up', signIn: 'Sign in', email: 'E-mail', password: 'Password', name: 'Name', overview: 'Overview', wrong: /did not work/, createKey: 'Create key', kept: 'I have kept it', redeem: 'Redeem', code: 'Code', added: /added/, compare: /Compare 2 models/, comparison: 'Comparison', search: 'Search', send: 'Send', message: 'Message', talk: /Cost of this talk ₽0\.\d+/, route: 'Route', bill: 'Bill', hold: 'Hold', settings: 'Settings', save: 'Save', zone: 'Time zone', statement: 'Statement' }
-const RU: typeof EN = { signUp: 'Регистрация', signIn: 'Вход', email: 'E-mail', password: 'Пароль', name: 'Имя', overview: 'Обзор', wrong: /Не получилось/, createKey: 'Создать ключ', kept: 'Я сохранил ключ', redeem: 'Активировать', code: 'Код', added: /Зачислено/, compare: /Сравнить 2 модели/, comparison: 'Сравнение', search: 'Поиск', send: 'Отправить', message: 'Сообщение', talk: /Стоимость разговора 0,\d+/, route: 'Маршрут', bill: 'Счёт', hold: 'Резерв', settings: 'Настройки', save: 'Сохранить', zone: 'Часовой пояс', statement: 'Выписка' }
+const EN = {
+  signUp: 'Sign up',
+  signIn: 'Sign in',
+  email: 'E-mail',
+  password: 'Password',
+  name: 'Name',
+  overview: 'Overview',
+  wrong: /did not work/,
+  createKey: 'Create key',
+  kept: 'I have kept it',
+  redeem: 'Redeem',
+  code: 'Code',
+  added: /added/,
+  compare: /Compare 2 models/,
+  comparison: 'Comparison',
+  search: 'Search',
+  send: 'Send',
+  message: 'Message',
+  talk: /Cost of this talk ₽0\.\d+/,
+  route: 'Route',
+  bill: 'Bill',
+  hold: 'Hold',
+  settings: 'Settings',
+  save: 'Save',
+  zone: 'Time zone',
+  statement: 'Statement',
+}
+const RU: typeof EN = {
+  signUp: 'Регистрация',
+  signIn: 'Вход',
+  email: 'E-mail',
+  password: 'Пароль',
+  name: 'Имя',
+  overview: 'Обзор',
+  wrong: /Не получилось/,
+  createKey: 'Создать ключ',
+  kept: 'Я сохранил ключ',
+  redeem: 'Активировать',
+  code: 'Код',
+  added: /Зачислено/,
+  compare: /Сравнить 2 модели/,
+  comparison: 'Сравнение',
+  search: 'Поиск',
+  send: 'Отправить',
+  message: 'Сообщение',
+  talk: /Стоимость разговора 0,\d+/,
+  route: 'Маршрут',
+  bill: 'Счёт',
+  hold: 'Резерв',
+  settings: 'Настройки',
+  save: 'Сохранить',
+  zone: 'Часовой пояс',
+  statement: 'Выписка',
+}
 
 /** A second model, to be compared with the first. */
-const CATALOGUE = 'models: [{ id: aurora/mini, name: Sandbox Aurora, type: chat, context_length: 200000, endpoints: [{ provider: sandbox, model: chat, price: { currency: RUB, prompt: 18, completion: 72 } }] }]\n'
+const CATALOGUE =
+  'models: [{ id: aurora/mini, name: Sandbox Aurora, type: chat, context_length: 200000, endpoints: [{ provider: sandbox, model: chat, price: { currency: RUB, prompt: 18, completion: 72 } }] }]\n'
 
 let tollgate: Tollgate
 let browser: Browser
@@ -30,7 +83,14 @@ after(async () => {
 })
 
 /** A signed-in customer's browser; at its end nothing may have gone wrong in it. */
-async function asCustomer(email: string, language: 'en' | 'ru', run: (page: Page, world: { readonly key: string; readonly accountId: string; readonly guest: Visitor }) => Promise<void>): Promise<void> {
+async function asCustomer(
+  email: string,
+  language: 'en' | 'ru',
+  run: (
+    page: Page,
+    world: { readonly key: string; readonly accountId: string; readonly guest: Visitor },
+  ) => Promise<void>,
+): Promise<void> {
   const customer = await signUp(tollgate, email)
   const { key } = await makeKey(tollgate, customer, { name: 'backend' })
   const guest = await visitor(browser, tollgate.url, { language })
@@ -97,7 +157,9 @@ for (const [language, words] of form({ short: [['ru', RU]], long: [['en', EN]] }
       const menu = page.getByRole('row', { name: /^from the browser/ }).getByRole('button')
       await menu.click()
       await page.getByRole('menuitem').nth(2).click()
-      await page.getByRole('row', { name: language === 'en' ? /from the browser.*disabled/ : /from the browser.*отключён/ }).waitFor()
+      await page
+        .getByRole('row', { name: language === 'en' ? /from the browser.*disabled/ : /from the browser.*отключён/ })
+        .waitFor()
       assert.equal((await chat(tollgate, shown, 'Hello')).status, 403)
       await menu.click()
       await page.getByRole('menuitem').last().click()
@@ -106,32 +168,45 @@ for (const [language, words] of form({ short: [['ru', RU]], long: [['en', EN]] }
     })
   })
 
-  test(`4 (${language}): usage, the log with filters in the address, a request's whole story, CSV`, { skip }, async () => {
-    await asCustomer(at('usage'), language, async (page, { key, guest }) => {
-      const id = (await chat(tollgate, key, 'Hello', { 'http-referer': 'https://notes.example', 'x-title': 'Notes' })).headers['x-generation-id'] ?? ''
-      await chat(tollgate, key, 'sandbox: status=500')
-      await page.goto(`${tollgate.url}/usage`)
-      await page.locator('main [role=img] svg rect').first().waitFor()
-      await page.getByRole('cell', { name: 'sandbox/chat' }).waitFor()
-      await page.goto(`${tollgate.url}/log?status=error`)
-      await page.getByRole('row').nth(1).waitFor()
-      assert.equal(await page.getByRole('table').getByRole('row').filter({ hasText: 'sandbox/chat' }).count(), 1)
-      await page.goto(`${tollgate.url}/log?app=${encodeURIComponent('https://notes.example')}`)
-      await page.getByRole('table').getByRole('row').filter({ hasText: 'Notes' }).getByRole('link').click()
-      await page.waitForURL(`${tollgate.url}/log/${id}`)
-      for (const section of [words.route, words.bill, words.hold]) await page.getByRole('heading', { level: 2, name: section, exact: true }).waitFor()
-      await page.goto(`${tollgate.url}/log`)
-      const csv = await guest.context.request.get(`${tollgate.url}${await page.getByRole('link', { name: 'CSV' }).getAttribute('href')}`)
-      assert.match(csv.headers()['content-type'] ?? '', /^text\/csv/)
-      assert.match(await csv.text(), new RegExp(id))
-    })
-  })
+  test(
+    `4 (${language}): usage, the log with filters in the address, a request's whole story, CSV`,
+    { skip },
+    async () => {
+      await asCustomer(at('usage'), language, async (page, { key, guest }) => {
+        const id =
+          (await chat(tollgate, key, 'Hello', { 'http-referer': 'https://notes.example', 'x-title': 'Notes' })).headers[
+            'x-generation-id'
+          ] ?? ''
+        await chat(tollgate, key, 'sandbox: status=500')
+        await page.goto(`${tollgate.url}/usage`)
+        await page.locator('main [role=img] svg rect').first().waitFor()
+        await page.getByRole('cell', { name: 'sandbox/chat' }).waitFor()
+        await page.goto(`${tollgate.url}/log?status=error`)
+        await page.getByRole('row').nth(1).waitFor()
+        assert.equal(await page.getByRole('table').getByRole('row').filter({ hasText: 'sandbox/chat' }).count(), 1)
+        await page.goto(`${tollgate.url}/log?app=${encodeURIComponent('https://notes.example')}`)
+        await page.getByRole('table').getByRole('row').filter({ hasText: 'Notes' }).getByRole('link').click()
+        await page.waitForURL(`${tollgate.url}/log/${id}`)
+        for (const section of [words.route, words.bill, words.hold])
+          await page.getByRole('heading', { level: 2, name: section, exact: true }).waitFor()
+        await page.goto(`${tollgate.url}/log`)
+        const csv = await guest.context.request.get(
+          `${tollgate.url}${await page.getByRole('link', { name: 'CSV' }).getAttribute('href')}`,
+        )
+        assert.match(csv.headers()['content-type'] ?? '', /^text\/csv/)
+        assert.match(await csv.text(), new RegExp(id))
+      })
+    },
+  )
 
   test(`5 (${language}): models are searched and compared, one is read`, { skip }, async () => {
     await asCustomer(at('models'), language, async (page) => {
       await page.goto(`${tollgate.url}/models`)
       await page.getByLabel(words.search).fill('Sandbox')
-      await page.getByRole('link', { name: /sandbox.*chat|Sandbox/i }).first().waitFor()
+      await page
+        .getByRole('link', { name: /sandbox.*chat|Sandbox/i })
+        .first()
+        .waitFor()
       const boxes = page.getByRole('table').getByRole('checkbox')
       await boxes.nth(0).check()
       await boxes.nth(1).check()
@@ -165,7 +240,10 @@ for (const [language, words] of form({ short: [['ru', RU]], long: [['en', EN]] }
       await page.goto(`${tollgate.url}/ledger`)
       await page.getByRole('cell', { name: /250[.,]00/ }).waitFor()
       await page.goto(`${tollgate.url}/statement`)
-      await page.getByText(/750[.,]00/).first().waitFor()
+      await page
+        .getByText(/750[.,]00/)
+        .first()
+        .waitFor()
       await page.emulateMedia({ media: 'print' })
       assert.equal(await page.getByRole('navigation').isVisible(), false)
     })

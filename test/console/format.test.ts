@@ -10,21 +10,43 @@ const MICRO = 1e6
 
 /** The number that a reader sees. */
 function seen(shown: string, mark: string): number {
-  return Math.round(Number(shown.replaceAll('−', '-').replaceAll(mark === ',' ? /[^\d,-]/g : /[^\d.-]/g, '').replace(',', '.')) * MICRO)
+  return Math.round(
+    Number(
+      shown
+        .replaceAll('−', '-')
+        .replaceAll(mark === ',' ? /[^\d,-]/g : /[^\d.-]/g, '')
+        .replace(',', '.'),
+    ) * MICRO,
+  )
 }
 
 test('figures that stand together add up as they are shown, in both languages', () => {
-  for (const [language, mark] of [['en', '.'], ['ru', ',']] as const) {
+  for (const [language, mark] of [
+    ['en', '.'],
+    ['ru', ','],
+  ] as const) {
     const format = createFormat(language, 'UTC')
-    assert.equal(seen(format.money(303.337_5), mark) - seen(format.money(242.664_9), mark), seen(format.money(60.672_6), mark))
-    fc.assert(fc.property(fc.integer({ min: 0, max: 1e12 }), fc.integer({ min: 0, max: 1e12 }), (revenue, cost) => {
-      assert.equal(seen(format.money(revenue / MICRO), mark) - seen(format.money(cost / MICRO), mark), seen(format.money((revenue - cost) / MICRO), mark))
-    }))
+    assert.equal(
+      seen(format.money(303.337_5), mark) - seen(format.money(242.664_9), mark),
+      seen(format.money(60.672_6), mark),
+    )
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 1e12 }), fc.integer({ min: 0, max: 1e12 }), (revenue, cost) => {
+        assert.equal(
+          seen(format.money(revenue / MICRO), mark) - seen(format.money(cost / MICRO), mark),
+          seen(format.money((revenue - cost) / MICRO), mark),
+        )
+      }),
+    )
   }
 })
 
 test('no page rounds an amount by itself', () => {
   const pages = globSync('console/src/{pages,parts,shell}/**/*.tsx', { cwd: ROOT })
   assert.ok(pages.length > 50, `${pages.length} pages are read`)
-  assert.deepEqual(pages.filter((path) => /\.toFixed\(|style: 'currency'/.test(readFileSync(join(ROOT, path), 'utf8'))).toSorted(), ['console/src/pages/operator/EndpointFields.tsx', 'console/src/parts/DayChart.tsx'], 'a first value of a price, which is typed on, and places in a picture')
+  assert.deepEqual(
+    pages.filter((path) => /\.toFixed\(|style: 'currency'/.test(readFileSync(join(ROOT, path), 'utf8'))).toSorted(),
+    ['console/src/pages/operator/EndpointFields.tsx', 'console/src/parts/DayChart.tsx'],
+    'a first value of a price, which is typed on, and places in a picture',
+  )
 })

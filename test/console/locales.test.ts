@@ -20,50 +20,205 @@ type Texts = { readonly [name: string]: string | Texts }
 const LOCALES: readonly (readonly [string, Texts])[] = LANGUAGES.map((name) => [name, localeTexts(name) as Texts])
 
 // Each names every member of its union, else it does not compile.
-const ATTEMPT: Readonly<Record<AttemptReason, true>> = { connect: true, saturated: true, unsendable: true, timeout: true, stall: true, status: true, cut: true, garbage: true, error_event: true, too_large: true, cancelled: true, empty: true }
-const FINISH: Readonly<Record<EndReason, true>> = { stop: true, length: true, tool_calls: true, content_filter: true, error: true }
+const ATTEMPT: Readonly<Record<AttemptReason, true>> = {
+  connect: true,
+  saturated: true,
+  unsendable: true,
+  timeout: true,
+  stall: true,
+  status: true,
+  cut: true,
+  garbage: true,
+  error_event: true,
+  too_large: true,
+  cancelled: true,
+  empty: true,
+}
+const FINISH: Readonly<Record<EndReason, true>> = {
+  stop: true,
+  length: true,
+  tool_calls: true,
+  content_filter: true,
+  error: true,
+}
 const PAYMENT: Readonly<Record<Payment['state'], true>> = { pending: true, paid: true, cancelled: true }
-const HOLD: Readonly<Record<NonNullable<RequestStory['hold']>['state'], true>> = { open: true, settled: true, voided: true, expired: true, settled_late: true }
+const HOLD: Readonly<Record<NonNullable<RequestStory['hold']>['state'], true>> = {
+  open: true,
+  settled: true,
+  voided: true,
+  expired: true,
+  settled_late: true,
+}
 const STATUS: Readonly<Record<RequestStory['status'], true>> = { completed: true, error: true, cancelled: true }
-const TYPE: Readonly<Record<RequestStory['type'], true>> = { chat: true, responses: true, completions: true, embeddings: true, image: true, tts: true, transcription: true, translation: true, rerank: true, video: true }
+const TYPE: Readonly<Record<RequestStory['type'], true>> = {
+  chat: true,
+  responses: true,
+  completions: true,
+  embeddings: true,
+  image: true,
+  tts: true,
+  transcription: true,
+  translation: true,
+  rerank: true,
+  video: true,
+}
 const ENTRY: Readonly<Record<EntryKind, true>> = { charge: true, topup: true, refund: true, adjustment: true }
-const INVARIANTS = Object.keys({ I1: true, I2: true, I3: true, I4: true, I5: true, I6: true, I7: true, I8: true, I9: true, I10: true, I11: true, I12: true, I13: true, I14: true, I15: true, I16: true, I17: true, I18: true, I19: true, I20: true, I21: true, I22: true } satisfies Readonly<Record<AuditInvariant, true>>)
-const BASIS: Readonly<Record<BillingBasis, true>> = { provider_usage: true, counted: true, drained: true, free: true, provider_cost: true }
+const INVARIANTS = Object.keys({
+  I1: true,
+  I2: true,
+  I3: true,
+  I4: true,
+  I5: true,
+  I6: true,
+  I7: true,
+  I8: true,
+  I9: true,
+  I10: true,
+  I11: true,
+  I12: true,
+  I13: true,
+  I14: true,
+  I15: true,
+  I16: true,
+  I17: true,
+  I18: true,
+  I19: true,
+  I20: true,
+  I21: true,
+  I22: true,
+} satisfies Readonly<Record<AuditInvariant, true>>)
+const BASIS: Readonly<Record<BillingBasis, true>> = {
+  provider_usage: true,
+  counted: true,
+  drained: true,
+  free: true,
+  provider_cost: true,
+}
 const CHECKS: Readonly<Record<FieldCheck, true>> = {
-  amount: true, above_zero: true, bad_email: true, bad_timezone: true, code_required: true, csv_cell: true, csv_empty: true, csv_no_column: true,
-  csv_no_currency: true, csv_no_rate: true, csv_open_quote: true, cursor: true, day: true, days_most: true, decimal: true, flag: true,
-  guessable: true, kopecks: true, least: true, length: true, lines_most: true, list: true, needs_limit: true, not_after: true, not_negative: true,
-  not_set_up: true, not_zero: true, object: true, one_of: true, other_id: true, own_key: true, percentage: true, private_address: true, required: true, slug: true,
-  text: true, text_length: true, time: true, unknown_field: true, unknown_model: true, used_code: true, whole: true, wrong: true,
+  amount: true,
+  above_zero: true,
+  bad_email: true,
+  bad_timezone: true,
+  code_required: true,
+  csv_cell: true,
+  csv_empty: true,
+  csv_no_column: true,
+  csv_no_currency: true,
+  csv_no_rate: true,
+  csv_open_quote: true,
+  cursor: true,
+  day: true,
+  days_most: true,
+  decimal: true,
+  flag: true,
+  guessable: true,
+  kopecks: true,
+  least: true,
+  length: true,
+  lines_most: true,
+  list: true,
+  needs_limit: true,
+  not_after: true,
+  not_negative: true,
+  not_set_up: true,
+  not_zero: true,
+  object: true,
+  one_of: true,
+  other_id: true,
+  own_key: true,
+  percentage: true,
+  private_address: true,
+  required: true,
+  slug: true,
+  text: true,
+  text_length: true,
+  time: true,
+  unknown_field: true,
+  unknown_model: true,
+  used_code: true,
+  whole: true,
+  wrong: true,
 }
 const REFUSALS: Readonly<Record<RefusalReason, true>> = {
-  account_missing: true, another_needed: true, code_unknown: true, code_used: true, connected: true, email_taken: true, email_unproven: true,
-  foreign_page: true, has_administrator: true, identity_taken: true, keys_most: true, last_administrator: true, last_way_in: true, link_dead: true,
-  not_parked: true, oidc_refused: true, oidc_unset: true, only_administrators: true, only_provider: true, reference_taken: true, session_stale: true,
-  sign_in_first: true, sign_in_late: true, sign_up_closed: true, totp_needed: true, totp_none_new: true, totp_off: true, totp_on: true,
-  uncovered: true, unknown_id: true, wrong_code: true, wrong_password: true,
+  account_missing: true,
+  another_needed: true,
+  code_unknown: true,
+  code_used: true,
+  connected: true,
+  email_taken: true,
+  email_unproven: true,
+  foreign_page: true,
+  has_administrator: true,
+  identity_taken: true,
+  keys_most: true,
+  last_administrator: true,
+  last_way_in: true,
+  link_dead: true,
+  not_parked: true,
+  oidc_refused: true,
+  oidc_unset: true,
+  only_administrators: true,
+  only_provider: true,
+  reference_taken: true,
+  session_stale: true,
+  sign_in_first: true,
+  sign_in_late: true,
+  sign_up_closed: true,
+  totp_needed: true,
+  totp_none_new: true,
+  totp_off: true,
+  totp_on: true,
+  uncovered: true,
+  unknown_id: true,
+  wrong_code: true,
+  wrong_password: true,
 }
 
-const errorTypes: readonly ErrorType[] = Object.entries(ERRORS).map(([name, row]) => ('errorType' in row ? row.errorType : (name as ErrorType)))
+const errorTypes: readonly ErrorType[] = Object.entries(ERRORS).map(([name, row]) =>
+  'errorType' in row ? row.errorType : (name as ErrorType),
+)
 
 /** The fields that the routes of the console read from a body. */
 function fieldNames(): readonly string[] {
-  const sources = ['admin', 'cabinet'].flatMap((folder) => globSync(`${folder}/*.ts`, { cwd: SRC })).map((file) => readFileSync(join(SRC, file), 'utf8'))
-  const names = sources.flatMap((text) => [...text.matchAll(/(?:fields|given)\.(?:text|requiredText|oneOf|flag|whole|optionalWhole|amount|time|texts|object)\('(\w+)'|(?:fieldError)\('(\w+)'/g)].map(([, read, refused]) => read ?? refused ?? ''))
+  const sources = ['admin', 'cabinet']
+    .flatMap((folder) => globSync(`${folder}/*.ts`, { cwd: SRC }))
+    .map((file) => readFileSync(join(SRC, file), 'utf8'))
+  const names = sources.flatMap((text) =>
+    [
+      ...text.matchAll(
+        /(?:fields|given)\.(?:text|requiredText|oneOf|flag|whole|optionalWhole|amount|time|texts|object)\('(\w+)'|(?:fieldError)\('(\w+)'/g,
+      ),
+    ].map(([, read, refused]) => read ?? refused ?? ''),
+  )
   assert.ok(names.length > 40)
   return [...new Set(names)]
 }
 
 /** Every closed list that a page shows a member of, and where its texts are; `whole`: there are no others. */
-const LISTS: readonly { readonly what: string; readonly of: string; readonly names: readonly string[]; readonly whole?: boolean }[] = [
-  { what: 'errors', of: 'failure.types', names: [...new Set<string>(errorTypes), 'unreachable', 'unknown'], whole: true },
+const LISTS: readonly {
+  readonly what: string
+  readonly of: string
+  readonly names: readonly string[]
+  readonly whole?: boolean
+}[] = [
+  {
+    what: 'errors',
+    of: 'failure.types',
+    names: [...new Set<string>(errorTypes), 'unreachable', 'unknown'],
+    whole: true,
+  },
   { what: 'failures of attempts', of: 'attempt', names: Object.keys(ATTEMPT), whole: true },
   { what: 'reasons of an end', of: 'finish', names: Object.keys(FINISH), whole: true },
   { what: 'bases of a bill', of: 'request', names: Object.keys(BASIS).map((name) => `basis_${name}`) },
   { what: 'checks of fields', of: 'check', names: Object.keys(CHECKS), whole: true },
   { what: 'reasons of a refusal', of: 'refusal', names: Object.keys(REFUSALS), whole: true },
   { what: 'fields of forms', of: 'field', names: fieldNames() },
-  { what: 'actions of events', of: 'action', names: EVENT_ACTIONS.map((action) => action.replace('.', '_')), whole: true },
+  {
+    what: 'actions of events',
+    of: 'action',
+    names: EVENT_ACTIONS.map((action) => action.replace('.', '_')),
+    whole: true,
+  },
   { what: 'actors of events', of: 'actor', names: EVENT_ACTORS, whole: true },
   { what: 'invariants of the audit', of: 'invariant', names: INVARIANTS, whole: true },
   { what: 'states of payments', of: 'money', names: Object.keys(PAYMENT).map((name) => `state_${name}`) },
@@ -71,12 +226,19 @@ const LISTS: readonly { readonly what: string; readonly of: string; readonly nam
   { what: 'statuses of requests', of: 'status', names: Object.keys(STATUS), whole: true },
   { what: 'types of requests', of: 'type', names: Object.keys(TYPE), whole: true },
   { what: 'kinds of entries', of: 'ledger', names: Object.keys(ENTRY) },
-  { what: 'what models take and give', of: 'modality', names: [...new Set([...INPUT_MODALITIES, ...OUTPUT_MODALITIES])], whole: true },
+  {
+    what: 'what models take and give',
+    of: 'modality',
+    names: [...new Set([...INPUT_MODALITIES, ...OUTPUT_MODALITIES])],
+    whole: true,
+  },
   { what: 'meters', of: 'meter', names: METERS, whole: true },
 ]
 
 function textsAt(texts: Texts, path: string): Texts {
-  const found = path.split('.').reduce<string | Texts | undefined>((at, name) => (typeof at === 'object' ? at[name] : undefined), texts)
+  const found = path
+    .split('.')
+    .reduce<string | Texts | undefined>((at, name) => (typeof at === 'object' ? at[name] : undefined), texts)
   return typeof found === 'object' ? found : {}
 }
 
@@ -84,14 +246,20 @@ for (const { what, of, names, whole = false } of LISTS) {
   test(`${what} of the server have a text in both languages`, () => {
     for (const [language, texts] of LOCALES) {
       const known = textsAt(texts, of)
-      assert.deepEqual(names.filter((name) => typeof known[name] !== 'string' || known[name] === ''), [], `${language}: ${of}`)
+      assert.deepEqual(
+        names.filter((name) => typeof known[name] !== 'string' || known[name] === ''),
+        [],
+        `${language}: ${of}`,
+      )
       if (whole) assert.deepEqual(Object.keys(known).toSorted(), names.toSorted(), `${language}: ${of}`)
     }
   })
 }
 
 function flat(texts: Texts, path = ''): readonly (readonly [string, string])[] {
-  return Object.entries(texts).flatMap(([name, inner]) => (typeof inner === 'string' ? [[`${path}${name}`, inner] as const] : flat(inner, `${path}${name}.`)))
+  return Object.entries(texts).flatMap(([name, inner]) =>
+    typeof inner === 'string' ? [[`${path}${name}`, inner] as const] : flat(inner, `${path}${name}.`),
+  )
 }
 
 /** Names of products and of headers: they are written in Latin letters in Russian too. */
@@ -102,7 +270,11 @@ const SAID_IN_ENGLISH = 'shell.switch_language'
 
 test('no Russian text holds a run of English words', () => {
   for (const [language, texts] of LOCALES.filter(([name]) => name === 'ru')) {
-    const mixed = flat(texts).filter(([key, text]) => key !== SAID_IN_ENGLISH && /[A-Za-z]{2,}[\s,]+[A-Za-z]{2,}/.test(text.replaceAll(/\{\{\w+\}\}/g, '·').replaceAll(LATIN_NAMES, '·')))
+    const mixed = flat(texts).filter(
+      ([key, text]) =>
+        key !== SAID_IN_ENGLISH &&
+        /[A-Za-z]{2,}[\s,]+[A-Za-z]{2,}/.test(text.replaceAll(/\{\{\w+\}\}/g, '·').replaceAll(LATIN_NAMES, '·')),
+    )
     assert.deepEqual(mixed, [], language)
   }
 })
@@ -111,16 +283,33 @@ test('what is counted has every plural form of its language', () => {
   for (const [language, texts] of LOCALES) {
     const forms = new Intl.PluralRules(language).resolvedOptions().pluralCategories
     const found = new Map(flat(texts))
-    const counted = [...found.keys()].filter((key) => key.endsWith('_other')).map((key) => key.slice(0, -'_other'.length))
+    const counted = [...found.keys()]
+      .filter((key) => key.endsWith('_other'))
+      .map((key) => key.slice(0, -'_other'.length))
     assert.ok(counted.length > 5)
-    assert.deepEqual(counted.flatMap((key) => forms.map((form) => `${key}_${form}`)).filter((key) => !found.has(key)), [], language)
+    assert.deepEqual(
+      counted.flatMap((key) => forms.map((form) => `${key}_${form}`)).filter((key) => !found.has(key)),
+      [],
+      language,
+    )
   }
 })
 
-/** What a console plane refuses goes through `fieldError` and `reasonError`, which name it; a list of the catalogue's problems is named line by line. */
+/**
+ * What a console plane refuses goes through `fieldError` and `reasonError`, which name it; a list of the catalogue's
+ * problems is named line by line.
+ */
 test('no refusal of the console is made without its name', () => {
-  const bare = ['admin', 'cabinet'].flatMap((folder) => globSync(`${folder}/*.ts`, { cwd: SRC })).flatMap((file) =>
-    [...readFileSync(join(SRC, file), 'utf8').matchAll(/new ApiError\('(?:invalid_input|conflict|access_denied|unauthorized|not_found)'.*/g)].filter(([line]) => !line.includes('problems: lines')).map(([line]) => `${file}: ${line}`),
-  )
+  const bare = ['admin', 'cabinet']
+    .flatMap((folder) => globSync(`${folder}/*.ts`, { cwd: SRC }))
+    .flatMap((file) =>
+      [
+        ...readFileSync(join(SRC, file), 'utf8').matchAll(
+          /new ApiError\('(?:invalid_input|conflict|access_denied|unauthorized|not_found)'.*/g,
+        ),
+      ]
+        .filter(([line]) => !line.includes('problems: lines'))
+        .map(([line]) => `${file}: ${line}`),
+    )
   assert.deepEqual(bare, [])
 })

@@ -5,7 +5,16 @@ import type { Browser } from 'playwright-core'
 import { browserSkip, openBrowser, visitor } from '../harness/browser.ts'
 import { buildConsole, enter } from '../harness/console-world.ts'
 import { form } from '../harness/form.ts'
-import { clearFilters, customerSteps, NEXT_PAGE, operatorSteps, paintedRows, timePageDown, timeStep, watchLog } from '../harness/log-watch.ts'
+import {
+  clearFilters,
+  customerSteps,
+  NEXT_PAGE,
+  operatorSteps,
+  paintedRows,
+  timePageDown,
+  timeStep,
+  watchLog,
+} from '../harness/log-watch.ts'
 import { startLogWorld, type LogWorld } from '../harness/log-world.ts'
 import { patient } from '../harness/patience.ts'
 
@@ -35,7 +44,10 @@ after(async () => {
   rmSync(world.tollgate.dataDir, { recursive: true, force: true })
 })
 
-for (const [name, path, steps] of [['customer', '/log', customerSteps], ['operator', '/operator/requests', operatorSteps]] as const) {
+for (const [name, path, steps] of [
+  ['customer', '/log', customerSteps],
+  ['operator', '/operator/requests', operatorSteps],
+] as const) {
   test(`the ${name}'s log of ${ROWS} rows filters and scrolls within ${MS_MAX} ms, at best`, { skip }, async () => {
     const guest = await visitor(browser, world.tollgate.url)
     await enter(guest.context, world.tollgate, world[name])
@@ -62,7 +74,11 @@ for (const [name, path, steps] of [['customer', '/log', customerSteps], ['operat
       await guest.page.locator('main [role=rowgroup] [role=cell]').first().waitFor()
       await watchLog(guest.page)
     }
-    if (name === 'customer') assert.ok((await guest.page.locator('main [role=rowgroup] [role=row]').count()) < 80, 'only the rows in sight are in the document')
+    if (name === 'customer')
+      assert.ok(
+        (await guest.page.locator('main [role=rowgroup] [role=row]').count()) < 80,
+        'only the rows in sight are in the document',
+      )
     assert.deepEqual(slow(), [])
     assert.deepEqual(guest.troubles, [])
     await guest.close()

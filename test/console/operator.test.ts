@@ -7,8 +7,42 @@ import { form } from '../harness/form.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
 const skip = browserSkip()
-const EN = { post: 'Post', reason: 'Note', amount: 'Amount', lock: 'Lock the API', codes: 'New codes', add: 'Add provider', short: 'Short name', adapter: 'Adapter', key: 'API key of the provider', show: 'Show the difference', document: 'Catalogue', apply: /^Apply \d+ change/, start: 'Start maintenance', end: 'End maintenance', fine: 'Every ruble is where it should be', unblock: 'Unblock' }
-const RU: typeof EN = { post: 'Провести', reason: 'Примечание', amount: 'Сумма', lock: 'Заблокировать API', codes: 'Новые коды', add: 'Добавить провайдера', short: 'Короткое имя', adapter: 'Адаптер', key: 'API-ключ провайдера', show: 'Показать различия', document: 'Каталог', apply: /^Применить \d+ изменени/, start: 'Начать обслуживание', end: 'Закончить обслуживание', fine: 'Каждый рубль на своём месте', unblock: 'Разблокировать' }
+const EN = {
+  post: 'Post',
+  reason: 'Note',
+  amount: 'Amount',
+  lock: 'Lock the API',
+  codes: 'New codes',
+  add: 'Add provider',
+  short: 'Short name',
+  adapter: 'Adapter',
+  key: 'API key of the provider',
+  show: 'Show the difference',
+  document: 'Catalogue',
+  apply: /^Apply \d+ change/,
+  start: 'Start maintenance',
+  end: 'End maintenance',
+  fine: 'Every ruble is where it should be',
+  unblock: 'Unblock',
+}
+const RU: typeof EN = {
+  post: 'Провести',
+  reason: 'Примечание',
+  amount: 'Сумма',
+  lock: 'Заблокировать API',
+  codes: 'Новые коды',
+  add: 'Добавить провайдера',
+  short: 'Короткое имя',
+  adapter: 'Адаптер',
+  key: 'API-ключ провайдера',
+  show: 'Показать различия',
+  document: 'Каталог',
+  apply: /^Применить \d+ изменени/,
+  start: 'Начать обслуживание',
+  end: 'Закончить обслуживание',
+  fine: 'Каждый рубль на своём месте',
+  unblock: 'Разблокировать',
+}
 
 let tollgate: Tollgate
 let browser: Browser
@@ -47,17 +81,28 @@ for (const [language, words] of form({ short: [['ru', RU]], long: [['en', EN]] }
       const before = (await tollgate.admin('GET', `/admin/v1/accounts/${customer.accountId}`)).body.balance
       await page.goto(`${tollgate.url}/operator/accounts`)
       await page.getByRole('searchbox').fill('ann@')
-      await page.getByRole('row', { name: /ann@example.com/ }).getByRole('link').click()
+      await page
+        .getByRole('row', { name: /ann@example.com/ })
+        .getByRole('link')
+        .click()
       await page.waitForURL(new RegExp(customer.accountId))
       await page.getByLabel(words.amount).fill('42,5')
       await page.getByLabel(words.reason).fill('a gift')
       await page.getByRole('button', { name: words.post, exact: true }).click()
       const question = page.getByRole('dialog')
       const told = (await question.innerText()).replaceAll(/[\s\u00a0\u202f]/g, '')
-      for (const part of [customer.accountId, language === 'en' ? '₽42.50' : '42,50₽', String(Math.round((before + 42.5) * 1e6) / 1e6).replace('.', language === 'en' ? '.' : ',')]) assert.ok((language === 'en' ? told.replaceAll(',', '') : told).includes(part), `${told} names ${part}`)
+      for (const part of [
+        customer.accountId,
+        language === 'en' ? '₽42.50' : '42,50₽',
+        String(Math.round((before + 42.5) * 1e6) / 1e6).replace('.', language === 'en' ? '.' : ','),
+      ])
+        assert.ok((language === 'en' ? told.replaceAll(',', '') : told).includes(part), `${told} names ${part}`)
       await question.getByRole('button', { name: words.post, exact: true }).click()
       await page.getByRole('cell', { name: 'a gift' }).first().waitFor()
-      assert.equal((await tollgate.admin('GET', `/admin/v1/accounts/${customer.accountId}`)).body.balance.toFixed(6), (before + 42.5).toFixed(6))
+      assert.equal(
+        (await tollgate.admin('GET', `/admin/v1/accounts/${customer.accountId}`)).body.balance.toFixed(6),
+        (before + 42.5).toFixed(6),
+      )
       await page.getByRole('button', { name: words.lock }).click()
       const locked = page.waitForResponse((response) => response.request().method() === 'PATCH')
       await page.getByRole('dialog').getByRole('button', { name: words.lock }).click()
@@ -81,32 +126,55 @@ for (const [language, words] of form({ short: [['ru', RU]], long: [['en', EN]] }
     })
   })
 
-  test(`8 (${language}): a provider's time-outs and pool of keys are changed, after the difference was shown; what is not touched stays`, { skip }, async () => {
-    const t = texts(language)
-    const slug = `pool-${language}`
-    await tollgate.admin('PUT', `/admin/v1/providers/${slug}`, { adapter: 'openai', base_url: 'https://pool.example/v1', api_key: 'sk-first-of-pool-1111', dialect: { stream_usage: false } })
-    await asOperator(language, async (page) => {
-      const dialog = page.getByRole('dialog')
-      const open = async (): Promise<void> => {
-        await page.goto(`${tollgate.url}/operator/providers`)
-        await page.getByRole('row', { name: new RegExp(slug) }).getByRole('button', { name: t('common.edit') }).click()
-      }
-      await open()
-      await dialog.getByLabel(t('providers.timeout_first_byte')).fill('25')
-      await dialog.getByRole('button', { name: t('catalog.compare') }).click()
-      await dialog.getByRole('region', { name: t('catalog.difference') }).getByText(/timeouts/).waitFor()
-      assert.equal((await providerOf(slug)).timeouts, undefined, 'nothing is applied before it was seen')
-      await compareAndApply(page, words)
-      assert.deepEqual(await providerOf(slug), { adapter: 'openai', base_url: 'https://pool.example/v1', api_key: '…1111', dialect: { stream_usage: false }, timeouts: { first_byte: 25 } })
-      await open()
-      await dialog.getByRole('textbox', { name: t('providers.key'), exact: true }).fill('sk-second-of-pool-2222')
-      await dialog.getByRole('button', { name: t('providers.key_add') }).click()
-      await dialog.getByRole('textbox', { name: t('providers.key_more', { number: '2' }) }).fill('sk-third-of-pool-3333')
-      await compareAndApply(page, words)
-      await page.getByRole('row', { name: new RegExp(`${slug}.*…2222, …3333`) }).waitFor()
-      assert.deepEqual((await providerOf(slug)).timeouts, { first_byte: 25 })
-    })
-  })
+  test(
+    `8 (${language}): a provider's time-outs and pool of keys are changed, after the difference was shown; what is not touched stays`,
+    { skip },
+    async () => {
+      const t = texts(language)
+      const slug = `pool-${language}`
+      await tollgate.admin('PUT', `/admin/v1/providers/${slug}`, {
+        adapter: 'openai',
+        base_url: 'https://pool.example/v1',
+        api_key: 'sk-first-of-pool-1111',
+        dialect: { stream_usage: false },
+      })
+      await asOperator(language, async (page) => {
+        const dialog = page.getByRole('dialog')
+        const open = async (): Promise<void> => {
+          await page.goto(`${tollgate.url}/operator/providers`)
+          await page
+            .getByRole('row', { name: new RegExp(slug) })
+            .getByRole('button', { name: t('common.edit') })
+            .click()
+        }
+        await open()
+        await dialog.getByLabel(t('providers.timeout_first_byte')).fill('25')
+        await dialog.getByRole('button', { name: t('catalog.compare') }).click()
+        await dialog
+          .getByRole('region', { name: t('catalog.difference') })
+          .getByText(/timeouts/)
+          .waitFor()
+        assert.equal((await providerOf(slug)).timeouts, undefined, 'nothing is applied before it was seen')
+        await compareAndApply(page, words)
+        assert.deepEqual(await providerOf(slug), {
+          adapter: 'openai',
+          base_url: 'https://pool.example/v1',
+          api_key: '…1111',
+          dialect: { stream_usage: false },
+          timeouts: { first_byte: 25 },
+        })
+        await open()
+        await dialog.getByRole('textbox', { name: t('providers.key'), exact: true }).fill('sk-second-of-pool-2222')
+        await dialog.getByRole('button', { name: t('providers.key_add') }).click()
+        await dialog
+          .getByRole('textbox', { name: t('providers.key_more', { number: '2' }) })
+          .fill('sk-third-of-pool-3333')
+        await compareAndApply(page, words)
+        await page.getByRole('row', { name: new RegExp(`${slug}.*…2222, …3333`) }).waitFor()
+        assert.deepEqual((await providerOf(slug)).timeouts, { first_byte: 25 })
+      })
+    },
+  )
 
   test(`8 (${language}): the difference of the catalogue is shown before anything is applied`, { skip }, async () => {
     await asOperator(language, async (page) => {
@@ -125,47 +193,74 @@ for (const [language, words] of form({ short: [['ru', RU]], long: [['en', EN]] }
     })
   })
 
-  test(`8 (${language}): a model is added and changed by fields, with its margin, after its difference was shown`, { skip }, async () => {
-    const t = texts(language)
-    const id = `aurora/fields-${language}`
-    await asOperator(language, async (page) => {
-      await page.goto(`${tollgate.url}/operator/prices`)
-      await page.getByRole('button', { name: t('prices.add'), exact: true }).click()
-      const dialog = page.getByRole('dialog')
-      await dialog.getByLabel(t('prices.id')).fill(id)
-      await dialog.getByRole('combobox', { name: t('prices.provider') }).click()
-      await page.getByRole('option', { name: 'sandbox', exact: true }).click()
-      await dialog.getByLabel(t('prices.upstream')).fill('chat')
-      const cost = dialog.getByRole('textbox', { name: new RegExp(t('prices.cost_of', { price: '' }).trim()) })
-      await cost.nth(0).fill('100')
-      await cost.nth(1).fill('200,5')
-      await dialog.getByRole('switch', { name: t('prices.own') }).click()
-      const sell = dialog.getByRole('textbox', { name: t('prices.sells_for') })
-      await sell.nth(0).fill('125')
-      await dialog.getByText(language === 'en' ? '20%' : /20\s%/, { exact: true }).first().waitFor()
-      const compare = dialog.getByRole('button', { name: t('catalog.compare') })
-      await compare.click()
-      await dialog.getByRole('region', { name: t('catalog.difference') }).getByText(`+ model ${id}`).waitFor()
-      assert.equal((await tollgate.admin('GET', '/admin/v1/models')).body.data.some((model: { readonly id: string }) => model.id === id), false)
-      await dialog.getByRole('button', { name: words.apply }).click()
-      await dialog.waitFor({ state: 'detached' })
-      const prices = async (): Promise<readonly [string, string][]> =>
-        (await tollgate.admin('GET', '/admin/v1/models')).body.data.find((model: { readonly id: string }) => model.id === id).endpoints[0].lines.map((line: { readonly cost: string; readonly sell: string }) => [line.cost, line.sell])
-      const [[inputCost, inputSell] = ['', ''], [outputCost] = ['', '']] = await prices()
-      assert.deepEqual([inputCost, inputSell, outputCost], ['100', '125', '200.5'])
-      await page.getByRole('searchbox').fill(id)
-      await page.getByRole('row', { name: new RegExp(id) }).getByRole('button', { name: t('common.edit') }).click()
-      await sell.nth(0).fill('150')
-      await compare.click()
-      await dialog.getByRole('region', { name: t('catalog.difference') }).getByText(/^~ /).first().waitFor()
-      await dialog.getByRole('button', { name: words.apply }).click()
-      await dialog.waitFor({ state: 'detached' })
-      assert.equal((await prices())[0]?.[1], '150')
-      await page.getByRole('row', { name: new RegExp(id) }).getByRole('button', { name: t('common.edit') }).click()
-      await dialog.getByRole('tab', { name: t('prices.advanced') }).click()
-      assert.match(await dialog.getByRole('textbox', { name: t('prices.entry') }).inputValue(), /"sell": \{/)
-    })
-  })
+  test(
+    `8 (${language}): a model is added and changed by fields, with its margin, after its difference was shown`,
+    { skip },
+    async () => {
+      const t = texts(language)
+      const id = `aurora/fields-${language}`
+      await asOperator(language, async (page) => {
+        await page.goto(`${tollgate.url}/operator/prices`)
+        await page.getByRole('button', { name: t('prices.add'), exact: true }).click()
+        const dialog = page.getByRole('dialog')
+        await dialog.getByLabel(t('prices.id')).fill(id)
+        await dialog.getByRole('combobox', { name: t('prices.provider') }).click()
+        await page.getByRole('option', { name: 'sandbox', exact: true }).click()
+        await dialog.getByLabel(t('prices.upstream')).fill('chat')
+        const cost = dialog.getByRole('textbox', { name: new RegExp(t('prices.cost_of', { price: '' }).trim()) })
+        await cost.nth(0).fill('100')
+        await cost.nth(1).fill('200,5')
+        await dialog.getByRole('switch', { name: t('prices.own') }).click()
+        const sell = dialog.getByRole('textbox', { name: t('prices.sells_for') })
+        await sell.nth(0).fill('125')
+        await dialog
+          .getByText(language === 'en' ? '20%' : /20\s%/, { exact: true })
+          .first()
+          .waitFor()
+        const compare = dialog.getByRole('button', { name: t('catalog.compare') })
+        await compare.click()
+        await dialog
+          .getByRole('region', { name: t('catalog.difference') })
+          .getByText(`+ model ${id}`)
+          .waitFor()
+        assert.equal(
+          (await tollgate.admin('GET', '/admin/v1/models')).body.data.some(
+            (model: { readonly id: string }) => model.id === id,
+          ),
+          false,
+        )
+        await dialog.getByRole('button', { name: words.apply }).click()
+        await dialog.waitFor({ state: 'detached' })
+        const prices = async (): Promise<readonly [string, string][]> =>
+          (await tollgate.admin('GET', '/admin/v1/models')).body.data
+            .find((model: { readonly id: string }) => model.id === id)
+            .endpoints[0].lines.map((line: { readonly cost: string; readonly sell: string }) => [line.cost, line.sell])
+        const [[inputCost, inputSell] = ['', ''], [outputCost] = ['', '']] = await prices()
+        assert.deepEqual([inputCost, inputSell, outputCost], ['100', '125', '200.5'])
+        await page.getByRole('searchbox').fill(id)
+        await page
+          .getByRole('row', { name: new RegExp(id) })
+          .getByRole('button', { name: t('common.edit') })
+          .click()
+        await sell.nth(0).fill('150')
+        await compare.click()
+        await dialog
+          .getByRole('region', { name: t('catalog.difference') })
+          .getByText(/^~ /)
+          .first()
+          .waitFor()
+        await dialog.getByRole('button', { name: words.apply }).click()
+        await dialog.waitFor({ state: 'detached' })
+        assert.equal((await prices())[0]?.[1], '150')
+        await page
+          .getByRole('row', { name: new RegExp(id) })
+          .getByRole('button', { name: t('common.edit') })
+          .click()
+        await dialog.getByRole('tab', { name: t('prices.advanced') }).click()
+        assert.match(await dialog.getByRole('textbox', { name: t('prices.entry') }).inputValue(), /"sell": \{/)
+      })
+    },
+  )
 
   test(`8 (${language}): maintenance stops the customers' API and ends again`, { skip }, async () => {
     await asOperator(language, async (page) => {
@@ -181,30 +276,42 @@ for (const [language, words] of form({ short: [['ru', RU]], long: [['en', EN]] }
     })
   })
 
-  test(`8 (${language}): codes are made, requests, margin, health, the audit and its log are read, a blocked address is let in`, { skip }, async () => {
-    await asOperator(language, async (page) => {
-      await page.goto(`${tollgate.url}/operator/codes`)
-      await page.getByRole('button', { name: words.codes }).click()
-      await page.getByRole('dialog').getByRole('button', { name: words.codes }).click()
-      await page.getByRole('dialog').filter({ has: page.getByRole('button', { name: language === 'en' ? 'Cancel' : 'Отмена' }) }).getByRole('button', { name: words.codes }).click()
-      const code = await page.getByRole('dialog').locator('code').innerText()
-      assert.ok(code.length > 8)
-      await page.goto(`${tollgate.url}/operator/requests?account=${customer.accountId}`)
-      await page.getByRole('cell', { name: /sandbox\/chat/ }).first().waitFor()
-      await page.goto(`${tollgate.url}/operator/margin`)
-      await page.getByRole('cell', { name: 'sandbox/chat' }).waitFor()
-      await page.goto(`${tollgate.url}/operator/health`)
-      await page.getByRole('cell', { name: 'sandbox/chat' }).waitFor()
-      await page.goto(`${tollgate.url}/operator/audit`)
-      await page.getByText(words.fine).waitFor()
-      await page.goto(`${tollgate.url}/operator/events`)
-      await page.getByRole('cell', { name: 'root@example.com' }).first().waitFor()
-      for (let index = 0; index < 25; index += 1) await tollgate.request('GET', '/v1/user/balance', { key: 'sk-tg-no' })
-      await page.goto(`${tollgate.url}/operator/ip-blocks`)
-      await page.getByRole('button', { name: words.unblock }).click()
-      await page.getByRole('button', { name: words.unblock }).waitFor({ state: 'detached' })
-    })
-  })
+  test(
+    `8 (${language}): codes are made, requests, margin, health, the audit and its log are read, a blocked address is let in`,
+    { skip },
+    async () => {
+      await asOperator(language, async (page) => {
+        await page.goto(`${tollgate.url}/operator/codes`)
+        await page.getByRole('button', { name: words.codes }).click()
+        await page.getByRole('dialog').getByRole('button', { name: words.codes }).click()
+        await page
+          .getByRole('dialog')
+          .filter({ has: page.getByRole('button', { name: language === 'en' ? 'Cancel' : 'Отмена' }) })
+          .getByRole('button', { name: words.codes })
+          .click()
+        const code = await page.getByRole('dialog').locator('code').innerText()
+        assert.ok(code.length > 8)
+        await page.goto(`${tollgate.url}/operator/requests?account=${customer.accountId}`)
+        await page
+          .getByRole('cell', { name: /sandbox\/chat/ })
+          .first()
+          .waitFor()
+        await page.goto(`${tollgate.url}/operator/margin`)
+        await page.getByRole('cell', { name: 'sandbox/chat' }).waitFor()
+        await page.goto(`${tollgate.url}/operator/health`)
+        await page.getByRole('cell', { name: 'sandbox/chat' }).waitFor()
+        await page.goto(`${tollgate.url}/operator/audit`)
+        await page.getByText(words.fine).waitFor()
+        await page.goto(`${tollgate.url}/operator/events`)
+        await page.getByRole('cell', { name: 'root@example.com' }).first().waitFor()
+        for (let index = 0; index < 25; index += 1)
+          await tollgate.request('GET', '/v1/user/balance', { key: 'sk-tg-no' })
+        await page.goto(`${tollgate.url}/operator/ip-blocks`)
+        await page.getByRole('button', { name: words.unblock }).click()
+        await page.getByRole('button', { name: words.unblock }).waitFor({ state: 'detached' })
+      })
+    },
+  )
 }
 
 test('a customer is told that the operator’s part is not for them, and gets nothing of it', { skip }, async () => {
@@ -229,18 +336,39 @@ async function providerOf(slug: string): Promise<Record<string, unknown>> {
 }
 
 test('18: a table that does not fit scrolls by itself, and figures of any size are whole', { skip }, async () => {
-  const model = { id: 'dear/chat', type: 'chat', context_length: 100_000, endpoints: [{ provider: 'sandbox', model: 'chat', price: { currency: 'RUB', prompt: 1_000_000, completion: 1_000_000 } }] }
+  const model = {
+    id: 'dear/chat',
+    type: 'chat',
+    context_length: 100_000,
+    endpoints: [
+      { provider: 'sandbox', model: 'chat', price: { currency: 'RUB', prompt: 1_000_000, completion: 1_000_000 } },
+    ],
+  }
   assert.equal((await tollgate.admin('PUT', '/admin/v1/models/dear/chat', model)).status, 201)
-  await tollgate.admin('POST', `/admin/v1/accounts/${customer.accountId}/ledger`, { kind: 'topup', amount: 900_000, reason: 'dear', reference: 'dear' })
-  assert.equal((await chat(tollgate, key, 'sandbox: usage=120000,1', {}, { model: 'dear/chat', max_tokens: 5 })).status, 200)
+  await tollgate.admin('POST', `/admin/v1/accounts/${customer.accountId}/ledger`, {
+    kind: 'topup',
+    amount: 900_000,
+    reason: 'dear',
+    reference: 'dear',
+  })
+  assert.equal(
+    (await chat(tollgate, key, 'sandbox: usage=120000,1', {}, { model: 'dear/chat', max_tokens: 5 })).status,
+    200,
+  )
   const guest = await visitor(browser, tollgate.url, { language: 'ru', width: 720 })
   await enter(guest.context, tollgate, operator)
   for (const path of ['users', 'margin']) {
     await guest.page.goto(`${tollgate.url}/operator/${path}`)
     await guest.settled()
-    assert.equal(await guest.page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth'), 0, path)
+    assert.equal(
+      await guest.page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth'),
+      0,
+      path,
+    )
   }
-  const cut = await guest.page.evaluate<readonly string[]>("[...document.querySelectorAll('main svg text')].filter((text) => text.getBoundingClientRect().left < text.ownerSVGElement.getBoundingClientRect().left).map((text) => text.textContent)")
+  const cut = await guest.page.evaluate<readonly string[]>(
+    "[...document.querySelectorAll('main svg text')].filter((text) => text.getBoundingClientRect().left < text.ownerSVGElement.getBoundingClientRect().left).map((text) => text.textContent)",
+  )
   assert.deepEqual(cut, [])
   assert.deepEqual(guest.troubles, [])
   await guest.close()

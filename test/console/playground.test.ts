@@ -23,7 +23,11 @@ const TABS: readonly Tab[] = [
     fill: (panel, t) => panel.getByLabel(t('play.prompt')).fill('a gate at dawn'),
     answered: async (panel, page, t) => {
       await panel.getByRole('img', { name: t('play.image_alt', { number: '1', prompt: 'a gate at dawn' }) }).waitFor()
-      assert.ok((await page.evaluate<number>("(async () => { const picture = document.querySelector('[role=tabpanel] img'); await picture.decode(); return picture.naturalWidth })()")) > 0)
+      assert.ok(
+        (await page.evaluate<number>(
+          "(async () => { const picture = document.querySelector('[role=tabpanel] img'); await picture.decode(); return picture.naturalWidth })()",
+        )) > 0,
+      )
     },
   },
   {
@@ -37,7 +41,9 @@ const TABS: readonly Tab[] = [
   {
     kind: 'transcription',
     fill: async (panel, t) => {
-      await panel.locator('input[type=file]').setInputFiles({ name: 'two-seconds.wav', mimeType: 'audio/wav', buffer: wavFile(2) })
+      await panel
+        .locator('input[type=file]')
+        .setInputFiles({ name: 'two-seconds.wav', mimeType: 'audio/wav', buffer: wavFile(2) })
       await panel.getByText('two-seconds.wav').waitFor()
       await panel.getByLabel(t('play.language')).fill('en')
     },
@@ -110,7 +116,10 @@ for (const language of form({ short: ['ru'], long: ['en'] } as const)) {
       assert.ok(row.cost > 0)
       assert.equal(Number(shown.replaceAll(/[^\d.,]/g, '').replace(',', '.')), row.cost)
       await page.goto(`${tollgate.url}/log`)
-      const cells = page.getByRole('row').filter({ hasText: `sandbox/${kind}` }).getByRole('cell')
+      const cells = page
+        .getByRole('row')
+        .filter({ hasText: `sandbox/${kind}` })
+        .getByRole('cell')
       assert.equal((await cells.last().innerText()).trim(), shown)
       assert.deepEqual(guest.troubles, [])
       await guest.close()

@@ -10,8 +10,18 @@ import { startTollgate, type Tollgate } from '../harness/server.ts'
 const skip = browserSkip()
 /** Each would set `hacked` if anything of it ran. */
 const HOSTILE = [
-  '<script>window.hacked=1</script>', '<img src=x onerror="window.hacked=1">', '"><svg onload=window.hacked=1>', "';window.hacked=1;//", 'javascript:window.hacked=1', '{{constructor.constructor("window.hacked=1")()}}',
-  '</title><script>window.hacked=1</script>', '<iframe srcdoc="<script>parent.hacked=1</script>">', '<a href="javascript:window.hacked=1">x</a>', '<style>*{background:url(javascript:window.hacked=1)}</style>', '<details open ontoggle=window.hacked=1>', '${window.hacked=1}',
+  '<script>window.hacked=1</script>',
+  '<img src=x onerror="window.hacked=1">',
+  '"><svg onload=window.hacked=1>',
+  "';window.hacked=1;//",
+  'javascript:window.hacked=1',
+  '{{constructor.constructor("window.hacked=1")()}}',
+  '</title><script>window.hacked=1</script>',
+  '<iframe srcdoc="<script>parent.hacked=1</script>">',
+  '<a href="javascript:window.hacked=1">x</a>',
+  '<style>*{background:url(javascript:window.hacked=1)}</style>',
+  '<details open ontoggle=window.hacked=1>',
+  '${window.hacked=1}',
 ]
 
 let tollgate: Tollgate
@@ -28,13 +38,25 @@ before(async () => {
   customer = await signUp(tollgate, 'ann@example.com', { name: HOSTILE[1] ?? '' })
   for (const [index, text] of HOSTILE.entries()) {
     const { key } = await makeKey(tollgate, customer, { name: text })
-    await chat(tollgate, key, 'Hello', { 'x-title': text, 'http-referer': index % 2 === 0 ? text : `https://evil.example/${encodeURIComponent(text)}` })
-    await tollgate.admin('POST', `/admin/v1/accounts/${customer.accountId}/ledger`, { kind: 'topup', amount: 1, reason: text, reference: text })
+    await chat(tollgate, key, 'Hello', {
+      'x-title': text,
+      'http-referer': index % 2 === 0 ? text : `https://evil.example/${encodeURIComponent(text)}`,
+    })
+    await tollgate.admin('POST', `/admin/v1/accounts/${customer.accountId}/ledger`, {
+      kind: 'topup',
+      amount: 1,
+      reason: text,
+      reference: text,
+    })
     await tollgate.admin('POST', '/admin/v1/accounts', { name: text })
     await tollgate.admin('POST', '/admin/v1/codes', { amount: 1, note: text })
   }
   operator = await promote(tollgate, await signUp(tollgate, 'root@example.com'))
-  evil = createServer((_request, response) => response.setHeader('content-type', 'text/html').end('<!doctype html><title>evil</title><form method="post"></form>'))
+  evil = createServer((_request, response) =>
+    response
+      .setHeader('content-type', 'text/html')
+      .end('<!doctype html><title>evil</title><form method="post"></form>'),
+  )
   await new Promise<void>((resolve) => evil.listen(0, '127.0.0.1', resolve))
 })
 
@@ -47,8 +69,16 @@ after(async () => {
 
 test('hostile titles, referers, key names, reasons and notes are text wherever they are shown', { skip }, async () => {
   const places: readonly (readonly [Customer, readonly string[]])[] = [
-    [customer, ['/', '/keys', '/usage', '/log', '/apps', '/ledger', '/statement', '/playground', '/settings', '/security']],
-    [operator, ['accounts', `accounts/${customer.accountId}`, 'requests', 'codes', 'events', 'margin', 'users'].map((name) => `/operator/${name}`)],
+    [
+      customer,
+      ['/', '/keys', '/usage', '/log', '/apps', '/ledger', '/statement', '/playground', '/settings', '/security'],
+    ],
+    [
+      operator,
+      ['accounts', `accounts/${customer.accountId}`, 'requests', 'codes', 'events', 'margin', 'users'].map(
+        (name) => `/operator/${name}`,
+      ),
+    ],
   ]
   for (const [who, paths] of places) {
     const guest = await visitor(browser, tollgate.url)
@@ -57,7 +87,13 @@ test('hostile titles, referers, key names, reasons and notes are text wherever t
       await guest.page.goto(`${tollgate.url}${path}`)
       await guest.settled()
       assert.equal(await guest.page.evaluate('window.hacked'), undefined, path)
-      assert.equal(await guest.page.evaluate('document.querySelectorAll(\'main script, main iframe, main [onload], main [onerror], main a[href^="javascript:"]\').length'), 0, path)
+      assert.equal(
+        await guest.page.evaluate(
+          'document.querySelectorAll(\'main script, main iframe, main [onload], main [onerror], main a[href^="javascript:"]\').length',
+        ),
+        0,
+        path,
+      )
     }
     assert.deepEqual(guest.troubles, [])
     await guest.close()
@@ -81,7 +117,9 @@ test('a page of another origin can neither change nor read anything with the use
     assert.deepEqual([...new Set(outcomes)], ['refused'], 'no answer can be read')
     const posted = guest.page.waitForResponse((response) => response.url().includes('/cabinet/v1/keys'))
     const moved = guest.page.waitForURL(/\/cabinet\/v1\/keys/)
-    await guest.page.evaluate(`(() => { const form = document.forms[0]; form.action = '${tollgate.url}/cabinet/v1/keys'; form.enctype = 'text/plain'; form.innerHTML = '<input name=\\'{"name":"stolen","x":"\\' value=\\'"}\\'>'; form.submit() })()`)
+    await guest.page.evaluate(
+      `(() => { const form = document.forms[0]; form.action = '${tollgate.url}/cabinet/v1/keys'; form.enctype = 'text/plain'; form.innerHTML = '<input name=\\'{"name":"stolen","x":"\\' value=\\'"}\\'>'; form.submit() })()`,
+    )
     assert.ok([401, 403, 415].includes((await posted).status()))
     // Where the form led to, before the next page is asked for.
     await moved

@@ -4,7 +4,16 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { Browser } from 'playwright-core'
 import { browserSkip, openBrowser, visitor } from '../harness/browser.ts'
-import { buildConsole, chat, CONSOLE_DIR, enter, makeKey, signUp, type Customer, localeTexts } from '../harness/console-world.ts'
+import {
+  buildConsole,
+  chat,
+  CONSOLE_DIR,
+  enter,
+  makeKey,
+  signUp,
+  type Customer,
+  localeTexts,
+} from '../harness/console-world.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
 const skip = browserSkip()
@@ -41,66 +50,119 @@ test('a browser gets the console at every path that is no API; programs get the 
     assert.equal(answer.body.error.metadata.error_type, 'endpoint_not_found')
   }
   assert.equal((await tollgate.request('POST', '/keys', { headers: HTML, body: {} })).status, 404)
-  assert.equal((await tollgate.request('GET', '/assets/../../package.json', { headers: HTML })).text.includes('"dependencies"'), false)
-  assert.equal((await tollgate.request('GET', '/assets/%2e%2e/%2e%2e/package.json', { headers: HTML })).text.includes('"dependencies"'), false)
+  assert.equal(
+    (await tollgate.request('GET', '/assets/../../package.json', { headers: HTML })).text.includes('"dependencies"'),
+    false,
+  )
+  assert.equal(
+    (await tollgate.request('GET', '/assets/%2e%2e/%2e%2e/package.json', { headers: HTML })).text.includes(
+      '"dependencies"',
+    ),
+    false,
+  )
 })
 
 test('files are compressed, kept for ever under their hash, and revalidated without one', async () => {
   const html = readFileSync(join(CONSOLE_DIR, 'index.html'), 'utf8')
   const script = /src="(\/assets\/[^"]+\.js)"/.exec(html)?.[1] ?? ''
-  for (const [accepted, coding] of [['br, gzip', 'br'], ['gzip', 'gzip'], ['br;q=0', undefined], ['', undefined]] as const) {
+  for (const [accepted, coding] of [
+    ['br, gzip', 'br'],
+    ['gzip', 'gzip'],
+    ['br;q=0', undefined],
+    ['', undefined],
+  ] as const) {
     const file = await tollgate.request('GET', script, { headers: { 'accept-encoding': accepted } })
     assert.equal(file.headers['content-encoding'], coding)
     assert.equal(file.headers['cache-control'], 'public, max-age=31536000, immutable')
     assert.equal(file.headers['vary'], 'accept-encoding')
   }
   const page = await tollgate.request('GET', '/', { headers: HTML })
-  const again = await tollgate.request('GET', '/', { headers: { ...HTML, 'if-none-match': page.headers['etag'] ?? '' } })
+  const again = await tollgate.request('GET', '/', {
+    headers: { ...HTML, 'if-none-match': page.headers['etag'] ?? '' },
+  })
   assert.deepEqual([again.status, again.text], [304, ''])
   assert.equal((await tollgate.request('HEAD', '/', { headers: HTML })).status, 200)
 })
 
 /** Bytes over the wire until a page stands and nothing more is asked for, in a browser that has nothing yet. */
-async function firstLoad(path: string, until: string, who: Customer | null): Promise<{ readonly bytes: number; readonly told: string }> {
+async function firstLoad(
+  path: string,
+  until: string,
+  who: Customer | null,
+): Promise<{ readonly bytes: number; readonly told: string }> {
   browser ??= await openBrowser()
   const guest = await visitor(browser, tollgate.url, { language: 'ru' })
   if (who !== null) await enter(guest.context, tollgate, who)
   const sizes: { readonly url: string; readonly bytes: number }[] = []
   guest.page.on('response', (response) => {
-    void response.request().sizes().then(({ responseBodySize }) => sizes.push({ url: response.url(), bytes: responseBodySize }), () => undefined)
+    void response
+      .request()
+      .sizes()
+      .then(
+        ({ responseBodySize }) => sizes.push({ url: response.url(), bytes: responseBodySize }),
+        () => undefined,
+      )
   })
   await guest.page.goto(`${tollgate.url}${path}`)
   await guest.page.locator(until).first().waitFor()
   await guest.settled()
   await guest.close()
-  return { bytes: sizes.reduce((sum, size) => sum + size.bytes, 0), told: JSON.stringify(sizes.toSorted((a, b) => b.bytes - a.bytes)) }
+  return {
+    bytes: sizes.reduce((sum, size) => sum + size.bytes, 0),
+    told: JSON.stringify(sizes.toSorted((a, b) => b.bytes - a.bytes)),
+  }
 }
 
-test(`the first load is less than ${FIRST_LOAD_BYTES_MAX} bytes, for strangers and for customers with their charts`, { skip }, async () => {
-  const stranger = await firstLoad('/', 'h1', null)
-  assert.ok(stranger.bytes > 50_000 && stranger.bytes < FIRST_LOAD_BYTES_MAX, `${stranger.bytes} bytes: ${stranger.told}`)
-  const customer = await signUp(tollgate, 'ann@example.com')
-  const { key } = await makeKey(tollgate, customer, { name: 'backend' })
-  await chat(tollgate, key, 'Hello')
-  for (const [path, until, most] of [['/', CHART, FIRST_LOAD_BYTES_MAX], ['/usage', CHART, DEEP_LOAD_BYTES_MAX], ['/log', '[role=row]', DEEP_LOAD_BYTES_MAX], ['/keys', 'td', DEEP_LOAD_BYTES_MAX], ['/playground', 'textarea:visible', DEEP_LOAD_BYTES_MAX]] as const) {
-    const { bytes, told } = await firstLoad(path, until, customer)
-    assert.ok(bytes < most, `${path}: ${bytes} bytes: ${told}`)
-  }
-})
+test(
+  `the first load is less than ${FIRST_LOAD_BYTES_MAX} bytes, for strangers and for customers with their charts`,
+  { skip },
+  async () => {
+    const stranger = await firstLoad('/', 'h1', null)
+    assert.ok(
+      stranger.bytes > 50_000 && stranger.bytes < FIRST_LOAD_BYTES_MAX,
+      `${stranger.bytes} bytes: ${stranger.told}`,
+    )
+    const customer = await signUp(tollgate, 'ann@example.com')
+    const { key } = await makeKey(tollgate, customer, { name: 'backend' })
+    await chat(tollgate, key, 'Hello')
+    for (const [path, until, most] of [
+      ['/', CHART, FIRST_LOAD_BYTES_MAX],
+      ['/usage', CHART, DEEP_LOAD_BYTES_MAX],
+      ['/log', '[role=row]', DEEP_LOAD_BYTES_MAX],
+      ['/keys', 'td', DEEP_LOAD_BYTES_MAX],
+      ['/playground', 'textarea:visible', DEEP_LOAD_BYTES_MAX],
+    ] as const) {
+      const { bytes, told } = await firstLoad(path, until, customer)
+      assert.ok(bytes < most, `${path}: ${bytes} bytes: ${told}`)
+    }
+  },
+)
 
 test('both languages have the same texts with the same gaps', () => {
   const texts = (language: 'en' | 'ru'): ReadonlyMap<string, string> => new Map(flat(localeTexts(language)))
   const english = texts('en')
   const russian = texts('ru')
-  const withoutPlural = (keys: Iterable<string>): string[] => [...new Set([...keys].map((key) => key.replace(/_(?:one|few|many|other)$/, '')))].toSorted()
+  const withoutPlural = (keys: Iterable<string>): string[] =>
+    [...new Set([...keys].map((key) => key.replace(/_(?:one|few|many|other)$/, '')))].toSorted()
   assert.deepEqual(withoutPlural(russian.keys()), withoutPlural(english.keys()))
-  const gaps = (text: string): string => [...text.matchAll(/\{\{(\w+)\}\}/g)].map(([, name]) => name ?? '').toSorted((a, b) => a.localeCompare(b)).join()
+  const gaps = (text: string): string =>
+    [...text.matchAll(/\{\{(\w+)\}\}/g)]
+      .map(([, name]) => name ?? '')
+      .toSorted((a, b) => a.localeCompare(b))
+      .join()
   for (const [key, text] of english) assert.equal(gaps(russian.get(key) ?? text), gaps(text), key)
-  assert.deepEqual([...russian].filter(([key, text]) => text === '' || (key.endsWith('_few') && !russian.has(key.replace(/_few$/, '_many')))), [])
+  assert.deepEqual(
+    [...russian].filter(
+      ([key, text]) => text === '' || (key.endsWith('_few') && !russian.has(key.replace(/_few$/, '_many'))),
+    ),
+    [],
+  )
 })
 
 function flat(value: unknown, path = ''): [string, string][] {
   if (typeof value === 'string') return [[path, value]]
   // JSON of texts in objects.
-  return Object.entries(value as Readonly<Record<string, unknown>>).flatMap(([name, inner]) => flat(inner, path === '' ? name : `${path}.${name}`))
+  return Object.entries(value as Readonly<Record<string, unknown>>).flatMap(([name, inner]) =>
+    flat(inner, path === '' ? name : `${path}.${name}`),
+  )
 }

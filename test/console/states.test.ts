@@ -8,8 +8,36 @@ import { startTollgate, type Tollgate } from '../harness/server.ts'
 
 const skip = browserSkip()
 const DATA = /\/(?:cabinet|admin)\/v1\/(?!session$)/
-const CUSTOMER = ['/', '/keys', '/usage', '/log', '/apps', '/models', '/model/sandbox/chat', '/playground', '/top-up', '/ledger', '/statement', '/security']
-const OPERATOR = ['accounts', 'users', 'codes', 'payments', 'providers', 'prices', 'catalog', 'health', 'margin', 'requests', 'audit', 'events', 'settings', 'ip-blocks'].map((name) => `/operator/${name}`)
+const CUSTOMER = [
+  '/',
+  '/keys',
+  '/usage',
+  '/log',
+  '/apps',
+  '/models',
+  '/model/sandbox/chat',
+  '/playground',
+  '/top-up',
+  '/ledger',
+  '/statement',
+  '/security',
+]
+const OPERATOR = [
+  'accounts',
+  'users',
+  'codes',
+  'payments',
+  'providers',
+  'prices',
+  'catalog',
+  'health',
+  'margin',
+  'requests',
+  'audit',
+  'events',
+  'settings',
+  'ip-blocks',
+].map((name) => `/operator/${name}`)
 /** On its way, not coming, empty: one test each. */
 const STATES = 3
 const REFUSAL = { error: { code: 409, message: 'Not just now', metadata: { error_type: 'conflict' } } }
@@ -37,9 +65,19 @@ after(async () => {
 })
 
 /** Walks over every page of both, each with its data answered by `route`. */
-async function overPages(route: (route: Route) => Promise<void>, look: (guest: Visitor, path: string) => Promise<readonly string[]>, turn: number): Promise<readonly string[]> {
+async function overPages(
+  route: (route: Route) => Promise<void>,
+  look: (guest: Visitor, path: string) => Promise<readonly string[]>,
+  turn: number,
+): Promise<readonly string[]> {
   const problems: string[] = []
-  for (const [who, paths] of [[customer, CUSTOMER], [operator, [...OPERATOR, `/operator/accounts/${customer.accountId}`, `/operator/accounts/${customer.accountId}/statement`]]] as const) {
+  for (const [who, paths] of [
+    [customer, CUSTOMER],
+    [
+      operator,
+      [...OPERATOR, `/operator/accounts/${customer.accountId}`, `/operator/accounts/${customer.accountId}/statement`],
+    ],
+  ] as const) {
     const guest: Visitor = await visitor(browser, tollgate.url, { language: 'ru' })
     await enter(guest.context, tollgate, who)
     // Each change sees each page in one of the states, and each state.
@@ -59,7 +97,10 @@ test('data that is on its way is an outline that says so', { skip }, async () =>
     () => new Promise(() => undefined),
     async ({ page }, path) => {
       const outline = page.getByRole('status', { name: texts('ru')('common.loading') }).first()
-      return outline.waitFor().then(() => [], () => [`${path}: no outline`])
+      return outline.waitFor().then(
+        () => [],
+        () => [`${path}: no outline`],
+      )
     },
     0,
   )
@@ -71,14 +112,26 @@ test('data that does not come is a sentence and a way to try again, which works'
     (route) => route.fulfill({ status: 409, json: REFUSAL }),
     async ({ page }, path) => {
       const retry = page.getByRole('alert').getByRole('button', { name: texts('ru')('common.retry') })
-      const told = await retry.first().waitFor().then(() => true, () => false)
+      const told = await retry
+        .first()
+        .waitFor()
+        .then(
+          () => true,
+          () => false,
+        )
       if (!told) return [`${path}: says nothing`]
       await page.unrouteAll({ behavior: 'ignoreErrors' })
       while ((await retry.count()) > 0) {
         const button = await retry.first().elementHandle()
         await button?.click()
         // What was read by it may bring the next thing that had failed.
-        if (!(await button?.waitForElementState('hidden').then(() => true, () => false))) return [`${path}: tried again, and failed`]
+        if (
+          !(await button?.waitForElementState('hidden').then(
+            () => true,
+            () => false,
+          ))
+        )
+          return [`${path}: tried again, and failed`]
       }
       return []
     },
@@ -93,12 +146,20 @@ test('a list without rows says what it would hold', { skip }, async () => {
       const answer = await route.fetch()
       // What the console itself reads.
       const body = (await answer.json()) as Record<string, unknown>
-      await route.fulfill({ response: answer, json: { ...body, ...(Array.isArray(body['data']) ? { data: [], total: 0 } : {}) } })
+      await route.fulfill({
+        response: answer,
+        json: { ...body, ...(Array.isArray(body['data']) ? { data: [], total: 0 } : {}) },
+      })
     },
     async ({ page, settled }, path) => {
       await settled()
-      const bare = await page.evaluate<number>("[...document.querySelectorAll('main [role=table]')].filter((table) => table.querySelector('[role=cell]') === null).length")
-      const failed = await page.getByRole('alert').filter({ hasText: texts('ru')('failure.title') }).count()
+      const bare = await page.evaluate<number>(
+        "[...document.querySelectorAll('main [role=table]')].filter((table) => table.querySelector('[role=cell]') === null).length",
+      )
+      const failed = await page
+        .getByRole('alert')
+        .filter({ hasText: texts('ru')('failure.title') })
+        .count()
       return bare + failed > 0 ? [`${path}: ${bare} tables without a row, ${failed} failures`] : []
     },
     2,

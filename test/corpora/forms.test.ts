@@ -4,7 +4,10 @@ import { patient } from '../harness/patience.ts'
 import { startTollgate, type Answer, type Tollgate } from '../harness/server.ts'
 import { wavFile } from '../harness/audio-files.ts'
 
-/** Forms that are none, or more than one may send (reliability.md F53, S4), through the server; `src/http/multipart.test.ts` has the reader alone. */
+/**
+ * Forms that are none, or more than one may send (reliability.md F53, S4), through the server;
+ * `src/http/multipart.test.ts` has the reader alone.
+ */
 let tollgate: Tollgate
 let key: string
 
@@ -39,7 +42,9 @@ const HONEST: Readonly<Record<string, readonly [Buffer, string?]>> = {
   'with a charset beside the boundary': [form(), 'multipart/form-data; charset=utf-8; boundary=X'],
   'in capitals': [form(), 'Multipart/Form-Data; Boundary=X'],
   'with spaces behind the boundary': [bytes('--X  \r\n', form().subarray(5))],
-  'with a file name in another alphabet': [form("Content-Disposition: form-data; name=\"file\"; filename*=UTF-8''%D0%B7.wav")],
+  'with a file name in another alphabet': [
+    form('Content-Disposition: form-data; name="file"; filename*=UTF-8\'\'%D0%B7.wav'),
+  ],
   'with quotes in the file name': [form('Content-Disposition: form-data; name="file"; filename="a\\"b.wav"')],
   'with a path as its name': [form('Content-Disposition: form-data; name="file"; filename="../../etc/passwd.wav"')],
   'with a file that holds the boundary in a line': [form(FILE, MODEL, Buffer.concat([SOUND, Buffer.from('x--X--x')]))],
@@ -67,8 +72,8 @@ const HOSTILE: Readonly<Record<string, readonly [Buffer, string?]>> = {
   'another boundary': [form(), 'multipart/form-data; boundary=Y'],
   'two boundaries': [form(), 'multipart/form-data; boundary=Y; boundary=X'],
   'a boundary that is not closed': [form(), 'multipart/form-data; boundary="X'],
-  'nothing': [bytes('')],
-  'text': [bytes('hello')],
+  nothing: [bytes('')],
+  text: [bytes('hello')],
   'a JSON text': [bytes('{"model":"sandbox/transcription"}')],
   'dashes alone': [bytes('-'.repeat(100_000))],
   'boundaries alone': [bytes('--X\r\n'.repeat(100_000))],
@@ -80,7 +85,9 @@ const HOSTILE: Readonly<Record<string, readonly [Buffer, string?]>> = {
   '10,000 parts': [bytes(named('a').repeat(10_000), '--X--')],
   'a megabyte of header': [bytes(part(`X-Long: ${'h'.repeat(1_048_576)}\r\n${FILE}`), '--X--')],
   '8,193 bytes of header': [bytes(part(`X: ${'h'.repeat(8_193)}`), '--X--')],
-  'a thousand headers': [bytes(part(Array.from({ length: 1_000 }, (_value, index) => `h${index}: v`).join('\r\n')), '--X--')],
+  'a thousand headers': [
+    bytes(part(Array.from({ length: 1_000 }, (_value, index) => `h${index}: v`).join('\r\n')), '--X--'),
+  ],
   'a folded header': [form('Content-Disposition: form-data;\r\n name="file"; filename="a.wav"')],
   'a header without a colon': [form(`${FILE}\r\nnonsense`)],
   'a header with a space in its name': [form(`${FILE}\r\nX Y: z`)],
@@ -90,27 +97,49 @@ const HOSTILE: Readonly<Record<string, readonly [Buffer, string?]>> = {
   'Content-Disposition: attachment': [form('Content-Disposition: attachment; name="file"; filename="a.wav"')],
   'no name': [form('Content-Disposition: form-data; filename="a.wav"')],
   'an empty name': [form('Content-Disposition: form-data; name=""; filename="a.wav"')],
-  'a form within': [form('Content-Disposition: form-data; name="file"; filename="a.wav"\r\nContent-Type: multipart/mixed; boundary=Y')],
-  'base64': [form(`${FILE}\r\nContent-Transfer-Encoding: base64`)],
+  'a form within': [
+    form('Content-Disposition: form-data; name="file"; filename="a.wav"\r\nContent-Type: multipart/mixed; boundary=Y'),
+  ],
+  base64: [form(`${FILE}\r\nContent-Transfer-Encoding: base64`)],
   'quoted-printable': [form(`${FILE}\r\nContent-Transfer-Encoding: quoted-printable`)],
-  'gzip': [form(`${FILE}\r\nContent-Transfer-Encoding: gzip`)],
+  gzip: [form(`${FILE}\r\nContent-Transfer-Encoding: gzip`)],
   'two files': [bytes(MODEL, `--X\r\n${FILE}\r\n\r\n`, SOUND, `\r\n--X\r\n${FILE}\r\n\r\n`, SOUND, '\r\n--X--')],
   'no file': [bytes(MODEL, '--X--')],
   'no model': [form(FILE, '')],
-  'a file as the model': [bytes('--X\r\nContent-Disposition: form-data; name="model"; filename="m"\r\n\r\nsandbox/transcription\r\n--X--')],
-  'a field of a megabyte': [bytes(MODEL, part('Content-Disposition: form-data; name="prompt"', 'x'.repeat(1_048_576)), '--X--')],
+  'a file as the model': [
+    bytes('--X\r\nContent-Disposition: form-data; name="model"; filename="m"\r\n\r\nsandbox/transcription\r\n--X--'),
+  ],
+  'a field of a megabyte': [
+    bytes(MODEL, part('Content-Disposition: form-data; name="prompt"', 'x'.repeat(1_048_576)), '--X--'),
+  ],
   'a field that is no UTF-8': [form(FILE, '--X\r\nContent-Disposition: form-data; name="model"\r\n\r\n\xff\xfe\r\n')],
   'an empty file': [form(FILE, MODEL, Buffer.alloc(0))],
   'an unknown field': [form(FILE, MODEL + named('api_base'))],
-  'a zip that is named .mp3': [form('Content-Disposition: form-data; name="file"; filename="a.mp3"', MODEL, Buffer.concat([Buffer.from('504b030414000000080000000000', 'hex'), Buffer.alloc(2_000)]))],
-  'a gzip that is named .wav': [form(FILE, MODEL, Buffer.concat([Buffer.from('1f8b0800', 'hex'), Buffer.alloc(2_000)]))],
+  'a zip that is named .mp3': [
+    form(
+      'Content-Disposition: form-data; name="file"; filename="a.mp3"',
+      MODEL,
+      Buffer.concat([Buffer.from('504b030414000000080000000000', 'hex'), Buffer.alloc(2_000)]),
+    ),
+  ],
+  'a gzip that is named .wav': [
+    form(FILE, MODEL, Buffer.concat([Buffer.from('1f8b0800', 'hex'), Buffer.alloc(2_000)])),
+  ],
   'a page that is named .wav': [form(FILE, MODEL, Buffer.from('<html><script>alert(1)</script></html>'))],
-  '10 MB of what looks like the boundary': [bytes(MODEL, `--X\r\n${FILE}\r\n\r\n`, '\r\n--Xx'.repeat(1_700_000), '\r\n--X--')],
+  '10 MB of what looks like the boundary': [
+    bytes(MODEL, `--X\r\n${FILE}\r\n\r\n`, '\r\n--Xx'.repeat(1_700_000), '\r\n--X--'),
+  ],
   '10 MB of dashes and line ends': [bytes(MODEL, `--X\r\n${FILE}\r\n\r\n`, '\r\n--'.repeat(2_600_000), '\r\n--X--')],
 }
 
 /** Passed on as they are, for the provider to judge: nothing here looks into a file but for its length. */
-const OPAQUE: ReadonlySet<string> = new Set(['a zip that is named .mp3', 'a gzip that is named .wav', 'a page that is named .wav', '10 MB of dashes and line ends', 'an unknown field'])
+const OPAQUE: ReadonlySet<string> = new Set([
+  'a zip that is named .mp3',
+  'a gzip that is named .wav',
+  'a page that is named .wav',
+  '10 MB of dashes and line ends',
+  'an unknown field',
+])
 
 for (const [what, [body, type]] of Object.entries(HOSTILE)) {
   test(`F53: ${what}`, async () => {

@@ -37,7 +37,8 @@ function filled(open: string, unit: string, close: string, bytes = SIZE): string
   return open + unit.repeat(Math.floor((bytes - Buffer.byteLength(open + close)) / Buffer.byteLength(unit))) + close
 }
 
-const numbered = (count: number, of: (index: number) => string): string => Array.from({ length: count }, (_value, index) => of(index)).join(',')
+const numbered = (count: number, of: (index: number) => string): string =>
+  Array.from({ length: count }, (_value, index) => of(index)).join(',')
 const CHAT = '{"model":"sandbox/chat","max_tokens":5,"messages":[{"role":"user","content":"'
 
 const BOMBS: Readonly<Record<string, () => string>> = {
@@ -71,7 +72,7 @@ const BOMBS: Readonly<Record<string, () => string>> = {
   'one exponent of 10 MB': () => filled('{"model":1e', '9', '}'),
   'a minus of 10 MB': () => filled('{"model":', '-', '}'),
   'true without an end': () => filled('{"a":[', 'true', ']}'),
-  'nulls': () => filled('{"a":[null', ',null', ']}'),
+  nulls: () => filled('{"a":[null', ',null', ']}'),
   'one key of 10 MB, twice a colon': () => `{"${'k'.repeat(SIZE - 20)}"::1}`,
   'an unclosed string': () => filled('{"a":"', 'x', ''),
   'a second value behind': () => `{"model":"x"}${' '.repeat(SIZE - 20)}{}`,
@@ -81,13 +82,17 @@ const BOMBS: Readonly<Record<string, () => string>> = {
 const HONEST: Readonly<Record<string, () => string>> = {
   'a long text': () => filled(CHAT, 'lorem ipsum ', '"}]}'),
   'a text of two-byte letters': () => filled(CHAT, 'слово ', '"}]}'),
-  'emoji': () => filled(CHAT, '😀', '"}]}'),
+  emoji: () => filled(CHAT, '😀', '"}]}'),
   'a text of line breaks': () => filled(CHAT, '\\n', '"}]}'),
   'pairs of escapes': () => filled(CHAT, '\\ud83d\\ude00', '"}]}'),
-  '14,000 messages': () => `{"model":"sandbox/none","messages":[${numbered(14_000, (index) => `{"role":"user","content":"message number ${index}"}`)}]}`,
+  '14,000 messages': () =>
+    `{"model":"sandbox/none","messages":[${numbered(14_000, (index) => `{"role":"user","content":"message number ${index}"}`)}]}`,
 }
 
-/** Asks for the health all the time and answers the longest wait, which is at least the longest stop of the server's event loop. */
+/**
+ * Asks for the health all the time and answers the longest wait, which is at least the longest stop of the server's
+ * event loop.
+ */
 async function probed(work: () => Promise<unknown>): Promise<number> {
   const state = { over: false, worstMs: 0 }
   const probe = (async () => {
@@ -123,7 +128,13 @@ async function stallOf(body: Buffer): Promise<{ readonly stallMs: number; readon
 for (const [what, bomb] of Object.entries(BOMBS)) {
   test(`F48: ${what}: refused, and nobody waits for it`, async (t) => {
     const { stallMs, answer } = await stallOf(Buffer.from(bomb()))
-    assertRefused(answer, what, ['invalid_json', 'invalid_input', 'missing_messages', 'missing_model', 'request_too_large'])
+    assertRefused(answer, what, [
+      'invalid_json',
+      'invalid_input',
+      'missing_messages',
+      'missing_model',
+      'request_too_large',
+    ])
     t.diagnostic(`${Math.round(stallMs)} ms`)
     assert.ok(stallMs <= patient(STALL_MS_MAX), `the server stood still for ${Math.round(stallMs)} ms`)
   })
@@ -132,16 +143,79 @@ for (const [what, bomb] of Object.entries(BOMBS)) {
 for (const [what, body] of Object.entries(HONEST)) {
   test(`R11: ${what}: no more than ${STALL_MS_MAX} ms`, async (t) => {
     const { stallMs, answer } = await stallOf(Buffer.from(body()))
-    assert.ok(answer.status === 200 || (answer.status === 400 && answer.body.error.metadata.error_type !== 'invalid_json') || answer.status === 402, answer.text.slice(0, 300))
+    assert.ok(
+      answer.status === 200 ||
+        (answer.status === 400 && answer.body.error.metadata.error_type !== 'invalid_json') ||
+        answer.status === 402,
+      answer.text.slice(0, 300),
+    )
     t.diagnostic(`${Math.round(stallMs)} ms`)
     assert.ok(stallMs <= patient(STALL_MS_MAX), `the server stood still for ${Math.round(stallMs)} ms`)
   })
 }
 
 const BROKEN: readonly string[] = [
-  '', ' ', '{', '}', '[', ']', '[]', '[{}]', 'null', 'true', '1', '"x"', '{]', '[}', '{"a"}', '{"a":}', '{"a":1,}', '{,"a":1}', '{"a":1 "b":2}', "{'a':1}", '{a:1}', '{"a":01}', '{"a":1.}', '{"a":.5}', '{"a":+1}', '{"a":1e}', '{"a":0x1}', '{"a":NaN}',
-  '{"a":Infinity}', '{"a":undefined}', '{"a":"\n"}', '{"a":"\t"}', '{"a":"\\x41"}', '{"a":"\\u12"}', '{"a":"\\"}', '{"a":"x}', '{"a":tru}', '{"a":nul}', '{"a":1}}', '{"a":1}{"a":2}', '{"a":1}x', '/* */{}', '{}//', '{"a":1,/**/"b":2}', '{"a":[1,]}', '{"a":[,1]}',
-  '\u0000{}', '{}\u0000', '{"a":"\u0000"}', '{"a":"\u001f"}', '\ufeff{}', '{"a":"\\ud800"}', '{"a":"\\udc00"}', '{"\\ud800":1}', '{"a":"\\ud800\\u0041"}', '{"a":"\\udbff"}', '{"a":"\\uD83D"}', '--', '{"a": 1', 'model=x&messages=y', '<xml/>',
+  '',
+  ' ',
+  '{',
+  '}',
+  '[',
+  ']',
+  '[]',
+  '[{}]',
+  'null',
+  'true',
+  '1',
+  '"x"',
+  '{]',
+  '[}',
+  '{"a"}',
+  '{"a":}',
+  '{"a":1,}',
+  '{,"a":1}',
+  '{"a":1 "b":2}',
+  "{'a':1}",
+  '{a:1}',
+  '{"a":01}',
+  '{"a":1.}',
+  '{"a":.5}',
+  '{"a":+1}',
+  '{"a":1e}',
+  '{"a":0x1}',
+  '{"a":NaN}',
+  '{"a":Infinity}',
+  '{"a":undefined}',
+  '{"a":"\n"}',
+  '{"a":"\t"}',
+  '{"a":"\\x41"}',
+  '{"a":"\\u12"}',
+  '{"a":"\\"}',
+  '{"a":"x}',
+  '{"a":tru}',
+  '{"a":nul}',
+  '{"a":1}}',
+  '{"a":1}{"a":2}',
+  '{"a":1}x',
+  '/* */{}',
+  '{}//',
+  '{"a":1,/**/"b":2}',
+  '{"a":[1,]}',
+  '{"a":[,1]}',
+  '\u0000{}',
+  '{}\u0000',
+  '{"a":"\u0000"}',
+  '{"a":"\u001f"}',
+  '\ufeff{}',
+  '{"a":"\\ud800"}',
+  '{"a":"\\udc00"}',
+  '{"\\ud800":1}',
+  '{"a":"\\ud800\\u0041"}',
+  '{"a":"\\udbff"}',
+  '{"a":"\\uD83D"}',
+  '--',
+  '{"a": 1',
+  'model=x&messages=y',
+  '<xml/>',
 ]
 
 test(`F49: ${BROKEN.length} texts that are no JSON object are 400 invalid_json`, async () => {
@@ -149,7 +223,33 @@ test(`F49: ${BROKEN.length} texts that are no JSON object are 400 invalid_json`,
 })
 
 /** Bytes that are no UTF-8, within an otherwise honest body. */
-const BAD_UTF8 = ['80', 'bf', 'c0af', 'c080', 'c1bf', 'c2', 'c241', 'e0809f', 'e08080', 'e282', 'e28241', 'eda080', 'edbfbf', 'eda080edb080', 'f0808080', 'f08fbfbf', 'f09f98', 'f4908080', 'f5808080', 'f8888080', 'fc8480808080', 'fe', 'ff', 'fffe', 'feff']
+const BAD_UTF8 = [
+  '80',
+  'bf',
+  'c0af',
+  'c080',
+  'c1bf',
+  'c2',
+  'c241',
+  'e0809f',
+  'e08080',
+  'e282',
+  'e28241',
+  'eda080',
+  'edbfbf',
+  'eda080edb080',
+  'f0808080',
+  'f08fbfbf',
+  'f09f98',
+  'f4908080',
+  'f5808080',
+  'f8888080',
+  'fc8480808080',
+  'fe',
+  'ff',
+  'fffe',
+  'feff',
+]
 
 test(`F49: ${BAD_UTF8.length} spellings of what is no UTF-8 are refused, and not one becomes a question mark`, async () => {
   for (const hex of BAD_UTF8) {
@@ -162,9 +262,22 @@ const MANY = { balance: 0 }
 
 test('F50: names that mean something to JavaScript mean nothing here', async () => {
   const messages = '"model":"sandbox/chat","max_tokens":5,"messages":[{"role":"user","content":"x"}]'
-  for (const name of ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf', '__defineGetter__', '__lookupGetter__', 'then', 'toJSON']) {
+  for (const name of [
+    '__proto__',
+    'constructor',
+    'prototype',
+    'toString',
+    'hasOwnProperty',
+    'valueOf',
+    '__defineGetter__',
+    '__lookupGetter__',
+    'then',
+    'toJSON',
+  ]) {
     for (const value of ['{"polluted":1}', '{"prototype":{"polluted":1}}', '"x"', '[]', 'null']) {
-      const answer = await send(`{"${name}":${value},${messages},"provider":{"${name}":${value}},"response_format":{"type":"text","${name}":${value}}}`)
+      const answer = await send(
+        `{"${name}":${value},${messages},"provider":{"${name}":${value}},"response_format":{"type":"text","${name}":${value}}}`,
+      )
       assert.ok(answer.status === 200 || answer.status === 400, `${name} ${value}: ${answer.status} ${answer.text}`)
     }
   }
@@ -173,18 +286,60 @@ test('F50: names that mean something to JavaScript mean nothing here', async () 
   assert.equal(plain.status, 200)
   assert.ok(!plain.text.includes('polluted'))
   // The last of equal names wins, in what is billed as in what is sent.
-  const twice = await send('{"model":"nobody/nothing","model":"sandbox/chat","max_tokens":5,"messages":[{"role":"user","content":"x"}]}')
+  const twice = await send(
+    '{"model":"nobody/nothing","model":"sandbox/chat","max_tokens":5,"messages":[{"role":"user","content":"x"}]}',
+  )
   assert.equal(twice.body.model, 'sandbox/chat')
 })
 
 test('F51: numbers that are none, or not these, are a 400 or as good as absent; never an error of ours, never a wrong charge', async () => {
-  const values = ['1e400', '-1e400', '-0', '0', '-1', '1.5', '9007199254740993', '1e30', '"5"', '""', 'true', '[]', '[5]', '{}', 'null']
-  for (const field of ['max_tokens', 'max_completion_tokens', 'n', 'temperature', 'top_p', 'top_k', 'seed', 'frequency_penalty', 'presence_penalty', 'repetition_penalty', 'min_p', 'top_logprobs']) {
+  const values = [
+    '1e400',
+    '-1e400',
+    '-0',
+    '0',
+    '-1',
+    '1.5',
+    '9007199254740993',
+    '1e30',
+    '"5"',
+    '""',
+    'true',
+    '[]',
+    '[5]',
+    '{}',
+    'null',
+  ]
+  for (const field of [
+    'max_tokens',
+    'max_completion_tokens',
+    'n',
+    'temperature',
+    'top_p',
+    'top_k',
+    'seed',
+    'frequency_penalty',
+    'presence_penalty',
+    'repetition_penalty',
+    'min_p',
+    'top_logprobs',
+  ]) {
     for (const value of values) {
-      const answer = await send(`{"model":"sandbox/chat","messages":[{"role":"user","content":"x\\nsandbox: words=2"}],"${field}":${value}}`)
+      const answer = await send(
+        `{"model":"sandbox/chat","messages":[{"role":"user","content":"x\\nsandbox: words=2"}],"${field}":${value}}`,
+      )
       assert.ok(answer.status === 200 || answer.status === 400, `${field}: ${value}: ${answer.status} ${answer.text}`)
-      if (answer.status === 200) assert.ok(Number.isFinite(answer.body.usage.cost) && answer.body.usage.cost >= 0 && answer.body.usage.cost < 1, `${field}: ${value}`)
-      else if (value !== 'null') assert.match(answer.body.error.message, new RegExp(field === 'max_completion_tokens' ? 'max_(?:completion_)?tokens' : field), `${field}: ${value}: ${answer.text}`)
+      if (answer.status === 200)
+        assert.ok(
+          Number.isFinite(answer.body.usage.cost) && answer.body.usage.cost >= 0 && answer.body.usage.cost < 1,
+          `${field}: ${value}`,
+        )
+      else if (value !== 'null')
+        assert.match(
+          answer.body.error.message,
+          new RegExp(field === 'max_completion_tokens' ? 'max_(?:completion_)?tokens' : field),
+          `${field}: ${value}: ${answer.text}`,
+        )
       if (['"5"', 'true', '{}', '[]', '1e400'].includes(value)) assert.equal(answer.status, 400, `${field}: ${value}`)
     }
   }

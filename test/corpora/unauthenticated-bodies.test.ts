@@ -12,7 +12,10 @@ const BODY_BYTES = 10_485_760
 const CONNECTIONS = 80
 const ROUNDS = 3
 const SENT_BYTES = ROUNDS * CONNECTIONS * BODY_BYTES
-/** 64 KiB each, and what the garbage collector has not taken away yet: it lets more stand the faster the machine is, but not the more is sent. */
+/**
+ * 64 KiB each, and what the garbage collector has not taken away yet: it lets more stand the faster the machine is, but
+ * not the more is sent.
+ */
 const GROWTH_BYTES_MAX = CONNECTIONS * 65_536 + 256 * 1_048_576
 
 let tollgate: Tollgate
@@ -36,9 +39,20 @@ function residentBytes(): number {
 const STRANGERS = ['', 'Authorization: Bearer nonsense\r\n', `Authorization: Bearer sk-tg-${'A'.repeat(38)}\r\n`]
 
 test('a stranger is answered before a byte of the body has come', async () => {
-  for (const path of ['/v1/chat/completions', '/v1/audio/transcriptions', '/v1/videos', '/admin/v1/accounts', '/cabinet/v1/profile', '/v1/nowhere']) {
+  for (const path of [
+    '/v1/chat/completions',
+    '/v1/audio/transcriptions',
+    '/v1/videos',
+    '/admin/v1/accounts',
+    '/cabinet/v1/profile',
+    '/v1/nowhere',
+  ]) {
     for (const credential of STRANGERS) {
-      for (const length of [`Content-Length: ${BODY_BYTES}`, 'Transfer-Encoding: chunked', 'Content-Length: 99999999999']) {
+      for (const length of [
+        `Content-Length: ${BODY_BYTES}`,
+        'Transfer-Encoding: chunked',
+        'Content-Length: 99999999999',
+      ]) {
         const startedMs = performance.now()
         const { status } = parseRaw(await exchangeRaw(port, head(path, credential, length), { until: isWhole }))
         assert.ok([401, 403, 404, 405].includes(status), `${path} ${credential} ${length}: ${status}`)
@@ -55,7 +69,12 @@ test(`${CONNECTIONS} bodies of 10 MB with a bad key at once, ${ROUNDS} times ove
   const watch = setInterval(() => {
     worst = Math.max(worst, residentBytes() - beforeBytes)
   }, 10)
-  for (let round = 0; round < ROUNDS; round += 1) await Promise.all(Array.from({ length: CONNECTIONS }, (_value, index) => sendWhole(STRANGERS[index % STRANGERS.length] ?? '', chunk)))
+  for (let round = 0; round < ROUNDS; round += 1)
+    await Promise.all(
+      Array.from({ length: CONNECTIONS }, (_value, index) =>
+        sendWhole(STRANGERS[index % STRANGERS.length] ?? '', chunk),
+      ),
+    )
   clearInterval(watch)
   t.diagnostic(`grew by ${Math.round(worst / 1_048_576)} MiB for ${SENT_BYTES / 1_048_576} MiB sent`)
   assert.ok(worst <= GROWTH_BYTES_MAX, `${worst} bytes`)

@@ -37,8 +37,14 @@ function environment(dataDir: string): NodeJS.ProcessEnv {
   return { PATH: process.env['PATH'], TOLLGATE_DATA: dataDir }
 }
 
-async function backup({ root, dataDir }: World, name: string): Promise<{ bytes: number; files: number; missing: number }> {
-  const { stdout } = await promisify(execFile)(process.execPath, [COMMAND, 'backup', join(root, name), '--json'], { cwd: root, env: environment(dataDir) })
+async function backup(
+  { root, dataDir }: World,
+  name: string,
+): Promise<{ bytes: number; files: number; missing: number }> {
+  const { stdout } = await promisify(execFile)(process.execPath, [COMMAND, 'backup', join(root, name), '--json'], {
+    cwd: root,
+    env: environment(dataDir),
+  })
   return JSON.parse(stdout)
 }
 
@@ -51,12 +57,18 @@ function restore({ root, dataDir }: World, name: string): string {
 }
 
 async function audited(dataDir: string): Promise<void> {
-  const { stdout } = await promisify(execFile)(process.execPath, [COMMAND, 'audit', '--json'], { cwd: dataDir, env: environment(dataDir) })
+  const { stdout } = await promisify(execFile)(process.execPath, [COMMAND, 'audit', '--json'], {
+    cwd: dataDir,
+    env: environment(dataDir),
+  })
   assert.equal(JSON.parse(stdout).violations, 0, stdout)
 }
 
 async function picture(tollgate: Tollgate, key: string): Promise<string> {
-  const answer = await tollgate.request('POST', '/v1/images/generations', { key, body: { model: 'sandbox/image', prompt: 'a cat' } })
+  const answer = await tollgate.request('POST', '/v1/images/generations', {
+    key,
+    body: { model: 'sandbox/image', prompt: 'a cat' },
+  })
   assert.equal(answer.status, 200, answer.text)
   return String(answer.body.data[0].url)
 }
@@ -68,7 +80,9 @@ test('a backup under load: restored and started, its audit is clean, its books a
     const url = new URL(await picture(tollgate, account.key))
     const record: Observed = { whole: [], broken: new Set() }
     const stopped = { now: false }
-    const clients = Array.from({ length: 8 }, (_value, number) => crashClient(() => tollgate, account.key, number, record, stopped))
+    const clients = Array.from({ length: 8 }, (_value, number) =>
+      crashClient(() => tollgate, account.key, number, record, stopped),
+    )
     await answersSeen(record, 8)
     const before = record.whole.length
     const report = await backup(world, 'first')
@@ -90,7 +104,10 @@ test('a backup under load: restored and started, its audit is clean, its books a
       assert.ok(body.balance * 1e6 < CRASH_BALANCE_MICRO)
       assert.equal(body.reserved, 0)
       assert.equal((await copy.request('GET', `${url.pathname}${url.search}`)).status, 200)
-      const answer = await copy.request('POST', '/v1/chat/completions', { key: account.key, body: { model: 'sandbox/chat', messages: [{ role: 'user', content: 'Hello' }] } })
+      const answer = await copy.request('POST', '/v1/chat/completions', {
+        key: account.key,
+        body: { model: 'sandbox/chat', messages: [{ role: 'user', content: 'Hello' }] },
+      })
       assert.equal(answer.status, 200, answer.text)
     } finally {
       await copy.stop()
@@ -103,7 +120,11 @@ test('kill -9 during a backup leaves no directory of that name and the server as
     for (let count = 0; count < 5; count += 1) await picture(world.tollgate, account.key)
     let killed = 0
     for (let round = 0; round < ROUNDS; round += 1) {
-      const child = spawn(process.execPath, [COMMAND, 'backup', join(world.root, 'copy')], { cwd: world.root, env: environment(world.dataDir), stdio: 'ignore' })
+      const child = spawn(process.execPath, [COMMAND, 'backup', join(world.root, 'copy')], {
+        cwd: world.root,
+        env: environment(world.dataDir),
+        stdio: 'ignore',
+      })
       const ended = once(child, 'exit')
       // Most of the time goes into starting; the copy itself takes some tens of milliseconds.
       const watch = setInterval(() => {
@@ -121,7 +142,10 @@ test('kill -9 during a backup leaves no directory of that name and the server as
     assert.ok(killed > 0)
     assert.equal((await world.tollgate.admin('GET', '/admin/v1/audit')).body.violations, 0)
     assert.equal((await backup(world, 'copy')).files, 5)
-    assert.deepEqual(readdirSync(world.root).filter((name) => name.endsWith('.part')), [])
+    assert.deepEqual(
+      readdirSync(world.root).filter((name) => name.endsWith('.part')),
+      [],
+    )
     await audited(restore(world, 'copy'))
   }))
 
@@ -131,7 +155,9 @@ test('kill -9 of the server during a backup: the copy and the original are both 
     const account = await crashAccount(tollgate)
     const record: Observed = { whole: [], broken: new Set() }
     const stopped = { now: false }
-    const clients = Array.from({ length: 8 }, (_value, number) => crashClient(() => tollgate, account.key, number, record, stopped))
+    const clients = Array.from({ length: 8 }, (_value, number) =>
+      crashClient(() => tollgate, account.key, number, record, stopped),
+    )
     await answersSeen(record, 8)
     const running = backup(world, 'copy')
     while (!existsSync(join(world.root, 'copy.part')) && !existsSync(join(world.root, 'copy'))) await delay(1)
@@ -146,9 +172,22 @@ test('kill -9 of the server during a backup: the copy and the original are both 
 test('a backup says in one line what is wrong: a directory that is there, no store, PostgreSQL', () =>
   withWorld(async (world) => {
     const refused = (directory: string, env: NodeJS.ProcessEnv): Promise<string> =>
-      promisify(execFile)(process.execPath, [COMMAND, 'backup', directory], { cwd: world.root, env }).then(() => 'done', (thrown: { code: number; stderr: string }) => `${thrown.code} ${thrown.stderr}`)
+      promisify(execFile)(process.execPath, [COMMAND, 'backup', directory], { cwd: world.root, env }).then(
+        () => 'done',
+        (thrown: { code: number; stderr: string }) => `${thrown.code} ${thrown.stderr}`,
+      )
     await backup(world, 'copy')
     assert.match(await refused(join(world.root, 'copy'), environment(world.dataDir)), /^1 tollgate: .*is there already/)
-    assert.match(await refused(join(world.root, 'other'), environment(join(world.root, 'nothing'))), /^1 tollgate: There is no store/)
-    assert.match(await refused(join(world.root, 'other'), { ...environment(world.dataDir), DATABASE_URL: 'postgres://a@127.0.0.1:1/a', TOLLGATE_KEK: Buffer.alloc(32, 1).toString('base64') }), /^1 tollgate: .*pg_dump/)
+    assert.match(
+      await refused(join(world.root, 'other'), environment(join(world.root, 'nothing'))),
+      /^1 tollgate: There is no store/,
+    )
+    assert.match(
+      await refused(join(world.root, 'other'), {
+        ...environment(world.dataDir),
+        DATABASE_URL: 'postgres://a@127.0.0.1:1/a',
+        TOLLGATE_KEK: Buffer.alloc(32, 1).toString('base64'),
+      }),
+      /^1 tollgate: .*pg_dump/,
+    )
   }))

@@ -3,14 +3,26 @@ import { after, before, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { answersSeen, checkMoney, type Observed } from '../harness/crash-clients.ts'
 import { form } from '../harness/form.ts'
-import { ask, clients, held, settled, untilExpired, untilServed, withWorld as withOutageWorld, type World } from '../harness/outage-world.ts'
+import {
+  ask,
+  clients,
+  held,
+  settled,
+  untilExpired,
+  untilServed,
+  withWorld as withOutageWorld,
+  type World,
+} from '../harness/outage-world.ts'
 import { patient } from '../harness/patience.ts'
 import { startPostgres, type Postgres } from '../harness/postgres.ts'
 import { mountSmallDisk } from '../harness/small-disk.ts'
 
 const TURNS = form({ short: 4, long: 8 })
 const ROUNDS = form({ short: 2, long: 3, chaos: 20 })
-/** F2: new paid requests are refused within a second, and served again two seconds after the database accepts; and what a loaded machine adds. */
+/**
+ * F2: new paid requests are refused within a second, and served again two seconds after the database accepts; and what
+ * a loaded machine adds.
+ */
 const REFUSED_MS = 1_000
 const SERVED_MS = 2_000
 const SLACK_MS = 1_500
@@ -65,7 +77,10 @@ test('F2: the database hangs (SIGSTOP): refused within a second, answers end aft
           const startedMs = performance.now()
           const refused = await ask(world, 'words=1')
           assert.equal(refused.status, 503, refused.text)
-          assert.ok(performance.now() - startedMs < patient(REFUSED_MS + SLACK_MS), `refused after ${performance.now() - startedMs} ms`)
+          assert.ok(
+            performance.now() - startedMs < patient(REFUSED_MS + SLACK_MS),
+            `refused after ${performance.now() - startedMs} ms`,
+          )
           await delay(500)
         }
       } finally {
@@ -86,7 +101,9 @@ test('kill -9 while the database is down, again and again: every end that a clie
       const before = record.whole.length
       const beganMs = Date.now()
       // These end while the database is down.
-      const late = Array.from({ length: 8 }, (_value, index) => ask(world, `delay_ms=${2_000 + index * 150} words=${5 + index}`).catch(() => null))
+      const late = Array.from({ length: 8 }, (_value, index) =>
+        ask(world, `delay_ms=${2_000 + index * 150} words=${5 + index}`).catch(() => null),
+      )
       await held(world, 8, beganMs)
       await clients(world, record, async () => {
         await answersSeen(record, 1)
@@ -124,7 +141,10 @@ test('the server stops during an outage without waiting for it, and the next one
     await world.postgres.start()
     await world.restart()
     await settled(world)
-    await checkMoney(world.tollgate, world.account, { whole: [{ id: body.id, cost: body.usage.cost }], broken: new Set() })
+    await checkMoney(world.tollgate, world.account, {
+      whole: [{ id: body.id, cost: body.usage.cost }],
+      broken: new Set(),
+    })
   }))
 
 test('what is only read says 503 in an outage, with when to come back, and never that the fault is within', () =>
@@ -132,11 +152,18 @@ test('what is only read says 503 in an outage, with when to come back, and never
     await world.postgres.halt()
     const { tollgate, account } = world
     const answers = await Promise.all([
-      tollgate.request('GET', '/v1/generation', { key: account.key }), tollgate.request('GET', '/v1/user/balance', { key: account.key }), tollgate.request('GET', '/v1/videos', { key: account.key }),
-      tollgate.admin('GET', '/admin/v1/accounts'), tollgate.admin('GET', '/admin/v1/generations'),
+      tollgate.request('GET', '/v1/generation', { key: account.key }),
+      tollgate.request('GET', '/v1/user/balance', { key: account.key }),
+      tollgate.request('GET', '/v1/videos', { key: account.key }),
+      tollgate.admin('GET', '/admin/v1/accounts'),
+      tollgate.admin('GET', '/admin/v1/generations'),
     ])
     for (const answer of answers) {
-      assert.deepEqual([answer.status, answer.body.error?.metadata.error_type], [503, 'service_unavailable'], answer.text)
+      assert.deepEqual(
+        [answer.status, answer.body.error?.metadata.error_type],
+        [503, 'service_unavailable'],
+        answer.text,
+      )
       assert.match(String(answer.headers['retry-after']), /^[1-5]$/)
     }
     await world.postgres.start()
@@ -153,7 +180,12 @@ test('F6: with its own disk full, answers that end in an outage are journaled an
         await held(world, 20)
         disk.fill()
         await world.postgres.halt()
-        const record: Observed = { whole: (await Promise.all(answers)).map(({ status, body, text }) => (assert.equal(status, 200, text), { id: body.id, cost: body.usage.cost })), broken: new Set() }
+        const record: Observed = {
+          whole: (await Promise.all(answers)).map(
+            ({ status, body, text }) => (assert.equal(status, 200, text), { id: body.id, cost: body.usage.cost }),
+          ),
+          broken: new Set(),
+        }
         await world.tollgate.kill('SIGKILL')
         disk.free()
         await world.postgres.start()

@@ -19,7 +19,13 @@ models:
     endpoints: [{ provider: acme, model: small, price: { currency: RUB, prompt: 10, completion: 20 } }]
 `
 
-const ANSWER = JSON.stringify({ id: 'c', object: 'chat.completion', model: 'small', choices: [{ index: 0, message: { role: 'assistant', content: 'Hello' }, finish_reason: 'stop' }], usage: { prompt_tokens: 9, completion_tokens: 1, total_tokens: 10 } })
+const ANSWER = JSON.stringify({
+  id: 'c',
+  object: 'chat.completion',
+  model: 'small',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'Hello' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 9, completion_tokens: 1, total_tokens: 10 },
+})
 
 test('F5: the disk of the embedded store is full: after one failed write nothing more is bought of a provider, /readyz fails, and both come back by themselves', async () => {
   const disk = mountSmallDisk(DISK_MB)
@@ -29,7 +35,11 @@ test('F5: the disk of the embedded store is full: after one failed write nothing
   const tollgate = await startTollgate({ dataDir: disk.path, catalog: catalogue(upstream.url) })
   try {
     const account = await tollgate.createAccount({ balance: 100 })
-    const ask = () => tollgate.request('POST', '/v1/chat/completions', { key: account.key, body: { model: 'acme/small', messages: [{ role: 'user', content: 'Hello' }] } })
+    const ask = () =>
+      tollgate.request('POST', '/v1/chat/completions', {
+        key: account.key,
+        body: { model: 'acme/small', messages: [{ role: 'user', content: 'Hello' }] },
+      })
     const ready = async () => (await tollgate.request('GET', '/readyz')).status
     const until = async (what: string, holds: () => Promise<boolean>): Promise<void> => {
       for (let looks = 0; !(await holds()); looks += 1) {
@@ -50,13 +60,24 @@ test('F5: the disk of the embedded store is full: after one failed write nothing
       assert.ok(Number(headers['retry-after']) >= 1)
     }
     assert.equal(upstream.requests.length, bought, 'no provider was asked')
-    assert.equal((await tollgate.request('GET', '/v1/user/balance', { key: account.key })).status, 200, 'what only reads goes on')
+    assert.equal(
+      (await tollgate.request('GET', '/v1/user/balance', { key: account.key })).status,
+      200,
+      'what only reads goes on',
+    )
     disk.free()
     await until('the node is ready again', async () => (await ready()) === 200)
     assert.equal((await ask()).status, 200)
     const told = tollgate.logs().filter((line) => line.includes('the disk is full'))
-    assert.ok(told.some((line) => line.includes('Paid requests are refused')), told.join('\n'))
-    assert.equal(tollgate.logs().filter((line) => line.includes('Paid requests are refused')).length, 1, 'one clear line')
+    assert.ok(
+      told.some((line) => line.includes('Paid requests are refused')),
+      told.join('\n'),
+    )
+    assert.equal(
+      tollgate.logs().filter((line) => line.includes('Paid requests are refused')).length,
+      1,
+      'one clear line',
+    )
     assert.equal(tollgate.logs().filter((line) => line.includes('"bug"')).length, 0, 'a full disk is no bug')
   } finally {
     disk.free()

@@ -20,20 +20,36 @@ test('F6: the disk of the log is full: requests go on, and their lines are writt
   const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-log-'))
   const logPath = join(disk.path, 'server.log')
   const log = openSync(logPath, 'a')
-  const env = { ...COMPILED, PATH: process.env['PATH'], HOST: '127.0.0.1', PORT: '0', TOLLGATE_DATA: dataDir, TOLLGATE_ADMIN_TOKEN: TOKEN }
+  const env = {
+    ...COMPILED,
+    PATH: process.env['PATH'],
+    HOST: '127.0.0.1',
+    PORT: '0',
+    TOLLGATE_DATA: dataDir,
+    TOLLGATE_ADMIN_TOKEN: TOKEN,
+  }
   const child = spawn(process.execPath, [MAIN, 'start'], { cwd: dataDir, env, stdio: ['ignore', log, 'inherit'] })
   try {
     const client = new ApiClient(await written(logPath, /Tollgate ready on (http:\/\/\S+)/), TOKEN)
     const { key } = await client.createAccount()
     disk.fill()
-    const ask = (): ReturnType<ApiClient['request']> => client.request('POST', '/v1/chat/completions', { key, body: { model: 'sandbox/chat', messages: [{ role: 'user', content: 'Hi\nsandbox: words=2' }] } })
-    for (let round = 0; round < 10; round += 1) for (const answer of await Promise.all(Array.from({ length: 10 }, ask))) assert.equal(answer.status, 200, answer.text)
+    const ask = (): ReturnType<ApiClient['request']> =>
+      client.request('POST', '/v1/chat/completions', {
+        key,
+        body: { model: 'sandbox/chat', messages: [{ role: 'user', content: 'Hi\nsandbox: words=2' }] },
+      })
+    for (let round = 0; round < 10; round += 1)
+      for (const answer of await Promise.all(Array.from({ length: 10 }, ask)))
+        assert.equal(answer.status, 200, answer.text)
     assert.equal(child.exitCode, null)
     disk.free()
     assert.equal((await ask()).status, 200)
     await delay(300)
     assert.equal((await ask()).status, 200)
-    const lines = (): number => readFileSync(logPath, 'utf8').split('\n').filter((line) => line.includes('/v1/chat/completions') && line.endsWith('}')).length
+    const lines = (): number =>
+      readFileSync(logPath, 'utf8')
+        .split('\n')
+        .filter((line) => line.includes('/v1/chat/completions') && line.endsWith('}')).length
     await until(5_000, 'the lines are written', () => lines() >= 102)
     assert.equal(lines(), 102, 'one line for each request')
     const { body } = await client.admin('GET', '/admin/v1/audit')

@@ -33,16 +33,26 @@ interface Task {
 }
 
 function taskOf(name: string, words: number): Task {
-  return { name, texts: new Set(), body: { model: 'sandbox/chat', max_tokens: 100, messages: [{ role: 'user', content: `${name}\nsandbox: words=${words} delay_ms=${words % 7}` }] } }
+  return {
+    name,
+    texts: new Set(),
+    body: {
+      model: 'sandbox/chat',
+      max_tokens: 100,
+      messages: [{ role: 'user', content: `${name}\nsandbox: words=${words} delay_ms=${words % 7}` }],
+    },
+  }
 }
 
 function ask(place: Place, key: string, { name, body }: Task): Promise<Answer | null> {
-  return place.tollgate.request('POST', '/v1/chat/completions', { key, body, headers: { 'idempotency-key': name } }).catch(() => null)
+  return place.tollgate
+    .request('POST', '/v1/chat/completions', { key, body, headers: { 'idempotency-key': name } })
+    .catch(() => null)
 }
 
 /** A client that keeps asking for an answer until it has it, as one does who pays for it, and then once more. */
 async function insist(place: Place, key: string, task: Task, untilMs: number): Promise<void> {
-  for (let seen = 0; seen < 2; ) {
+  for (let seen = 0; seen < 2;) {
     const answer = await ask(place, key, task)
     if (answer?.status === 200) {
       seen += 1
@@ -82,13 +92,20 @@ async function killedUnderLoad(place: Place): Promise<void> {
   for (const { name, texts } of tasks) assert.equal(texts.size, 1, `${name} has one answer`)
   const rows: { generation_id: string; total_cost: number; request_id: string }[] = []
   for (;;) {
-    const { body } = await place.tollgate.admin('GET', `/admin/v1/generations?account=${id}&limit=1000&offset=${rows.length}`)
+    const { body } = await place.tollgate.admin(
+      'GET',
+      `/admin/v1/generations?account=${id}&limit=1000&offset=${rows.length}`,
+    )
     rows.push(...body.data)
     if (body.data.length < 1_000) break
   }
   const paid = rows.filter(({ total_cost: cost }) => cost > 0)
   const answered = tasks.map(({ texts }) => JSON.parse([...texts][0] ?? ''))
-  assert.deepEqual(new Set(paid.map(({ generation_id: generation }) => generation)), new Set(answered.map((answer) => answer.id)), 'what was charged is what was answered')
+  assert.deepEqual(
+    new Set(paid.map(({ generation_id: generation }) => generation)),
+    new Set(answered.map((answer) => answer.id)),
+    'what was charged is what was answered',
+  )
   assert.equal(paid.length, tasks.length, 'each task is charged once')
   await assertAuditClean(place.tollgate)
 }
@@ -125,10 +142,22 @@ function shared(database: Postgres): void {
     const living = await startTollgate({ env })
     try {
       const { id, key } = await living.createAccount({ account: FAST })
-      const task: Task = { name: 'one', texts: new Set(), body: { model: 'sandbox/chat', max_tokens: 50, messages: [{ role: 'user', content: 'Hello\nsandbox: words=5 delay_ms=3000' }] } }
+      const task: Task = {
+        name: 'one',
+        texts: new Set(),
+        body: {
+          model: 'sandbox/chat',
+          max_tokens: 50,
+          messages: [{ role: 'user', content: 'Hello\nsandbox: words=5 delay_ms=3000' }],
+        },
+      }
       const start = (): Promise<Tollgate> => startTollgate({ env })
       const lost = ask({ tollgate: dying, start }, key, task)
-      await until(20_000, 'it is held', async () => (await living.admin('GET', `/admin/v1/accounts/${id}`)).body.reserved > 0)
+      await until(
+        20_000,
+        'it is held',
+        async () => (await living.admin('GET', `/admin/v1/accounts/${id}`)).body.reserved > 0,
+      )
       await dying.kill('SIGKILL')
       assert.equal(await lost, null)
       const startedMs = performance.now()

@@ -31,7 +31,9 @@ test('F1, R2, R5: kill -9 under load: what clients saw to the end is charged onc
     for (let round = 0; round < ROUNDS || (record.broken.size === 0 && round < ROUNDS + MORE); round += 1) {
       const stopped = { now: false }
       const running = tollgate
-      const clients = Array.from({ length: CLIENTS }, (_value, number) => crashClient(() => running, account.key, number, record, stopped))
+      const clients = Array.from({ length: CLIENTS }, (_value, number) =>
+        crashClient(() => running, account.key, number, record, stopped),
+      )
       await answersSeen(record, 2 * CLIENTS)
       await tollgate.kill('SIGKILL')
       stopped.now = true
@@ -40,13 +42,18 @@ test('F1, R2, R5: kill -9 under load: what clients saw to the end is charged onc
       tollgate = await startTollgate({ dataDir })
       ready.push(performance.now() - startedMs)
     }
-    context.diagnostic(`${record.whole.length} answers seen whole, ${record.broken.size} cut; ready again: ${spread(ready)}`)
+    context.diagnostic(
+      `${record.whole.length} answers seen whole, ${record.broken.size} cut; ready again: ${spread(ready)}`,
+    )
     assert.ok(percentile(ready, 0.5) < Math.max(patient(READY_MS), 3 * emptyMs), spread(ready))
     assert.ok(record.whole.length > ROUNDS * CLIENTS, `only ${record.whole.length} answers were completed`)
     assert.ok(record.broken.size > 0, 'no stream was cut: the load did not reach the crash')
     await checkMoney(tollgate, account, record)
     await tollgate.stop()
-    const { stdout } = await promisify(execFile)(process.execPath, [COMMAND, 'audit', '--json'], { cwd: dataDir, env: { PATH: process.env['PATH'], TOLLGATE_DATA: dataDir } })
+    const { stdout } = await promisify(execFile)(process.execPath, [COMMAND, 'audit', '--json'], {
+      cwd: dataDir,
+      env: { PATH: process.env['PATH'], TOLLGATE_DATA: dataDir },
+    })
     assert.equal(JSON.parse(stdout).violations, 0, stdout)
   } finally {
     await tollgate.stop()

@@ -27,7 +27,9 @@ async function withProxy(body: (world: World, proxy: CuttingProxy) => Promise<vo
   const { hostname, port } = new URL(postgres.current.url)
   const proxy = await startCuttingProxy({ host: hostname, port: Number(port) })
   try {
-    await withWorld(postgres.current, (world) => body(world, proxy), { through: (url) => url.replace(`:${port}/`, `:${proxy.port}/`) })
+    await withWorld(postgres.current, (world) => body(world, proxy), {
+      through: (url) => url.replace(`:${port}/`, `:${proxy.port}/`),
+    })
   } finally {
     await proxy.stop()
   }
@@ -58,8 +60,14 @@ test('F3: the answer to the COMMIT of a settle is lost twice in a row: the clien
     const took: number[] = []
     for (let round = 0; round < ROUNDS; round += 1) {
       const response = await request(`${world.tollgate.url}/v1/chat/completions`, {
-        method: 'POST', headers: { authorization: `Bearer ${world.account.key}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ model: 'sandbox/chat', stream: true, max_tokens: 100, messages: [{ role: 'user', content: 'Hello\nsandbox: words=4 gap_ms=20' }] }),
+        method: 'POST',
+        headers: { authorization: `Bearer ${world.account.key}`, 'content-type': 'application/json' },
+        body: JSON.stringify({
+          model: 'sandbox/chat',
+          stream: true,
+          max_tokens: 100,
+          messages: [{ role: 'user', content: 'Hello\nsandbox: words=4 gap_ms=20' }],
+        }),
       })
       assert.equal(response.statusCode, 200)
       // Its hold is placed, so what commits next is its end, or what else the server does just then.

@@ -40,15 +40,28 @@ function crashTests(shared: NodeBench): void {
       const crashes: number[] = []
       let kills = 0
       const stopped = { now: false }
-      const clients = Array.from({ length: CLIENTS }, (_, number) => crashClient(() => nodes[number % nodes.length], account.key, number, record, stopped))
+      const clients = Array.from({ length: CLIENTS }, (_, number) =>
+        crashClient(() => nodes[number % nodes.length], account.key, number, record, stopped),
+      )
       try {
         const untilMs = performance.now() + MINUTES * 60_000
-        for (let round = 0; (kills < KILLS || crashes.length < CRASHES || (record.broken.size === 0 && kills < KILLS + MORE)) && performance.now() < untilMs; round += 1) {
+        for (
+          let round = 0;
+          (kills < KILLS || crashes.length < CRASHES || (record.broken.size === 0 && kills < KILLS + MORE)) &&
+          performance.now() < untilMs;
+          round += 1
+        ) {
           await answersSeen(record, 2 * CLIENTS)
           if (round % 6 === 2) {
             await shared.postgres.crash()
             const seen = record.whole.length
-            crashes.push(await until(SERVES_MS, 'R5: requests are served after PostgreSQL is back', async () => record.whole.length > seen + CLIENTS))
+            crashes.push(
+              await until(
+                SERVES_MS,
+                'R5: requests are served after PostgreSQL is back',
+                async () => record.whole.length > seen + CLIENTS,
+              ),
+            )
             continue
           }
           // One alone, or one soon after the other.
@@ -67,23 +80,37 @@ function crashTests(shared: NodeBench): void {
         await Promise.all(clients)
       }
       const [one = assert.fail()] = nodes
-      context.diagnostic(`${kills} kills, ${crashes.length} crashes of PostgreSQL, ${record.whole.length} answers seen whole, ${record.broken.size} cut`)
-      context.diagnostic(`a node or two ready again: ${spread(ready)}; served again after PostgreSQL was back: ${spread(crashes)}`)
+      context.diagnostic(
+        `${kills} kills, ${crashes.length} crashes of PostgreSQL, ${record.whole.length} answers seen whole, ${record.broken.size} cut`,
+      )
+      context.diagnostic(
+        `a node or two ready again: ${spread(ready)}; served again after PostgreSQL was back: ${spread(crashes)}`,
+      )
       assert.ok(record.whole.length > kills, `only ${record.whole.length} answers were completed`)
       assert.ok(record.broken.size > 0, 'no stream was cut: the load did not reach the crashes')
       await leasesEnd(database)
-      await until(20_000, 'the holds of dead nodes are given back', async () => (await one.admin('GET', `/admin/v1/accounts/${account.id}`)).body.reserved === 0)
+      await until(
+        20_000,
+        'the holds of dead nodes are given back',
+        async () => (await one.admin('GET', `/admin/v1/accounts/${account.id}`)).body.reserved === 0,
+      )
       await checkMoney(one, account, record)
     })
 
     test('a rolling restart behind a balancer fails no request and breaks no stream', async () => {
       const database = await shared.newDatabase()
-      const balancer = new Balancer([await shared.node(database, { catalog: CATALOG }), await shared.node(database, { catalog: CATALOG })])
+      const balancer = new Balancer([
+        await shared.node(database, { catalog: CATALOG }),
+        await shared.node(database, { catalog: CATALOG }),
+      ])
       const { key } = await crashAccount(balancer.pick())
       const statuses: number[] = []
       let running = true
       const clients = Array.from({ length: 6 }, async (_, number) => {
-        while (running) statuses.push((await admitted(() => ask(balancer.pick(), key, 'words=8 gap_ms=20', { stream: number % 2 === 0 }))).status)
+        while (running)
+          statuses.push(
+            (await admitted(() => ask(balancer.pick(), key, 'words=8 gap_ms=20', { stream: number % 2 === 0 }))).status,
+          )
       })
       try {
         for (const index of form({ short: [0], long: [0, 1] })) {
@@ -98,7 +125,10 @@ function crashTests(shared: NodeBench): void {
         balancer.stop()
       }
       assert.ok(statuses.length > 50, String(statuses.length))
-      assert.deepEqual(statuses.filter((status) => status !== 200), [])
+      assert.deepEqual(
+        statuses.filter((status) => status !== 200),
+        [],
+      )
       await auditClean(balancer.pick())
     })
   })
@@ -135,7 +165,12 @@ class Balancer {
   }
 
   async #look(): Promise<void> {
-    const looks = this.all.map((node) => node.request('GET', '/readyz').then(({ status }) => (status === 200 ? [node] : []), () => []))
+    const looks = this.all.map((node) =>
+      node.request('GET', '/readyz').then(
+        ({ status }) => (status === 200 ? [node] : []),
+        () => [],
+      ),
+    )
     this.#ready = (await Promise.all(looks)).flat()
   }
 }

@@ -31,7 +31,8 @@ function upgradeTests(shared: NodeBench, before: OlderProgram): void {
 
     test('F14: the program before and this one side by side on one database, under load: no stream breaks, and the books are right', async (context) => {
       const database = await shared.newDatabase()
-      const start = (main?: string): Promise<Tollgate> => shared.node(database, { catalog: CATALOG, ...(main === undefined ? {} : { main }) })
+      const start = (main?: string): Promise<Tollgate> =>
+        shared.node(database, { catalog: CATALOG, ...(main === undefined ? {} : { main }) })
       const nodes: Tollgate[] = await Promise.all(OLDER.map(() => start(before.main)))
       const account = await crashAccount(nodes[0] ?? assert.fail())
       const record: Observed = { whole: [], broken: new Set() }
@@ -53,10 +54,17 @@ function upgradeTests(shared: NodeBench, before: OlderProgram): void {
         }
       })
       context.diagnostic(`${before.commit} beside this program: ${served.join(', ')} answers seen whole by stage`)
-      assert.ok(served.every((count) => count > 0), String(served))
+      assert.ok(
+        served.every((count) => count > 0),
+        String(served),
+      )
       assert.equal(record.broken.size, 0, 'no stream broke')
       const [one = assert.fail()] = nodes
-      await until(20_000, 'no hold is left', async () => (await one.admin('GET', `/admin/v1/accounts/${account.id}`)).body.reserved === 0)
+      await until(
+        20_000,
+        'no hold is left',
+        async () => (await one.admin('GET', `/admin/v1/accounts/${account.id}`)).body.reserved === 0,
+      )
       await checkMoney(one, account, record)
     })
 
@@ -72,24 +80,48 @@ function upgradeTests(shared: NodeBench, before: OlderProgram): void {
           holder.on('error', () => undefined)
           await holder.connect()
           await holder.query('BEGIN; LOCK TABLE schema_version IN SHARE MODE')
-          const child = spawn(process.execPath, [COMMAND, 'migrate'], { env: { PATH: process.env['PATH'], DATABASE_URL: database, TOLLGATE_KEK: Buffer.alloc(32, 7).toString('base64') }, stdio: 'ignore' })
-          await until(60_000, 'it migrates', async () => (await holder.query("SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'schema_version'::regclass")).rowCount !== 0)
+          const child = spawn(process.execPath, [COMMAND, 'migrate'], {
+            env: {
+              PATH: process.env['PATH'],
+              DATABASE_URL: database,
+              TOLLGATE_KEK: Buffer.alloc(32, 7).toString('base64'),
+            },
+            stdio: 'ignore',
+          })
+          await until(
+            60_000,
+            'it migrates',
+            async () =>
+              (await holder.query("SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'schema_version'::regclass"))
+                .rowCount !== 0,
+          )
           child.kill('SIGKILL')
           await once(child, 'exit')
           await holder.end()
         }
       })
       const node = await shared.node(database, { catalog: CATALOG })
-      await until(20_000, 'no hold is left', async () => (await node.admin('GET', `/admin/v1/accounts/${account.id}`)).body.reserved === 0)
+      await until(
+        20_000,
+        'no hold is left',
+        async () => (await node.admin('GET', `/admin/v1/accounts/${account.id}`)).body.reserved === 0,
+      )
       await checkMoney(node, account, record)
       assert.ok(record.whole.length > 0)
     })
   })
 }
 
-async function underLoad(nodes: readonly Tollgate[], key: string, record: Observed, during: () => Promise<void>): Promise<void> {
+async function underLoad(
+  nodes: readonly Tollgate[],
+  key: string,
+  record: Observed,
+  during: () => Promise<void>,
+): Promise<void> {
   const stopped = { now: false }
-  const clients = Array.from({ length: CLIENTS }, (_, number) => crashClient(() => nodes[number % nodes.length], key, number, record, stopped))
+  const clients = Array.from({ length: CLIENTS }, (_, number) =>
+    crashClient(() => nodes[number % nodes.length], key, number, record, stopped),
+  )
   try {
     await during()
   } finally {

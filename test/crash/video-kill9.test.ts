@@ -8,7 +8,12 @@ import { promisify } from 'node:util'
 import { request } from 'undici'
 import { form, isLong } from '../harness/form.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
-import { isDownload, startVideoProvider, type VideoProvider, type VideoProviderRequest } from '../harness/video-provider.ts'
+import {
+  isDownload,
+  startVideoProvider,
+  type VideoProvider,
+  type VideoProviderRequest,
+} from '../harness/video-provider.ts'
 import { assertAuditClean, balanceOf, createVideo, videoUntil } from '../harness/video-jobs.ts'
 
 const COMMAND = join(import.meta.dirname, '../../bin/tollgate.js')
@@ -38,16 +43,33 @@ interface Step {
   readonly name: string
   readonly holds: (seen: VideoProviderRequest) => boolean
   /** What the provider says before it falls silent. */
-  readonly says?: (provider: VideoProvider, response: Parameters<Parameters<VideoProvider['script']>[0] & object>[1]) => void
+  readonly says?: (
+    provider: VideoProvider,
+    response: Parameters<Parameters<VideoProvider['script']>[0] & object>[1],
+  ) => void
   readonly end: 'completed' | 'parked'
 }
 
 const STEPS: readonly Step[] = [
   { name: 'the submission is under way', holds: ({ method }) => method === 'POST', end: 'parked' },
-  { name: 'the submission is half answered', holds: ({ method }) => method === 'POST', says: (_provider, response) => void response.writeHead(200, { 'content-type': 'application/json', 'content-length': 40 }).write('{"id":"video_'), end: 'parked' },
+  {
+    name: 'the submission is half answered',
+    holds: ({ method }) => method === 'POST',
+    says: (_provider, response) =>
+      void response.writeHead(200, { 'content-type': 'application/json', 'content-length': 40 }).write('{"id":"video_'),
+    end: 'parked',
+  },
   { name: 'it is polled', holds: isPoll, end: 'completed' },
   { name: 'its video is asked for', holds: isDownload, end: 'completed' },
-  { name: 'its video is half stored', holds: isDownload, says: ({ video }, response) => void response.writeHead(200, { 'content-type': 'video/mp4', 'content-length': video.length }).write(video.subarray(0, 400)), end: 'completed' },
+  {
+    name: 'its video is half stored',
+    holds: isDownload,
+    says: ({ video }, response) =>
+      void response
+        .writeHead(200, { 'content-type': 'video/mp4', 'content-length': video.length })
+        .write(video.subarray(0, 400)),
+    end: 'completed',
+  },
 ]
 
 async function withServer(dataDir: string, body: (tollgate: Tollgate) => Promise<void>): Promise<void> {
@@ -82,12 +104,19 @@ for (const { name, holds, says, end } of STEPS) {
         if (end === 'completed') {
           const done = await videoUntil(tollgate, job.key, job.id, 'completed', 30_000)
           assert.equal(done.usage.cost, COST)
-          const answer = await request(`${tollgate.url}/v1/videos/${job.id}/content`, { headers: { authorization: `Bearer ${job.key}` } })
+          const answer = await request(`${tollgate.url}/v1/videos/${job.id}/content`, {
+            headers: { authorization: `Bearer ${job.key}` },
+          })
           assert.ok(Buffer.from(await answer.body.arrayBuffer()).equals(provider.video))
           assert.deepEqual(await balanceOf(tollgate, job.key), { balance: 100 - COST, reserved: 0 })
         } else {
           // Time for a second submission, if there were one.
-          await videoUntil(tollgate, job.key, (await createVideo(tollgate, job.key, { model: 'test/film', prompt: 'another' })).id, 'completed')
+          await videoUntil(
+            tollgate,
+            job.key,
+            (await createVideo(tollgate, job.key, { model: 'test/film', prompt: 'another' })).id,
+            'completed',
+          )
           assert.equal((await tollgate.request('GET', `/v1/videos/${job.id}`, { key: job.key })).body.status, 'pending')
           assert.deepEqual(await balanceOf(tollgate, job.key), { balance: 100 - COST, reserved: COST })
         }
@@ -112,7 +141,10 @@ test('kill -9 again and again, at any moment: every job ends once, is submitted 
       await withServer(dataDir, async (tollgate) => {
         account.key ||= (await tollgate.createAccount({ balance: 1_000 })).key
         for (let index = 0; index < 3; index += 1) {
-          const answer = await tollgate.request('POST', '/v1/videos', { key: account.key, body: { model: 'test/film', prompt: `${round}-${index}` } })
+          const answer = await tollgate.request('POST', '/v1/videos', {
+            key: account.key,
+            body: { model: 'test/film', prompt: `${round}-${index}` },
+          })
           if (answer.status === 202) ids.push(answer.body.id)
         }
         // The steps of a job take some milliseconds at its start, and again a second later.
@@ -124,7 +156,10 @@ test('kill -9 again and again, at any moment: every job ends once, is submitted 
       const completed = ends.filter((end) => end === 'completed').length
       const open = ends.length - completed
       assert.ok(completed > 0)
-      assert.deepEqual(await balanceOf(tollgate, account.key), { balance: 1_000 - COST * completed, reserved: COST * open })
+      assert.deepEqual(await balanceOf(tollgate, account.key), {
+        balance: 1_000 - COST * completed,
+        reserved: COST * open,
+      })
       const { total } = (await tollgate.request('GET', '/v1/generation', { key: account.key })).body
       assert.equal(total, completed, 'one log row for each that ended')
       await assertAuditClean(tollgate)
@@ -155,9 +190,15 @@ async function ended(tollgate: Tollgate, key: string, ids: readonly string[]): P
   }
 }
 
-/** `tollgate audit` on the store as the dead process left it; in the short form the next server's own audit says the same later. */
+/**
+ * `tollgate audit` on the store as the dead process left it; in the short form the next server's own audit says the
+ * same later.
+ */
 async function auditStore(dataDir: string): Promise<void> {
   if (!isLong) return
-  const { stdout } = await promisify(execFile)(process.execPath, [COMMAND, 'audit', '--json'], { cwd: dataDir, env: { PATH: process.env['PATH'], TOLLGATE_DATA: dataDir } })
+  const { stdout } = await promisify(execFile)(process.execPath, [COMMAND, 'audit', '--json'], {
+    cwd: dataDir,
+    env: { PATH: process.env['PATH'], TOLLGATE_DATA: dataDir },
+  })
   assert.equal(JSON.parse(stdout).violations, 0, stdout)
 }

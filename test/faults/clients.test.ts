@@ -85,7 +85,14 @@ for (const how of ['FIN', 'RST'] as const) {
           if (moment !== 'before the first token') response.writeHead(200, SSE).write(event('Hello '))
           if (moment === 'right after the last token') response.write(event('world', 'stop'))
         })
-        const { socket, text } = client(requestBytes(account.key, { model: 'test/stops', stream: true, max_tokens: 50, messages: [{ role: 'user', content: 'Hi' }] }))
+        const { socket, text } = client(
+          requestBytes(account.key, {
+            model: 'test/stops',
+            stream: true,
+            max_tokens: 50,
+            messages: [{ role: 'user', content: 'Hi' }],
+          }),
+        )
         if (moment === 'before the first token') await until(() => seen.response !== null)
         else await until(() => text().includes(moment === 'mid-stream' ? 'Hello' : 'world'))
         const leftMs = performance.now()
@@ -112,11 +119,21 @@ test('F40: a provider that bills a cancelled answer is read to its usage, and th
     response.writeHead(200, SSE).write(event('Hello '))
     setTimeout(() => response.end(event('world', 'stop') + USAGE), 300)
   })
-  const { socket, text } = client(requestBytes(account.key, { model: 'test/bills', stream: true, max_tokens: 50, messages: [{ role: 'user', content: 'Hi' }] }))
+  const { socket, text } = client(
+    requestBytes(account.key, {
+      model: 'test/bills',
+      stream: true,
+      max_tokens: 50,
+      messages: [{ role: 'user', content: 'Hi' }],
+    }),
+  )
   await until(() => text().includes('Hello'))
   socket.destroy()
   const { rows } = await checkBooks(tollgate, account, 100)
-  assert.deepEqual(rows.map((row) => [row['billing_basis'], row['output_tokens']]), [['drained', 7]])
+  assert.deepEqual(
+    rows.map((row) => [row['billing_basis'], row['output_tokens']]),
+    [['drained', 7]],
+  )
 })
 
 function residentBytes(): number {
@@ -144,7 +161,13 @@ test('F41, R10: readers that stop reading stop their providers: no more than a w
   })
   const body = { model: 'test/stops', stream: true, max_tokens: 50, messages: [{ role: 'user', content: 'Hi' }] }
   // One that reads it all, so that what is measured is what waits, not the heap that any stream takes once.
-  await (await fetch(`${tollgate.url}/v1/chat/completions`, { method: 'POST', headers: { authorization: `Bearer ${account.key}`, 'content-type': 'application/json' }, body: JSON.stringify(body) })).text()
+  await (
+    await fetch(`${tollgate.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${account.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+  ).text()
   sent = 0
   const before = residentBytes()
   const bytes = requestBytes(account.key, body)
@@ -162,7 +185,9 @@ test('F41, R10: readers that stop reading stop their providers: no more than a w
   // What the system's own socket buffers hold is not the process's memory.
   assert.ok(sent < readers * 16 * 1_048_576, `${sent} bytes were sent`)
   const grown = residentBytes() - before
-  context.diagnostic(`${readers} stopped readers of ${megabytes} MB: ${(sent / readers / 1_048_576).toFixed(1)} MB of each sent, the process grew by ${(grown / 1_048_576).toFixed(0)} MB`)
+  context.diagnostic(
+    `${readers} stopped readers of ${megabytes} MB: ${(sent / readers / 1_048_576).toFixed(1)} MB of each sent, the process grew by ${(grown / 1_048_576).toFixed(0)} MB`,
+  )
   assert.ok(grown < 64 * 1_048_576, `${grown} bytes`)
   for (const socket of paused) socket.destroy()
   const { rows } = await checkBooks(tollgate, account, 1_000)
@@ -173,10 +198,19 @@ test('F41, R10: readers that stop reading stop their providers: no more than a w
 
 test('F44: a thousand pipelined requests are answered in order; paid ones one after another, each charged once', async () => {
   const port = Number(new URL(tollgate.url).port)
-  const health = Array.from({ length: 1_000 }, (_value, index) => `GET /v1/health HTTP/1.1\r\nHost: x\r\nX-Request-Id: p-${index}\r\n\r\n`).join('')
-  const text = await exchangeRaw(port, health, { idleMs: 3_000, until: (got) => got.includes('p-999\r\n') && got.endsWith('}') })
+  const health = Array.from(
+    { length: 1_000 },
+    (_value, index) => `GET /v1/health HTTP/1.1\r\nHost: x\r\nX-Request-Id: p-${index}\r\n\r\n`,
+  ).join('')
+  const text = await exchangeRaw(port, health, {
+    idleMs: 3_000,
+    until: (got) => got.includes('p-999\r\n') && got.endsWith('}'),
+  })
   const ids = [...text.matchAll(/^x-request-id: p-(\d+)\r$/gim)].map(([, id]) => Number(id))
-  assert.deepEqual(ids, Array.from({ length: ids.length }, (_value, index) => index))
+  assert.deepEqual(
+    ids,
+    Array.from({ length: ids.length }, (_value, index) => index),
+  )
   assert.equal(ids.length, 1_000)
   let running = 0
   let most = 0
@@ -185,12 +219,27 @@ test('F44: a thousand pipelined requests are answered in order; paid ones one af
     most = Math.max(most, running)
     setTimeout(() => {
       running -= 1
-      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ id: 'c', choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }], usage: { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 } }))
+      response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(
+          JSON.stringify({
+            id: 'c',
+            choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
+            usage: { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 },
+          }),
+        )
     }, 5)
   })
   const account = await tollgate.createAccount({ balance: 100 })
-  const paid = requestBytes(account.key, { model: 'test/stops', max_tokens: 10, messages: [{ role: 'user', content: 'Hi' }] }).repeat(50)
-  const answers = await exchangeRaw(port, paid, { idleMs: 3_000, until: (got) => (got.match(/HTTP\/1\.1 200/g) ?? []).length === 50 && got.endsWith('}') })
+  const paid = requestBytes(account.key, {
+    model: 'test/stops',
+    max_tokens: 10,
+    messages: [{ role: 'user', content: 'Hi' }],
+  }).repeat(50)
+  const answers = await exchangeRaw(port, paid, {
+    idleMs: 3_000,
+    until: (got) => (got.match(/HTTP\/1\.1 200/g) ?? []).length === 50 && got.endsWith('}'),
+  })
   assert.equal((answers.match(/HTTP\/1\.1 200/g) ?? []).length, 50)
   const { rows } = await checkBooks(tollgate, account, 100)
   assert.equal(rows.length, 50)
@@ -202,7 +251,10 @@ test('F47: a client that sends 60 MB sees 413, with a length and without; nothin
   const port = Number(new URL(tollgate.url).port)
   const head = `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${account.key}\r\nContent-Type: application/json\r\n`
   const megabyte = Buffer.alloc(1_048_576, 0x20)
-  for (const [framing, piece] of [[`Content-Length: ${60 * 1_048_576}`, megabyte], ['Transfer-Encoding: chunked', Buffer.concat([Buffer.from('100000\r\n'), megabyte, Buffer.from('\r\n')])]] as const) {
+  for (const [framing, piece] of [
+    [`Content-Length: ${60 * 1_048_576}`, megabyte],
+    ['Transfer-Encoding: chunked', Buffer.concat([Buffer.from('100000\r\n'), megabyte, Buffer.from('\r\n')])],
+  ] as const) {
     const socket = connect(port, '127.0.0.1')
     let text = ''
     socket.on('data', (chunk) => {
@@ -223,18 +275,41 @@ test('F47: a client that sends 60 MB sees 413, with a length and without; nothin
 test('F55: a hundred 10 MB uploads at once: their heads reserve nothing, bodies beyond the share of their origin get 429, the others are served, memory stays bounded', async () => {
   const uploads = isChaos ? 100 : 40
   const account = await tollgate.createAccount({ balance: 1_000 })
-  upstream.answer((response) => void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ id: 'c', choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }], usage: { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 } })))
+  upstream.answer(
+    (response) =>
+      void response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(
+          JSON.stringify({
+            id: 'c',
+            choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
+            usage: { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 },
+          }),
+        ),
+  )
   // A body of 10 MB that a chat may have: its text is long, its tokens few.
-  const body = JSON.stringify({ model: 'test/stops', max_tokens: 10, messages: [{ role: 'user', content: 'Hi' }], user: 'u'.repeat(10_000_000) })
+  const body = JSON.stringify({
+    model: 'test/stops',
+    max_tokens: 10,
+    messages: [{ role: 'user', content: 'Hi' }],
+    user: 'u'.repeat(10_000_000),
+  })
   const head = `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${account.key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`
   const clients = Array.from({ length: uploads }, () => client(head))
-  const status = ({ text }: { readonly text: () => string }): number => Number(/^HTTP\/1\.1 (\d+)/.exec(text())?.[1] ?? 0)
-  const small = await tollgate.request('POST', '/v1/chat/completions', { key: account.key, body: { model: 'test/stops', max_tokens: 10, messages: [{ role: 'user', content: 'Hi' }] } })
+  const status = ({ text }: { readonly text: () => string }): number =>
+    Number(/^HTTP\/1\.1 (\d+)/.exec(text())?.[1] ?? 0)
+  const small = await tollgate.request('POST', '/v1/chat/completions', {
+    key: account.key,
+    body: { model: 'test/stops', max_tokens: 10, messages: [{ role: 'user', content: 'Hi' }] },
+  })
   assert.equal(small.status, 200)
   for (const { socket } of clients) socket.write(body)
   await until(() => clients.every((one) => status(one) !== 0))
   const statuses = clients.map(status)
-  assert.ok(statuses.every((code) => [200, 400, 429, 503].includes(code)), String([...new Set(statuses)]))
+  assert.ok(
+    statuses.every((code) => [200, 400, 429, 503].includes(code)),
+    String([...new Set(statuses)]),
+  )
   assert.ok(statuses.filter((code) => code === 200 || code === 400).length >= 8, String(statuses))
   const { rows } = await checkBooks(tollgate, account, 1_000)
   assert.equal(rows.length, 1 + statuses.filter((code) => code === 200).length)
@@ -255,9 +330,28 @@ test('sockets that wait for ever, at the sign-in or before it, keep nobody out: 
     silent.push(socket)
     await once(socket, 'connect')
   }
-  upstream.answer((response) => void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ id: 'c', choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }], usage: { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 } })))
+  upstream.answer(
+    (response) =>
+      void response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(
+          JSON.stringify({
+            id: 'c',
+            choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
+            usage: { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 },
+          }),
+        ),
+  )
   for (let count = 0; count < 5; count += 1) {
-    assert.equal((await tollgate.request('POST', '/v1/chat/completions', { key: account.key, body: { model: 'test/stops', max_tokens: 10, messages: [{ role: 'user', content: 'Hi' }] } })).status, 200)
+    assert.equal(
+      (
+        await tollgate.request('POST', '/v1/chat/completions', {
+          key: account.key,
+          body: { model: 'test/stops', max_tokens: 10, messages: [{ role: 'user', content: 'Hi' }] },
+        })
+      ).status,
+      200,
+    )
   }
   assert.ok(silent.filter(({ closed }) => closed).length >= 200, 'the oldest idle ones have made room')
   for (const socket of silent) socket.destroy()

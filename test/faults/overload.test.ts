@@ -20,9 +20,18 @@ let tollgate: Tollgate
 let keys: readonly string[]
 
 before(async () => {
-  tollgate = await startTollgate({ env: { TRUSTED_PROXIES: '127.0.0.1' }, catalog: 'rate_limit: { requests: 100000, window: 1 }\n' })
-  const accounts = await Promise.all(Array.from({ length: ACCOUNTS }, () => tollgate.createAccount({ balance: 10_000 })))
-  const more = await Promise.all(accounts.map(({ id }) => tollgate.admin('POST', `/admin/v1/accounts/${id}/keys`, { name: 'second' }).then(({ body }) => String(body.key))))
+  tollgate = await startTollgate({
+    env: { TRUSTED_PROXIES: '127.0.0.1' },
+    catalog: 'rate_limit: { requests: 100000, window: 1 }\n',
+  })
+  const accounts = await Promise.all(
+    Array.from({ length: ACCOUNTS }, () => tollgate.createAccount({ balance: 10_000 })),
+  )
+  const more = await Promise.all(
+    accounts.map(({ id }) =>
+      tollgate.admin('POST', `/admin/v1/accounts/${id}/keys`, { name: 'second' }).then(({ body }) => String(body.key)),
+    ),
+  )
   keys = [...accounts.map(({ key }) => key), ...more]
 })
 
@@ -34,16 +43,34 @@ interface Outcome {
 }
 
 /** One paid request on a pool of connections of its own. */
-async function ask(pool: Pool, number: number, line: string, stream = false): Promise<Outcome & { readonly text: string }> {
+async function ask(
+  pool: Pool,
+  number: number,
+  line: string,
+  stream = false,
+): Promise<Outcome & { readonly text: string }> {
   const startedMs = performance.now()
-  const body = JSON.stringify({ model: 'sandbox/chat', stream, max_tokens: 200, messages: [{ role: 'user', content: `Hello\nsandbox: ${line}` }] })
-  const answer = await pool.request({ path: '/v1/chat/completions', method: 'POST', body, headers: { authorization: `Bearer ${keys[number % keys.length]}`, 'content-type': 'application/json' } })
+  const body = JSON.stringify({
+    model: 'sandbox/chat',
+    stream,
+    max_tokens: 200,
+    messages: [{ role: 'user', content: `Hello\nsandbox: ${line}` }],
+  })
+  const answer = await pool.request({
+    path: '/v1/chat/completions',
+    method: 'POST',
+    body,
+    headers: { authorization: `Bearer ${keys[number % keys.length]}`, 'content-type': 'application/json' },
+  })
   const text = await answer.body.text()
   return { status: answer.statusCode, tookMs: performance.now() - startedMs, text }
 }
 
 function p99(outcomes: readonly Outcome[]): number {
-  const served = outcomes.filter(({ status }) => status === 200).map(({ tookMs }) => tookMs).toSorted((left, right) => left - right)
+  const served = outcomes
+    .filter(({ status }) => status === 200)
+    .map(({ tookMs }) => tookMs)
+    .toSorted((left, right) => left - right)
   return served[Math.floor(served.length * 0.99)] ?? 0
 }
 
@@ -65,11 +92,16 @@ async function offer(pool: Pool, perSecond: number): Promise<readonly Outcome[]>
   const outcomes: Outcome[] = []
   const running = new Set<Promise<void>>()
   const startedMs = performance.now()
-  for (let sent = 0; performance.now() - startedMs < OVERLOAD_MS; ) {
+  for (let sent = 0; performance.now() - startedMs < OVERLOAD_MS;) {
     const due = Math.floor(((performance.now() - startedMs) * perSecond) / 1_000)
     for (; sent < due; sent += 1) {
       if (running.size >= OUTSTANDING_MAX) continue
-      const one = ask(pool, sent, 'words=10').then((outcome) => void outcomes.push(outcome), () => void outcomes.push({ status: 0, tookMs: 0 })).finally(() => running.delete(one))
+      const one = ask(pool, sent, 'words=10')
+        .then(
+          (outcome) => void outcomes.push(outcome),
+          () => void outcomes.push({ status: 0, tookMs: 0 }),
+        )
+        .finally(() => running.delete(one))
       running.add(one)
     }
     await delay(5)
@@ -80,7 +112,9 @@ async function offer(pool: Pool, perSecond: number): Promise<readonly Outcome[]>
 
 /** Answers the goodput at twice the peak, as a share of the peak. */
 async function round(pool: Pool, tell: (message: string) => void): Promise<number> {
-  const streams = Array.from({ length: STREAMS }, (_value, number) => ask(pool, number, `words=100 gap_ms=${(2 * PEAK_MS + OVERLOAD_MS) / 100}`, true))
+  const streams = Array.from({ length: STREAMS }, (_value, number) =>
+    ask(pool, number, `words=100 gap_ms=${(2 * PEAK_MS + OVERLOAD_MS) / 100}`, true),
+  )
   await delay(500)
   await peak(pool)
   const before = await peak(pool)
@@ -88,7 +122,9 @@ async function round(pool: Pool, tell: (message: string) => void): Promise<numbe
   const served = outcomes.filter(({ status }) => status === 200).length
   const goodput = (served * 1_000) / OVERLOAD_MS / before.perSecond
   const refused = outcomes.filter(({ status }) => status === 503).length
-  tell(`peak ${before.perSecond.toFixed(0)}/s, p99 ${before.p99Ms.toFixed(0)} ms; at 2 ×: goodput ${(goodput * 100).toFixed(0)} %, ${refused} of ${outcomes.length} refused, p99 of those served ${p99(outcomes).toFixed(0)} ms`)
+  tell(
+    `peak ${before.perSecond.toFixed(0)}/s, p99 ${before.p99Ms.toFixed(0)} ms; at 2 ×: goodput ${(goodput * 100).toFixed(0)} %, ${refused} of ${outcomes.length} refused, p99 of those served ${p99(outcomes).toFixed(0)} ms`,
+  )
   const running = (await Promise.all(streams)).filter(({ status }) => status === 200)
   assert.ok(running.length > 0)
   for (const { text } of running) assert.ok(text.endsWith('data: [DONE]\n\n'), text.slice(-200))
@@ -97,10 +133,16 @@ async function round(pool: Pool, tell: (message: string) => void): Promise<numbe
 }
 
 test(`R12: at twice its peak for ${OVERLOAD_MS / 1_000} s a node serves nearly as much as at its peak, breaks no stream, and its books are right`, async (context) => {
-  const pool = new Pool(tollgate.url, { connections: OUTSTANDING_MAX, pipelining: 1, headersTimeout: 120_000, bodyTimeout: 120_000 })
+  const pool = new Pool(tollgate.url, {
+    connections: OUTSTANDING_MAX,
+    pipelining: 1,
+    headersTimeout: 120_000,
+    bodyTimeout: 120_000,
+  })
   try {
     let best = 0
-    for (let tries = 0; best < GOODPUT_MIN && tries < TRIES; tries += 1) best = Math.max(best, await round(pool, (message) => context.diagnostic(message)))
+    for (let tries = 0; best < GOODPUT_MIN && tries < TRIES; tries += 1)
+      best = Math.max(best, await round(pool, (message) => context.diagnostic(message)))
     assert.ok(best >= GOODPUT_MIN, `goodput ${best}`)
     const audit = await tollgate.admin('GET', '/admin/v1/audit')
     assert.equal(audit.body.violations, 0, audit.text)

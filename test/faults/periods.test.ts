@@ -13,10 +13,30 @@ const HOUR_MS = 3_600_000
 
 /** Each with the first instant of the next day there, told by hand, and which periods begin with it. */
 const BOUNDARIES = [
-  { what: 'Moscow, the night in which its clocks went back for good', timezone: 'Europe/Moscow', next: '2014-10-25T20:00:00Z', resets: ['daily'] },
-  { what: 'the end of that day of 25 hours', timezone: 'Europe/Moscow', next: '2014-10-26T21:00:00Z', resets: ['daily', 'weekly'] },
-  { what: 'New York, the end of a day of 23 hours', timezone: 'America/New_York', next: '2026-03-09T04:00:00Z', resets: ['daily', 'weekly'] },
-  { what: 'New York, the end of a day of 25 hours', timezone: 'America/New_York', next: '2026-11-02T05:00:00Z', resets: ['daily', 'weekly'] },
+  {
+    what: 'Moscow, the night in which its clocks went back for good',
+    timezone: 'Europe/Moscow',
+    next: '2014-10-25T20:00:00Z',
+    resets: ['daily'],
+  },
+  {
+    what: 'the end of that day of 25 hours',
+    timezone: 'Europe/Moscow',
+    next: '2014-10-26T21:00:00Z',
+    resets: ['daily', 'weekly'],
+  },
+  {
+    what: 'New York, the end of a day of 23 hours',
+    timezone: 'America/New_York',
+    next: '2026-03-09T04:00:00Z',
+    resets: ['daily', 'weekly'],
+  },
+  {
+    what: 'New York, the end of a day of 25 hours',
+    timezone: 'America/New_York',
+    next: '2026-11-02T05:00:00Z',
+    resets: ['daily', 'weekly'],
+  },
   { what: '31 January', timezone: 'Europe/Moscow', next: '2026-01-31T21:00:00Z', resets: ['daily', 'monthly'] },
   { what: '29 February', timezone: 'UTC', next: '2028-03-01T00:00:00Z', resets: ['daily', 'monthly'] },
   { what: 'the end of a year', timezone: 'Asia/Kolkata', next: '2027-12-31T18:30:00Z', resets: ['daily', 'monthly'] },
@@ -24,7 +44,9 @@ const BOUNDARIES = [
 
 for (const { what, timezone, next, resets } of BOUNDARIES) {
   test(`F9: ${what}: a request that lasts over it counts where its hold was placed, once, and the next one in the new period`, async () => {
-    const server = await startMovingServer(`timezone: ${timezone}\nrate_limit: { requests: 1000, window: 60 }\n`, { startUnixMs: Date.parse(next) - MINUTE_MS })
+    const server = await startMovingServer(`timezone: ${timezone}\nrate_limit: { requests: 1000, window: 60 }\n`, {
+      startUnixMs: Date.parse(next) - MINUTE_MS,
+    })
     const pool = new Pool(server.url, { connections: 4 })
     try {
       const account = await server.createAccount({ balance: 100 })
@@ -34,15 +56,29 @@ for (const { what, timezone, next, resets } of BOUNDARIES) {
         return { daily: key.usage_daily, weekly: key.usage_weekly, monthly: key.usage_monthly, total: key.usage }
       }
       const ask = async (line: string): Promise<number> => {
-        const body = JSON.stringify({ model: 'sandbox/chat', stream: true, max_tokens: 200, messages: [{ role: 'user', content: `Hello\nsandbox: ${line}` }] })
-        const answer = await pool.request({ path: '/v1/chat/completions', method: 'POST', headers: { authorization: `Bearer ${account.key}`, 'content-type': 'application/json' }, body })
+        const body = JSON.stringify({
+          model: 'sandbox/chat',
+          stream: true,
+          max_tokens: 200,
+          messages: [{ role: 'user', content: `Hello\nsandbox: ${line}` }],
+        })
+        const answer = await pool.request({
+          path: '/v1/chat/completions',
+          method: 'POST',
+          headers: { authorization: `Bearer ${account.key}`, 'content-type': 'application/json' },
+          body,
+        })
         const folded = foldStream(answer.statusCode, await answer.body.text(), {})
         assert.ok(folded.done && folded.error === null, folded.raw)
         return Number(folded.usage?.['cost'])
       }
       const before = await ask('words=3')
       const straddling = ask('words=20 gap_ms=6000')
-      while (server.app.edge.sockets.open === 0 || (await server.admin('GET', `/admin/v1/accounts/${account.id}`)).body.reserved === 0) await delay(5)
+      while (
+        server.app.edge.sockets.open === 0 ||
+        (await server.admin('GET', `/admin/v1/accounts/${account.id}`)).body.reserved === 0
+      )
+        await delay(5)
       for (let second = 0; second < 150; second += 1) {
         server.clock.advance(1_000)
         await delay(2)
@@ -70,14 +106,24 @@ for (const { what, timezone, next, resets } of BOUNDARIES) {
   })
 }
 
-test('F9: a daily limit that is used up opens at midnight of the service\'s zone, at that instant', async () => {
-  const server = await startMovingServer('timezone: Europe/Moscow\n', { startUnixMs: Date.parse('2014-10-25T20:00:00Z') - MINUTE_MS })
+test("F9: a daily limit that is used up opens at midnight of the service's zone, at that instant", async () => {
+  const server = await startMovingServer('timezone: Europe/Moscow\n', {
+    startUnixMs: Date.parse('2014-10-25T20:00:00Z') - MINUTE_MS,
+  })
   try {
-    const body = { model: 'sandbox/chat', max_tokens: 20, messages: [{ role: 'user', content: 'Hello\nsandbox: words=10' }] }
+    const body = {
+      model: 'sandbox/chat',
+      max_tokens: 20,
+      messages: [{ role: 'user', content: 'Hello\nsandbox: words=10' }],
+    }
     const probe = await server.createAccount({ balance: 0.000001 })
     const { body: refused } = await server.request('POST', '/v1/chat/completions', { key: probe.key, body })
-    const account = await server.createAccount({ balance: 100, key: { limit: refused.error.metadata.required, limit_reset: 'daily' } })
-    const ask = async (): Promise<number> => (await server.request('POST', '/v1/chat/completions', { key: account.key, body })).status
+    const account = await server.createAccount({
+      balance: 100,
+      key: { limit: refused.error.metadata.required, limit_reset: 'daily' },
+    })
+    const ask = async (): Promise<number> =>
+      (await server.request('POST', '/v1/chat/completions', { key: account.key, body })).status
     assert.equal(await ask(), 200)
     assert.equal(await ask(), 429)
     server.clock.advance(Date.parse('2014-10-25T20:00:00Z') - server.clock.now() - 2_000)

@@ -31,10 +31,18 @@ export class ApiClient {
     return this.request(method, path, { key: this.adminToken, ...(body === undefined ? {} : { body }) })
   }
 
-  async createAccount(options: { balance?: number; key?: Record<string, unknown>; account?: Record<string, unknown> } = {}): Promise<{ id: string; key: string; keyId: string }> {
+  async createAccount(
+    options: { balance?: number; key?: Record<string, unknown>; account?: Record<string, unknown> } = {},
+  ): Promise<{ id: string; key: string; keyId: string }> {
     const account = await this.#created('/admin/v1/accounts', { name: 'test', ...options.account })
     const balance = options.balance ?? 100
-    if (balance > 0) await this.#created(`/admin/v1/accounts/${account['id']}/ledger`, { kind: 'topup', amount: balance, reason: 'test', reference: `test-${account['id']}` })
+    if (balance > 0)
+      await this.#created(`/admin/v1/accounts/${account['id']}/ledger`, {
+        kind: 'topup',
+        amount: balance,
+        reason: 'test',
+        reference: `test-${account['id']}`,
+      })
     const key = await this.#created(`/admin/v1/accounts/${account['id']}/keys`, { name: 'test', ...options.key })
     return { id: String(account['id']), key: String(key['key']), keyId: String(key['id']) }
   }
@@ -47,7 +55,8 @@ export class ApiClient {
 
   async request(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
     const raw = typeof options.body === 'string' || Buffer.isBuffer(options.body)
-    const body = options.body === undefined ? null : raw ? (options.body as string | Buffer) : JSON.stringify(options.body)
+    const body =
+      options.body === undefined ? null : raw ? (options.body as string | Buffer) : JSON.stringify(options.body)
     const response = await undiciRequest(`${this.url}${path}`, {
       method: method as 'GET',
       body,
@@ -59,7 +68,17 @@ export class ApiClient {
       },
     })
     const text = await response.body.text()
-    const headers = Object.fromEntries(Object.entries(response.headers).map(([name, value]) => [name, Array.isArray(value) ? value.join('\n') : String(value)]))
-    return { status: response.statusCode, headers, text, body: (headers['content-type'] ?? '').includes('json') && text !== '' ? JSON.parse(text) : null }
+    const headers = Object.fromEntries(
+      Object.entries(response.headers).map(([name, value]) => [
+        name,
+        Array.isArray(value) ? value.join('\n') : String(value),
+      ]),
+    )
+    return {
+      status: response.statusCode,
+      headers,
+      text,
+      body: (headers['content-type'] ?? '').includes('json') && text !== '' ? JSON.parse(text) : null,
+    }
   }
 }

@@ -7,7 +7,10 @@ function u32(value: number): Buffer {
 }
 
 /** 16-bit mono PCM; `declared` is what the header says of the size of the sound. */
-export function wavFile(seconds: number, { rate = 16_000, declared }: { rate?: number; declared?: number } = {}): Buffer {
+export function wavFile(
+  seconds: number,
+  { rate = 16_000, declared }: { rate?: number; declared?: number } = {},
+): Buffer {
   const data = Buffer.alloc(Math.round(seconds * rate) * 2)
   const head = Buffer.alloc(44)
   head.write('RIFF', 0, 'latin1')
@@ -46,7 +49,11 @@ export function xingFrame(): Buffer {
 
 /** A tag of `size` bytes in front of the sound. */
 export function id3Tag(size: number): Buffer {
-  return Buffer.concat([Buffer.from('ID3\u0004\u0000\u0000', 'latin1'), Buffer.from([(size >> 21) & 127, (size >> 14) & 127, (size >> 7) & 127, size & 127]), Buffer.alloc(size, 0xff)])
+  return Buffer.concat([
+    Buffer.from('ID3\u0004\u0000\u0000', 'latin1'),
+    Buffer.from([(size >> 21) & 127, (size >> 14) & 127, (size >> 7) & 127, size & 127]),
+    Buffer.alloc(size, 0xff),
+  ])
 }
 
 export function oggPage(serial: number, granule: bigint, body: Buffer): Buffer {
@@ -99,19 +106,38 @@ function words(...values: readonly number[]): Buffer {
 }
 
 function track(id: number, handler: string, timescale: number, duration: number): Buffer {
-  return box('trak', box('tkhd', words(0, 0, 0, id, 0, duration)), box('mdia', box('mdhd', words(0, 0, 0, timescale, duration, 0)), box('hdlr', words(0, 0), Buffer.from(handler), words(0, 0, 0))))
+  return box(
+    'trak',
+    box('tkhd', words(0, 0, 0, id, 0, duration)),
+    box(
+      'mdia',
+      box('mdhd', words(0, 0, 0, timescale, duration, 0)),
+      box('hdlr', words(0, 0), Buffer.from(handler), words(0, 0, 0)),
+    ),
+  )
 }
 
 /** A video track of an hour beside the sound; the index is behind the data, as cameras write it. */
 export function m4aFile(timescale: number, duration: number): Buffer {
-  const movie = box('moov', box('mvhd', words(0, 0, 0, 600, 600 * 3_600, 0)), track(1, 'vide', 600, 600 * 3_600), track(2, 'soun', timescale, duration))
+  const movie = box(
+    'moov',
+    box('mvhd', words(0, 0, 0, 600, 600 * 3_600, 0)),
+    track(1, 'vide', 600, 600 * 3_600),
+    track(2, 'soun', timescale, duration),
+  )
   return Buffer.concat([box('ftyp', Buffer.from('M4A '), words(0)), box('mdat', Buffer.alloc(100, 0xff)), movie])
 }
 
 /** Fragments of 50 samples of 1,024 units each at 48 kHz: by a default, by the fragment, and sample by sample. */
 export function fragmentedM4a(): Buffer {
-  const movie = box('moov', box('mvhd', words(0, 0, 0, 1_000, 0, 0)), track(1, 'soun', 48_000, 0), box('mvex', box('trex', words(0, 1, 1, 1_024, 0, 0))))
-  const fragment = (header: Buffer, run: Buffer): Buffer => box('moof', box('mfhd', words(0, 1)), box('traf', box('tfhd', header), box('trun', run)))
+  const movie = box(
+    'moov',
+    box('mvhd', words(0, 0, 0, 1_000, 0, 0)),
+    track(1, 'soun', 48_000, 0),
+    box('mvex', box('trex', words(0, 1, 1, 1_024, 0, 0))),
+  )
+  const fragment = (header: Buffer, run: Buffer): Buffer =>
+    box('moof', box('mfhd', words(0, 1)), box('traf', box('tfhd', header), box('trun', run)))
   const each = Buffer.concat(Array.from({ length: 50 }, () => words(1_024, 77)))
   return Buffer.concat([
     box('ftyp', Buffer.from('iso5'), words(0)),
@@ -130,7 +156,10 @@ export function element(id: string, content: Buffer, size: 'known' | 'unknown' =
   return Buffer.concat([Buffer.from(id, 'hex'), length, content])
 }
 
-/** `duration` in milliseconds; null leaves it out and writes sizes as unknown, as a browser's recorder does. Blocks of 20 ms follow for `recordedMs`. */
+/**
+ * `duration` in milliseconds; null leaves it out and writes sizes as unknown, as a browser's recorder does. Blocks of
+ * 20 ms follow for `recordedMs`.
+ */
 export function webmFile(duration: number | null, recordedMs: number): Buffer {
   const float = Buffer.alloc(8)
   float.writeDoubleBE(duration ?? 0)
@@ -139,8 +168,12 @@ export function webmFile(duration: number | null, recordedMs: number): Buffer {
   const clusters: Buffer[] = []
   for (let start = 0; start < recordedMs; start += 1_000) {
     const blocks: Buffer[] = [element('e7', Buffer.from([start >> 16, (start >> 8) & 255, start & 255]))]
-    for (let at = 0; at < 1_000 && start + at < recordedMs; at += 20) blocks.push(element('a3', Buffer.from([0x81, at >> 8, at & 255, 0x80, 1, 2, 3])))
+    for (let at = 0; at < 1_000 && start + at < recordedMs; at += 20)
+      blocks.push(element('a3', Buffer.from([0x81, at >> 8, at & 255, 0x80, 1, 2, 3])))
     clusters.push(element('1f43b675', Buffer.concat(blocks), duration === null ? 'unknown' : 'known'))
   }
-  return Buffer.concat([element('1a45dfa3', element('4282', Buffer.from('webm'))), element('18538067', Buffer.concat([info, ...clusters]), duration === null ? 'unknown' : 'known')])
+  return Buffer.concat([
+    element('1a45dfa3', element('4282', Buffer.from('webm'))),
+    element('18538067', Buffer.concat([info, ...clusters]), duration === null ? 'unknown' : 'known'),
+  ])
 }

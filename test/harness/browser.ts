@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs'
 import { chromium, type Browser, type BrowserContext, type Page, type Request } from 'playwright-core'
 
 /** Runs in the page before anything of it; a text, since the project's own types know no document. */
-const REPORT_VIOLATIONS = "document.addEventListener('securitypolicyviolation', (event) => reportViolation(`CSP: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`))"
+const REPORT_VIOLATIONS =
+  "document.addEventListener('securitypolicyviolation', (event) => reportViolation(`CSP: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`))"
 const FRAME = 'new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))'
 /** Whether an outline stands for data that is not there yet. */
 const LOOK = "document.querySelector('main .mantine-Skeleton-root, main .mantine-Loader-root') !== null"
@@ -14,7 +15,10 @@ export function findChromium(): string | null {
   return [process.env['CHROMIUM'], ...PATHS].find((path) => path !== undefined && existsSync(path)) ?? null
 }
 
-/** Why browser tests are skipped here, for `test`'s option; false where they run. In CI they always run, and fail without a browser. */
+/**
+ * Why browser tests are skipped here, for `test`'s option; false where they run. In CI they always run, and fail
+ * without a browser.
+ */
 export function browserSkip(): string | false {
   if (findChromium() !== null || process.env['CI'] === 'true') return false
   return 'SKIPPED: no Chromium on this machine (apt-get install chromium, or name one in CHROMIUM)'
@@ -29,9 +33,15 @@ export async function openBrowser(): Promise<Browser> {
 export interface Visitor {
   readonly page: Page
   readonly context: BrowserContext
-  /** What must not happen: violations of the content security policy, console errors, exceptions, requests to other hosts. */
+  /**
+   * What must not happen: violations of the content security policy, console errors, exceptions, requests to other
+   * hosts.
+   */
   readonly troubles: string[]
-  /** Resolves when a heading or an alert stands, and nothing that the page has asked for or shows as an outline is on its way. */
+  /**
+   * Resolves when a heading or an alert stands, and nothing that the page has asked for or shows as an outline is on
+   * its way.
+   */
   settled(): Promise<void>
   close(): Promise<void>
 }
@@ -44,8 +54,18 @@ export interface VisitorOptions {
 }
 
 /** A browser of its own, without cookies, that writes down every trouble. `origin` is the only host it may ask. */
-export async function visitor(browser: Browser, origin: string, { language = 'en', dark = false, width = 1280, height = 860 }: VisitorOptions = {}): Promise<Visitor> {
-  const context = await browser.newContext({ locale: language === 'ru' ? 'ru-RU' : 'en-GB', colorScheme: dark ? 'dark' : 'light', viewport: { width, height }, timezoneId: 'Europe/Moscow', reducedMotion: 'reduce' })
+export async function visitor(
+  browser: Browser,
+  origin: string,
+  { language = 'en', dark = false, width = 1280, height = 860 }: VisitorOptions = {},
+): Promise<Visitor> {
+  const context = await browser.newContext({
+    locale: language === 'ru' ? 'ru-RU' : 'en-GB',
+    colorScheme: dark ? 'dark' : 'light',
+    viewport: { width, height },
+    timezoneId: 'Europe/Moscow',
+    reducedMotion: 'reduce',
+  })
   const troubles: string[] = []
   await context.exposeFunction('reportViolation', (text: string) => troubles.push(text))
   await context.addInitScript({ content: REPORT_VIOLATIONS })
@@ -53,7 +73,8 @@ export async function visitor(browser: Browser, origin: string, { language = 'en
   const asked = new Set<Request>()
   page.on('console', (message) => {
     // A refused call is part of some tests; the browser logs it by itself.
-    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) troubles.push(`console: ${message.text()}`)
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
+      troubles.push(`console: ${message.text()}`)
   })
   page.on('pageerror', (error) => troubles.push(`exception: ${error.message}`))
   page.on('request', (request) => {
@@ -61,11 +82,13 @@ export async function visitor(browser: Browser, origin: string, { language = 'en
     asked.add(request)
     if (!url.startsWith(origin) && !/^(?:data|blob|about):/.test(url)) troubles.push(`request to ${url}`)
   })
-  for (const end of ['requestfinished', 'requestfailed'] as const) page.on(end as 'requestfinished', (request) => void asked.delete(request))
+  for (const end of ['requestfinished', 'requestfailed'] as const)
+    page.on(end as 'requestfinished', (request) => void asked.delete(request))
   const settled = async (): Promise<void> => {
     await page.locator('h1, [role=alert]').first().waitFor()
     // What has come is painted, or asks for more, within a frame or two.
-    for (let calm = 0; calm < CALM_LOOKS; calm = asked.size > 0 || (await page.evaluate<boolean>(LOOK)) ? 0 : calm + 1) await page.evaluate(FRAME)
+    for (let calm = 0; calm < CALM_LOOKS; calm = asked.size > 0 || (await page.evaluate<boolean>(LOOK)) ? 0 : calm + 1)
+      await page.evaluate(FRAME)
   }
   return { page, context, troubles, settled, close: () => context.close() }
 }

@@ -27,7 +27,13 @@ function empty(): FoldedChoice {
 }
 
 /** Sends a chat request, or one of the kinds that answer like it, and folds what comes back. */
-export async function chat(url: string, key: string, body: Record<string, unknown>, headers: Record<string, string> = {}, path = '/v1/chat/completions'): Promise<FoldedAnswer> {
+export async function chat(
+  url: string,
+  key: string,
+  body: Record<string, unknown>,
+  headers: Record<string, string> = {},
+  path = '/v1/chat/completions',
+): Promise<FoldedAnswer> {
   const answer = await request(`${url}${path}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
@@ -38,7 +44,9 @@ export async function chat(url: string, key: string, body: Record<string, unknow
 
 /** Folds an answer by its content type. */
 export function foldBody(status: number, text: string, headers: Record<string, unknown>): FoldedAnswer {
-  return String(headers['content-type']).startsWith('text/event-stream') ? foldStream(status, text, headers) : foldPlain(status, text, headers)
+  return String(headers['content-type']).startsWith('text/event-stream')
+    ? foldStream(status, text, headers)
+    : foldPlain(status, text, headers)
 }
 
 // The bodies are whatever the server sent; the assertions of the tests are their check.
@@ -54,10 +62,25 @@ function foldPlain(status: number, text: string, headers: Record<string, unknown
       refusal: message.refusal ?? '',
       finish: choice.finish_reason,
       native: choice.native_finish_reason,
-      toolCalls: (message.tool_calls ?? []).map((call: { id: string; function: { name: string; arguments: string } }) => ({ id: call.id, name: call.function.name, arguments: call.function.arguments })),
+      toolCalls: (message.tool_calls ?? []).map(
+        (call: { id: string; function: { name: string; arguments: string } }) => ({
+          id: call.id,
+          name: call.function.name,
+          arguments: call.function.arguments,
+        }),
+      ),
     })
   }
-  return { status, error: body.error ?? null, choices, usage: body.usage ?? null, done: true, headers, events: [body], raw: text }
+  return {
+    status,
+    error: body.error ?? null,
+    choices,
+    usage: body.usage ?? null,
+    done: true,
+    headers,
+    events: [body],
+    raw: text,
+  }
 }
 
 export function foldStream(status: number, text: string, headers: Record<string, unknown>): FoldedAnswer {

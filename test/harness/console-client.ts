@@ -51,7 +51,15 @@ export class ConsoleClient {
 let people = 0
 
 /** Somebody new with an account of their own, signed in. */
-export async function signedUp(server: ApiClient, email = `person${(people += 1)}@example.com`): Promise<{ readonly browser: ConsoleClient; readonly email: string; readonly accountId: string; readonly userId: string }> {
+export async function signedUp(
+  server: ApiClient,
+  email = `person${(people += 1)}@example.com`,
+): Promise<{
+  readonly browser: ConsoleClient
+  readonly email: string
+  readonly accountId: string
+  readonly userId: string
+}> {
   const browser = new ConsoleClient(server)
   const answer = await browser.post('sign-up', { email, password: PASSWORD })
   if (answer.status !== 201) throw new Error(`sign-up answered ${answer.status}: ${answer.text}`)
@@ -70,6 +78,11 @@ export async function administrator(server: ApiClient, email: string): Promise<C
 
 /** Money for an account. */
 export async function topUp(server: ApiClient, accountId: string, amount: number): Promise<void> {
-  const answer = await server.admin('POST', `/admin/v1/accounts/${accountId}/ledger`, { kind: 'topup', amount, reason: 'test', reference: `test-${accountId}-${amount}` })
+  const answer = await server.admin('POST', `/admin/v1/accounts/${accountId}/ledger`, {
+    kind: 'topup',
+    amount,
+    reason: 'test',
+    reference: `test-${accountId}-${amount}`,
+  })
   if (answer.status !== 201) throw new Error(`top-up answered ${answer.status}: ${answer.text}`)
 }

@@ -10,13 +10,22 @@ export const PASSWORD = 'a gate with seven hinges'
 
 /** Builds the console where it is missing or old. */
 export function buildConsole(): void {
-  const built = spawnSync(process.execPath, ['-e', "import('./bin/console-fresh.js').then(({ freshenConsole }) => freshenConsole())"], { cwd: ROOT, encoding: 'utf8' })
+  const built = spawnSync(
+    process.execPath,
+    ['-e', "import('./bin/console-fresh.js').then(({ freshenConsole }) => freshenConsole())"],
+    { cwd: ROOT, encoding: 'utf8' },
+  )
   if (built.status !== 0 || built.stderr !== '') throw new Error(`the console was not built: ${built.stderr}`)
 }
 
 /** Every text of the console in a language, those of the operator's pages too. */
 export function localeTexts(language: 'en' | 'ru'): object {
-  return Object.assign({}, ...['', 'operator.'].map((part) => JSON.parse(readFileSync(join(ROOT, `console/src/locales/${part}${language}.json`), 'utf8'))))
+  return Object.assign(
+    {},
+    ...['', 'operator.'].map((part) =>
+      JSON.parse(readFileSync(join(ROOT, `console/src/locales/${part}${language}.json`), 'utf8')),
+    ),
+  )
 }
 
 /** The console's texts in a language, by their path; numbers and names in them are given. */
@@ -24,7 +33,9 @@ export function texts(language: 'en' | 'ru'): (path: string, values?: Readonly<R
   const all = localeTexts(language)
   return (path, values = {}) => {
     // JSON of texts in objects.
-    const found = path.split('.').reduce<unknown>((part, name) => (part as Readonly<Record<string, unknown>> | undefined)?.[name], all)
+    const found = path
+      .split('.')
+      .reduce<unknown>((part, name) => (part as Readonly<Record<string, unknown>> | undefined)?.[name], all)
     if (typeof found !== 'string') throw new Error(`no text ${path} in ${language}`)
     return found.replaceAll(/\{\{(\w+)\}\}/g, (gap, name: string) => values[name] ?? gap)
   }
@@ -40,17 +51,34 @@ export interface Customer {
 }
 
 /** A user who signed up; their account has `balance` RUB. */
-export async function signUp(server: ApiClient, email: string, { balance = 500, name = 'Ann Lee' }: { readonly balance?: number; readonly name?: string } = {}): Promise<Customer> {
-  const made = await server.request('POST', '/cabinet/v1/sign-up', { body: { email, password: PASSWORD, name }, headers: { origin: server.url } })
+export async function signUp(
+  server: ApiClient,
+  email: string,
+  { balance = 500, name = 'Ann Lee' }: { readonly balance?: number; readonly name?: string } = {},
+): Promise<Customer> {
+  const made = await server.request('POST', '/cabinet/v1/sign-up', {
+    body: { email, password: PASSWORD, name },
+    headers: { origin: server.url },
+  })
   if (made.status !== 201) throw new Error(`sign-up answered ${made.status}: ${made.text}`)
   const cookie = (made.headers['set-cookie'] ?? '').split(';')[0] ?? ''
   const accountId = String(made.body.profile.account_id)
-  if (balance > 0) await server.admin('POST', `/admin/v1/accounts/${accountId}/ledger`, { kind: 'topup', amount: balance, reason: 'first top-up', reference: `first-${accountId}` })
+  if (balance > 0)
+    await server.admin('POST', `/admin/v1/accounts/${accountId}/ledger`, {
+      kind: 'topup',
+      amount: balance,
+      reason: 'first top-up',
+      reference: `first-${accountId}`,
+    })
   return { accountId, email, cookie, headers: { cookie, origin: server.url } }
 }
 
 /** A key as the cabinet makes it; answers the key itself. */
-export async function makeKey(server: ApiClient, customer: Customer, body: Readonly<Record<string, unknown>>): Promise<{ readonly id: string; readonly key: string }> {
+export async function makeKey(
+  server: ApiClient,
+  customer: Customer,
+  body: Readonly<Record<string, unknown>>,
+): Promise<{ readonly id: string; readonly key: string }> {
   const made = await server.request('POST', '/cabinet/v1/keys', { body, headers: customer.headers })
   if (made.status !== 201) throw new Error(`POST keys answered ${made.status}: ${made.text}`)
   return { id: String(made.body.id), key: String(made.body.key) }
@@ -61,7 +89,10 @@ export async function promote(server: ApiClient, customer: Customer): Promise<Cu
   const found = await server.admin('GET', `/admin/v1/users?account=${customer.accountId}`)
   const changed = await server.admin('PATCH', `/admin/v1/users/${found.body.data[0].id}`, { role: 'admin' })
   if (changed.status !== 200) throw new Error(`PATCH user answered ${changed.status}: ${changed.text}`)
-  const signed = await server.request('POST', '/cabinet/v1/sign-in', { body: { email: customer.email, password: PASSWORD }, headers: { origin: server.url } })
+  const signed = await server.request('POST', '/cabinet/v1/sign-in', {
+    body: { email: customer.email, password: PASSWORD },
+    headers: { origin: server.url },
+  })
   if (signed.status !== 200) throw new Error(`sign-in answered ${signed.status}: ${signed.text}`)
   const cookie = (signed.headers['set-cookie'] ?? '').split(';')[0] ?? ''
   return { ...customer, cookie, headers: { cookie, origin: server.url } }
@@ -74,6 +105,16 @@ export async function enter(context: BrowserContext, server: ApiClient, customer
 }
 
 /** One chat request to the sandbox. */
-export function chat(server: ApiClient, key: string, text: string, headers: Record<string, string> = {}, extra: Readonly<Record<string, unknown>> = {}): ReturnType<ApiClient['request']> {
-  return server.request('POST', '/v1/chat/completions', { key, headers, body: { model: 'sandbox/chat', messages: [{ role: 'user', content: text }], ...extra } })
+export function chat(
+  server: ApiClient,
+  key: string,
+  text: string,
+  headers: Record<string, string> = {},
+  extra: Readonly<Record<string, unknown>> = {},
+): ReturnType<ApiClient['request']> {
+  return server.request('POST', '/v1/chat/completions', {
+    key,
+    headers,
+    body: { model: 'sandbox/chat', messages: [{ role: 'user', content: text }], ...extra },
+  })
 }

@@ -6,8 +6,15 @@ import { form } from './form.ts'
 import { until } from './patience.ts'
 import type { Tollgate } from './server.ts'
 
-/** Clients that leave the processors some air, with answers that last as long: as many are on their way when something dies. */
-const { pauseMs: PAUSE_MS, gapMs: GAP_MS } = form({ short: { pauseMs: 40, gapMs: 20 }, long: { pauseMs: 0, gapMs: 1 }, chaos: { pauseMs: 0, gapMs: 1 } })
+/**
+ * Clients that leave the processors some air, with answers that last as long: as many are on their way when something
+ * dies.
+ */
+const { pauseMs: PAUSE_MS, gapMs: GAP_MS } = form({
+  short: { pauseMs: 40, gapMs: 20 },
+  long: { pauseMs: 0, gapMs: 1 },
+  chaos: { pauseMs: 0, gapMs: 1 },
+})
 
 /** What a crash may not lose: RUB × 10⁶ on the account that the clients of a crash test use. */
 export const CRASH_BALANCE_MICRO = 1_000_000_000
@@ -25,16 +32,31 @@ export interface Observed {
 
 /** An account for the clients, without limits that they would meet. */
 export function crashAccount(tollgate: Tollgate): ReturnType<Tollgate['createAccount']> {
-  return tollgate.createAccount({ balance: CRASH_BALANCE_MICRO / 1e6, account: { rate_limit: { requests: 100_000, window: 60 } }, key: { limit: 900, limit_reset: 'monthly' } })
+  return tollgate.createAccount({
+    balance: CRASH_BALANCE_MICRO / 1e6,
+    account: { rate_limit: { requests: 100_000, window: 60 } },
+    key: { limit: 900, limit_reset: 'monthly' },
+  })
 }
 
 /** Asks the server of the moment until it is stopped; records how each answer ended. */
-export async function crashClient(target: () => Tollgate | undefined, key: string, number: number, record: Observed, stopped: { readonly now: boolean }): Promise<void> {
+export async function crashClient(
+  target: () => Tollgate | undefined,
+  key: string,
+  number: number,
+  record: Observed,
+  stopped: { readonly now: boolean },
+): Promise<void> {
   for (let turn = 0; !stopped.now; turn += 1) {
     const stream = (turn + number) % 2 === 0
     const words = 5 + (turn % 20)
     const content = `client ${number}\nsandbox: words=${words} gap_ms=${stream ? GAP_MS : 0}`
-    const body = JSON.stringify({ model: 'sandbox/chat', stream, max_tokens: 100, messages: [{ role: 'user', content }] })
+    const body = JSON.stringify({
+      model: 'sandbox/chat',
+      stream,
+      max_tokens: 100,
+      messages: [{ role: 'user', content }],
+    })
     // The connection dies with the server: what had come back by then is looked at all the same.
     const tollgate = target()
     const answer = tollgate === undefined ? null : await ask(tollgate, key, body).catch(() => null)
@@ -60,7 +82,11 @@ interface RawAnswer {
 }
 
 async function ask(tollgate: Tollgate, key: string, body: string): Promise<RawAnswer> {
-  const answer = await request(`${tollgate.url}/v1/chat/completions`, { method: 'POST', headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' }, body })
+  const answer = await request(`${tollgate.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body,
+  })
   let text = ''
   let ended = true
   try {
@@ -73,7 +99,11 @@ async function ask(tollgate: Tollgate, key: string, body: string): Promise<RawAn
 
 function recordStream(record: Observed, answer: RawAnswer, words: number): void {
   // The last event may be cut in the middle.
-  const { done, error, usage, choices } = foldStream(answer.status, answer.text.slice(0, answer.text.lastIndexOf('\n\n') + 2), {})
+  const { done, error, usage, choices } = foldStream(
+    answer.status,
+    answer.text.slice(0, answer.text.lastIndexOf('\n\n') + 2),
+    {},
+  )
   assert.ok(!answer.ended || done, 'a stream that its server never finished does not end as if it were whole')
   const received = (choices.get(0)?.text ?? '').split(' ').filter((word) => word !== '').length
   if (done && error === null) record.whole.push({ id: answer.id, cost: Number(usage?.['cost']) })
@@ -87,7 +117,11 @@ function recordPlain(record: Observed, text: string): void {
 }
 
 /** The audit is clean, every answer whose end a client saw is charged once at what it said, and no cut one is charged. */
-export async function checkMoney(tollgate: Tollgate, account: { readonly id: string; readonly keyId: string }, { whole, broken }: Observed): Promise<void> {
+export async function checkMoney(
+  tollgate: Tollgate,
+  account: { readonly id: string; readonly keyId: string },
+  { whole, broken }: Observed,
+): Promise<void> {
   const audit = await tollgate.admin('GET', '/admin/v1/audit')
   assert.equal(audit.body.violations, 0, audit.text)
   const rows = await generations(tollgate, account.id)
@@ -95,7 +129,11 @@ export async function checkMoney(tollgate: Tollgate, account: { readonly id: str
   assert.equal(new Set(whole.map(({ id }) => id)).size, whole.length, 'no id is given twice')
   for (const { id, cost } of whole) assert.equal(charged.get(id)?.total_cost, cost, `answer ${id}`)
   for (const id of broken) assert.equal(charged.get(id), undefined, `the broken stream ${id} was charged`)
-  assert.deepEqual([...charged.values()].filter(({ status }) => status !== 'completed'), [], 'only complete answers are charged')
+  assert.deepEqual(
+    [...charged.values()].filter(({ status }) => status !== 'completed'),
+    [],
+    'only complete answers are charged',
+  )
   const sumMicro = [...charged.values()].reduce((total, row) => total + Math.round(row.total_cost * 1e6), 0)
   const { body: record } = await tollgate.admin('GET', `/admin/v1/accounts/${account.id}`)
   assert.equal(Math.round(record.balance * 1e6), CRASH_BALANCE_MICRO - sumMicro)
@@ -113,7 +151,10 @@ interface LogRow {
 async function generations(tollgate: Tollgate, account: string): Promise<LogRow[]> {
   const rows: LogRow[] = []
   for (;;) {
-    const page = await tollgate.admin('GET', `/admin/v1/generations?account=${account}&limit=1000&offset=${rows.length}`)
+    const page = await tollgate.admin(
+      'GET',
+      `/admin/v1/generations?account=${account}&limit=1000&offset=${rows.length}`,
+    )
     rows.push(...page.body.data)
     if (page.body.data.length < 1_000) return rows
   }

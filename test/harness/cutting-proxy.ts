@@ -5,7 +5,10 @@ export interface CuttingProxy {
   readonly port: number
   /** Answers to COMMIT that were kept from whoever asked. */
   readonly cuts: number
-  /** From now on every so many-th COMMIT reaches the server and is done, and the connection breaks instead of the answer; 0 = none. */
+  /**
+   * From now on every so many-th COMMIT reaches the server and is done, and the connection breaks instead of the
+   * answer; 0 = none.
+   */
   every(commits: number): void
   /** So for the next ones, whichever they are. */
   next(commits: number): void
@@ -16,7 +19,10 @@ export interface CuttingProxy {
 const COMMIT = Buffer.from('COMMIT\0')
 
 /** Stands between a server and its PostgreSQL. */
-export async function startCuttingProxy(target: { readonly host: string; readonly port: number }): Promise<CuttingProxy> {
+export async function startCuttingProxy(target: {
+  readonly host: string
+  readonly port: number
+}): Promise<CuttingProxy> {
   const sockets = new Set<Socket>()
   const state = { every: 0, commits: 0, next: 0, cuts: 0 }
   const keep = (socket: Socket): Socket => {

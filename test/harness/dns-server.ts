@@ -16,7 +16,10 @@ export interface DnsServer {
 const TYPE_A = 1
 const HEADER_BYTES = 12
 
-/** A real DNS server on the loopback, whose answers a test changes between two questions. They may be kept for no time at all. */
+/**
+ * A real DNS server on the loopback, whose answers a test changes between two questions. They may be kept for no time
+ * at all.
+ */
 export async function startDnsServer(): Promise<DnsServer> {
   const asked: string[] = []
   let script: (name: string, count: number) => readonly string[] = () => []
@@ -34,7 +37,12 @@ export async function startDnsServer(): Promise<DnsServer> {
   return {
     asked,
     resolve: (hostname, _options, callback) => {
-      resolver.resolve4(hostname, (error, addresses) => callback(error, (addresses ?? []).map((address) => ({ address, family: 4 }))))
+      resolver.resolve4(hostname, (error, addresses) =>
+        callback(
+          error,
+          (addresses ?? []).map((address) => ({ address, family: 4 })),
+        ),
+      )
     },
     answer: (next) => {
       asked.length = 0
@@ -50,7 +58,8 @@ export async function startDnsServer(): Promise<DnsServer> {
 
 function nameIn(message: Buffer): string {
   const labels: string[] = []
-  for (let at = HEADER_BYTES, length = message[at] ?? 0; length > 0; at += length + 1, length = message[at] ?? 0) labels.push(message.toString('latin1', at + 1, at + 1 + length))
+  for (let at = HEADER_BYTES, length = message[at] ?? 0; length > 0; at += length + 1, length = message[at] ?? 0)
+    labels.push(message.toString('latin1', at + 1, at + 1 + length))
   return labels.join('.')
 }
 
@@ -61,6 +70,8 @@ function answerTo(question: Buffer, addresses: readonly string[]): Buffer {
   head.writeUInt16BE(0, 8)
   head.writeUInt16BE(0, 10)
   // The name again by its place, type A, class IN, no time to live.
-  const rows = addresses.map((address) => Buffer.from([0xc0, HEADER_BYTES, 0, TYPE_A, 0, 1, 0, 0, 0, 0, 0, 4, ...address.split('.').map(Number)]))
+  const rows = addresses.map((address) =>
+    Buffer.from([0xc0, HEADER_BYTES, 0, TYPE_A, 0, 1, 0, 0, 0, 0, 0, 4, ...address.split('.').map(Number)]),
+  )
   return Buffer.concat([head, ...rows])
 }

@@ -7,13 +7,18 @@ const ROOT = join(import.meta.dirname, '../..')
 /** The slowest takes 4 s of a core; others may wait for it as well. */
 const TIMEOUT_MS = 120_000
 
-
-/** An expression that may take more than linear time, or of which that is not decided: what bounds the text that it meets. */
+/**
+ * An expression that may take more than linear time, or of which that is not decided: what bounds the text that it
+ * meets.
+ */
 export const BOUNDED: Readonly<Record<string, string>> = {
-  '/\\b(sk|pk|rk|gsk|xai|key|org|proj|acct|user|req|tgp)[-_][A-Za-z0-9*._-]{6,}/g': 'upstream-error.ts cuts the message to 2,000 characters first',
+  '/\\b(sk|pk|rk|gsk|xai|key|org|proj|acct|user|req|tgp)[-_][A-Za-z0-9*._-]{6,}/g':
+    'upstream-error.ts cuts the message to 2,000 characters first',
   '/[\\w.+-]+@[\\w-]+\\.[\\w.]+/g': 'upstream-error.ts cuts the message to 2,000 characters first',
-  '/\\bproject(_number|_id)?\\s*(?:[:=]\\s*)?\'?\\d{6,}\'?/gi': 'upstream-error.ts cuts the message to 2,000 characters first',
-  '/;[ \\t]*(?:([!#$%&\'*+\\-.^_`|~0-9A-Za-z]+)=(?:"((?:[^"\\\\]|\\\\[^])*)"|([^;"\\s]*)))?[ \\t]*/gy': 'multipart.ts reads headers of at most 8 kB with it (of a request 16 kB), and it is sticky: each match begins where the last one ended',
+  "/\\bproject(_number|_id)?\\s*(?:[:=]\\s*)?'?\\d{6,}'?/gi":
+    'upstream-error.ts cuts the message to 2,000 characters first',
+  '/;[ \\t]*(?:([!#$%&\'*+\\-.^_`|~0-9A-Za-z]+)=(?:"((?:[^"\\\\]|\\\\[^])*)"|([^;"\\s]*)))?[ \\t]*/gy':
+    'multipart.ts reads headers of at most 8 kB with it (of a request 16 kB), and it is sticky: each match begins where the last one ended',
 }
 
 interface Expression {
@@ -23,8 +28,13 @@ interface Expression {
 }
 
 /** Every literal of the product, by its text; expressions that are made of text are listed apart. */
-export function productExpressions(): { readonly literals: ReadonlyMap<string, Expression>; readonly made: readonly string[] } {
-  const paths = globSync(['src/**/*.ts', 'bin/**/*.js', 'console/src/**/*.{ts,tsx}'], { cwd: ROOT }).filter((path) => !/\.test\.tsx?$/.test(path)).toSorted()
+export function productExpressions(): {
+  readonly literals: ReadonlyMap<string, Expression>
+  readonly made: readonly string[]
+} {
+  const paths = globSync(['src/**/*.ts', 'bin/**/*.js', 'console/src/**/*.{ts,tsx}'], { cwd: ROOT })
+    .filter((path) => !/\.test\.tsx?$/.test(path))
+    .toSorted()
   const literals = new Map<string, Expression>()
   const made: string[] = []
   for (const path of paths) {
@@ -32,7 +42,8 @@ export function productExpressions(): { readonly literals: ReadonlyMap<string, E
     const { program, errors } = parseSync(path, text)
     assert.deepEqual(errors, [], path)
     const placeOf = (start: number): string => `${path}:${text.slice(0, start).split('\n').length}`
-    const isRegExp = (callee: { readonly type: string; readonly name?: unknown }): boolean => callee.type === 'Identifier' && callee.name === 'RegExp'
+    const isRegExp = (callee: { readonly type: string; readonly name?: unknown }): boolean =>
+      callee.type === 'Identifier' && callee.name === 'RegExp'
     new Visitor({
       Literal: (node) => {
         if (!('regex' in node)) return
@@ -52,14 +63,20 @@ export function productExpressions(): { readonly literals: ReadonlyMap<string, E
   return { literals, made }
 }
 
-/** Repeats only as often as is written, and that is seldom: linear, whatever the text. To prove it of ranges of hundreds takes the checker seconds. */
+/**
+ * Repeats only as often as is written, and that is seldom: linear, whatever the text. To prove it of ranges of hundreds
+ * takes the checker seconds.
+ */
 export function isCounted(pattern: string): boolean {
   const bare = pattern.replaceAll(/\\[^]/g, 'e').replaceAll(/\[[^\]]*\]/g, 'c')
   if (/[*+]|\{\d+,\}/.test(bare)) return false
   return [...bare.matchAll(/\{(?:\d+,)?(\d+)\}/g)].reduce((product, [, most]) => product * Number(most), 1) <= 100_000
 }
 
-/** `linear`, or what else. The checker reads its settings when it is loaded: in this process, without the binary or the Java program that it could start. */
+/**
+ * `linear`, or what else. The checker reads its settings when it is loaded: in this process, without the binary or the
+ * Java program that it could start.
+ */
 export async function verdictOf(pattern: string, flags: string): Promise<string> {
   process.env['RECHECK_BACKEND'] = 'pure'
   const { check } = await import('recheck')

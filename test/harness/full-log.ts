@@ -5,8 +5,22 @@ import { DatabaseSync } from 'node:sqlite'
 export const OTHER_ACCOUNTS = 1_000
 export const ROW_STEP_MS = 1_000
 const STEP_ROWS = 250_000
-const COLUMNS = 'generation_id, account_id, seq, key_id, request_id, type, model, provider, status, cost, provider_cost, shortfall, insured, input_tokens, output_tokens, price_version, created_at, ended_at, record'
-const DETAILS = { endpointId: 'openai/m', upstreamId: 'chatcmpl-0123456789', finishReason: 'stop', usage: { input: 24, output: 9 }, cachedTokens: 0, reasoningTokens: 0, billingBasis: 'provider_usage', flagged: false, streamed: true, attempts: 1, latencyMs: 310, durationMs: 820 }
+const COLUMNS =
+  'generation_id, account_id, seq, key_id, request_id, type, model, provider, status, cost, provider_cost, shortfall, insured, input_tokens, output_tokens, price_version, created_at, ended_at, record'
+const DETAILS = {
+  endpointId: 'openai/m',
+  upstreamId: 'chatcmpl-0123456789',
+  finishReason: 'stop',
+  usage: { input: 24, output: 9 },
+  cachedTokens: 0,
+  reasoningTokens: 0,
+  billingBasis: 'provider_usage',
+  flagged: false,
+  streamed: true,
+  attempts: 1,
+  latencyMs: 310,
+  durationMs: 820,
+}
 const RECORDS = {
   openai: JSON.stringify({ providerName: 'OpenAI', ...DETAILS }),
   azure: JSON.stringify({ providerName: 'Azure', ...DETAILS }),
@@ -22,8 +36,9 @@ export interface FullLog {
 }
 
 /**
- * Row number n of the log as SQL, the same in both dialects: 20 models by turns and one that stands in every 50,000th, one failure
- * in a hundred, an app in one of eight, a row a second. `n` and `half` are the number and half of it, rounded down.
+ * Row number n of the log as SQL, the same in both dialects: 20 models by turns and one that stands in every 50,000th,
+ * one failure in a hundred, an app in one of eight, a row a second. `n` and `half` are the number and half of it,
+ * rounded down.
  */
 function rowSql({ large, startMs }: FullLog): string {
   return `'gen-' || (${Math.floor(startMs / 1_000)} + n) || '-bench', CASE WHEN n % 2 = 0 THEN '${large}' ELSE 'acc_' || (half % ${OTHER_ACCOUNTS}) END, CASE WHEN n % 2 = 0 THEN half + 1 ELSE half / ${OTHER_ACCOUNTS} + 1 END,
@@ -34,7 +49,10 @@ function rowSql({ large, startMs }: FullLog): string {
 }
 
 /** How many steps of rows there are, and the statement that writes one of them. */
-export function* rowStatements(log: FullLog, dialect: 'sqlite' | 'postgres'): Generator<{ readonly to: number; readonly statement: string }> {
+export function* rowStatements(
+  log: FullLog,
+  dialect: 'sqlite' | 'postgres',
+): Generator<{ readonly to: number; readonly statement: string }> {
   for (let from = 0; from < log.rows; from += STEP_ROWS) {
     const to = Math.min(log.rows, from + STEP_ROWS)
     const statement =
@@ -45,25 +63,46 @@ export function* rowStatements(log: FullLog, dialect: 'sqlite' | 'postgres'): Ge
   }
 }
 
-/** Accounts and their keys, as the rows name them; with `there`, the large account exists and only gets its keys and its count. */
-export function accountStatements({ rows, large, startMs }: FullLog, dialect: 'sqlite' | 'postgres', there = false): readonly string[] {
+/**
+ * Accounts and their keys, as the rows name them; with `there`, the large account exists and only gets its keys and its
+ * count.
+ */
+export function accountStatements(
+  { rows, large, startMs }: FullLog,
+  dialect: 'sqlite' | 'postgres',
+  there = false,
+): readonly string[] {
   const otherRows = Math.floor(rows / 2)
   const digest = (index: number): string => {
     const hex = index.toString(16).padStart(64, '0')
     return dialect === 'sqlite' ? `X'${hex}'` : `'\\x${hex}'`
   }
-  const names = [...(there ? [] : [large]), ...Array.from({ length: OTHER_ACCOUNTS }, (_value, index) => `acc_${index}`)]
-  const keys = [...[0, 1, 2].map((index) => [`key_large_${index}`, large]), ...Array.from({ length: OTHER_ACCOUNTS }, (_value, index) => [`key_${index}`, `acc_${index}`])]
-  const counts = (name: string): number => (name === large ? rows - otherRows : Math.ceil((otherRows - Number(name.slice(4))) / OTHER_ACCOUNTS))
+  const names = [
+    ...(there ? [] : [large]),
+    ...Array.from({ length: OTHER_ACCOUNTS }, (_value, index) => `acc_${index}`),
+  ]
+  const keys = [
+    ...[0, 1, 2].map((index) => [`key_large_${index}`, large]),
+    ...Array.from({ length: OTHER_ACCOUNTS }, (_value, index) => [`key_${index}`, `acc_${index}`]),
+  ]
+  const counts = (name: string): number =>
+    name === large ? rows - otherRows : Math.ceil((otherRows - Number(name.slice(4))) / OTHER_ACCOUNTS)
   return [
     `INSERT INTO account (id, name, log_rows, created_at) VALUES ${names.map((name) => `('${name}', 'bench', ${counts(name)}, ${startMs})`).join(', ')}`,
     ...(there ? [`UPDATE account SET log_rows = ${counts(large)} WHERE id = '${large}'`] : []),
-    ...keys.map(([id, account], index) => `INSERT INTO api_key (id, account_id, name, digest, label, created_at) VALUES ('${id}', '${account}', '${id?.replaceAll('_', ' ')}', ${digest(index)}, 'sk', ${startMs})`),
+    ...keys.map(
+      ([id, account], index) =>
+        `INSERT INTO api_key (id, account_id, name, digest, label, created_at) VALUES ('${id}', '${account}', '${id?.replaceAll('_', ' ')}', ${digest(index)}, 'sk', ${startMs})`,
+    ),
   ]
 }
 
 /** Writes the log into the embedded store of a directory that no server has open. */
-export function fillEmbeddedLog(dataDir: string, log: FullLog, { there = false, told }: { readonly there?: boolean; readonly told?: (rows: number) => void } = {}): void {
+export function fillEmbeddedLog(
+  dataDir: string,
+  log: FullLog,
+  { there = false, told }: { readonly there?: boolean; readonly told?: (rows: number) => void } = {},
+): void {
   const database = new DatabaseSync(join(dataDir, 'tollgate.db'))
   database.exec('PRAGMA synchronous=OFF; PRAGMA cache_size=-400000')
   for (const statement of accountStatements(log, 'sqlite', there)) database.exec(statement)
@@ -72,7 +111,9 @@ export function fillEmbeddedLog(dataDir: string, log: FullLog, { there = false, 
     told?.(to)
   }
   if (there) sums(database, log)
-  database.exec(`UPDATE rolled_up SET generation = (SELECT COALESCE(MAX(id), 0) FROM generation); PRAGMA wal_checkpoint(TRUNCATE)`)
+  database.exec(
+    `UPDATE rolled_up SET generation = (SELECT COALESCE(MAX(id), 0) FROM generation); PRAGMA wal_checkpoint(TRUNCATE)`,
+  )
   database.close()
 }
 

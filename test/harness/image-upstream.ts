@@ -29,7 +29,13 @@ export async function startImageUpstream(): Promise<ImageUpstream> {
     request.on('data', (part: Buffer) => parts.push(part))
     request.on('end', () => {
       const body = Buffer.concat(parts)
-      const entry = { method: request.method ?? '', path: request.url ?? '', headers: request.headers, body, json: jsonOf(body) }
+      const entry = {
+        method: request.method ?? '',
+        path: request.url ?? '',
+        headers: request.headers,
+        body,
+        json: jsonOf(body),
+      }
       seen.push(entry)
       if (entry.method === 'POST') count += 1
       script(entry, response, count - 1)

@@ -49,7 +49,9 @@ export async function watchLog(page: Page): Promise<void> {
 
 /** ms from the last thing that the user did to the painted rows. */
 export async function timeStep(page: Page, { act, until }: LogStep): Promise<number> {
-  const before = await page.evaluate<number>('(() => { window.firstRow = paintedRows()[0]; return performance.now() })()')
+  const before = await page.evaluate<number>(
+    '(() => { window.firstRow = paintedRows()[0]; return performance.now() })()',
+  )
   await act(page)
   return page.evaluate<number>(`paintedSince(${until}, ${before})`)
 }
@@ -65,17 +67,20 @@ async function pick(page: Page, label: string, option: string): Promise<void> {
 }
 
 async function ask(page: Page, fields: Readonly<Record<string, string>>): Promise<void> {
-  for (const [label, value] of Object.entries(fields)) await page.getByRole('textbox', { name: label, exact: true }).fill(value)
+  for (const [label, value] of Object.entries(fields))
+    await page.getByRole('textbox', { name: label, exact: true }).fill(value)
   await page.keyboard.press('Escape')
   await page.getByRole('button', { name: 'Search' }).click()
 }
 
-const every = (text: string): string => `(rows) => rows.length > 0 && rows.every((row) => row.includes(${JSON.stringify(text)}))`
+const every = (text: string): string =>
+  `(rows) => rows.length > 0 && rows.every((row) => row.includes(${JSON.stringify(text)}))`
 const only = (text: string): string => `(rows) => rows.length === 1 && rows[0].includes(${JSON.stringify(text)})`
 
 /** As the English page writes a day, and the field takes it. */
 function dayTexts(ms: number): { readonly typed: string; readonly shown: string } {
-  const part = (options: Intl.DateTimeFormatOptions): string => new Intl.DateTimeFormat('en-GB', { timeZone: 'Europe/Moscow', ...options }).format(ms)
+  const part = (options: Intl.DateTimeFormatOptions): string =>
+    new Intl.DateTimeFormat('en-GB', { timeZone: 'Europe/Moscow', ...options }).format(ms)
   return { typed: part({ day: '2-digit', month: '2-digit', year: 'numeric' }), shown: part({ dateStyle: 'medium' }) }
 }
 
@@ -88,13 +93,29 @@ export function customerSteps(log: FullLog, turn: number): readonly LogStep[] {
   return [
     { name: 'model', act: (page) => pick(page, 'Model', model), until: every(model) },
     { name: 'rare model', act: (page) => pick(page, 'Model', 'rare/model'), until: every('rare/model') },
-    { name: 'key', act: (page) => pick(page, 'Key', `key large ${turn % 3} · sk`), until: every(`key large ${turn % 3}`) },
+    {
+      name: 'key',
+      act: (page) => pick(page, 'Key', `key large ${turn % 3} · sk`),
+      until: every(`key large ${turn % 3}`),
+    },
     { name: 'status', act: (page) => pick(page, 'Status', 'error'), until: every('error') },
-    { name: 'kind', act: (page) => pick(page, 'Kind', 'Embeddings'), until: '(rows) => rows.length > 0 && rows.every((row) => /model-(2|7|12|17)\\b|rare/.test(row))' },
+    {
+      name: 'kind',
+      act: (page) => pick(page, 'Kind', 'Embeddings'),
+      until: '(rows) => rows.length > 0 && rows.every((row) => /model-(2|7|12|17)\\b|rare/.test(row))',
+    },
     { name: 'provider', act: (page) => pick(page, 'Provider', 'openai'), until: every('OpenAI') },
     { name: 'app', act: (page) => pick(page, 'App', 'Notes'), until: every('Notes') },
-    { name: 'last day', act: (page) => page.getByRole('textbox', { name: 'To' }).fill(day.typed), until: `(rows) => rows.length > 0 && rows[0].includes(${JSON.stringify(day.shown)})` },
-    { name: 'id', act: (page) => page.getByRole('textbox', { name: 'Request or generation id' }).fill(id), until: '(rows) => rows.length === 1' },
+    {
+      name: 'last day',
+      act: (page) => page.getByRole('textbox', { name: 'To' }).fill(day.typed),
+      until: `(rows) => rows.length > 0 && rows[0].includes(${JSON.stringify(day.shown)})`,
+    },
+    {
+      name: 'id',
+      act: (page) => page.getByRole('textbox', { name: 'Request or generation id' }).fill(id),
+      until: '(rows) => rows.length === 1',
+    },
   ]
 }
 
@@ -104,7 +125,11 @@ export function operatorSteps(log: FullLog, turn: number): readonly LogStep[] {
   const id = `gen-${Math.floor(log.startMs / 1_000) + row}-bench`
   const day = dayTexts(log.startMs + row * ROW_STEP_MS)
   const model = `vendor/model-${turn % 20}`
-  const asked = (name: string, fields: Readonly<Record<string, string>>, until: string): LogStep => ({ name, act: (page) => ask(page, fields), until })
+  const asked = (name: string, fields: Readonly<Record<string, string>>, until: string): LogStep => ({
+    name,
+    act: (page) => ask(page, fields),
+    until,
+  })
   return [
     asked('account', { Account: `acc_${turn % OTHER_ACCOUNTS}` }, every(`acc_${turn % OTHER_ACCOUNTS}`)),
     asked('key', { 'Key id': `key_large_${turn % 3}` }, every(`key large ${turn % 3}`)),
@@ -117,7 +142,11 @@ export function operatorSteps(log: FullLog, turn: number): readonly LogStep[] {
   ]
 }
 
-export const NEXT_PAGE: LogStep = { name: 'next page', act: (page) => page.getByRole('button', { name: 'Next', exact: true }).click(), until: '(rows) => rows.length > 0 && rows[0] !== window.firstRow' }
+export const NEXT_PAGE: LogStep = {
+  name: 'next page',
+  act: (page) => page.getByRole('button', { name: 'Next', exact: true }).click(),
+  until: '(rows) => rows.length > 0 && rows[0] !== window.firstRow',
+}
 
 /** Takes the filters away and waits for the newest rows, whose texts are given. */
 export async function clearFilters(page: Page, newest: readonly string[]): Promise<number> {
@@ -125,7 +154,8 @@ export async function clearFilters(page: Page, newest: readonly string[]): Promi
   const until = `(rows) => rows[0] === ${JSON.stringify(newest[0])} && rows[1] === ${JSON.stringify(newest[1])}`
   if (await clear.isVisible()) return timeStep(page, { name: 'clear', act: () => clear.click(), until })
   const filled = page.getByRole('main').locator('form input[type=text], form input:not([type])')
-  for (const field of await filled.all()) if (await field.isEditable() && (await field.inputValue()) !== '') await field.fill('')
+  for (const field of await filled.all())
+    if ((await field.isEditable()) && (await field.inputValue()) !== '') await field.fill('')
   await page.keyboard.press('Escape')
   return timeStep(page, { name: 'clear', act: () => page.getByRole('button', { name: 'Search' }).click(), until })
 }

@@ -16,7 +16,8 @@ const MAKERS: Readonly<Record<MediaFormat, (bytes: number, seed: number) => Buff
 /** The same bytes for the same spec, on every machine. */
 export function madeMedia({ format, bytes, seed }: MediaSpec): Buffer {
   const made = MAKERS[format](bytes, seed)
-  if (made.length !== bytes) throw new Error(`no ${format} of ${bytes} bytes can be made, the nearest has ${made.length}`)
+  if (made.length !== bytes)
+    throw new Error(`no ${format} of ${bytes} bytes can be made, the nearest has ${made.length}`)
   return made
 }
 
@@ -45,11 +46,17 @@ function pngChunk(type: string, data: Buffer): Buffer {
   return chunk
 }
 
-/** One black pixel, grey or in colours: the smallest file of its kind, and where there is room a private chunk that decoders skip. */
+/**
+ * One black pixel, grey or in colours: the smallest file of its kind, and where there is room a private chunk that
+ * decoders skip.
+ */
 function png(bytes: number, seed: number): Buffer {
   const isColour = bytes === PNG_COLOUR_BYTES
   const row = Buffer.from(isColour ? '789c63606060000000040001' : '789c6360000000020001', 'hex')
-  const head = Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), pngChunk('IHDR', Buffer.from([0, 0, 0, 1, 0, 0, 0, 1, 8, isColour ? 2 : 0, 0, 0, 0]))])
+  const head = Buffer.concat([
+    Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'),
+    pngChunk('IHDR', Buffer.from([0, 0, 0, 1, 0, 0, 0, 1, 8, isColour ? 2 : 0, 0, 0, 0])),
+  ])
   const tail = Buffer.concat([pngChunk('IDAT', row), pngChunk('IEND', Buffer.alloc(0))])
   const left = bytes - head.length - tail.length
   return Buffer.concat(left === 0 ? [head, tail] : [head, pngChunk('maDe', padding(left - 12, seed)), tail])
@@ -63,7 +70,10 @@ function segment(marker: number, data: Buffer): Buffer {
 function jpeg(bytes: number, seed: number): Buffer {
   // One code each: no difference, and the end of the block.
   const table = (id: number): Buffer => Buffer.concat([Buffer.from([id, 1]), Buffer.alloc(15), Buffer.from([0])])
-  const head = Buffer.concat([Buffer.from([0xff, 0xd8]), segment(0xe0, Buffer.from('JFIF\0\x01\x01\0\0\x01\0\x01\0\0', 'latin1'))])
+  const head = Buffer.concat([
+    Buffer.from([0xff, 0xd8]),
+    segment(0xe0, Buffer.from('JFIF\0\x01\x01\0\0\x01\0\x01\0\0', 'latin1')),
+  ])
   const tail = Buffer.concat([
     segment(0xdb, Buffer.concat([Buffer.from([0]), Buffer.alloc(64, 1)])),
     segment(0xc0, Buffer.from([8, 0, 8, 0, 8, 1, 1, 0x11, 0])),
@@ -92,7 +102,10 @@ function oggCrc(page: Buffer): number {
 }
 
 function oggPage(sequence: number, flags: number, granule: bigint, packet: Buffer): Buffer {
-  const lacing = Buffer.from([...Array.from({ length: Math.floor(packet.length / 255) }, () => 255), packet.length % 255])
+  const lacing = Buffer.from([
+    ...Array.from({ length: Math.floor(packet.length / 255) }, () => 255),
+    packet.length % 255,
+  ])
   const head = Buffer.alloc(27)
   head.write('OggS', 0, 'latin1')
   head[5] = flags

@@ -11,7 +11,10 @@ import { movingClock, type MovingClock } from './moving-clock.ts'
 /** The clock goes on by itself, so that what the server only puts off for a moment happens. */
 const STEP_MS = 5
 
-/** The whole server in this process, on a free port and with a fresh embedded store, with a clock that the test can move ahead. */
+/**
+ * The whole server in this process, on a free port and with a fresh embedded store, with a clock that the test can move
+ * ahead.
+ */
 export class MovingServer extends ApiClient {
   /** Every time limit of the server follows it; sockets and the store are real. */
   readonly clock: MovingClock
@@ -21,7 +24,14 @@ export class MovingServer extends ApiClient {
   readonly #dataDir: string
   readonly #ticking: NodeJS.Timeout
 
-  constructor(app: App, address: { readonly address: string; readonly port: number }, adminToken: string, clock: MovingClock, notices: readonly string[], dataDir: string) {
+  constructor(
+    app: App,
+    address: { readonly address: string; readonly port: number },
+    adminToken: string,
+    clock: MovingClock,
+    notices: readonly string[],
+    dataDir: string,
+  ) {
     super(`http://${address.address}:${address.port}`, adminToken)
     this.app = app
     this.clock = clock
@@ -49,7 +59,10 @@ export interface MovingOptions {
   readonly env?: Readonly<Record<string, string>>
 }
 
-export async function startMovingServer(catalog: string, { startUnixMs, consoleDir, env: more = {} }: MovingOptions = {}): Promise<MovingServer> {
+export async function startMovingServer(
+  catalog: string,
+  { startUnixMs, consoleDir, env: more = {} }: MovingOptions = {},
+): Promise<MovingServer> {
   const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-test-'))
   const adminToken = randomBytes(24).toString('hex')
   const env = { TOLLGATE_DATA: dataDir, TOLLGATE_ADMIN_TOKEN: adminToken, ...more }
@@ -65,7 +78,15 @@ export async function startMovingServer(catalog: string, { startUnixMs, consoleD
     },
     notice: (message: string) => notices.push(message),
   }
-  const app = await createApp({ config, version: '0.0.0', wrappingKeys: [randomBytes(32)], env, log, clock, ...(consoleDir === undefined ? {} : { consoleDir }) })
+  const app = await createApp({
+    config,
+    version: '0.0.0',
+    wrappingKeys: [randomBytes(32)],
+    env,
+    log,
+    clock,
+    ...(consoleDir === undefined ? {} : { consoleDir }),
+  })
   await app.catalog.applyText(catalog, { dryRun: false, onlyNew: true, file: 'test' })
   return new MovingServer(app, await app.edge.listen('127.0.0.1', 0), adminToken, clock, notices, dataDir)
 }

@@ -22,7 +22,10 @@ export interface Circumstances {
 }
 
 /** A call with the given fields of the request's body. */
-export function nativeCall(fields: Readonly<Record<string, unknown>> = {}, { apiKey = null, sendMaxTokens = null, maxCompletionTokens = null, supportedParameters = null }: Circumstances = {}): ChatCall {
+export function nativeCall(
+  fields: Readonly<Record<string, unknown>> = {},
+  { apiKey = null, sendMaxTokens = null, maxCompletionTokens = null, supportedParameters = null }: Circumstances = {},
+): ChatCall {
   return {
     endpoint: endpoint('upstream', { upstreamModel: 'upstream-model', maxCompletionTokens, supportedParameters }),
     apiKey,
@@ -62,8 +65,16 @@ export function readWhole(protocol: NativeProtocol, body: unknown, call = native
 /** Folds a stream at random cuts and byte by byte: always to the same answer, which is returned. */
 export function foldAtEveryCut(protocol: NativeProtocol, body: Buffer, rounds = 40): NativeRead {
   const expected = readPieces(protocol, [body])
-  for (let seed = 1; seed <= rounds; seed += 1) assert.deepEqual(readPieces(protocol, cutAtRandom(body, randomOf(seed))), expected, `seed ${seed}`)
-  assert.deepEqual(readPieces(protocol, [...body].map((byte) => Buffer.from([byte]))), expected, 'byte by byte')
+  for (let seed = 1; seed <= rounds; seed += 1)
+    assert.deepEqual(readPieces(protocol, cutAtRandom(body, randomOf(seed))), expected, `seed ${seed}`)
+  assert.deepEqual(
+    readPieces(
+      protocol,
+      [...body].map((byte) => Buffer.from([byte])),
+    ),
+    expected,
+    'byte by byte',
+  )
   return expected
 }
 

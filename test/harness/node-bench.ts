@@ -18,7 +18,10 @@ export class NodeBench {
   private constructor(postgres: Postgres, valkey: TestValkey | null) {
     this.postgres = postgres
     this.valkey = valkey
-    this.#env = { TOLLGATE_KEK: randomBytes(32).toString('base64'), TOLLGATE_ADMIN_TOKEN: randomBytes(24).toString('hex') }
+    this.#env = {
+      TOLLGATE_KEK: randomBytes(32).toString('base64'),
+      TOLLGATE_ADMIN_TOKEN: randomBytes(24).toString('hex'),
+    }
   }
 
   /** null where PostgreSQL or Valkey is not installed. */
@@ -42,10 +45,23 @@ export class NodeBench {
   }
 
   /** One more server on that database; without `valkey: false` it uses the Valkey there is. */
-  async node(database: string, options: { readonly catalog?: string; readonly valkey?: boolean; readonly env?: Record<string, string>; readonly main?: string } = {}): Promise<Tollgate> {
+  async node(
+    database: string,
+    options: {
+      readonly catalog?: string
+      readonly valkey?: boolean
+      readonly env?: Record<string, string>
+      readonly main?: string
+    } = {},
+  ): Promise<Tollgate> {
     const shared = this.valkey === null || options.valkey === false ? {} : { VALKEY_URL: this.valkey.url }
     const env = { ...this.#env, DATABASE_URL: database, ...shared, ...options.env }
-    const node = await startTollgate({ env, audited: false, ...(options.catalog === undefined ? {} : { catalog: options.catalog }), ...(options.main === undefined ? {} : { main: options.main }) })
+    const node = await startTollgate({
+      env,
+      audited: false,
+      ...(options.catalog === undefined ? {} : { catalog: options.catalog }),
+      ...(options.main === undefined ? {} : { main: options.main }),
+    })
     this.#nodes.set(node, database)
     return node
   }
@@ -67,6 +83,21 @@ export class NodeBench {
   }
 }
 
-export function ask(node: Tollgate, key: string, line: string, extra: Record<string, unknown> = {}, headers: Record<string, string> = {}): Promise<Answer> {
-  return node.request('POST', '/v1/chat/completions', { key, headers, body: { model: 'sandbox/chat', max_tokens: 50, messages: [{ role: 'user', content: `Hello\nsandbox: ${line}` }], ...extra } })
+export function ask(
+  node: Tollgate,
+  key: string,
+  line: string,
+  extra: Record<string, unknown> = {},
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  return node.request('POST', '/v1/chat/completions', {
+    key,
+    headers,
+    body: {
+      model: 'sandbox/chat',
+      max_tokens: 50,
+      messages: [{ role: 'user', content: `Hello\nsandbox: ${line}` }],
+      ...extra,
+    },
+  })
 }

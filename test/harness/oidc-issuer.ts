@@ -23,14 +23,19 @@ export interface OidcIssuer {
 
 export async function startOidcIssuer(clientId: string, clientSecret: string): Promise<OidcIssuer> {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
-  const codes = new Map<string, { readonly challenge: string; readonly redirectUri: string; readonly claims: Record<string, unknown> }>()
+  const codes = new Map<
+    string,
+    { readonly challenge: string; readonly redirectUri: string; readonly claims: Record<string, unknown> }
+  >()
   const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')
   const server = createServer((request, response) => {
     if (request.url?.startsWith('/authorize?') === true && issuer.person !== null) {
       response.writeHead(302, { location: issuer.approve(`${url}${request.url}`, issuer.person) }).end()
       return
     }
-    void answer(request).then(([status, body]) => response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body)))
+    void answer(request).then(([status, body]) =>
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body)),
+    )
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -39,10 +44,20 @@ export async function startOidcIssuer(clientId: string, clientSecret: string): P
   const answer = async (request: IncomingMessage): Promise<[number, unknown]> => {
     switch (`${request.method} ${request.url}`) {
       case 'GET /.well-known/openid-configuration':
-        return [200, {
-          issuer: url, authorization_endpoint: `${url}/authorize`, token_endpoint: `${url}/token`, jwks_uri: `${url}/jwks`, response_types_supported: ['code'], subject_types_supported: ['public'],
-          id_token_signing_alg_values_supported: ['RS256'], code_challenge_methods_supported: ['S256'], token_endpoint_auth_methods_supported: ['client_secret_post', 'client_secret_basic'],
-        }]
+        return [
+          200,
+          {
+            issuer: url,
+            authorization_endpoint: `${url}/authorize`,
+            token_endpoint: `${url}/token`,
+            jwks_uri: `${url}/jwks`,
+            response_types_supported: ['code'],
+            subject_types_supported: ['public'],
+            id_token_signing_alg_values_supported: ['RS256'],
+            code_challenge_methods_supported: ['S256'],
+            token_endpoint_auth_methods_supported: ['client_secret_post', 'client_secret_basic'],
+          },
+        ]
       case 'GET /jwks':
         return [200, { keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'one', alg: 'RS256', use: 'sig' }] }]
       case 'POST /token':
@@ -53,11 +68,20 @@ export async function startOidcIssuer(clientId: string, clientSecret: string): P
   }
   const token = (form: URLSearchParams, authorization: string | undefined): [number, unknown] => {
     const basic = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`
-    const known = authorization === basic || (form.get('client_id') === clientId && form.get('client_secret') === clientSecret)
+    const known =
+      authorization === basic || (form.get('client_id') === clientId && form.get('client_secret') === clientSecret)
     const grant = codes.get(form.get('code') ?? '')
     codes.delete(form.get('code') ?? '')
-    const challenge = createHash('sha256').update(form.get('code_verifier') ?? '').digest('base64url')
-    if (!known || grant === undefined || grant.challenge !== challenge || grant.redirectUri !== form.get('redirect_uri')) return [400, { error: 'invalid_grant' }]
+    const challenge = createHash('sha256')
+      .update(form.get('code_verifier') ?? '')
+      .digest('base64url')
+    if (
+      !known ||
+      grant === undefined ||
+      grant.challenge !== challenge ||
+      grant.redirectUri !== form.get('redirect_uri')
+    )
+      return [400, { error: 'invalid_grant' }]
     const now = Math.floor(Date.now() / 1_000)
     const head = `${part({ alg: 'RS256', kid: 'one' })}.${part({ iss: url, aud: clientId, iat: now, exp: now + 300, ...grant.claims })}`
     const idToken = `${head}.${sign('sha256', Buffer.from(head), privateKey).toString('base64url')}`
@@ -69,7 +93,11 @@ export async function startOidcIssuer(clientId: string, clientSecret: string): P
     approve: (authorizationUrl, claims) => {
       const { searchParams: query } = new URL(authorizationUrl)
       const code = randomBytes(16).toString('hex')
-      codes.set(code, { challenge: query.get('code_challenge') ?? '', redirectUri: query.get('redirect_uri') ?? '', claims: { nonce: query.get('nonce'), ...claims } })
+      codes.set(code, {
+        challenge: query.get('code_challenge') ?? '',
+        redirectUri: query.get('redirect_uri') ?? '',
+        claims: { nonce: query.get('nonce'), ...claims },
+      })
       const back = new URL(query.get('redirect_uri') ?? '')
       back.searchParams.set('code', code)
       back.searchParams.set('state', query.get('state') ?? '')

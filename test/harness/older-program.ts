@@ -11,11 +11,16 @@ export interface OlderProgram {
   readonly commit: string
 }
 
-/** The program of the last commit that did not know the migration, from the history; null where the history is not there, and says so: a checkout may be without one. */
+/**
+ * The program of the last commit that did not know the migration, from the history; null where the history is not
+ * there, and says so: a checkout may be without one.
+ */
 export function programBefore(migration: string): OlderProgram | null {
   const commit = lastCommitWithout(migration)
   if (commit === null) {
-    console.error(`SKIPPED: the history does not tell which commit came before the migration '${migration}'. Fetch it whole to run these tests.`)
+    console.error(
+      `SKIPPED: the history does not tell which commit came before the migration '${migration}'. Fetch it whole to run these tests.`,
+    )
     return null
   }
   return { main: join(unpacked(commit), 'src/main.ts'), commit: commit.slice(0, 7) }
@@ -27,7 +32,10 @@ function unpacked(commit: string): string {
   if (existsSync(directory)) return directory
   mkdirSync(join(ROOT, 'dist'), { recursive: true })
   const parts = mkdtempSync(`${directory}-`)
-  const archive = execFileSync('git', ['archive', commit, 'src', 'bin', 'package.json'], { cwd: ROOT, maxBuffer: 256 * 1_048_576 })
+  const archive = execFileSync('git', ['archive', commit, 'src', 'bin', 'package.json'], {
+    cwd: ROOT,
+    maxBuffer: 256 * 1_048_576,
+  })
   execFileSync('tar', ['-x', '-C', parts], { input: archive })
   symlinkSync(join(ROOT, 'node_modules'), join(parts, 'node_modules'))
   try {
@@ -42,7 +50,16 @@ function unpacked(commit: string): string {
 
 function lastCommitWithout(migration: string): string | null {
   try {
-    const [first] = git('log', '--first-parent', '-m', '--reverse', '--format=%H', `-Sname: '${migration}'`, '--', MIGRATIONS).split('\n')
+    const [first] = git(
+      'log',
+      '--first-parent',
+      '-m',
+      '--reverse',
+      '--format=%H',
+      `-Sname: '${migration}'`,
+      '--',
+      MIGRATIONS,
+    ).split('\n')
     return first === undefined || first === '' ? null : git('rev-parse', `${first}^`)
   } catch {
     return null

@@ -26,13 +26,20 @@ export interface WorldOptions {
 }
 
 /** A server on an empty database, with its data directory kept over restarts. */
-export async function withWorld(postgres: Postgres | null, body: (world: World) => Promise<void>, options: WorldOptions = {}): Promise<void> {
+export async function withWorld(
+  postgres: Postgres | null,
+  body: (world: World) => Promise<void>,
+  options: WorldOptions = {},
+): Promise<void> {
   if (postgres === null) return
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'tollgate-outage-'))
   databases += 1
   await statement(postgres.url, `CREATE DATABASE outage_${databases}`)
   const databaseUrl = postgres.url.replace(/\/postgres$/, `/outage_${databases}`)
-  const env = { DATABASE_URL: options.through?.(databaseUrl) ?? databaseUrl, TOLLGATE_KEK: Buffer.alloc(32, 7).toString('base64') }
+  const env = {
+    DATABASE_URL: options.through?.(databaseUrl) ?? databaseUrl,
+    TOLLGATE_KEK: Buffer.alloc(32, 7).toString('base64'),
+  }
   const start = (): Promise<Tollgate> => startTollgate({ dataDir, env })
   const tollgate = await start()
   const world: World = {
@@ -56,7 +63,17 @@ export async function withWorld(postgres: Postgres | null, body: (world: World) 
 export async function held({ databaseUrl }: World, count: number, sinceMs = 0): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl })
   await client.connect()
-  await until(20_000, `${count} requests run`, async () => (await client.query<{ count: number }>("SELECT count(*)::int AS count FROM hold WHERE state = 'open' AND placed_at >= $1", [sinceMs])).rows[0]?.count === count)
+  await until(
+    20_000,
+    `${count} requests run`,
+    async () =>
+      (
+        await client.query<{ count: number }>(
+          "SELECT count(*)::int AS count FROM hold WHERE state = 'open' AND placed_at >= $1",
+          [sinceMs],
+        )
+      ).rows[0]?.count === count,
+  )
   await client.end()
 }
 
@@ -68,19 +85,32 @@ async function statement(url: string, sql: string): Promise<void> {
 }
 
 export function ask({ tollgate, account }: World, line: string, extra: Record<string, unknown> = {}): Promise<Answer> {
-  return tollgate.request('POST', '/v1/chat/completions', { key: account.key, body: { model: 'sandbox/chat', max_tokens: 100, messages: [{ role: 'user', content: `Hello\nsandbox: ${line}` }], ...extra } })
+  return tollgate.request('POST', '/v1/chat/completions', {
+    key: account.key,
+    body: {
+      model: 'sandbox/chat',
+      max_tokens: 100,
+      messages: [{ role: 'user', content: `Hello\nsandbox: ${line}` }],
+      ...extra,
+    },
+  })
 }
 
 /** How long it takes until a paid request is served, ms. */
 export async function untilServed(world: World): Promise<number> {
   const startedMs = performance.now()
-  while ((await ask(world, 'words=1')).status !== 200) assert.ok(performance.now() - startedMs < patient(20_000), 'it serves again')
+  while ((await ask(world, 'words=1')).status !== 200)
+    assert.ok(performance.now() - startedMs < patient(20_000), 'it serves again')
   return performance.now() - startedMs
 }
 
 /** Every hold is closed within 20 s of the end of an outage (I13). */
 export async function settled({ tollgate, account }: World, limitMs = 20_000): Promise<void> {
-  await until(limitMs, 'no hold is left', async () => (await tollgate.admin('GET', `/admin/v1/accounts/${account.id}`)).body?.reserved === 0)
+  await until(
+    limitMs,
+    'no hold is left',
+    async () => (await tollgate.admin('GET', `/admin/v1/accounts/${account.id}`)).body?.reserved === 0,
+  )
 }
 
 /** Holds whose requests never ended: their lease of a minute is over at once here, and the sweep comes within 15 s. */
@@ -92,7 +122,9 @@ export async function untilExpired(world: World): Promise<void> {
 /** Clients that ask without pause while `during` runs. */
 export async function clients(world: World, record: Observed, during: () => Promise<void>): Promise<void> {
   const stopped = { now: false }
-  const running = Array.from({ length: CLIENTS }, (_value, number) => crashClient(() => world.tollgate, world.account.key, number, record, stopped))
+  const running = Array.from({ length: CLIENTS }, (_value, number) =>
+    crashClient(() => world.tollgate, world.account.key, number, record, stopped),
+  )
   try {
     await during()
   } finally {

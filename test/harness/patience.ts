@@ -12,7 +12,10 @@ const SHED_MS = 100
 /** What one request or one answer may take of the main thread at a stretch: everybody else waits for as long. */
 export const STALL_MS_MAX = 100
 
-/** A bound of `ms` for a machine of its own, as long as it is on this one just now: others may wait for its cores as well. */
+/**
+ * A bound of `ms` for a machine of its own, as long as it is on this one just now: others may wait for its cores as
+ * well.
+ */
 export function patient(ms: number): number {
   return ms * (1 + Math.max(loadavg()[0] ?? 0, runnable()) / availableParallelism())
 }
@@ -26,8 +29,16 @@ function runnable(): number {
   }
 }
 
-/** Looks until it is so, at most `limitMs` of a machine of its own; answers how long it took. `lookMsMax`: the longest pause, where each look moves a clock. */
-export async function until(limitMs: number, what: string, isSo: () => boolean | Promise<boolean>, lookMsMax = LOOK_MS_MAX): Promise<number> {
+/**
+ * Looks until it is so, at most `limitMs` of a machine of its own; answers how long it took. `lookMsMax`: the longest
+ * pause, where each look moves a clock.
+ */
+export async function until(
+  limitMs: number,
+  what: string,
+  isSo: () => boolean | Promise<boolean>,
+  lookMsMax = LOOK_MS_MAX,
+): Promise<number> {
   const startedMs = performance.now()
   for (let lookMs = LOOK_MS; ; lookMs = Math.min(lookMsMax, lookMs * LOOK_GROWTH)) {
     const tookMs = performance.now() - startedMs

@@ -25,8 +25,8 @@ export interface Postgres {
 }
 
 /**
- * A PostgreSQL of its own in a temporary directory of `parent`, on a free port of 127.0.0.1. Answers null where none is installed,
- * and says so loudly; under CI a missing PostgreSQL is a failure.
+ * A PostgreSQL of its own in a temporary directory of `parent`, on a free port of 127.0.0.1. Answers null where none is
+ * installed, and says so loudly; under CI a missing PostgreSQL is a failure.
  */
 export async function startPostgres(parent = tmpdir()): Promise<Postgres | null> {
   const bin = newestBin()
@@ -43,8 +43,24 @@ export async function startPostgres(parent = tmpdir()): Promise<Postgres | null>
   await run('cp', ['-a', await initialised(bin, owner), data])
   const port = await freePort()
   // fsync is off: these tests kill processes, never the machine.
-  const options = ['-D', data, '-h', '127.0.0.1', '-p', String(port), '-k', directory, '-c', 'fsync=off', '-c', 'max_connections=100', '-c', 'shared_buffers=32MB']
-  const start = (): ChildProcess => spawn(...asOwner(owner, join(bin, 'postgres'), options), { cwd: directory, stdio: 'ignore' })
+  const options = [
+    '-D',
+    data,
+    '-h',
+    '127.0.0.1',
+    '-p',
+    String(port),
+    '-k',
+    directory,
+    '-c',
+    'fsync=off',
+    '-c',
+    'max_connections=100',
+    '-c',
+    'shared_buffers=32MB',
+  ]
+  const start = (): ChildProcess =>
+    spawn(...asOwner(owner, join(bin, 'postgres'), options), { cwd: directory, stdio: 'ignore' })
   let child = start()
   const url = `postgres://tollgate@127.0.0.1:${port}/postgres`
   const stop = async (): Promise<void> => {
@@ -71,12 +87,33 @@ export async function startPostgres(parent = tmpdir()): Promise<Postgres | null>
 
 /** A directory as `initdb` makes it, made once on this machine: that takes longer than all the rest of a start. */
 async function initialised(bin: string, owner: Owner | null): Promise<string> {
-  const made = join(tmpdir(), `tollgate-initdb-${createHash('sha256').update(`${bin} ${owner?.uid ?? userInfo().uid}`).digest('hex').slice(0, 12)}`)
+  const made = join(
+    tmpdir(),
+    `tollgate-initdb-${createHash('sha256')
+      .update(`${bin} ${owner?.uid ?? userInfo().uid}`)
+      .digest('hex')
+      .slice(0, 12)}`,
+  )
   if (existsSync(made)) return made
   const parent = mkdtempSync(join(tmpdir(), 'tollgate-initdb-'))
   if (owner !== null) chownSync(parent, owner.uid, owner.gid)
   const data = join(parent, 'data')
-  await run(...asOwner(owner, join(bin, 'initdb'), ['-D', data, '-U', 'tollgate', '-A', 'trust', '-E', 'UTF8', '--locale=C', '-N', '--wal-segsize=1']), { cwd: parent })
+  await run(
+    ...asOwner(owner, join(bin, 'initdb'), [
+      '-D',
+      data,
+      '-U',
+      'tollgate',
+      '-A',
+      'trust',
+      '-E',
+      'UTF8',
+      '--locale=C',
+      '-N',
+      '--wal-segsize=1',
+    ]),
+    { cwd: parent },
+  )
   try {
     renameSync(data, made)
   } catch (thrown) {
@@ -89,7 +126,10 @@ async function initialised(bin: string, owner: Owner | null): Promise<string> {
 
 function newestBin(): string | null {
   if (!existsSync(INSTALLATIONS)) return null
-  const versions = readdirSync(INSTALLATIONS).map(Number).filter(Number.isInteger).toSorted((left, right) => right - left)
+  const versions = readdirSync(INSTALLATIONS)
+    .map(Number)
+    .filter(Number.isInteger)
+    .toSorted((left, right) => right - left)
   const bins = versions.map((version) => join(INSTALLATIONS, String(version), 'bin'))
   return bins.find((bin) => existsSync(join(bin, 'postgres')) && existsSync(join(bin, 'initdb'))) ?? null
 }
@@ -102,7 +142,9 @@ interface Owner {
 /** PostgreSQL refuses to run as root, so root runs it as the user its package made. */
 async function serverOwner(): Promise<Owner | null> {
   if (userInfo().uid !== 0) return null
-  const [uid, gid] = await Promise.all(['-u', '-g'].map(async (flag) => Number((await run('id', [flag, 'postgres'])).stdout)))
+  const [uid, gid] = await Promise.all(
+    ['-u', '-g'].map(async (flag) => Number((await run('id', [flag, 'postgres'])).stdout)),
+  )
   if (uid === undefined || gid === undefined) throw new Error('There is no user "postgres" to run the server as.')
   return { uid, gid }
 }
@@ -132,7 +174,13 @@ async function ready(url: string, child: ChildProcess): Promise<void> {
 async function stall(postmaster: number): Promise<() => void> {
   process.kill(postmaster, 'SIGSTOP')
   const { stdout } = await run('ps', ['-o', 'pid=', '--ppid', String(postmaster)])
-  const all = [postmaster, ...stdout.split('\n').map(Number).filter((pid) => pid > 0)]
+  const all = [
+    postmaster,
+    ...stdout
+      .split('\n')
+      .map(Number)
+      .filter((pid) => pid > 0),
+  ]
   const send = (signal: NodeJS.Signals): void => {
     for (const pid of all) {
       try {

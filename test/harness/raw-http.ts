@@ -13,7 +13,10 @@ export interface RawOptions {
   readonly until?: (text: string) => boolean
 }
 
-/** Sends bytes as they are and answers, as latin-1, all that came back until the connection closed or `idleMs` passed in silence, or longer on a busy machine. */
+/**
+ * Sends bytes as they are and answers, as latin-1, all that came back until the connection closed or `idleMs` passed in
+ * silence, or longer on a busy machine.
+ */
 export function exchangeRaw(port: number, bytes: string | Buffer, options: RawOptions = {}): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1')
@@ -54,7 +57,11 @@ export function parseRaw(text: string): RawAnswer {
     const colon = line.indexOf(':')
     headers.set(line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim())
   }
-  return { status: Number(statusLine.split(' ')[1]), headers, body: Buffer.from(text.slice(end + 4), 'latin1').toString('utf8') }
+  return {
+    status: Number(statusLine.split(' ')[1]),
+    headers,
+    body: Buffer.from(text.slice(end + 4), 'latin1').toString('utf8'),
+  }
 }
 
 /** Writes `size` bytes as a slow-to-notice client does: on and on until done or refused by the socket. */

@@ -11,10 +11,26 @@ const PROMPT = 'the quick brown fox jumps over the lazy dog '.repeat(1_100)
 const PLAIN_VARIANTS = [{}, { split: 'bytes:7' }, { gzip: 1 }, { chunked: 1 }] as const
 /** Cuts that fit any framing. */
 const SPLIT_VARIANTS = [
-  {}, { split: 'whole' }, { split: 'line' }, { split: 'bytes:1' }, { split: 'random', seed: 1 }, { split: 'random', seed: 2, max: 9 }, { split: 'random', seed: 3, max: 300 }, { gzip: 1 },
+  {},
+  { split: 'whole' },
+  { split: 'line' },
+  { split: 'bytes:1' },
+  { split: 'random', seed: 1 },
+  { split: 'random', seed: 2, max: 9 },
+  { split: 'random', seed: 3, max: 300 },
+  { gzip: 1 },
 ] as const
 /** Other spellings of the same server-sent events. */
-const SSE_VARIANTS = [{ crlf: 1 }, { cr: 1 }, { nospace: 1 }, { comments: 1 }, { multiline: 1 }, { bom: 1 }, { tail: 'none' }, { crlf: 1, split: 'random', seed: 4, max: 5 }] as const
+const SSE_VARIANTS = [
+  { crlf: 1 },
+  { cr: 1 },
+  { nospace: 1 },
+  { comments: 1 },
+  { multiline: 1 },
+  { bom: 1 },
+  { tail: 'none' },
+  { crlf: 1, split: 'random', seed: 4, max: 5 },
+] as const
 
 export interface ProtocolUnderTest {
   /** `protocol` of the recorded cases, and the catalogue's adapter for it. */
@@ -29,7 +45,10 @@ export interface ProtocolUnderTest {
   readonly excused?: Readonly<Record<string, string>>
   /** Only cases whose name begins so. */
   readonly prefix?: string
-  /** What comes instead of a recorded field where a library between makes another of it, each with the reason; it is asserted like the rest. */
+  /**
+   * What comes instead of a recorded field where a library between makes another of it, each with the reason; it is
+   * asserted like the rest.
+   */
   readonly deviations?: Readonly<Record<string, Deviation>>
 }
 
@@ -46,8 +65,20 @@ function deviating(recorded: RecordedCase, { choice = {}, usage }: Deviation): R
   return { ...recorded, expected: { ...expected, choices, ...(usage === undefined ? {} : { usage }) } }
 }
 
-/** Registers a test for every recorded chat case of a protocol: whole, in pieces and in other spellings, through a running server, with exact charges. */
-export async function testRecordedChatCases({ protocol, adapter, framing, kind = 'chat', providerFields = '', excused = {}, prefix = '', deviations = {} }: ProtocolUnderTest): Promise<void> {
+/**
+ * Registers a test for every recorded chat case of a protocol: whole, in pieces and in other spellings, through a
+ * running server, with exact charges.
+ */
+export async function testRecordedChatCases({
+  protocol,
+  adapter,
+  framing,
+  kind = 'chat',
+  providerFields = '',
+  excused = {},
+  prefix = '',
+  deviations = {},
+}: ProtocolUnderTest): Promise<void> {
   let replay: Replay
   let tollgate: Tollgate
   let key: string
@@ -80,17 +111,28 @@ models:
   const ask = async (recorded: RecordedCase, opts: ReplayOptions): Promise<FoldedAnswer> => {
     await replay.slot('recorded', [{ case: recorded.name, opts }])
     const stream = recorded.streaming
-    const body = { model: 'test/recorded', max_tokens: 20_000, stream, ...(stream ? { stream_options: { include_usage: true } } : {}) }
+    const body = {
+      model: 'test/recorded',
+      max_tokens: 20_000,
+      stream,
+      ...(stream ? { stream_options: { include_usage: true } } : {}),
+    }
     if (kind === 'completions') return chat(tollgate.url, key, { ...body, prompt: PROMPT }, {}, '/v1/completions')
     return chat(tollgate.url, key, { ...body, messages: [{ role: 'user', content: PROMPT }] })
   }
 
-  const cases = recordedCases().filter((recorded) => recorded.protocol === protocol && recorded.name.startsWith(prefix) && recorded.name.split('/')[1] === kind)
+  const cases = recordedCases().filter(
+    (recorded) =>
+      recorded.protocol === protocol && recorded.name.startsWith(prefix) && recorded.name.split('/')[1] === kind,
+  )
   const register = (recorded: RecordedCase, variants: readonly ReplayOptions[]): void => {
     const reason = excused[recorded.name]
     const deviation = deviations[recorded.name]
     const wanted = deviation === undefined ? recorded : deviating(recorded, deviation)
-    const note = [...(reason === undefined ? [] : [`excused: ${reason}`]), ...(deviation === undefined ? [] : [`deviates: ${deviation.reason}`])].join('; ')
+    const note = [
+      ...(reason === undefined ? [] : [`excused: ${reason}`]),
+      ...(deviation === undefined ? [] : [`deviates: ${deviation.reason}`]),
+    ].join('; ')
     test(note === '' ? recorded.name : `${recorded.name} (${note})`, async () => {
       for (const opts of variants) {
         const answer = await ask(recorded, opts)
@@ -150,7 +192,8 @@ function check(recorded: RecordedCase, answer: FoldedAnswer, label: string): voi
     assert.equal(got.refusal, choice.refusal ?? '', `${label}: refusal`)
     assert.equal(got.native, choice.finish_reason_native, `${label}: native finish`)
     if (choice.finish_reason !== null) assert.equal(got.finish, choice.finish_reason, `${label}: finish`)
-    const callsOf = (calls: readonly { name: string; arguments: string }[]): unknown => calls.map(({ name, arguments: text }) => [name, sendsObjects(recorded) ? JSON.parse(text) : text])
+    const callsOf = (calls: readonly { name: string; arguments: string }[]): unknown =>
+      calls.map(({ name, arguments: text }) => [name, sendsObjects(recorded) ? JSON.parse(text) : text])
     assert.deepEqual(callsOf(got.toolCalls), callsOf(choice.tool_calls ?? []), `${label}: tool calls`)
   }
   if (expected.usage === undefined || expected.usage === null) return

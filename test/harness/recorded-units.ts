@@ -14,7 +14,12 @@ export interface UnitsUnderTest {
   readonly replay: Replay
   readonly key: string
   /** Asks with the recorded case as the provider's answer. */
-  ask(recorded: RecordedCase, opts: ReplayOptions, path: string, body: Readonly<Record<string, unknown>>): Promise<Answer>
+  ask(
+    recorded: RecordedCase,
+    opts: ReplayOptions,
+    path: string,
+    body: Readonly<Record<string, unknown>>,
+  ): Promise<Answer>
   lastLog(): Promise<Record<string, unknown>>
   stop(): Promise<void>
 }
@@ -28,7 +33,11 @@ export function providerOf({ name }: RecordedCase): string {
 }
 
 /** `rows`: the provider's row beside its address and key, by provider; `type` and `price` are the models'. */
-export async function startUnits(rows: Readonly<Record<string, string>>, type: string, priceOf: (provider: string) => string): Promise<UnitsUnderTest> {
+export async function startUnits(
+  rows: Readonly<Record<string, string>>,
+  type: string,
+  priceOf: (provider: string) => string,
+): Promise<UnitsUnderTest> {
   const replay = await startReplayUpstream()
   const names = Object.keys(rows)
   const tollgate = await startTollgate({
@@ -64,5 +73,9 @@ export function checkRecordedError({ name, status }: RecordedCase, answer: Answe
   const shown = [400, 413, 422].includes(status) ? [400] : [429, 503, 529].includes(status) ? [503] : [502]
   assert.ok(shown.includes(answer.status), `${name}: ${answer.status} ${answer.text}`)
   assert.doesNotMatch(answer.text, /canary|127\.0\.0\.1/)
-  assert.deepEqual([log['status'], log['total_cost'], log['generation_id']], ['error', 0, answer.headers['x-generation-id']], name)
+  assert.deepEqual(
+    [log['status'], log['total_cost'], log['generation_id']],
+    ['error', 0, answer.headers['x-generation-id']],
+    name,
+  )
 }

@@ -17,7 +17,12 @@ export interface ExpectedChoice {
 /** What a client should finally see of a recorded answer. */
 export interface Expected {
   readonly choices?: readonly ExpectedChoice[]
-  readonly usage?: { readonly prompt_tokens: number; readonly completion_tokens: number; readonly cached_tokens?: number; readonly reasoning_tokens?: number } | null
+  readonly usage?: {
+    readonly prompt_tokens: number
+    readonly completion_tokens: number
+    readonly cached_tokens?: number
+    readonly reasoning_tokens?: number
+  } | null
   /** The provider's own object, of a stream its last state. */
   readonly usage_native?: Readonly<Record<string, unknown>> | null
   readonly stream_error?: unknown
@@ -38,7 +43,11 @@ export interface Expected {
   readonly vectors?: readonly { readonly dims: number; readonly first: readonly number[] }[]
   /** Of rankings. */
   readonly results?: readonly { readonly index: number; readonly score: number }[]
-  readonly images?: readonly { readonly sha256?: string; readonly url_prefix?: string; readonly revised_prompt?: string }[]
+  readonly images?: readonly {
+    readonly sha256?: string
+    readonly url_prefix?: string
+    readonly revised_prompt?: string
+  }[]
   /** Of jobs. */
   readonly id?: string
   readonly status?: string
@@ -53,7 +62,12 @@ export interface Exchange {
   readonly body: Buffer
   readonly expected: Expected
   /** Of jobs: what it answered. */
-  readonly request: { readonly method: string; readonly host: string; readonly path: string; readonly body?: unknown } | null
+  readonly request: {
+    readonly method: string
+    readonly host: string
+    readonly path: string
+    readonly body?: unknown
+  } | null
 }
 
 export interface RecordedCase extends Exchange {
@@ -67,7 +81,10 @@ export interface RecordedCase extends Exchange {
 }
 
 /** Bytes as they are kept: text, with what is made on reading in between, or base64 where they are no text. */
-export type KeptBody = string | { readonly base64: string } | readonly (string | (MediaSpec & { readonly as: 'base64' | 'base64url' | 'bytes' }))[]
+export type KeptBody =
+  | string
+  | { readonly base64: string }
+  | readonly (string | (MediaSpec & { readonly as: 'base64' | 'base64url' | 'bytes' }))[]
 
 export interface KeptExchange {
   readonly status: number
@@ -88,7 +105,9 @@ export interface KeptCase {
 
 /** Every recorded case of the project, by name. */
 export function recordedCases(): readonly RecordedCase[] {
-  const lines = globSync('*.jsonl', { cwd: FOLDER }).toSorted().flatMap((file) => readFileSync(join(FOLDER, file), 'utf8').split('\n'))
+  const lines = globSync('*.jsonl', { cwd: FOLDER })
+    .toSorted()
+    .flatMap((file) => readFileSync(join(FOLDER, file), 'utf8').split('\n'))
   // Written by scripts/recordings.ts in this form.
   return lines.filter((line) => line !== '').map((line) => caseOf(JSON.parse(line) as KeptCase))
 }
@@ -101,7 +120,11 @@ export function recordedCase(name: string): RecordedCase {
 }
 
 export function caseOf({ name, protocol, streaming, exchanges }: KeptCase): RecordedCase {
-  const steps = exchanges.map((exchange): Exchange => ({ ...exchange, body: bytesOf(exchange.body), request: exchange.request ?? null }))
+  const steps = exchanges.map((exchange): Exchange => ({
+    ...exchange,
+    body: bytesOf(exchange.body),
+    request: exchange.request ?? null,
+  }))
   const [first] = steps
   if (first === undefined) throw new Error(`${name} has no exchange`)
   return { ...first, name, protocol, streaming, steps: first.request === null ? [] : steps }

@@ -1,13 +1,19 @@
 import { randomOf } from './random-cuts.ts'
 import type { Exchange } from './recording.ts'
 
-/** How a recorded answer comes: cut into other pieces, spelled in another way, or broken. Without any, event by event as recorded. */
+/**
+ * How a recorded answer comes: cut into other pieces, spelled in another way, or broken. Without any, event by event as
+ * recorded.
+ */
 export interface ReplayOptions {
   /** Where its bytes are cut into writes: `bytes:7` every seven, `random` by `seed` into pieces of at most `max` (64). */
   readonly split?: 'event' | 'whole' | 'line' | 'random' | `bytes:${number}`
   readonly seed?: number
   readonly max?: number
-  /** Other spellings of the same server-sent events: line ends, no blank after the colon, comments between, JSON over many lines, a byte order mark, no blank line at the end. */
+  /**
+   * Other spellings of the same server-sent events: line ends, no blank after the colon, comments between, JSON over
+   * many lines, a byte order mark, no blank line at the end.
+   */
   readonly crlf?: 1
   readonly cr?: 1
   readonly nospace?: 1
@@ -47,10 +53,16 @@ function respelled(body: Buffer, { crlf, cr, nospace, comments, multiline, bom, 
   if ([crlf, cr, nospace, comments, multiline, bom, tail].every((option) => option === undefined)) return body
   const text = body.toString('utf8')
   const lineEnd = crlf === 1 ? '\r\n' : cr === 1 ? '\r' : (LINE_END.exec(text)?.[0] ?? '\n')
-  const events = text.split(EVENT_END).filter((event) => event !== '').map((event) => {
-    const lines = event.split(LINE_END).flatMap((line) => (multiline === 1 ? manyLines(line) : [line]))
-    return [...(comments === 1 ? [': still there'] : []), ...(nospace === 1 ? lines.map((line) => line.replace(/^(data|event): /, '$1:')) : lines)].join(lineEnd)
-  })
+  const events = text
+    .split(EVENT_END)
+    .filter((event) => event !== '')
+    .map((event) => {
+      const lines = event.split(LINE_END).flatMap((line) => (multiline === 1 ? manyLines(line) : [line]))
+      return [
+        ...(comments === 1 ? [': still there'] : []),
+        ...(nospace === 1 ? lines.map((line) => line.replace(/^(data|event): /, '$1:')) : lines),
+      ].join(lineEnd)
+    })
   const end = lineEnd + lineEnd
   return Buffer.from(`${bom === 1 ? '\ufeff' : ''}${events.join(end)}${tail === 'none' ? '' : end}`)
 }
@@ -60,7 +72,9 @@ function manyLines(line: string): readonly string[] {
   const json = /^data: ?([{[].*)$/.exec(line)?.[1]
   if (json === undefined) return [line]
   try {
-    return JSON.stringify(JSON.parse(json), null, 1).split('\n').map((part) => `data: ${part}`)
+    return JSON.stringify(JSON.parse(json), null, 1)
+      .split('\n')
+      .map((part) => `data: ${part}`)
   } catch {
     // Some recorded events are no JSON.
     return [line]
@@ -73,7 +87,8 @@ export function eventEnds(body: Buffer, framing: string): readonly number[] {
   if (framing === 'eventstream') for (let at = 0; at < body.length;) ends.push((at += body.readUInt32BE(at)))
   // In Latin-1 a byte is a character, so that positions are those of bytes.
   const separator = framing === 'sse' ? EVENT_END : framing === 'ndjson' ? /\n/g : null
-  if (separator !== null) for (const { index, 0: found } of body.toString('latin1').matchAll(separator)) ends.push(index + found.length)
+  if (separator !== null)
+    for (const { index, 0: found } of body.toString('latin1').matchAll(separator)) ends.push(index + found.length)
   return ends.at(-1) === body.length ? ends : [...ends, body.length]
 }
 
@@ -83,8 +98,19 @@ export function bytesOfEvents(spec: `events:${number}`, ends: readonly number[])
 }
 
 /** The writes that a body goes out in. */
-export function piecesOf(body: Buffer, ends: readonly number[], { split = 'event', seed = 1, max = 64 }: ReplayOptions): readonly Buffer[] {
-  const cuts = split === 'whole' ? [body.length] : split === 'event' ? ends : split === 'line' ? lineEnds(body) : sizes(body.length, split, seed, max)
+export function piecesOf(
+  body: Buffer,
+  ends: readonly number[],
+  { split = 'event', seed = 1, max = 64 }: ReplayOptions,
+): readonly Buffer[] {
+  const cuts =
+    split === 'whole'
+      ? [body.length]
+      : split === 'event'
+        ? ends
+        : split === 'line'
+          ? lineEnds(body)
+          : sizes(body.length, split, seed, max)
   return cuts.map((end, index) => body.subarray(cuts[index - 1] ?? 0, end)).filter(({ length }) => length > 0)
 }
 
@@ -98,7 +124,10 @@ function sizes(length: number, split: 'random' | `bytes:${number}`, seed: number
   const random = randomOf(seed)
   const ends: number[] = []
   for (let at = 0; at < length;) {
-    at = Math.min(length, at + (split === 'random' ? 1 + Math.floor(random() * max) : Number(split.slice('bytes:'.length))))
+    at = Math.min(
+      length,
+      at + (split === 'random' ? 1 + Math.floor(random() * max) : Number(split.slice('bytes:'.length))),
+    )
     ends.push(at)
   }
   return ends

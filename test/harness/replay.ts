@@ -57,7 +57,9 @@ export async function startReplayUpstream(): Promise<Replay> {
 }
 
 class ReplayUpstream {
-  readonly cases: ReadonlyMap<string, RecordedCase> = new Map(recordedCases().map((recorded) => [recorded.name, recorded]))
+  readonly cases: ReadonlyMap<string, RecordedCase> = new Map(
+    recordedCases().map((recorded) => [recorded.name, recorded]),
+  )
   readonly seen: SeenRequest[] = []
   url = ''
   readonly #slots = new Map<string, Programmed[]>()
@@ -65,7 +67,10 @@ class ReplayUpstream {
   readonly #positions = new Map<string, number>()
 
   program(name: string, queue: readonly { readonly case: string; readonly opts?: ReplayOptions }[]): void {
-    this.#slots.set(name, queue.map(({ case: caseName, opts: options = {} }) => ({ recorded: this.#case(caseName), options })))
+    this.#slots.set(
+      name,
+      queue.map(({ case: caseName, opts: options = {} }) => ({ recorded: this.#case(caseName), options })),
+    )
   }
 
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -84,7 +89,8 @@ class ReplayUpstream {
     const { recorded, options } = programmed
     this.seen.push(seenOf(recorded.name, path, request, Buffer.concat(chunks).toString('utf8')))
     if (options.hang === 1) return
-    const exchange = recorded.steps.length === 0 ? recorded : this.#step(recorded, `${slot} ${run}`, request.method ?? '', path)
+    const exchange =
+      recorded.steps.length === 0 ? recorded : this.#step(recorded, `${slot} ${run}`, request.method ?? '', path)
     if (exchange === null) return void response.writeHead(404, { 'content-type': 'application/json' }).end('{}')
     const prefix = (request.url ?? '').slice(0, (request.url ?? '').length - path.length)
     await send(response, withHosts(exchange, recorded, `${this.url}${prefix}${OTHER_HOST}`), options)
@@ -111,17 +117,30 @@ class ReplayUpstream {
     const key = `${name} ${run}`
     const position = this.#positions.get(key) ?? 0
     const [bare] = path.split('?')
-    const isAsked = ({ request }: Exchange): boolean => request?.method === method && (bare === request.path || bare === `${OTHER_HOST}${request.host}${request.path}`)
+    const isAsked = ({ request }: Exchange): boolean =>
+      request?.method === method && (bare === request.path || bare === `${OTHER_HOST}${request.host}${request.path}`)
     const ahead = steps.findIndex((step, index) => index >= position && isAsked(step))
     const behind = steps.findLastIndex((step, index) => index < position && isAsked(step))
-    const index = ahead >= 0 ? ahead : behind >= 0 ? behind : steps.findIndex(({ request }, at) => at >= position && request?.method === method)
+    const index =
+      ahead >= 0
+        ? ahead
+        : behind >= 0
+          ? behind
+          : steps.findIndex(({ request }, at) => at >= position && request?.method === method)
     if (index >= position) this.#positions.set(key, index + 1)
     return steps[index] ?? null
   }
 }
 
 function seenOf(name: string, path: string, { method = '', headers }: IncomingMessage, body: string): SeenRequest {
-  return { case: name, method, path, headers: Object.fromEntries(Object.entries(headers).map(([header, value]) => [header, String(value)])), body, json: parsed(body) }
+  return {
+    case: name,
+    method,
+    path,
+    headers: Object.fromEntries(Object.entries(headers).map(([header, value]) => [header, String(value)])),
+    body,
+    json: parsed(body),
+  }
 }
 
 function parsed(text: string): unknown {
@@ -137,7 +156,10 @@ function withHosts(exchange: Exchange, { steps }: RecordedCase, base: string): E
   if (exchange.framing !== 'json') return exchange
   const hosts = new Set(steps.flatMap(({ request }) => (request === null ? [] : [request.host])))
   if (hosts.size === 0) return exchange
-  const text = [...hosts].reduce((body, host) => body.replaceAll(`https://${host}/`, `${base}${host}/`), exchange.body.toString('utf8'))
+  const text = [...hosts].reduce(
+    (body, host) => body.replaceAll(`https://${host}/`, `${base}${host}/`),
+    exchange.body.toString('utf8'),
+  )
   return { ...exchange, body: Buffer.from(text) }
 }
 
@@ -147,7 +169,8 @@ async function send(response: ServerResponse, exchange: Exchange, options: Repla
   if (options.body === 'html') headers['content-type'] = 'text/html'
   if (options['retry-after'] !== undefined) headers['retry-after'] = String(options['retry-after'])
   const status = options.status ?? exchange.status
-  if (options.gzip === 1) return void response.writeHead(status, { ...headers, 'content-encoding': 'gzip' }).end(gzipSync(body))
+  if (options.gzip === 1)
+    return void response.writeHead(status, { ...headers, 'content-encoding': 'gzip' }).end(gzipSync(body))
   const isStreamed = STREAMED.includes(exchange.framing) && options.body === undefined
   const isPlain = !isStreamed && options.split === undefined && options.chunked === undefined
   if (isPlain) return void response.writeHead(status, { ...headers, 'content-length': String(body.length) }).end(body)
@@ -155,13 +178,22 @@ async function send(response: ServerResponse, exchange: Exchange, options: Repla
   await sendPieces(response, body, exchange.framing, options)
 }
 
-async function sendPieces(response: ServerResponse, body: Buffer, framing: string, options: ReplayOptions): Promise<void> {
+async function sendPieces(
+  response: ServerResponse,
+  body: Buffer,
+  framing: string,
+  options: ReplayOptions,
+): Promise<void> {
   const ends = eventEnds(body, framing)
   const cut = options.cut === undefined ? Infinity : bytesOfEvents(options.cut, ends)
   const stall = options.stall === undefined ? Infinity : bytesOfEvents(options.stall, ends)
   const last = Math.min(cut, stall, body.length)
   response.socket?.setNoDelay(true)
-  for (const piece of piecesOf(body.subarray(0, last), ends.filter((end) => end <= last), options)) {
+  for (const piece of piecesOf(
+    body.subarray(0, last),
+    ends.filter((end) => end <= last),
+    options,
+  )) {
     if (response.destroyed) return
     if (!response.write(piece)) await drained(response)
   }
@@ -176,6 +208,9 @@ async function sendPieces(response: ServerResponse, body: Buffer, framing: strin
 
 async function drained(response: ServerResponse): Promise<void> {
   const stop = new AbortController()
-  await Promise.race([once(response, 'drain', { signal: stop.signal }), once(response, 'close', { signal: stop.signal })])
+  await Promise.race([
+    once(response, 'drain', { signal: stop.signal }),
+    once(response, 'close', { signal: stop.signal }),
+  ])
   stop.abort()
 }

@@ -21,10 +21,20 @@ export interface FoldedResponse {
 }
 
 /** Sends a Responses request and folds what comes back. A stream is checked for everything that clients rely on. */
-export async function respond(url: string, key: string, body: Record<string, unknown>, headers: Record<string, string> = {}): Promise<FoldedResponse> {
-  const answer = await request(`${url}/v1/responses`, { method: 'POST', headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) })
+export async function respond(
+  url: string,
+  key: string,
+  body: Record<string, unknown>,
+  headers: Record<string, string> = {},
+): Promise<FoldedResponse> {
+  const answer = await request(`${url}/v1/responses`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  })
   const raw = await answer.body.text()
-  if (!String(answer.headers['content-type']).startsWith('text/event-stream')) return folded(answer.statusCode, JSON.parse(raw), [], answer.headers, raw)
+  if (!String(answer.headers['content-type']).startsWith('text/event-stream'))
+    return folded(answer.statusCode, JSON.parse(raw), [], answer.headers, raw)
   const events = eventsOf(raw)
   checkStream(events)
   return folded(answer.statusCode, events.at(-1)?.response, events, answer.headers, raw)
@@ -44,10 +54,23 @@ export function eventsOf(raw: string): any[] {
 }
 
 // oxlint-disable-next-line typescript/no-explicit-any
-function folded(status: number, response: any, events: readonly any[], headers: Record<string, unknown>, raw: string): FoldedResponse {
+function folded(
+  status: number,
+  response: any,
+  events: readonly any[],
+  headers: Record<string, unknown>,
+  raw: string,
+): FoldedResponse {
   const output = response?.output ?? []
   // oxlint-disable-next-line typescript/no-explicit-any
-  const parts = (type: string, field: string, list: (item: any) => any[]): string => output.flatMap((item: any) => list(item).filter((part) => part.type === type).map((part) => part[field])).join('')
+  const parts = (type: string, field: string, list: (item: any) => any[]): string =>
+    output
+      .flatMap((item: any) =>
+        list(item)
+          .filter((part) => part.type === type)
+          .map((part) => part[field]),
+      )
+      .join('')
   return {
     status,
     error: response?.error ?? null,
@@ -55,7 +78,9 @@ function folded(status: number, response: any, events: readonly any[], headers: 
     refusal: parts('refusal', 'refusal', (item) => item.content ?? []),
     reasoning: parts('summary_text', 'text', (item) => item.summary ?? []),
     // oxlint-disable-next-line typescript/no-explicit-any
-    calls: output.filter((item: any) => item.type === 'function_call').map((item: any) => ({ id: item.call_id, name: item.name, arguments: item.arguments })),
+    calls: output
+      .filter((item: any) => item.type === 'function_call')
+      .map((item: any) => ({ id: item.call_id, name: item.name, arguments: item.arguments })),
     response,
     events,
     headers,
@@ -63,19 +88,36 @@ function folded(status: number, response: any, events: readonly any[], headers: 
   }
 }
 
-const TEXTS: Readonly<Record<string, string>> = { 'response.output_text.delta': 'text', 'response.refusal.delta': 'refusal', 'response.reasoning_summary_text.delta': 'summary', 'response.function_call_arguments.delta': 'arguments' }
+const TEXTS: Readonly<Record<string, string>> = {
+  'response.output_text.delta': 'text',
+  'response.refusal.delta': 'refusal',
+  'response.reasoning_summary_text.delta': 'summary',
+  'response.function_call_arguments.delta': 'arguments',
+}
 
 /** No gaps in the numbers, one id, every item added once and done once, and the pieces add up to the final Response. */
 // oxlint-disable-next-line typescript/no-explicit-any
 export function checkStream(events: readonly any[]): void {
-  assert.deepEqual(events.map(({ sequence_number: number }) => number), events.map((_event, index) => index))
-  assert.deepEqual(events.slice(0, 2).map(({ type }) => type), events.length > 2 || events[1]?.type === 'response.in_progress' ? ['response.created', 'response.in_progress'] : [])
+  assert.deepEqual(
+    events.map(({ sequence_number: number }) => number),
+    events.map((_event, index) => index),
+  )
+  assert.deepEqual(
+    events.slice(0, 2).map(({ type }) => type),
+    events.length > 2 || events[1]?.type === 'response.in_progress' ? ['response.created', 'response.in_progress'] : [],
+  )
   const last = events.at(-1)
   assert.match(last.type, /^response\.(completed|incomplete|failed)$/)
   assert.equal(last.type, `response.${last.response.status}`)
   assert.equal(new Set(events.flatMap(({ response }) => (response === undefined ? [] : [response.id]))).size, 1)
-  const added = events.filter(({ type }) => type === 'response.output_item.added').map(({ output_index: index }) => index)
-  assert.deepEqual(added, added.map((_index, position) => position), 'items are added in order')
+  const added = events
+    .filter(({ type }) => type === 'response.output_item.added')
+    .map(({ output_index: index }) => index)
+  assert.deepEqual(
+    added,
+    added.map((_index, position) => position),
+    'items are added in order',
+  )
   const done = events.filter(({ type }) => type === 'response.output_item.done')
   const pieces = new Map<string, string>()
   for (const { type, output_index: index, delta } of events) {
@@ -83,10 +125,15 @@ export function checkStream(events: readonly any[]): void {
     if (field !== undefined) pieces.set(`${index} ${field}`, (pieces.get(`${index} ${field}`) ?? '') + delta)
   }
   for (const [index, item] of last.response.output.entries()) {
-    if (last.response.status !== 'failed') assert.deepEqual(done.filter(({ output_index: at }) => at === index).length, 1, `item ${index} is done once`)
+    if (last.response.status !== 'failed')
+      assert.deepEqual(done.filter(({ output_index: at }) => at === index).length, 1, `item ${index} is done once`)
     // oxlint-disable-next-line typescript/no-explicit-any
     const joined = (list: any[], field: string): string => list.map((part) => part[field] ?? '').join('')
-    if (item.type === 'message') assert.equal((pieces.get(`${index} text`) ?? '') + (pieces.get(`${index} refusal`) ?? ''), joined(item.content, 'text') + joined(item.content, 'refusal'))
+    if (item.type === 'message')
+      assert.equal(
+        (pieces.get(`${index} text`) ?? '') + (pieces.get(`${index} refusal`) ?? ''),
+        joined(item.content, 'text') + joined(item.content, 'refusal'),
+      )
     if (item.type === 'reasoning') assert.equal(pieces.get(`${index} summary`) ?? '', joined(item.summary, 'text'))
     if (item.type === 'function_call') assert.equal(pieces.get(`${index} arguments`) ?? '', item.arguments)
   }

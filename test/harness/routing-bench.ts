@@ -40,11 +40,17 @@ interface LogRow {
 export interface RoutingBench<Server extends ApiClient> {
   readonly server: Server
   readonly upstream: RoutingUpstream
-  /** Asks for a chat answer, and checks that it was charged once, at the prices of the provider that gave it. `onBytes` is told of each read of the answer. */
+  /**
+   * Asks for a chat answer, and checks that it was charged once, at the prices of the provider that gave it. `onBytes`
+   * is told of each read of the answer.
+   */
   ask(body: Readonly<Record<string, unknown>>, onBytes?: () => void): Promise<Routed>
   /** The same without a check, for requests beside others; `checked` checks them together. */
   send(body: Readonly<Record<string, unknown>>, onBytes?: () => void): Promise<FoldedAnswer>
-  /** Checks that what was served during `work` was paid: exactly, each answer once, and nothing else. `images` in each request. */
+  /**
+   * Checks that what was served during `work` was paid: exactly, each answer once, and nothing else. `images` in each
+   * request.
+   */
   checked<T>(work: () => Promise<T>, images?: number): Promise<{ readonly result: T; readonly rows: readonly LogRow[] }>
   /** The hold of the requests that are under way, in micro-rubles. */
   heldMicro(): Promise<number>
@@ -65,7 +71,11 @@ export function nameOf(provider: string): string {
 
 /** What a good answer costs at an endpoint, in micro-rubles: RUB per million tokens are micro-rubles per token. */
 function costMicro({ prompt, completion, request: perRequest = 0, image = 0 }: EndpointRow, images: number): number {
-  return ANSWER_TOKENS.prompt * prompt + ANSWER_TOKENS.completion * completion + Math.round((perRequest + image * images) * 1e6)
+  return (
+    ANSWER_TOKENS.prompt * prompt +
+    ANSWER_TOKENS.completion * completion +
+    Math.round((perRequest + image * images) * 1e6)
+  )
 }
 
 /** Providers with scripted answers, a Tollgate before them, and a customer of it whose every charge is checked. */
@@ -84,7 +94,8 @@ export async function startRoutingBench<Server extends ApiClient & { stop(): Pro
     const { body } = await server.request('GET', '/v1/user/balance', { key })
     return { micro: Math.round(body.balance * 1e6), heldMicro: Math.round(body.reserved * 1e6) }
   }
-  const log = async (limit: number): Promise<{ total: number; logs: readonly LogRow[] }> => (await server.request('GET', `/v1/generation?limit=${limit}`, { key })).body
+  const log = async (limit: number): Promise<{ total: number; logs: readonly LogRow[] }> =>
+    (await server.request('GET', `/v1/generation?limit=${limit}`, { key })).body
   const costOf = ({ model_name: model, provider_name: provider }: LogRow, images: number): number => {
     const row = catalogue.models[model]?.find((endpoint) => nameOf(endpoint.provider) === provider)
     assert.ok(row !== undefined, `the log names an endpoint of the catalogue: ${model} at ${provider}`)
@@ -125,11 +136,24 @@ export async function startRoutingBench<Server extends ApiClient & { stop(): Pro
     },
     async ask(fields, onBytes) {
       const from = upstream.asked.length
-      const { result: answer, rows } = await bench.checked(() => bench.send(fields, onBytes), JSON.stringify(fields).split('"image_url":').length - 1)
+      const { result: answer, rows } = await bench.checked(
+        () => bench.send(fields, onBytes),
+        JSON.stringify(fields).split('"image_url":').length - 1,
+      )
       // Only what was held and dispatched has an id.
-      assert.equal(rows.length, answer.headers['x-generation-id'] === undefined ? 0 : 1, 'one row for a dispatched request')
+      assert.equal(
+        rows.length,
+        answer.headers['x-generation-id'] === undefined ? 0 : 1,
+        'one row for a dispatched request',
+      )
       const [first] = answer.events
-      const routed = { ...answer, asked: upstream.asked.slice(from).map(({ provider }) => provider), model: String(first?.['model']), provider: String(first?.['provider']), text: answer.choices.get(0)?.text ?? '' }
+      const routed = {
+        ...answer,
+        asked: upstream.asked.slice(from).map(({ provider }) => provider),
+        model: String(first?.['model']),
+        provider: String(first?.['provider']),
+        text: answer.choices.get(0)?.text ?? '',
+      }
       const [row] = rows
       if (answer.error !== null) {
         assert.notEqual(row?.status, 'completed')
@@ -167,10 +191,28 @@ function catalogueText({ providers = {}, models }: RoutingCatalogue, upstream: R
     bundled: false,
     markup: 1,
     rate_limit: { requests: 100_000, window: 60 },
-    providers: Object.fromEntries([...slugs].map((slug) => [slug, { name: nameOf(slug), adapter: providers[slug]?.adapter ?? 'openai', base_url: upstream.baseUrl(slug), api_key: providers[slug]?.keys ?? `${slug}-key` }])),
+    providers: Object.fromEntries(
+      [...slugs].map((slug) => [
+        slug,
+        {
+          name: nameOf(slug),
+          adapter: providers[slug]?.adapter ?? 'openai',
+          base_url: upstream.baseUrl(slug),
+          api_key: providers[slug]?.keys ?? `${slug}-key`,
+        },
+      ]),
+    ),
     models: Object.entries(models).map(([id, rows]) => ({
-      id, type: 'chat', context_length: 100_000, input_modalities: ['text', 'image', 'file'],
-      endpoints: rows.map(({ provider, parameters, ...price }) => ({ provider, model: 'm', price: { currency: 'RUB', ...price }, ...(parameters === undefined ? {} : { supported_parameters: parameters }) })),
+      id,
+      type: 'chat',
+      context_length: 100_000,
+      input_modalities: ['text', 'image', 'file'],
+      endpoints: rows.map(({ provider, parameters, ...price }) => ({
+        provider,
+        model: 'm',
+        price: { currency: 'RUB', ...price },
+        ...(parameters === undefined ? {} : { supported_parameters: parameters }),
+      })),
     })),
   })
 }

@@ -33,7 +33,11 @@ export async function startRoutingUpstream(): Promise<RoutingUpstream> {
   const asked: Asked[] = []
   upstream.answer((response, { url = '', headers }) => {
     const provider = decodeURIComponent(url.split('/')[1] ?? '')
-    const call = { provider, apiKey: String(headers.authorization).replace('Bearer ', ''), body: upstream.requests.at(-1) ?? {} }
+    const call = {
+      provider,
+      apiKey: String(headers.authorization).replace('Bearer ', ''),
+      body: upstream.requests.at(-1) ?? {},
+    }
     asked.push(call)
     // What a script throws fails the test as an unhandled rejection.
     void (scripts.get(provider) ?? answers)(response, call)
@@ -54,14 +58,28 @@ export const answers: Script = (response, { provider, body }) => {
     streamRest(response)
     return
   }
-  const usage = { prompt_tokens: ANSWER_TOKENS.prompt, completion_tokens: ANSWER_TOKENS.completion, total_tokens: ANSWER_TOKENS.prompt + ANSWER_TOKENS.completion }
-  reply(response, 200, { id: 'c', object: 'chat.completion', choices: [{ index: 0, message: { role: 'assistant', content: provider }, finish_reason: 'stop' }], usage })
+  const usage = {
+    prompt_tokens: ANSWER_TOKENS.prompt,
+    completion_tokens: ANSWER_TOKENS.completion,
+    total_tokens: ANSWER_TOKENS.prompt + ANSWER_TOKENS.completion,
+  }
+  reply(response, 200, {
+    id: 'c',
+    object: 'chat.completion',
+    choices: [{ index: 0, message: { role: 'assistant', content: provider }, finish_reason: 'stop' }],
+    usage,
+  })
 }
 
 /** The same in Cohere's words. */
 export const answersAsCohere: Script = (response, { provider }) => {
   const tokens = { input_tokens: ANSWER_TOKENS.prompt, output_tokens: ANSWER_TOKENS.completion }
-  reply(response, 200, { id: 'c', finish_reason: 'COMPLETE', message: { role: 'assistant', content: [{ type: 'text', text: provider }] }, usage: { tokens } })
+  reply(response, 200, {
+    id: 'c',
+    finish_reason: 'COMPLETE',
+    message: { role: 'assistant', content: [{ type: 'text', text: provider }] },
+    usage: { tokens },
+  })
 }
 
 /** An error answer. */
@@ -78,7 +96,9 @@ export function streamHead(response: ServerResponse, text: string): void {
 /** The end of a stream, with the usage. */
 export function streamRest(response: ServerResponse): void {
   response.write(event({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }))
-  response.write(event({ choices: [], usage: { prompt_tokens: ANSWER_TOKENS.prompt, completion_tokens: ANSWER_TOKENS.completion } }))
+  response.write(
+    event({ choices: [], usage: { prompt_tokens: ANSWER_TOKENS.prompt, completion_tokens: ANSWER_TOKENS.completion } }),
+  )
   response.end('data: [DONE]\n\n')
 }
 
@@ -86,6 +106,11 @@ function event(fields: Readonly<Record<string, unknown>>): string {
   return `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', ...fields })}\n\n`
 }
 
-function reply(response: ServerResponse, status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): void {
+function reply(
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): void {
   response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
 }

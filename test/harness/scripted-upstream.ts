@@ -8,7 +8,11 @@ export interface ScriptedUpstream {
   /** Bodies that came so far, parsed; of one that is no JSON nothing. */
   readonly requests: readonly Record<string, unknown>[]
   /** All requests so far, as they came. */
-  readonly received: readonly { readonly path: string; readonly headers: IncomingMessage['headers']; readonly body: Buffer }[]
+  readonly received: readonly {
+    readonly path: string
+    readonly headers: IncomingMessage['headers']
+    readonly body: Buffer
+  }[]
   /** Answers the requests from now on. */
   answer(script: (response: ServerResponse, request: IncomingMessage) => void): void
   close(): Promise<void>
@@ -28,7 +32,8 @@ export async function startScriptedUpstream(): Promise<ScriptedUpstream> {
       const body = Buffer.concat(parts)
       received.push({ path: request.url ?? '', headers: request.headers, body })
       // Written by the server under test.
-      if ((request.headers['content-type'] ?? '').startsWith('application/json')) requests.push(JSON.parse(body.toString('utf8')) as Record<string, unknown>)
+      if ((request.headers['content-type'] ?? '').startsWith('application/json'))
+        requests.push(JSON.parse(body.toString('utf8')) as Record<string, unknown>)
       script(response, request)
     })
   })

@@ -9,8 +9,14 @@ import { auditClean } from './audit.ts'
 export type { Answer } from './api-client.ts'
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts')
-/** For the environment of a process: as bin/tollgate.js does, what one start compiled is there for the next; coverage is told of code that is compiled anew. */
-export const COMPILED: Readonly<Record<string, string>> = process.env['NODE_V8_COVERAGE'] === undefined ? { NODE_COMPILE_CACHE: join(import.meta.dirname, '../../node_modules/.cache/compiled') } : {}
+/**
+ * For the environment of a process: as bin/tollgate.js does, what one start compiled is there for the next; coverage is
+ * told of code that is compiled anew.
+ */
+export const COMPILED: Readonly<Record<string, string>> =
+  process.env['NODE_V8_COVERAGE'] === undefined
+    ? { NODE_COMPILE_CACHE: join(import.meta.dirname, '../../node_modules/.cache/compiled') }
+    : {}
 const READY_MS = 60_000
 const LOG_CHARS_MAX = 67_108_864
 
@@ -28,8 +34,21 @@ export interface Tollgate extends ApiClient {
   stop(): Promise<void>
 }
 
-/** A real server in a process of its own, on a free port, with the embedded store in a fresh directory unless one is given; `command` stands before its own, such as `prlimit`; `main` is another program than this one. Its books are audited when it is stopped; `audited: false` where they are broken on purpose, or audited by others. */
-export async function startTollgate(options: { audited?: boolean; catalog?: string; env?: Record<string, string>; dataDir?: string; command?: readonly string[]; main?: string } = {}): Promise<Tollgate> {
+/**
+ * A real server in a process of its own, on a free port, with the embedded store in a fresh directory unless one is
+ * given; `command` stands before its own, such as `prlimit`; `main` is another program than this one. Its books are
+ * audited when it is stopped; `audited: false` where they are broken on purpose, or audited by others.
+ */
+export async function startTollgate(
+  options: {
+    audited?: boolean
+    catalog?: string
+    env?: Record<string, string>
+    dataDir?: string
+    command?: readonly string[]
+    main?: string
+  } = {},
+): Promise<Tollgate> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'tollgate-test-'))
   const adminToken = options.env?.['TOLLGATE_ADMIN_TOKEN'] ?? randomBytes(24).toString('hex')
   const config = join(dataDir, 'test-catalogue.yaml')
@@ -53,7 +72,10 @@ export async function startTollgate(options: { audited?: boolean; catalog?: stri
     output.errors += chunk.toString()
   })
   const url = await readyUrl(child, output)
-  return new ServerProcess(child, output, url, adminToken, dataDir, { ownsData: options.dataDir === undefined, audited: options.audited ?? true })
+  return new ServerProcess(child, output, url, adminToken, dataDir, {
+    ownsData: options.dataDir === undefined,
+    audited: options.audited ?? true,
+  })
 }
 
 function readyUrl(child: ChildProcess, output: { text: string; errors: string }): Promise<string> {
@@ -92,7 +114,14 @@ class ServerProcess extends ApiClient implements Tollgate {
   readonly #ownsData: boolean
   readonly #audited: boolean
 
-  constructor(child: ChildProcess, output: { text: string; errors: string }, url: string, adminToken: string, dataDir: string, { ownsData, audited }: { readonly ownsData: boolean; readonly audited: boolean }) {
+  constructor(
+    child: ChildProcess,
+    output: { text: string; errors: string },
+    url: string,
+    adminToken: string,
+    dataDir: string,
+    { ownsData, audited }: { readonly ownsData: boolean; readonly audited: boolean },
+  ) {
     super(url, adminToken)
     this.#child = child
     this.#output = output

@@ -32,7 +32,9 @@ export function readSourceFile(path: string, text: string): SourceFile {
     path,
     text,
     imports: names.filter(isRelative).map((name) => target(path, name)),
-    runtimeImports: importedNames(withoutComments(stripTypeScriptTypes(text))).filter(isRelative).map((name) => target(path, name)),
+    runtimeImports: importedNames(withoutComments(stripTypeScriptTypes(text)))
+      .filter(isRelative)
+      .map((name) => target(path, name)),
     packages: names.filter((name) => !isRelative(name)),
   }
 }

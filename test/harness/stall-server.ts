@@ -6,7 +6,10 @@ import { STALL_MS_MAX } from './patience.ts'
 import { startTollgate, type Tollgate } from './server.ts'
 
 const PROBE = join(import.meta.dirname, 'stall-probe.ts')
-/** A measurement that is over the bound is made again: a collection of garbage, or the other thread of a busy core, may have been in it. */
+/**
+ * A measurement that is over the bound is made again: a collection of garbage, or the other thread of a busy core, may
+ * have been in it.
+ */
 const TRIES = 3
 
 /** A server whose main thread is watched. */
@@ -30,7 +33,10 @@ export class StallServer {
     return answer
   }
 
-  /** The most CPU of the server's main thread at a stretch while something goes on, of the best of some tries where it is too much. */
+  /**
+   * The most CPU of the server's main thread at a stretch while something goes on, of the best of some tries where it
+   * is too much.
+   */
   async watched<Result>(what: string, work: () => Promise<Result>): Promise<Result> {
     let best = Number.POSITIVE_INFINITY
     for (let tried = 1; ; tried += 1) {

@@ -23,7 +23,10 @@ function serve(ready: (url: string) => void, metrics: () => Promise<readonly Met
     if (request.url === '/stand-still') {
       response.writeHead(200, { connection: 'close' }).end(String(process.pid), () => setImmediate(standStill))
     } else if (request.url === '/metrics') {
-      metrics().then((all) => response.writeHead(200, { connection: 'close' }).end(JSON.stringify(all)), () => response.destroy())
+      metrics().then(
+        (all) => response.writeHead(200, { connection: 'close' }).end(JSON.stringify(all)),
+        () => response.destroy(),
+      )
     } else {
       answered += 1
       response.writeHead(200, { connection: 'close' }).end(String(process.pid))
@@ -35,22 +38,43 @@ function serve(ready: (url: string) => void, metrics: () => Promise<readonly Met
   })
 }
 
-const own = (): readonly MetricReading[] => readMetrics([{ name: 'answered_total', help: 'Answers.', type: 'counter', samples: () => [{ value: answered }] }, gauge('processes', 'Processes.', () => 1)])
+const own = (): readonly MetricReading[] =>
+  readMetrics([
+    { name: 'answered_total', help: 'Answers.', type: 'counter', samples: () => [{ value: answered }] },
+    gauge('processes', 'Processes.', () => 1),
+  ])
 
 if (process.argv[2] === 'alone') {
   // Heard only while the loop turns; without a listener the system itself would end the process.
   process.on('SIGTERM', () => undefined)
   watchLoop(ALONE_MS, (message) => process.stdout.write(`${message}\n`))
-  serve((url) => process.stdout.write(`ready ${url}\n`), async () => own())
+  serve(
+    (url) => process.stdout.write(`ready ${url}\n`),
+    async () => own(),
+  )
 } else if (cluster.isPrimary) {
-  const group = new WorkerGroup({ count: 2, clock: systemClock, say: (line) => process.stdout.write(`${line}\n`), lookMs: LOOK_MS })
+  const group = new WorkerGroup({
+    count: 2,
+    clock: systemClock,
+    say: (line) => process.stdout.write(`${line}\n`),
+    lookMs: LOOK_MS,
+  })
   process.on('SIGTERM', () => group.stop())
-  group.run().then((code) => process.exit(code), () => process.exit(1))
+  group.run().then(
+    (code) => process.exit(code),
+    () => process.exit(1),
+  )
 } else {
-  const link = new ParentLink({ clock: { ...systemClock, after: (delayMs, task) => systemClock.after(delayMs === BEAT_MS ? 10 : delayMs, task) }, send: (message) => void process.send?.(message) })
+  const link = new ParentLink({
+    clock: { ...systemClock, after: (delayMs, task) => systemClock.after(delayMs === BEAT_MS ? 10 : delayMs, task) },
+    send: (message) => void process.send?.(message),
+  })
   // Only the parent has the other end.
   process.on('message', (message) => link.heard(message as ToWorker))
   link.provide(own)
   process.on('SIGTERM', () => process.exit(0))
-  serve((url) => link.ready(url), () => link.all())
+  serve(
+    (url) => link.ready(url),
+    () => link.all(),
+  )
 }

@@ -24,7 +24,10 @@ export interface TestValkey {
   stop(): Promise<void>
 }
 
-/** On a free port of 127.0.0.1, without files. Answers null where none is installed, and says so; under CI that is a failure. */
+/**
+ * On a free port of 127.0.0.1, without files. Answers null where none is installed, and says so; under CI that is a
+ * failure.
+ */
 export async function startValkey(): Promise<TestValkey | null> {
   const binary = find()
   if (binary === null) {
@@ -62,10 +65,26 @@ class ValkeyProcess implements TestValkey {
   }
 
   async start(): Promise<void> {
-    const options = ['--port', String(this.#port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', this.#directory]
+    const options = [
+      '--port',
+      String(this.#port),
+      '--bind',
+      '127.0.0.1',
+      '--save',
+      '',
+      '--appendonly',
+      'no',
+      '--dir',
+      this.#directory,
+    ]
     this.#child = spawn(this.#binary, options, { stdio: 'ignore' })
     const deadlineMs = performance.now() + READY_MS
-    while (!(await this.command('PING').then(() => true, () => false))) {
+    while (
+      !(await this.command('PING').then(
+        () => true,
+        () => false,
+      ))
+    ) {
       if (performance.now() > deadlineMs) throw new Error(`${this.#binary} is not ready in ${READY_MS} ms.`)
       await delay(POLL_MS)
     }
@@ -96,6 +115,8 @@ class ValkeyProcess implements TestValkey {
 }
 
 function find(): string | null {
-  const paths = NAMES.flatMap((name) => (process.env['PATH'] ?? '').split(delimiter).map((directory) => join(directory, name)))
+  const paths = NAMES.flatMap((name) =>
+    (process.env['PATH'] ?? '').split(delimiter).map((directory) => join(directory, name)),
+  )
   return paths.find((path) => existsSync(path)) ?? null
 }

@@ -6,26 +6,45 @@ import type { Answer, Tollgate } from './server.ts'
 const POLL_MS = 50
 
 /** Creates a job and answers its record. */
-export async function createVideo(tollgate: Tollgate, key: string, body: Record<string, unknown>): Promise<Record<string, unknown> & { readonly id: string }> {
+export async function createVideo(
+  tollgate: Tollgate,
+  key: string,
+  body: Record<string, unknown>,
+): Promise<Record<string, unknown> & { readonly id: string }> {
   const answer = await tollgate.request('POST', '/v1/videos', { key, body })
   assert.equal(answer.status, 202, answer.text)
   return answer.body
 }
 
 /** Asks until the job is as wanted, as a client does. */
-export async function videoUntil(tollgate: Tollgate, key: string, id: string, status: string | readonly string[], limitMs = 20_000): Promise<Answer['body']> {
+export async function videoUntil(
+  tollgate: Tollgate,
+  key: string,
+  id: string,
+  status: string | readonly string[],
+  limitMs = 20_000,
+): Promise<Answer['body']> {
   const wanted = typeof status === 'string' ? [status] : status
   const startedMs = performance.now()
   for (;;) {
     const { body } = await tollgate.request('GET', `/v1/videos?id=${id}`, { key })
     if (wanted.includes(body.status)) return body
-    assert.ok(performance.now() - startedMs < patient(limitMs), `job ${id} is still ${JSON.stringify(body)}, wanted ${wanted.join(' or ')}`)
-    assert.ok(['pending', 'in_progress'].includes(body.status), `job ${id} ended as ${JSON.stringify(body)}, wanted ${wanted.join(' or ')}`)
+    assert.ok(
+      performance.now() - startedMs < patient(limitMs),
+      `job ${id} is still ${JSON.stringify(body)}, wanted ${wanted.join(' or ')}`,
+    )
+    assert.ok(
+      ['pending', 'in_progress'].includes(body.status),
+      `job ${id} ended as ${JSON.stringify(body)}, wanted ${wanted.join(' or ')}`,
+    )
     await delay(POLL_MS)
   }
 }
 
-export async function balanceOf(tollgate: Tollgate, key: string): Promise<{ readonly balance: number; readonly reserved: number }> {
+export async function balanceOf(
+  tollgate: Tollgate,
+  key: string,
+): Promise<{ readonly balance: number; readonly reserved: number }> {
   const { body } = await tollgate.request('GET', '/v1/user/balance', { key })
   return { balance: body.balance, reserved: body.reserved }
 }

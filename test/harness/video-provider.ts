@@ -39,7 +39,10 @@ export function json(response: ServerResponse, status: number, body: unknown): t
 /** A provider in OpenAI's words: a job is queued, then half done, then completed; its content is a small MP4. */
 export async function startVideoProvider(): Promise<VideoProvider> {
   const requests: VideoProviderRequest[] = []
-  const waiting = new Set<{ readonly matches: (request: VideoProviderRequest) => boolean; readonly resolve: (request: VideoProviderRequest) => void }>()
+  const waiting = new Set<{
+    readonly matches: (request: VideoProviderRequest) => boolean
+    readonly resolve: (request: VideoProviderRequest) => void
+  }>()
   const polled = new Map<string, number>()
   const video = plainMp4({ width: 320, height: 240, seconds: 4, colour: [90, 180, 60] })
   let script: VideoScript | null = null
@@ -75,7 +78,11 @@ export async function startVideoProvider(): Promise<VideoProvider> {
     }
     const count = (polled.get(id) ?? 0) + 1
     polled.set(id, count)
-    json(response, 200, count === 1 ? { id, status: 'in_progress', progress: 50 } : { id, status: 'completed', progress: 100 })
+    json(
+      response,
+      200,
+      count === 1 ? { id, status: 'in_progress', progress: 50 } : { id, status: 'completed', progress: 100 },
+    )
   }
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

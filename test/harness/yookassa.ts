@@ -18,7 +18,10 @@ interface Refund {
   amount: { value: string; currency: string }
 }
 
-/** The part of YooKassa's API v3 that the server uses: `POST /payments`, `GET /payments/{id}`, `GET /refunds/{id}`. The test pays, and sends its notifications. */
+/**
+ * The part of YooKassa's API v3 that the server uses: `POST /payments`, `GET /payments/{id}`, `GET /refunds/{id}`. The
+ * test pays, and sends its notifications.
+ */
 export interface YookassaImitation {
   readonly url: string
   readonly payments: Map<string, Payment>
@@ -32,7 +35,12 @@ export interface YookassaImitation {
 
 export async function startYookassa(shopId: string, secretKey: string): Promise<YookassaImitation> {
   const authorization = `Basic ${Buffer.from(`${shopId}:${secretKey}`).toString('base64')}`
-  const state = { payments: new Map<string, Payment>(), refunds: new Map<string, Refund>(), asked: [] as string[], broken: false }
+  const state = {
+    payments: new Map<string, Payment>(),
+    refunds: new Map<string, Refund>(),
+    asked: [] as string[],
+    broken: false,
+  }
   const byIdempotenceKey = new Map<string, Payment>()
   const server = createServer((request, response) => {
     const reply = (status: number, body: unknown): void => {
@@ -57,7 +65,18 @@ export async function startYookassa(shopId: string, secretKey: string): Promise<
     for await (const chunk of request) chunks.push(Buffer.from(chunk))
     const body = JSON.parse(Buffer.concat(chunks).toString())
     const id = `2d8b6f9a-000f-5000-8000-${String(state.payments.size + 1).padStart(12, '0')}`
-    const payment: Payment = { id, status: 'pending', paid: false, amount: body.amount, metadata: body.metadata, confirmation: { type: 'redirect', confirmation_url: `https://yoomoney.example/pay?orderId=${id}`, return_url: body.confirmation.return_url } }
+    const payment: Payment = {
+      id,
+      status: 'pending',
+      paid: false,
+      amount: body.amount,
+      metadata: body.metadata,
+      confirmation: {
+        type: 'redirect',
+        confirmation_url: `https://yoomoney.example/pay?orderId=${id}`,
+        return_url: body.confirmation.return_url,
+      },
+    }
     state.payments.set(id, payment)
     byIdempotenceKey.set(key, payment)
     return [200, payment]

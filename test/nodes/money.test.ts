@@ -23,7 +23,11 @@ function moneyTests(shared: NodeBench): void {
       for (let round = 0; round < ROUNDS; round += 1) {
         const { id, key } = await one.createAccount({ balance: price })
         const answers = await race(one, two, key)
-        assert.equal(answers.filter(({ status }) => status === 200).length, 1, `round ${round}: ${answers.map(({ status }) => status).join(' ')}`)
+        assert.equal(
+          answers.filter(({ status }) => status === 200).length,
+          1,
+          `round ${round}: ${answers.map(({ status }) => status).join(' ')}`,
+        )
         assert.equal(answers.filter(({ status }) => status === 402).length, RACERS - 1)
         const { body } = await two.admin('GET', `/admin/v1/accounts/${id}`)
         assert.ok(body.balance >= 0 && body.available >= 0 && body.reserved === 0, JSON.stringify(body))

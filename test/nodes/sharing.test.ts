@@ -7,7 +7,8 @@ import type { Tollgate } from '../harness/server.ts'
 
 /** reliability.md S7 and 6: what an administrator changes is so on every node within this. */
 const SEEN_MS = 5_000
-const MODEL = '{ id: test/priced, type: chat, context_length: 128000, endpoints: [{ provider: sandbox, model: chat, price: { currency: RUB, prompt: 15, completion: 60 } }] }'
+const MODEL =
+  '{ id: test/priced, type: chat, context_length: 128000, endpoints: [{ provider: sandbox, model: chat, price: { currency: RUB, prompt: 15, completion: 60 } }] }'
 
 const bench = await NodeBench.start({ valkey: false })
 if (bench === null) test.skip('nodes on one database: no PostgreSQL on this machine')
@@ -20,14 +21,17 @@ function sharingTests(shared: NodeBench): void {
     let two: Tollgate
     before(async () => {
       database = await shared.newDatabase()
-      one = await shared.node(database, { catalog: `ip_block: { failures: 5, window: 60, duration: 600 }\nmodels: [${MODEL}]` })
+      one = await shared.node(database, {
+        catalog: `ip_block: { failures: 5, window: 60, duration: 600 }\nmodels: [${MODEL}]`,
+      })
       two = await shared.node(database)
     })
     after(() => shared.stop())
 
     test('S7: a deactivated key, and a locked account, are refused everywhere in 5 s', async () => {
       const { id, key, keyId } = await one.createAccount()
-      const balance = (): Promise<number> => two.request('GET', '/v1/user/balance', { key }).then(({ status }) => status)
+      const balance = (): Promise<number> =>
+        two.request('GET', '/v1/user/balance', { key }).then(({ status }) => status)
       assert.equal((await ask(two, key, 'words=1')).status, 200)
       await one.admin('PATCH', `/admin/v1/keys/${keyId}`, { disabled: true })
       assert.equal((await ask(two, key, 'words=1')).status, 403, 'nothing is sold to it from the moment of the change')
@@ -40,13 +44,23 @@ function sharingTests(shared: NodeBench): void {
 
     test('a price of one node is charged by the other in 5 s, and what is changed on both at once is kept', async () => {
       const { key } = await one.createAccount()
-      const cost = async (): Promise<number> => (await ask(two, key, 'words=9 usage=10,20', { model: 'test/priced' })).body.usage.cost
+      const cost = async (): Promise<number> =>
+        (await ask(two, key, 'words=9 usage=10,20', { model: 'test/priced' })).body.usage.cost
       assert.equal(await cost(), (10 * 15 + 20 * 60) / 1e6)
-      const priced = (completion: number): unknown => ({ type: 'chat', context_length: 128_000, endpoints: [{ provider: 'sandbox', model: 'chat', price: { currency: 'RUB', prompt: 15, completion } }] })
+      const priced = (completion: number): unknown => ({
+        type: 'chat',
+        context_length: 128_000,
+        endpoints: [{ provider: 'sandbox', model: 'chat', price: { currency: 'RUB', prompt: 15, completion } }],
+      })
       assert.equal((await one.admin('PUT', '/admin/v1/models/test/priced', priced(600))).status, 200)
       await until(SEEN_MS, 'the new price', async () => (await cost()) === (10 * 15 + 20 * 600) / 1e6)
-      const added = Array.from({ length: 6 }, (_, index) => (index % 2 === 0 ? one : two).admin('PUT', `/admin/v1/models/test/m${index}`, priced(1)))
-      assert.deepEqual((await Promise.all(added)).map(({ status }) => status), [201, 201, 201, 201, 201, 201])
+      const added = Array.from({ length: 6 }, (_, index) =>
+        (index % 2 === 0 ? one : two).admin('PUT', `/admin/v1/models/test/m${index}`, priced(1)),
+      )
+      assert.deepEqual(
+        (await Promise.all(added)).map(({ status }) => status),
+        [201, 201, 201, 201, 201, 201],
+      )
       await until(SEEN_MS, 'all models', async () => {
         const { body } = await one.request('GET', '/v1/models', { key })
         return body.data.filter(({ id }: { id: string }) => id.startsWith('test/m')).length === 6
@@ -67,7 +81,8 @@ function sharingTests(shared: NodeBench): void {
       // A node counts the others at its next beat.
       const nodes = [one, two]
       const answers = []
-      for (let count = 0; count < 2 * limit; count += 1) answers.push(await (nodes[count % 2] ?? one).request('GET', '/v1/models', { key }))
+      for (let count = 0; count < 2 * limit; count += 1)
+        answers.push(await (nodes[count % 2] ?? one).request('GET', '/v1/models', { key }))
       const accepted = answers.filter(({ status }) => status === 200).length
       assert.ok(accepted >= limit && accepted <= limit + nodes.length - 1, String(accepted))
       for (const { headers } of answers) assert.equal(headers['x-ratelimit-limit'], String(limit))
@@ -92,12 +107,22 @@ function sharingTests(shared: NodeBench): void {
       const migrated = await copyOfSchema(shared)
       const client = new pg.Client({ connectionString: migrated })
       await client.connect()
-      await client.query("INSERT INTO schema_version VALUES (900, 'of the next release'); INSERT INTO schema_guard VALUES (900, 1, 'x')")
+      await client.query(
+        "INSERT INTO schema_version VALUES (900, 'of the next release'); INSERT INTO schema_guard VALUES (900, 1, 'x')",
+      )
       const beside = await shared.node(migrated)
-      assert.equal((await beside.request('GET', '/readyz')).status, 200, 'a newer schema that this program can live with')
-      await client.query("INSERT INTO schema_version VALUES (901, 'of the one after'); INSERT INTO schema_guard VALUES (901, 900, 'x')")
+      assert.equal(
+        (await beside.request('GET', '/readyz')).status,
+        200,
+        'a newer schema that this program can live with',
+      )
+      await client.query(
+        "INSERT INTO schema_version VALUES (901, 'of the one after'); INSERT INTO schema_guard VALUES (901, 900, 'x')",
+      )
       await assert.rejects(shared.node(migrated), /schema 901.*start the newer version/)
-      await client.query("DELETE FROM schema_version WHERE version >= 900; DELETE FROM schema_guard WHERE version >= 900; UPDATE schema_guard SET checksum = 'x' WHERE version = 1")
+      await client.query(
+        "DELETE FROM schema_version WHERE version >= 900; DELETE FROM schema_guard WHERE version >= 900; UPDATE schema_guard SET checksum = 'x' WHERE version = 1",
+      )
       await assert.rejects(shared.node(migrated), /Migration 1 of the store is not the one of this program/)
       await client.end()
     })
@@ -106,14 +131,21 @@ function sharingTests(shared: NodeBench): void {
   })
 }
 
-/** The second node lifts a block that the first one made: both take the key again, and a failure more is one of few, not a block. */
+/**
+ * The second node lifts a block that the first one made: both take the key again, and a failure more is one of few, not
+ * a block.
+ */
 async function unblockedEverywhere([one, two]: readonly [Tollgate, Tollgate], key: string): Promise<void> {
   const { body } = await two.admin('GET', '/admin/v1/ip-blocks')
   const [blocked] = body.data
   assert.equal(blocked.times, 1)
   assert.equal((await two.admin('DELETE', `/admin/v1/ip-blocks/${encodeURIComponent(blocked.ip)}`)).status, 200)
   assert.equal((await two.request('GET', '/v1/models', { key })).status, 200)
-  await until(SEEN_MS, 'the end of the block', async () => (await one.admin('GET', '/admin/v1/ip-blocks')).body.total === 0)
+  await until(
+    SEEN_MS,
+    'the end of the block',
+    async () => (await one.admin('GET', '/admin/v1/ip-blocks')).body.total === 0,
+  )
   for (const node of [one, two]) assert.equal((await node.request('GET', '/v1/models')).status, 401)
   assert.equal((await two.admin('DELETE', `/admin/v1/ip-blocks/${encodeURIComponent(blocked.ip)}`)).status, 404)
 }

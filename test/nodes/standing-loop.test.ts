@@ -18,7 +18,9 @@ interface Program {
 }
 
 async function run(form: 'alone' | 'workers'): Promise<Program> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, '../harness/standing-loop.ts'), form], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [join(import.meta.dirname, '../harness/standing-loop.ts'), form], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   let output = ''
   const heard = new Set<() => void>()
   for (const stream of [child.stdout, child.stderr]) {
@@ -52,7 +54,9 @@ async function get(url: string): Promise<string> {
 /** Answers, of whichever worker; one that stands still answers nobody. */
 async function served(url: string): Promise<string> {
   const abort = new AbortController()
-  const answer = await Promise.any(Array.from({ length: 3 }, () => request(url, { signal: abort.signal }).then(({ body }) => body.text())))
+  const answer = await Promise.any(
+    Array.from({ length: 3 }, () => request(url, { signal: abort.signal }).then(({ body }) => body.text())),
+  )
   abort.abort()
   return answer
 }
@@ -71,7 +75,8 @@ test('a worker whose loop stands still is killed and replaced, others serve on, 
   await program.says(/Tollgate ready/)
   for (let count = 0; count < 10; count += 1) await get(program.url)
   const total = async (): Promise<readonly MetricReading[]> => JSON.parse(await served(`${program.url}/metrics`))
-  const value = (all: readonly MetricReading[], name: string): number | undefined => all.find((one) => one.name === name)?.samples[0]?.value
+  const value = (all: readonly MetricReading[], name: string): number | undefined =>
+    all.find((one) => one.name === name)?.samples[0]?.value
   const before = await total()
   assert.deepEqual([value(before, 'answered_total'), value(before, 'processes')], [10, 2])
   const victim = await get(`${program.url}/stand-still`)

@@ -40,7 +40,11 @@ function streamTests(shared: NodeBench): void {
       assert.equal(whole.done, true)
       assert.equal((await logged(two, key, id))['status'], 'completed')
       const again = await two.request('GET', `/v1/streams?id=${id}`, { key })
-      assert.equal(foldStream(200, again.text, {}).choices.get(0)?.text, whole.choices.get(0)?.text, 'kept after its end, found by its generation id too')
+      assert.equal(
+        foldStream(200, again.text, {}).choices.get(0)?.text,
+        whole.choices.get(0)?.text,
+        'kept after its end, found by its generation id too',
+      )
     })
 
     test('a stream that nobody reads any more, here or there, is abandoned after its grace', async () => {
@@ -54,24 +58,45 @@ function streamTests(shared: NodeBench): void {
 
     test('a cancel on another node stops the stream, charges what came, and breaks its connections', async () => {
       const { key } = await one.createAccount()
-      const running = leaveAfter(one, key, 'words=2000 gap_ms=10', 5_000, 'far-3').then(() => 'ended', () => 'broke')
-      await until(5_000, 'it runs', async () => (await request(`${two.url}/v1/streams?id=far-3`, { method: 'GET', headers: { authorization: `Bearer ${key}` } }).then(({ statusCode, body }) => {
-        body.on('error', () => undefined).destroy()
-        return statusCode
-      })) === 200)
+      const running = leaveAfter(one, key, 'words=2000 gap_ms=10', 5_000, 'far-3').then(
+        () => 'ended',
+        () => 'broke',
+      )
+      await until(
+        5_000,
+        'it runs',
+        async () =>
+          (await request(`${two.url}/v1/streams?id=far-3`, {
+            method: 'GET',
+            headers: { authorization: `Bearer ${key}` },
+          }).then(({ statusCode, body }) => {
+            body.on('error', () => undefined).destroy()
+            return statusCode
+          })) === 200,
+      )
       const cancelled = await two.request('DELETE', '/v1/streams?id=far-3', { key })
       assert.equal(cancelled.status, 200, cancelled.text)
       assert.equal(cancelled.body.status, 'cancelled')
       assert.equal(await running, 'broke')
       assert.equal((await logged(two, key, cancelled.body.id))['status'], 'cancelled')
-      await assert.rejects(two.request('GET', '/v1/streams?id=far-3', { key }), 'a stream that was cut does not end as if it were whole')
+      await assert.rejects(
+        two.request('GET', '/v1/streams?id=far-3', { key }),
+        'a stream that was cut does not end as if it were whole',
+      )
     })
 
     test('a stream without X-Request-Id is cancelled by its generation id, also from another node', async () => {
       const { key } = await one.createAccount()
-      const answer = await request(`${one.url}/v1/chat/completions`, { method: 'POST', headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' }, body: body('words=2000 gap_ms=10') })
+      const answer = await request(`${one.url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body: body('words=2000 gap_ms=10'),
+      })
       const id = String(answer.headers['x-generation-id'])
-      const ended = answer.body.text().then(() => 'ended', () => 'broke')
+      const ended = answer.body.text().then(
+        () => 'ended',
+        () => 'broke',
+      )
       assert.equal((await two.request('DELETE', `/v1/streams?id=${id}`, { key })).status, 200)
       assert.equal(await ended, 'broke')
     })
@@ -80,7 +105,13 @@ function streamTests(shared: NodeBench): void {
       const { key } = await one.createAccount()
       const other = await one.createAccount()
       const { id } = await leaveAfter(one, key, 'words=3', 100, 'far-4')
-      for (const [node, asked, who] of [[two, 'far-4', other.key], [two, id, other.key], [two, 'never', key], [alone, 'far-4', key], [alone, id, key]] as const) {
+      for (const [node, asked, who] of [
+        [two, 'far-4', other.key],
+        [two, id, other.key],
+        [two, 'never', key],
+        [alone, 'far-4', key],
+        [alone, id, key],
+      ] as const) {
         for (const method of ['GET', 'DELETE']) {
           const startedMs = performance.now()
           const answer = await node.request(method, `/v1/streams?id=${asked}`, { key: who })
@@ -96,9 +127,20 @@ function streamTests(shared: NodeBench): void {
       const other = await one.createAccount()
       const { text, id } = await leaveAfter(one, key, 'words=60 gap_ms=60', 8, 'far-7', 'respond')
       const name = id.replace(/^gen-/, 'resp-')
-      for (const [node, who] of [[two, other.key], [alone, key]] as const) {
-        for (const [method, path] of [['GET', ''], ['GET', '?stream=true'], ['POST', '/cancel']] as const) {
-          assert.equal((await node.request(method, `/v1/responses/${name}${path}`, { key: who })).status, 404, `${method} ${path}`)
+      for (const [node, who] of [
+        [two, other.key],
+        [alone, key],
+      ] as const) {
+        for (const [method, path] of [
+          ['GET', ''],
+          ['GET', '?stream=true'],
+          ['POST', '/cancel'],
+        ] as const) {
+          assert.equal(
+            (await node.request(method, `/v1/responses/${name}${path}`, { key: who })).status,
+            404,
+            `${method} ${path}`,
+          )
         }
       }
       const running = await two.request('GET', `/v1/responses/${name}`, { key })
@@ -149,24 +191,40 @@ function streamTests(shared: NodeBench): void {
         })
       try {
         // Everything that is there while a stream runs and after it, and all that nodes say of it.
-        const running = leaveAfter(one, key, 'words=2000 gap_ms=5', 1e6, 'again-1').then(() => 'ended', () => 'broke')
+        const running = leaveAfter(one, key, 'words=2000 gap_ms=5', 1e6, 'again-1').then(
+          () => 'ended',
+          () => 'broke',
+        )
         await copied('its copy grows', 5_000)
         const names = (await thief.keys('*')).filter((name) => !name.startsWith('tollgate:rate:'))
         const values = await Promise.all(names.map((name) => thief.getBuffer(name)))
         // The forms that were believed once, and those of today without the key.
         for (const channel of ['tollgate:streams', 'tollgate:sealed-streams']) {
-          for (const op of ['cancel', 'leave']) await thief.publish(channel, JSON.stringify({ op, node: 'thief', accountId, id: 'again-1', ask: 'a', reader: 'r', atMs: Date.now() }))
+          for (const op of ['cancel', 'leave'])
+            await thief.publish(
+              channel,
+              JSON.stringify({ op, node: 'thief', accountId, id: 'again-1', ask: 'a', reader: 'r', atMs: Date.now() }),
+            )
         }
         assert.equal((await one.request('GET', '/v1/user/balance', { key })).status, 200)
-        assert.equal(await Promise.race([running, new Promise((resolve) => setImmediate(() => resolve('goes on')))]), 'goes on')
+        assert.equal(
+          await Promise.race([running, new Promise((resolve) => setImmediate(() => resolve('goes on')))]),
+          'goes on',
+        )
         assert.equal((await two.request('DELETE', '/v1/streams?id=again-1', { key })).status, 200)
         assert.equal(await running, 'broke', 'its own client may')
-        const said = Buffer.concat([...values.filter((value) => value !== null), ...messages.filter(isSealed), Buffer.from(names.join('\n'))]).toString('latin1')
-        for (const secret of [accountId, 'again-1', 'content', 'completion', 'cancel']) assert.ok(!said.includes(secret), `${secret} can be read in Valkey`)
+        const said = Buffer.concat([
+          ...values.filter((value) => value !== null),
+          ...messages.filter(isSealed),
+          Buffer.from(names.join('\n')),
+        ]).toString('latin1')
+        for (const secret of [accountId, 'again-1', 'content', 'completion', 'cancel'])
+          assert.ok(!said.includes(secret), `${secret} can be read in Valkey`)
         // What a node said once says nothing again, though the client gives its next stream the same id.
         const again = leaveAfter(one, key, 'words=100 gap_ms=20', 1e6, 'again-1')
         await copied('the next one runs', 1)
-        for (const message of messages.splice(0).filter(isSealed)) await thief.publish('tollgate:sealed-streams', message)
+        for (const message of messages.splice(0).filter(isSealed))
+          await thief.publish('tollgate:sealed-streams', message)
         const whole = await again
         assert.equal(foldStream(200, whole.text, {}).done, true)
         assert.equal((await logged(one, key, whole.id))['status'], 'completed')
@@ -179,7 +237,11 @@ function streamTests(shared: NodeBench): void {
         await assert.rejects(two.request('GET', `/v1/streams?id=${whole.id}`, { key }))
         await thief.copy(`tollgate:copy-state:{${other.id}}`, `tollgate:copy-state:{${whole.id}}`, 'REPLACE')
         assert.equal((await two.request('GET', `/v1/streams?id=${whole.id}`, { key })).status, 404)
-        assert.equal((await two.request('GET', `/v1/streams?id=${other.id}`, { key })).status, 200, 'the one it was taken from is as it was')
+        assert.equal(
+          (await two.request('GET', `/v1/streams?id=${other.id}`, { key })).status,
+          200,
+          'the one it was taken from is as it was',
+        )
       } finally {
         listener.disconnect()
         thief.disconnect()
@@ -189,9 +251,15 @@ function streamTests(shared: NodeBench): void {
     test('a reader of a node that dies is cut off, not left waiting', async () => {
       const { key } = await one.createAccount()
       await leaveAfter(one, key, 'words=2000 gap_ms=20', 6, 'far-6')
-      const { statusCode, body: read } = await request(`${two.url}/v1/streams?id=far-6`, { method: 'GET', headers: { authorization: `Bearer ${key}` } })
+      const { statusCode, body: read } = await request(`${two.url}/v1/streams?id=far-6`, {
+        method: 'GET',
+        headers: { authorization: `Bearer ${key}` },
+      })
       assert.equal(statusCode, 200)
-      const reading = read.text().then(() => 'ended', () => 'broke')
+      const reading = read.text().then(
+        () => 'ended',
+        () => 'broke',
+      )
       await one.kill('SIGKILL')
       assert.equal(await reading, 'broke')
     })
@@ -201,18 +269,35 @@ function streamTests(shared: NodeBench): void {
 }
 
 function body(line: string): string {
-  return JSON.stringify({ model: 'sandbox/chat', stream: true, messages: [{ role: 'user', content: `Hello\nsandbox: ${line}` }] })
+  return JSON.stringify({
+    model: 'sandbox/chat',
+    stream: true,
+    messages: [{ role: 'user', content: `Hello\nsandbox: ${line}` }],
+  })
 }
 
 const begun = {
-  start: (node: Tollgate, headers: Record<string, string>, line: string) => request(`${node.url}/v1/chat/completions`, { method: 'POST', headers, body: body(line) }),
+  start: (node: Tollgate, headers: Record<string, string>, line: string) =>
+    request(`${node.url}/v1/chat/completions`, { method: 'POST', headers, body: body(line) }),
   respond: (node: Tollgate, headers: Record<string, string>, line: string) =>
-    request(`${node.url}/v1/responses`, { method: 'POST', headers, body: JSON.stringify({ model: 'sandbox/chat', stream: true, input: `Hello\nsandbox: ${line}` }) }),
-  resume: (node: Tollgate, headers: Record<string, string>, _line: string, id: string) => request(`${node.url}/v1/streams?id=${id}`, { method: 'GET', headers }),
+    request(`${node.url}/v1/responses`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify({ model: 'sandbox/chat', stream: true, input: `Hello\nsandbox: ${line}` }),
+    }),
+  resume: (node: Tollgate, headers: Record<string, string>, _line: string, id: string) =>
+    request(`${node.url}/v1/streams?id=${id}`, { method: 'GET', headers }),
 }
 
 /** Reads a stream, new or resumed, until it has seen `events` of them, then leaves without a word. */
-async function leaveAfter(node: Tollgate, key: string, line: string, events: number, id: string, how: 'start' | 'respond' | 'resume' = 'start'): Promise<{ readonly text: string; readonly id: string }> {
+async function leaveAfter(
+  node: Tollgate,
+  key: string,
+  line: string,
+  events: number,
+  id: string,
+  how: 'start' | 'respond' | 'resume' = 'start',
+): Promise<{ readonly text: string; readonly id: string }> {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'x-request-id': id }
   const answer = await begun[how](node, headers, line, id)
   assert.equal(answer.statusCode, 200)

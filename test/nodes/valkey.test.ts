@@ -27,7 +27,8 @@ function valkeyTests(shared: NodeBench): void {
     assert.ok(valkey)
     before(async () => {
       const database = await shared.newDatabase()
-      const catalog = 'rate_limit: { requests: 100000, window: 60 }\nip_block: { failures: 20, window: 60, duration: 600 }'
+      const catalog =
+        'rate_limit: { requests: 100000, window: 60 }\nip_block: { failures: 20, window: 60, duration: 600 }'
       nodes = [await shared.node(database, { catalog }), await shared.node(database)]
     })
     after(() => shared.stop())
@@ -58,7 +59,11 @@ function valkeyTests(shared: NodeBench): void {
         await until(30_000, `${what}: requests flow`, async () => load.answers.length > from)
         const some = load.answers.slice(from)
         const failed = some.filter(({ status }) => status !== 200)
-        assert.deepEqual([...new Set(failed.filter(({ text }) => !text.includes('"service_unavailable"')).map(({ text }) => text))], [], what)
+        assert.deepEqual(
+          [...new Set(failed.filter(({ text }) => !text.includes('"service_unavailable"')).map(({ text }) => text))],
+          [],
+          what,
+        )
         // A store that took too long, or a node that sheds: the machine's, not Valkey's; the round does not count.
         spoiled += failed.length
         context.diagnostic(`${what}: ${spread(load.times.slice(from))}`)
@@ -89,10 +94,14 @@ function valkeyTests(shared: NodeBench): void {
         await load.stop()
       }
       assert.ok(best.length > 0, 'requests failed in every round')
-      context.diagnostic(`p99 gained at most ${Math.max(...best).toFixed(1)} ms; ${load.answers.length} paid requests, none failed by Valkey`)
+      context.diagnostic(
+        `p99 gained at most ${Math.max(...best).toFixed(1)} ms; ${load.answers.length} paid requests, none failed by Valkey`,
+      )
       assert.ok(Math.max(...best) <= patient(ADDED_MS), String(best))
       const { body } = await nodes[1].admin('GET', `/admin/v1/accounts/${id}`)
-      const charged = load.answers.filter(({ status }) => status === 200).reduce((sum, { body: answer }) => sum + Math.round(answer.usage.cost * 1e6), 0)
+      const charged = load.answers
+        .filter(({ status }) => status === 200)
+        .reduce((sum, { body: answer }) => sum + Math.round(answer.usage.cost * 1e6), 0)
       assert.deepEqual([Math.round(body.balance * 1e6), body.reserved], [10_000 * 1e6 - charged, 0])
       await auditClean(nodes[0])
     })
@@ -106,7 +115,9 @@ function valkeyTests(shared: NodeBench): void {
       const without = accepted(await models(nodes, key, 2 * limit))
       assert.ok(without >= limit && without <= limit + 1, String(without))
       await valkey.start()
-      await until(10_000, 'Valkey answers again', async () => nodes.every((node, index) => returns(node) > (before[index] ?? 0)))
+      await until(10_000, 'Valkey answers again', async () =>
+        nodes.every((node, index) => returns(node) > (before[index] ?? 0)),
+      )
       assert.equal(accepted(await models(nodes, key, 2)), 0, 'the window knows them')
       await exactWindow(nodes)
     })
@@ -117,19 +128,32 @@ function valkeyTests(shared: NodeBench): void {
       const answer = await ask(node, key, 'words=3')
       assert.equal(answer.status, 200)
       assert.equal(answer.headers['x-ratelimit-remaining'], '299')
-      assert.ok(node.logs().some((line) => line.includes('Valkey does not answer (connect ECONNREFUSED')), node.logs().join('\n'))
+      assert.ok(
+        node.logs().some((line) => line.includes('Valkey does not answer (connect ECONNREFUSED')),
+        node.logs().join('\n'),
+      )
     })
 
     test('an address is blocked after 20 failures on all nodes together, but for keys that had proved themselves there', async () => {
       const known = await nodes[0].createAccount()
       assert.equal((await nodes[0].request('GET', '/v1/models', { key: known.key })).status, 200)
-      const attempts = await Promise.all(Array.from({ length: 30 }, (_, index) => (nodes[index % 2] ?? nodes[0]).request('GET', '/v1/models')))
+      const attempts = await Promise.all(
+        Array.from({ length: 30 }, (_, index) => (nodes[index % 2] ?? nodes[0]).request('GET', '/v1/models')),
+      )
       assert.equal(attempts.filter(({ status }) => status === 401).length, 20)
       assert.equal(attempts.filter(({ status }) => status === 429).length, 10)
       const fresh = await nodes[0].createAccount()
       for (const node of nodes) {
-        assert.equal((await node.request('GET', '/v1/models', { key: fresh.key })).status, 429, 'a key that never worked from there')
-        assert.equal((await node.request('GET', '/v1/models', { key: known.key })).status, 200, 'a key that worked from there, on any node')
+        assert.equal(
+          (await node.request('GET', '/v1/models', { key: fresh.key })).status,
+          429,
+          'a key that never worked from there',
+        )
+        assert.equal(
+          (await node.request('GET', '/v1/models', { key: known.key })).status,
+          200,
+          'a key that worked from there, on any node',
+        )
       }
       await unblocked(nodes)
     })
@@ -137,7 +161,11 @@ function valkeyTests(shared: NodeBench): void {
     test('a block that another node has just begun stops a key at its first use; while Valkey hangs each node counts for itself', async () => {
       for (let count = 0; count < 20; count += 1) await nodes[0].request('GET', '/v1/models')
       const fresh = await nodes[0].createAccount()
-      assert.equal((await nodes[1].request('GET', '/v1/models', { key: fresh.key })).status, 429, 'before the node has heard of it by the database')
+      assert.equal(
+        (await nodes[1].request('GET', '/v1/models', { key: fresh.key })).status,
+        429,
+        'before the node has heard of it by the database',
+      )
       await unblocked(nodes)
       await valkey.freeze()
       for (const node of nodes) assert.equal((await node.request('GET', '/v1/models')).status, 401)
@@ -149,8 +177,12 @@ function valkeyTests(shared: NodeBench): void {
 /** One node lifts the block: the other hears of it, and the shared count begins anew. */
 async function unblocked(nodes: readonly [Tollgate, Tollgate]): Promise<void> {
   const { body } = await nodes[0].admin('GET', '/admin/v1/ip-blocks')
-  assert.equal((await nodes[0].admin('DELETE', `/admin/v1/ip-blocks/${encodeURIComponent(body.data[0].ip)}`)).status, 200)
-  for (const node of nodes) await until(5_000, 'the end of the block', async () => (await node.request('GET', '/v1/models')).status === 401)
+  assert.equal(
+    (await nodes[0].admin('DELETE', `/admin/v1/ip-blocks/${encodeURIComponent(body.data[0].ip)}`)).status,
+    200,
+  )
+  for (const node of nodes)
+    await until(5_000, 'the end of the block', async () => (await node.request('GET', '/v1/models')).status === 401)
 }
 
 async function exactWindow(nodes: readonly [Tollgate, Tollgate]): Promise<void> {
@@ -162,8 +194,14 @@ async function exactWindow(nodes: readonly [Tollgate, Tollgate]): Promise<void> 
     answers = await models(nodes, key, 40)
   }
   assert.equal(accepted(answers), limit)
-  const left = answers.filter(({ status }) => status === 200).map(({ headers }) => Number(headers['x-ratelimit-remaining']))
-  assert.deepEqual(left.toSorted((a, b) => a - b), Array.from({ length: limit }, (_, index) => index), 'each accepted request has its own place')
+  const left = answers
+    .filter(({ status }) => status === 200)
+    .map(({ headers }) => Number(headers['x-ratelimit-remaining']))
+  assert.deepEqual(
+    left.toSorted((a, b) => a - b),
+    Array.from({ length: limit }, (_, index) => index),
+    'each accepted request has its own place',
+  )
   const nowSeconds = Date.now() / 1_000
   for (const { status, headers, body } of answers) {
     assert.equal(headers['x-ratelimit-limit'], String(limit))
@@ -185,7 +223,10 @@ async function models(nodes: readonly [Tollgate, Tollgate], key: string, count: 
   const one = (index: number): Promise<Answer> => (nodes[index % 2] ?? nodes[0]).request('GET', '/v1/models', { key })
   const answers: Answer[] = []
   while (answers.length < count / 2) answers.push(await one(answers.length))
-  return [...answers, ...(await Promise.all(Array.from({ length: count - answers.length }, (_, index) => one(answers.length + index))))]
+  return [
+    ...answers,
+    ...(await Promise.all(Array.from({ length: count - answers.length }, (_, index) => one(answers.length + index)))),
+  ]
 }
 
 function accepted(answers: readonly Answer[]): number {

@@ -27,7 +27,10 @@ function workerTests(shared: NodeBench): void {
       assert.equal(children(tollgate.pid).length, WORKERS)
       const { key } = await tollgate.createAccount()
       const answers = await Promise.all(Array.from({ length: 30 }, () => ask(tollgate, key, 'words=3')))
-      assert.deepEqual(answers.map(({ status }) => status), answers.map(() => 200))
+      assert.deepEqual(
+        answers.map(({ status }) => status),
+        answers.map(() => 200),
+      )
     })
 
     test('/metrics answers for all of them, whichever is asked, and probes leave no line in the log', async () => {
@@ -38,7 +41,10 @@ function workerTests(shared: NodeBench): void {
         assert.equal((await tollgate.request('GET', '/healthz')).status, 200)
         assert.equal((await tollgate.request('GET', '/readyz')).status, 200)
       }
-      assert.deepEqual(tollgate.logs().filter((line) => /"route":"\/(?:metrics|healthz|readyz)"/.test(line)), [])
+      assert.deepEqual(
+        tollgate.logs().filter((line) => /"route":"\/(?:metrics|healthz|readyz)"/.test(line)),
+        [],
+      )
     })
 
     test('a worker that is stopped where it stands is killed, and another takes its place', async () => {
@@ -49,7 +55,9 @@ function workerTests(shared: NodeBench): void {
         const now = children(tollgate.pid)
         return now.length === WORKERS && !now.includes(victim)
       })
-      assert.ok(tollgate.logs().some((line) => line.startsWith(`A worker (process ${victim}) has not answered for 10 s`)))
+      assert.ok(
+        tollgate.logs().some((line) => line.startsWith(`A worker (process ${victim}) has not answered for 10 s`)),
+      )
     })
 
     test('a worker that is killed takes its requests with it and no others, and another takes its place', async () => {
@@ -62,14 +70,29 @@ function workerTests(shared: NodeBench): void {
         return now.length === WORKERS && !now.includes(victim)
       })
       const answers = await Promise.all(Array.from({ length: 30 }, () => ask(tollgate, key, 'words=3')))
-      assert.deepEqual(answers.map(({ status }) => status), answers.map(() => 200))
+      assert.deepEqual(
+        answers.map(({ status }) => status),
+        answers.map(() => 200),
+      )
       await auditClean(tollgate)
     })
 
     test('F10: at SIGTERM it is not ready at once, takes requests for 5 s, lets streams end, and exits with 0', async () => {
       const { key } = await tollgate.createAccount()
-      const body = JSON.stringify({ model: 'sandbox/chat', stream: true, messages: [{ role: 'user', content: 'Hello\nsandbox: words=80 gap_ms=100' }] })
-      const streams = await Promise.all(Array.from({ length: 6 }, () => request(`${tollgate.url}/v1/chat/completions`, { method: 'POST', headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' }, body })))
+      const body = JSON.stringify({
+        model: 'sandbox/chat',
+        stream: true,
+        messages: [{ role: 'user', content: 'Hello\nsandbox: words=80 gap_ms=100' }],
+      })
+      const streams = await Promise.all(
+        Array.from({ length: 6 }, () =>
+          request(`${tollgate.url}/v1/chat/completions`, {
+            method: 'POST',
+            headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+            body,
+          }),
+        ),
+      )
       const texts = Promise.all(streams.map((stream) => stream.body.text()))
       const stopped = tollgate.kill('SIGTERM')
       await until(2_000, 'it is not ready', async () => (await tollgate.request('GET', '/readyz')).status === 503)
@@ -85,7 +108,10 @@ function workerTests(shared: NodeBench): void {
 /** Process ids of the workers. */
 function children(pid: number): readonly number[] {
   try {
-    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter((word) => word !== '').map(Number)
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+      .split(' ')
+      .filter((word) => word !== '')
+      .map(Number)
   } catch {
     return []
   }

@@ -15,7 +15,10 @@ import { factoryOf } from '../../src/providers/ai-sdk/sdk-packages.ts'
 import { sdkUsage } from '../../src/providers/ai-sdk/sdk-usage.ts'
 import { createTransport } from '../../src/providers/transport.ts'
 
-const NO_USAGE = { inputTokens: { total: undefined, noCache: undefined, cacheRead: undefined, cacheWrite: undefined }, outputTokens: { total: undefined, text: undefined, reasoning: undefined } }
+const NO_USAGE = {
+  inputTokens: { total: undefined, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
+  outputTokens: { total: undefined, text: undefined, reasoning: undefined },
+}
 const STOP: SdkPart = { type: 'finish', finishReason: { unified: 'stop', raw: 'stop' }, usage: NO_USAGE }
 
 function eventsOf(parts: readonly SdkPart[], showsReasoning = true): readonly AnswerEvent[] {
@@ -27,7 +30,11 @@ function callsOf(parts: readonly SdkPart[]): unknown {
   return foldAnswer(eventsOf([...parts, STOP])).choices[0]?.message['tool_calls']
 }
 
-const call = (id: string, text: string): object => ({ id, type: 'function', function: { name: `f-${id}`, arguments: text } })
+const call = (id: string, text: string): object => ({
+  id,
+  type: 'function',
+  function: { name: `f-${id}`, arguments: text },
+})
 
 test('a tool call that came in pieces is not said again when it comes whole', () => {
   const parts: SdkPart[] = [
@@ -44,8 +51,16 @@ test('a tool call that came in pieces is not said again when it comes whole', ()
 })
 
 test('a call that was never in pieces, one without arguments and one whose pieces are no JSON are said when they come whole', () => {
-  assert.deepEqual(callsOf([{ type: 'tool-call', toolCallId: 'a', toolName: 'f-a', input: '{"x":1}' }]), [call('a', '{"x":1}')])
-  assert.deepEqual(callsOf([{ type: 'tool-input-start', id: 'a', toolName: 'f-a' }, { type: 'tool-call', toolCallId: 'a', toolName: 'f-a', input: '{}' }]), [call('a', '{}')])
+  assert.deepEqual(callsOf([{ type: 'tool-call', toolCallId: 'a', toolName: 'f-a', input: '{"x":1}' }]), [
+    call('a', '{"x":1}'),
+  ])
+  assert.deepEqual(
+    callsOf([
+      { type: 'tool-input-start', id: 'a', toolName: 'f-a' },
+      { type: 'tool-call', toolCallId: 'a', toolName: 'f-a', input: '{}' },
+    ]),
+    [call('a', '{}')],
+  )
   assert.deepEqual(
     callsOf([
       { type: 'tool-input-start', id: 'a', toolName: 'f-a', inputEncoding: 'text' },
@@ -56,7 +71,7 @@ test('a call that was never in pieces, one without arguments and one whose piece
   )
 })
 
-test('what the provider runs itself is not the client\'s to run', () => {
+test("what the provider runs itself is not the client's to run", () => {
   const parts: SdkPart[] = [
     { type: 'tool-input-start', id: 'a', toolName: 'search', providerExecuted: true },
     { type: 'tool-input-delta', id: 'a', delta: '{}' },
@@ -78,13 +93,27 @@ test('images and cited addresses arrive, other files and unknown parts do not', 
     STOP,
   ]
   const { message } = foldAnswer(eventsOf(parts)).choices[0] ?? {}
-  assert.deepEqual(message?.['images'], [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AQI=' } }, { type: 'image_url', image_url: { url: 'https://pictures.example/a.png' } }])
-  assert.deepEqual(message?.['annotations'], [{ type: 'url_citation', url_citation: { url: 'https://pages.example/', title: 'Page', start_index: 0, end_index: 0 } }])
+  assert.deepEqual(message?.['images'], [
+    { type: 'image_url', image_url: { url: 'data:image/png;base64,AQI=' } },
+    { type: 'image_url', image_url: { url: 'https://pictures.example/a.png' } },
+  ])
+  assert.deepEqual(message?.['annotations'], [
+    {
+      type: 'url_citation',
+      url_citation: { url: 'https://pages.example/', title: 'Page', start_index: 0, end_index: 0 },
+    },
+  ])
 })
 
-test('the package\'s reason decides where the provider\'s word is unknown; calls win, but for an answer cut by length', () => {
-  const finishOf = (unified: 'stop' | 'length' | 'content-filter' | 'other', raw: string | undefined, parts: readonly SdkPart[] = []): unknown => {
-    const { finish, native } = foldAnswer(eventsOf([...parts, { type: 'finish', finishReason: { unified, raw }, usage: NO_USAGE }])).choices[0] ?? {}
+test("the package's reason decides where the provider's word is unknown; calls win, but for an answer cut by length", () => {
+  const finishOf = (
+    unified: 'stop' | 'length' | 'content-filter' | 'other',
+    raw: string | undefined,
+    parts: readonly SdkPart[] = [],
+  ): unknown => {
+    const { finish, native } =
+      foldAnswer(eventsOf([...parts, { type: 'finish', finishReason: { unified, raw }, usage: NO_USAGE }]))
+        .choices[0] ?? {}
     return [finish, native]
   }
   const called: SdkPart = { type: 'tool-call', toolCallId: 'a', toolName: 'f', input: '{}' }
@@ -97,7 +126,11 @@ test('the package\'s reason decides where the provider\'s word is unknown; calls
 
 test('an answer that says nothing is the empty text, streamed or not, and reasoning can be kept back', () => {
   assert.equal(foldAnswer(eventsOf([STOP])).choices[0]?.message['content'], '')
-  assert.deepEqual(foldAnswer(eventsOf([{ type: 'reasoning', text: 'hm' }, STOP], false)).choices[0]?.message, { role: 'assistant', content: '', refusal: null })
+  assert.deepEqual(foldAnswer(eventsOf([{ type: 'reasoning', text: 'hm' }, STOP], false)).choices[0]?.message, {
+    role: 'assistant',
+    content: '',
+    refusal: null,
+  })
 })
 
 test('property: a stream in any pieces folds to what the same answer says at once', () => {
@@ -116,7 +149,12 @@ test('property: a stream in any pieces folds to what the same answer says at onc
         if (part.type === 'tool-call') {
           const complete = { ...part, toolCallId: id }
           whole.push(complete)
-          streamed.push({ type: 'tool-input-start', id, toolName: part.toolName }, ...halves(part.input, at).map((delta) => ({ type: 'tool-input-delta', id, delta }) as const), { type: 'tool-input-end', id }, complete)
+          streamed.push(
+            { type: 'tool-input-start', id, toolName: part.toolName },
+            ...halves(part.input, at).map((delta) => ({ type: 'tool-input-delta', id, delta }) as const),
+            { type: 'tool-input-end', id },
+            complete,
+          )
         } else {
           whole.push(part)
           const type = part.type === 'text' ? 'text-delta' : 'reasoning-delta'
@@ -129,16 +167,32 @@ test('property: a stream in any pieces folds to what the same answer says at onc
 })
 
 test('usage: disjoint meters under the totals, null where the provider sent none, odd numbers flagged', () => {
-  const report = (input: object, output: object): ReturnType<typeof sdkUsage> => sdkUsage({ inputTokens: input, outputTokens: output })
+  const report = (input: object, output: object): ReturnType<typeof sdkUsage> =>
+    sdkUsage({ inputTokens: input, outputTokens: output })
   assert.equal(sdkUsage(NO_USAGE), null)
   assert.equal(sdkUsage(undefined), null)
   const all = report({ total: 100, noCache: 50, cacheRead: 30, cacheWrite: 20 }, { total: 40, text: 25, reasoning: 15 })
   assert.deepEqual(all, {
     usage: { input: 50, cache_read: 30, cache_write: 20, output: 25, reasoning: 15 },
-    inputTokens: 100, outputTokens: 40, cachedTokens: 30, cacheWriteTokens: 20, reasoningTokens: 15, implausible: false,
+    inputTokens: 100,
+    outputTokens: 40,
+    cachedTokens: 30,
+    cacheWriteTokens: 20,
+    reasoningTokens: 15,
+    implausible: false,
   })
-  assert.deepEqual(report({ noCache: 5, cacheRead: 3 }, { text: 2, reasoning: 1 })?.usage, { input: 5, cache_read: 3, output: 2, reasoning: 1 })
-  assert.deepEqual(report({ total: 10, cacheRead: 99 }, { total: 5, reasoning: 99 })?.usage, { input: 0, cache_read: 10, output: 0, reasoning: 5 })
+  assert.deepEqual(report({ noCache: 5, cacheRead: 3 }, { text: 2, reasoning: 1 })?.usage, {
+    input: 5,
+    cache_read: 3,
+    output: 2,
+    reasoning: 1,
+  })
+  assert.deepEqual(report({ total: 10, cacheRead: 99 }, { total: 5, reasoning: 99 })?.usage, {
+    input: 0,
+    cache_read: 10,
+    output: 0,
+    reasoning: 5,
+  })
   for (const odd of [-1, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, 'x']) {
     const found = report({ total: odd }, { total: 7 })
     assert.equal(found?.implausible, true, String(odd))
@@ -154,7 +208,13 @@ test('property: the meters of an answer are never negative and add up to its tot
     fc.property(input, output, (inputTokens, outputTokens) => {
       const report = sdkUsage({ inputTokens, outputTokens })
       if (report === null) return
-      const { input: fresh = 0, cache_read: read = 0, cache_write: written = 0, output: said = 0, reasoning: thought = 0 } = report.usage
+      const {
+        input: fresh = 0,
+        cache_read: read = 0,
+        cache_write: written = 0,
+        output: said = 0,
+        reasoning: thought = 0,
+      } = report.usage
       assert.ok([fresh, read, written, said, thought].every((units) => Number.isSafeInteger(units) && units >= 0))
       assert.equal(fresh + read + written, report.inputTokens)
       assert.equal(said + thought, report.outputTokens)
@@ -167,7 +227,10 @@ test('the factory is the only create… function, or the one that is named', () 
   const createTwo = (): null => null
   assert.equal(factoryOf({ VERSION: '1', one: createOne, createOne, createText: 'no function' }, 'p', null), createOne)
   assert.equal(factoryOf({ createOne, createTwo }, 'p', 'createTwo'), createTwo)
-  assert.throws(() => factoryOf({ createOne, createTwo }, 'p', null), /p exports createOne, createTwo: the provider's row must name one of them as factory/)
+  assert.throws(
+    () => factoryOf({ createOne, createTwo }, 'p', null),
+    /p exports createOne, createTwo: the provider's row must name one of them as factory/,
+  )
   assert.throws(() => factoryOf({ one: createOne }, 'p', null), /p exports no function create…/)
   assert.throws(() => factoryOf({ createOne }, 'p', 'createTwo'), /p exports no function createTwo/)
 })
@@ -182,7 +245,12 @@ test('a sink that is full stops the provider, and gets everything once it goes o
       while (sent < events) {
         sent += 1
         const finish = sent === events ? 'stop' : null
-        if (!response.write(`data: ${JSON.stringify({ id: 'x', choices: [{ index: 0, delta: { content: text }, finish_reason: finish }] })}\n\n`)) return
+        if (
+          !response.write(
+            `data: ${JSON.stringify({ id: 'x', choices: [{ index: 0, delta: { content: text }, finish_reason: finish }] })}\n\n`,
+          )
+        )
+          return
       }
       response.end('data: [DONE]\n\n')
     }
@@ -194,7 +262,12 @@ test('a sink that is full stops the provider, and gets everything once it goes o
   const { port } = server.address() as AddressInfo
   const transport = createTransport({ clock: systemClock })
   const base = endpoint('long')
-  const provider = { ...base.provider, adapter: 'ai-sdk', baseUrl: `http://127.0.0.1:${port}/v1`, sdkPackage: { name: '@ai-sdk/mistral', factory: null } }
+  const provider = {
+    ...base.provider,
+    adapter: 'ai-sdk',
+    baseUrl: `http://127.0.0.1:${port}/v1`,
+    sdkPackage: { name: '@ai-sdk/mistral', factory: null },
+  }
   const request = parseChat({ messages: [{ role: 'user', content: 'Hello' }], stream: true })
   const full = Promise.withResolvers<void>()
   const ended = Promise.withResolvers<void>()
@@ -203,7 +276,14 @@ test('a sink that is full stops the provider, and gets everything once it goes o
   const { chat } = createAiSdk(transport, () => Date.now(), new FileFetch())
   assert.ok(chat !== undefined)
   const running = chat(
-    { endpoint: { ...base, provider }, apiKey: 'k', request, sendMaxTokens: null, generationId: 'gen-1-abc', splice: null },
+    {
+      endpoint: { ...base, provider },
+      apiKey: 'k',
+      request,
+      sendMaxTokens: null,
+      generationId: 'gen-1-abc',
+      splice: null,
+    },
     {
       headers: () => undefined,
       push: (batch) => {

@@ -35,11 +35,18 @@ after(async () => {
 })
 
 function hear(fields: Readonly<Record<string, string>>): Promise<Answer> {
-  return tollgate.request('POST', '/v1/audio/transcriptions', { key, ...audioForm({ model: 'test/ear', ...fields }, { bytes: WAV }) })
+  return tollgate.request('POST', '/v1/audio/transcriptions', {
+    key,
+    ...audioForm({ model: 'test/ear', ...fields }, { bytes: WAV }),
+  })
 }
 
 async function speak(body: Record<string, unknown>): Promise<{ status: number; bytes: Buffer }> {
-  const response = await undiciRequest(`${tollgate.url}/v1/audio/speech`, { method: 'POST', headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' }, body: JSON.stringify({ input: 'Hello there', ...body }) })
+  const response = await undiciRequest(`${tollgate.url}/v1/audio/speech`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ input: 'Hello there', ...body }),
+  })
   return { status: response.statusCode, bytes: Buffer.from(await response.body.arrayBuffer()) }
 }
 
@@ -48,11 +55,38 @@ async function lastLog(): Promise<Record<string, unknown>> {
 }
 
 test("a package's form reaches the provider as it made it, and its answer the client in each format", async () => {
-  upstream.answer((response) =>
-    void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ text: 'Hello.', language: 'English', duration: 2.04, x_groq: { id: 'g-1' }, segments: [{ id: 0, seek: 0, start: 0.2, end: 1.5, text: ' Hello.', tokens: [1], temperature: 0, avg_logprob: 0, compression_ratio: 1, no_speech_prob: 0 }] })),
+  upstream.answer(
+    (response) =>
+      void response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(
+          JSON.stringify({
+            text: 'Hello.',
+            language: 'English',
+            duration: 2.04,
+            x_groq: { id: 'g-1' },
+            segments: [
+              {
+                id: 0,
+                seek: 0,
+                start: 0.2,
+                end: 1.5,
+                text: ' Hello.',
+                tokens: [1],
+                temperature: 0,
+                avg_logprob: 0,
+                compression_ratio: 1,
+                no_speech_prob: 0,
+              },
+            ],
+          }),
+        ),
   )
   const plain = await hear({ language: 'en', temperature: '0.5' })
-  assert.deepEqual(plain.body, { text: 'Hello.', usage: { type: 'duration', seconds: 2.1, cost: 0.021, currency: 'RUB' } })
+  assert.deepEqual(plain.body, {
+    text: 'Hello.',
+    usage: { type: 'duration', seconds: 2.1, cost: 0.021, currency: 'RUB' },
+  })
   const { path, headers, body } = upstream.received.at(-1) ?? assert.fail()
   assert.equal(path, '/v1/audio/transcriptions')
   assert.equal(headers.authorization, 'Bearer canary')
@@ -66,19 +100,35 @@ test("a package's form reaches the provider as it made it, and its answer the cl
 
 test('speech of a package comes whole, and is passed on as sound', async () => {
   const sound = mp3Frames(300)
-  upstream.answer((response) => void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ audio_data: sound.toString('base64') })))
+  upstream.answer(
+    (response) =>
+      void response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ audio_data: sound.toString('base64') })),
+  )
   const { status, bytes } = await speak({ model: 'test/voice', voice: 'calm' })
   assert.equal(status, 200)
   assert.ok(bytes.equals(sound))
-  assert.deepEqual([upstream.requests.at(-1)?.['input'], upstream.requests.at(-1)?.['model']], ['Hello there', 'voxtral-tts'])
+  assert.deepEqual(
+    [upstream.requests.at(-1)?.['input'], upstream.requests.at(-1)?.['model']],
+    ['Hello there', 'voxtral-tts'],
+  )
   assert.deepEqual([(await lastLog())['total_cost'], (await lastLog())['type']], [0.011, 'tts'])
   const other = await speak({ model: 'test/voice', response_format: 'flac' })
   assert.equal(other.status, 502, 'a sound of another format than the client asked for is none')
 })
 
 test('what fails is free, and tells nothing of ours', async () => {
-  upstream.answer((response) => void response.writeHead(500, { 'content-type': 'application/json' }).end('{"message":"https://secret.internal canary"}'))
-  for (const answer of [await hear({}), await tollgate.request('POST', '/v1/audio/speech', { key, body: { model: 'test/voice', input: 'x' } })]) {
+  upstream.answer(
+    (response) =>
+      void response
+        .writeHead(500, { 'content-type': 'application/json' })
+        .end('{"message":"https://secret.internal canary"}'),
+  )
+  for (const answer of [
+    await hear({}),
+    await tollgate.request('POST', '/v1/audio/speech', { key, body: { model: 'test/voice', input: 'x' } }),
+  ]) {
     assert.equal(answer.status, 502)
     assert.doesNotMatch(answer.text, /secret|canary/)
     assert.equal((await lastLog())['total_cost'], 0)

@@ -12,7 +12,8 @@ import { startReplayUpstream, type Replay } from '../harness/replay.ts'
 import { startTollgate } from '../harness/server.ts'
 
 const BIN = join(import.meta.dirname, '../../bin/tollgate.js')
-const INSTALL = /providers\.long\.package: @ai-sdk\/not-there is not installed; run in Tollgate's folder: npm install @ai-sdk\/not-there$/m
+const INSTALL =
+  /providers\.long\.package: @ai-sdk\/not-there is not installed; run in Tollgate's folder: npm install @ai-sdk\/not-there$/m
 /** Writes a line for every module of a package that the process loads. */
 const TELLS_LOADS = `import { registerHooks } from 'node:module'
 registerHooks({ load(url, context, next) { const found = /node_modules\\/(@ai-sdk\\/[a-z-]+)/.exec(url); if (found) process.stderr.write('LOADED ' + found[1] + '\\n'); return next(url, context) } })`
@@ -55,9 +56,17 @@ test('check: a package that is not installed is one line with the command that i
 
 for (const [what, fields, message] of [
   ['no package', '', /package: is required/],
-  ['a package of another scope', ', package: left-pad', /package: must be a package of the AI SDK, @ai-sdk\/<name>; no other is loaded, got 'left-pad'/],
+  [
+    'a package of another scope',
+    ', package: left-pad',
+    /package: must be a package of the AI SDK, @ai-sdk\/<name>; no other is loaded, got 'left-pad'/,
+  ],
   ['a way out of the scope', ', package: "@ai-sdk/../undici"', /package: must be a package of the AI SDK/],
-  ['a factory that is no name', ', package: "@ai-sdk/mistral", factory: "not a name"', /factory: must be the name of an exported function/],
+  [
+    'a factory that is no name',
+    ', package: "@ai-sdk/mistral", factory: "not a name"',
+    /factory: must be the name of an exported function/,
+  ],
 ] as const) {
   test(`check: ${what} is refused`, () => {
     const { status, stderr } = check(fields)
@@ -93,7 +102,11 @@ test('PUT of a provider: the same sentence as 400, and a good row is shown with 
     const refused = await tollgate.admin('PUT', '/admin/v1/providers/long', { ...row, package: '@ai-sdk/not-there' })
     assert.equal(refused.status, 400, refused.text)
     assert.match(refused.body.error.message, /npm install @ai-sdk\/not-there/)
-    const taken = await tollgate.admin('PUT', '/admin/v1/providers/long', { ...row, package: '@ai-sdk/mistral', factory: 'createMistral' })
+    const taken = await tollgate.admin('PUT', '/admin/v1/providers/long', {
+      ...row,
+      package: '@ai-sdk/mistral',
+      factory: 'createMistral',
+    })
     assert.equal(taken.status, 201, taken.text)
     assert.equal(taken.body.package, '@ai-sdk/mistral')
     assert.equal(taken.body.factory, 'createMistral')
@@ -103,20 +116,35 @@ test('PUT of a provider: the same sentence as 400, and a good row is shown with 
 })
 
 test('start: a file that names a package which is not installed stops it with that sentence', async () => {
-  await assert.rejects(startTollgate({ catalog: catalogue(', package: "@ai-sdk/not-there"') }), (thrown: Error) => /ended with 2/.test(thrown.message) && INSTALL.test(thrown.message))
+  await assert.rejects(
+    startTollgate({ catalog: catalogue(', package: "@ai-sdk/not-there"') }),
+    (thrown: Error) => /ended with 2/.test(thrown.message) && INSTALL.test(thrown.message),
+  )
 })
 
 test('start: so does a stored catalogue whose package has gone since', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-sdk-data-'))
   try {
-    const tollgate = await startTollgate({ dataDir, env: KEK_SETTING, catalog: catalogue(', package: "@ai-sdk/mistral"') })
+    const tollgate = await startTollgate({
+      dataDir,
+      env: KEK_SETTING,
+      catalog: catalogue(', package: "@ai-sdk/mistral"'),
+    })
     await tollgate.stop()
     const store = await openStore({ dataDir, databaseUrl: null, keyWrap: KEY_WRAP })
     const latest = await store.catalogs.latest()
     assert.ok(latest)
-    await store.catalogs.append({ ...latest, after: latest.version, document: latest.document.replaceAll('@ai-sdk/mistral', '@ai-sdk/not-there'), atMs: Date.now() })
+    await store.catalogs.append({
+      ...latest,
+      after: latest.version,
+      document: latest.document.replaceAll('@ai-sdk/mistral', '@ai-sdk/not-there'),
+      atMs: Date.now(),
+    })
     await store.close()
-    await assert.rejects(startTollgate({ dataDir, env: KEK_SETTING }), (thrown: Error) => /ended with 2/.test(thrown.message) && INSTALL.test(thrown.message))
+    await assert.rejects(
+      startTollgate({ dataDir, env: KEK_SETTING }),
+      (thrown: Error) => /ended with 2/.test(thrown.message) && INSTALL.test(thrown.message),
+    )
   } finally {
     rmSync(dataDir, { recursive: true, force: true })
   }
@@ -127,7 +155,8 @@ test('no package is loaded before a request goes to a row that names it, and the
   const tollgate = await startTollgate({ catalog: catalogue(', package: "@ai-sdk/mistral"'), env })
   try {
     const { key } = await tollgate.createAccount()
-    const ask = (model: string): ReturnType<typeof chat> => chat(tollgate.url, key, { model, max_tokens: 10, messages: [{ role: 'user', content: 'Hello' }] })
+    const ask = (model: string): ReturnType<typeof chat> =>
+      chat(tollgate.url, key, { model, max_tokens: 10, messages: [{ role: 'user', content: 'Hello' }] })
     assert.equal((await ask('sandbox/chat')).status, 200)
     assert.doesNotMatch(tollgate.errors(), /LOADED/)
     assert.equal((await ask('test/long')).status, 200)

@@ -64,7 +64,11 @@ function ask(model: string, fields: Record<string, unknown> = {}): Promise<Folde
   return chat(tollgate.url, account.key, { model, max_tokens: 100, messages: MESSAGES, ...fields })
 }
 
-async function replayed(name: string, opts: Readonly<Record<string, string | number>>, stream: boolean): Promise<FoldedAnswer> {
+async function replayed(
+  name: string,
+  opts: Readonly<Record<string, string | number>>,
+  stream: boolean,
+): Promise<FoldedAnswer> {
   await replay.slot('faults', [{ case: name, opts }])
   return ask('test/replayed', { stream })
 }
@@ -91,7 +95,11 @@ for (const stream of [false, true]) {
 
   test(`${kind}: 429 is 503 with the provider's Retry-After, and the package does not try again`, async () => {
     const before = (await replay.requests()).length
-    const answer = await free(() => replayed(name, { status: 429, 'retry-after': 7 }, stream), 503, 'provider_unavailable')
+    const answer = await free(
+      () => replayed(name, { status: 429, 'retry-after': 7 }, stream),
+      503,
+      'provider_unavailable',
+    )
     assert.equal(answer.headers['retry-after'], '7')
     assert.equal((await replay.requests()).length, before + 1)
   })
@@ -100,7 +108,15 @@ for (const stream of [false, true]) {
     await free(() => replayed(name, { status: 401 }, stream), 502, 'provider_error')
     answers = (response) => {
       response.writeHead(400, { 'content-type': 'application/json' })
-      response.end(JSON.stringify({ object: 'error', message: `temperature is too hot for ${KEY} of ops@canary.example`, type: 'invalid_request_error', param: null, code: null }))
+      response.end(
+        JSON.stringify({
+          object: 'error',
+          message: `temperature is too hot for ${KEY} of ops@canary.example`,
+          type: 'invalid_request_error',
+          param: null,
+          code: null,
+        }),
+      )
     }
     const { error } = await free(() => ask('test/raw', { stream }), 400, 'invalid_input')
     assert.match(error?.message ?? '', /temperature is too hot/)
@@ -171,7 +187,9 @@ test('a stream that stalls ends within the progress limit, and so does one that 
 test('an answer that said [DONE] is complete although its connection stays open', async () => {
   answers = (response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
-    response.write(`data: ${JSON.stringify({ id: 'x', choices: [{ index: 0, delta: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }], usage: { prompt_tokens: 4, completion_tokens: 1, total_tokens: 5 } })}\n\ndata: [DO`)
+    response.write(
+      `data: ${JSON.stringify({ id: 'x', choices: [{ index: 0, delta: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }], usage: { prompt_tokens: 4, completion_tokens: 1, total_tokens: 5 } })}\n\ndata: [DO`,
+    )
     setTimeout(() => response.write('NE]\n\n'), 20)
   }
   const started = performance.now()
@@ -239,14 +257,24 @@ test('a client that leaves cancels the request of the package', async () => {
   assert.fail('the generation is not logged')
 })
 
-test('a part that the provider cannot take is the client\'s 400, before anything is sent', async () => {
+test("a part that the provider cannot take is the client's 400, before anything is sent", async () => {
   answers = () => assert.fail('nothing is sent')
   for (const [part, message] of [
-    [{ type: 'image_url', image_url: { url: 'ftp://pictures.example/cat.png' } }, /messages\[0\]\.content\[0\]\.image_url\.url: must be an http or https address or a data URL/],
-    [{ type: 'image_url', image_url: { url: 'https://pictures.example/cat.png' } }, /takes no addresses of such files; send a data URL/],
+    [
+      { type: 'image_url', image_url: { url: 'ftp://pictures.example/cat.png' } },
+      /messages\[0\]\.content\[0\]\.image_url\.url: must be an http or https address or a data URL/,
+    ],
+    [
+      { type: 'image_url', image_url: { url: 'https://pictures.example/cat.png' } },
+      /takes no addresses of such files; send a data URL/,
+    ],
     [{ type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }, /does not support a part of the request/],
   ] as const) {
-    const { error } = await free(() => ask('test/raw', { messages: [{ role: 'user', content: [part] }] }), 400, 'invalid_input')
+    const { error } = await free(
+      () => ask('test/raw', { messages: [{ role: 'user', content: [part] }] }),
+      400,
+      'invalid_input',
+    )
     assert.match(error?.message ?? '', message)
   }
 })

@@ -16,7 +16,8 @@ before(async () => {
   replay = await startReplayUpstream()
   upstream = await startScriptedUpstream()
   const price = 'price: { currency: RUB, prompt: 1000 }'
-  const row = (pack: string, url: string): string => `{ adapter: ai-sdk, package: "@ai-sdk/${pack}", base_url: ${url}, api_key: ${KEY} }`
+  const row = (pack: string, url: string): string =>
+    `{ adapter: ai-sdk, package: "@ai-sdk/${pack}", base_url: ${url}, api_key: ${KEY} }`
   tollgate = await startTollgate({
     catalog: `
 markup: 1
@@ -58,33 +59,70 @@ async function recorded(name: string, path: string, body: unknown): Promise<Answ
 function vectorsOfTexts(response: ServerResponse): void {
   const { texts } = Object(upstream.requests.at(-1))
   response.writeHead(200, { 'content-type': 'application/json' })
-  response.end(JSON.stringify({ id: 'x', texts, embeddings: { float: texts.map((text: string) => [Number(text) || 0]) }, meta: { billed_units: { input_tokens: texts.length } } }))
+  response.end(
+    JSON.stringify({
+      id: 'x',
+      texts,
+      embeddings: { float: texts.map((text: string) => [Number(text) || 0]) },
+      meta: { billed_units: { input_tokens: texts.length } },
+    }),
+  )
 }
 
 test('embeddings of a package, in both forms, at the tokens it reports', async () => {
-  for (const [model, name, tokens, dimensions] of [['test/cohere', 'cohere/embeddings/query', 4, 1_536], ['test/mistral', 'mistral/embeddings/mistral-embeddings-legacy', 10, 1_024]] as const) {
+  for (const [model, name, tokens, dimensions] of [
+    ['test/cohere', 'cohere/embeddings/query', 4, 1_536],
+    ['test/mistral', 'mistral/embeddings/mistral-embeddings-legacy', 10, 1_024],
+  ] as const) {
     const floats = await recorded(name, '/v1/embeddings', { model, input: 'Hello' })
     assert.equal(floats.status, 200, floats.text)
     assert.equal(floats.body.data[0].embedding.length, dimensions)
-    assert.deepEqual(floats.body.usage, { prompt_tokens: tokens, total_tokens: tokens, cost: tokens / 1_000, currency: 'RUB' })
+    assert.deepEqual(floats.body.usage, {
+      prompt_tokens: tokens,
+      total_tokens: tokens,
+      cost: tokens / 1_000,
+      currency: 'RUB',
+    })
     const text = await recorded(name, '/v1/embeddings', { model, input: 'Hello', encoding_format: 'base64' })
-    assert.deepEqual(Buffer.from(text.body.data[0].embedding, 'base64'), Buffer.from(Float32Array.from(floats.body.data[0].embedding).buffer))
+    assert.deepEqual(
+      Buffer.from(text.body.data[0].embedding, 'base64'),
+      Buffer.from(Float32Array.from(floats.body.data[0].embedding).buffer),
+    )
   }
 })
 
 test('a ranking of a package, at the search units of the answer behind it', async () => {
-  const { status, body } = await recorded('cohere/rerank/v-cohere-reranking', '/v1/rerank', { model: 'test/ranks', query: 'q', documents: ['a', 'b'] })
+  const { status, body } = await recorded('cohere/rerank/v-cohere-reranking', '/v1/rerank', {
+    model: 'test/ranks',
+    query: 'q',
+    documents: ['a', 'b'],
+  })
   assert.equal(status, 200)
-  assert.deepEqual(body.results.map(({ index, relevance_score: score }: { index: number; relevance_score: number }) => [index, score]), [[1, 0.10183054], [0, 0.03762639]])
-  assert.deepEqual([body.meta, body.usage], [{ billed_units: { search_units: 1 } }, { search_units: 1, cost: 0.2, currency: 'RUB' }])
+  assert.deepEqual(
+    body.results.map(({ index, relevance_score: score }: { index: number; relevance_score: number }) => [index, score]),
+    [
+      [1, 0.10183054],
+      [0, 0.03762639],
+    ],
+  )
+  assert.deepEqual(
+    [body.meta, body.usage],
+    [{ billed_units: { search_units: 1 } }, { search_units: 1, cost: 0.2, currency: 'RUB' }],
+  )
 })
 
 test('more inputs than a model of the package takes are asked in batches of its own size', async () => {
   upstream.answer(vectorsOfTexts)
-  const { status, body } = await post('/v1/embeddings', { model: 'test/live', input: Array.from({ length: 200 }, (_value, index) => String(index)) })
+  const { status, body } = await post('/v1/embeddings', {
+    model: 'test/live',
+    input: Array.from({ length: 200 }, (_value, index) => String(index)),
+  })
   assert.equal(status, 200)
   assert.equal(upstream.requests.length, 3)
-  assert.deepEqual(body.data.map(({ embedding }: { embedding: number[] }) => embedding[0]), Array.from({ length: 200 }, (_value, index) => index))
+  assert.deepEqual(
+    body.data.map(({ embedding }: { embedding: number[] }) => embedding[0]),
+    Array.from({ length: 200 }, (_value, index) => index),
+  )
   assert.equal(body.usage.cost, 0.2)
 })
 
@@ -98,19 +136,30 @@ test('dimensions and the kind of input go to an endpoint that lists them; withou
 })
 
 test('errors are read as everywhere: statuses, words and nothing of ours', async () => {
-  upstream.answer((response) => response.writeHead(429, { 'content-type': 'application/json', 'retry-after': '7' }).end('{"message":"slow down"}'))
+  upstream.answer((response) =>
+    response.writeHead(429, { 'content-type': 'application/json', 'retry-after': '7' }).end('{"message":"slow down"}'),
+  )
   const busy = await post('/v1/embeddings', { model: 'test/live', input: 'a' })
   assert.deepEqual([busy.status, busy.headers['retry-after']], [503, '7'])
-  upstream.answer((response) => response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify({ message: `bad input_type for ${KEY}` })))
+  upstream.answer((response) =>
+    response
+      .writeHead(400, { 'content-type': 'application/json' })
+      .end(JSON.stringify({ message: `bad input_type for ${KEY}` })),
+  )
   const refused = await post('/v1/embeddings', { model: 'test/live', input: 'a' })
   assert.deepEqual([refused.status, refused.body.error.metadata.error_type], [400, 'invalid_input'])
   assert.doesNotMatch(refused.text, /canary/)
-  upstream.answer((response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{"surprise":true}'))
+  upstream.answer((response) =>
+    response.writeHead(200, { 'content-type': 'application/json' }).end('{"surprise":true}'),
+  )
   assert.equal((await post('/v1/embeddings', { model: 'test/live', input: 'a' })).status, 502)
 })
 
 test('a package without models of the kind is a provider that is not there', async () => {
-  for (const [path, body] of [['/v1/embeddings', { model: 'test/no-vectors', input: 'a' }], ['/v1/rerank', { model: 'test/no-ranks', query: 'q', documents: ['a'] }]] as const) {
+  for (const [path, body] of [
+    ['/v1/embeddings', { model: 'test/no-vectors', input: 'a' }],
+    ['/v1/rerank', { model: 'test/no-ranks', query: 'q', documents: ['a'] }],
+  ] as const) {
     const answer = await post(path, body)
     assert.deepEqual([answer.status, answer.body.error.metadata.error_type], [503, 'provider_unavailable'])
     assert.doesNotMatch(answer.text, /ai-sdk|AI_|groq/i)

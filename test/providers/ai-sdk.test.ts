@@ -14,6 +14,17 @@ const DEVIATIONS: Readonly<Record<string, Deviation>> = {
   },
 }
 
-for (const [name, protocol] of [['mistral', 'openai-chat'], ['cohere', 'cohere-v2-chat'], ['groq', 'openai-chat']] as const) {
-  await testRecordedChatCases({ protocol, adapter: 'ai-sdk', framing: 'sse', prefix: `${name}/`, providerFields: `, package: "@ai-sdk/${name}"`, deviations: DEVIATIONS })
+for (const [name, protocol] of [
+  ['mistral', 'openai-chat'],
+  ['cohere', 'cohere-v2-chat'],
+  ['groq', 'openai-chat'],
+] as const) {
+  await testRecordedChatCases({
+    protocol,
+    adapter: 'ai-sdk',
+    framing: 'sse',
+    prefix: `${name}/`,
+    providerFields: `, package: "@ai-sdk/${name}"`,
+    deviations: DEVIATIONS,
+  })
 }

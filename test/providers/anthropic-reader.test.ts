@@ -20,7 +20,14 @@ interface Read {
 
 function callOf(fields: Record<string, unknown> = {}, model = 'claude-3-7-sonnet'): ChatCall {
   const request = parseChat({ model: 'a/b', messages: [{ role: 'user', content: 'x' }], stream: true, ...fields })
-  return { endpoint: endpoint('anthropic', { upstreamModel: model }), apiKey: null, request, sendMaxTokens: 100, generationId: 'gen-1-abc', splice: null }
+  return {
+    endpoint: endpoint('anthropic', { upstreamModel: model }),
+    apiKey: null,
+    request,
+    sendMaxTokens: 100,
+    generationId: 'gen-1-abc',
+    splice: null,
+  }
 }
 
 /** Reads a stream in the given pieces, as the transport would bring them. */
@@ -43,7 +50,9 @@ function read(pieces: readonly Buffer[], call = callOf()): Read {
 }
 
 function streamOf(events: readonly Record<string, unknown>[]): readonly Buffer[] {
-  return [Buffer.from(events.map((event) => `event: ${String(event['type'])}\ndata: ${JSON.stringify(event)}\n\n`).join(''))]
+  return [
+    Buffer.from(events.map((event) => `event: ${String(event['type'])}\ndata: ${JSON.stringify(event)}\n\n`).join('')),
+  ]
 }
 
 function whole(body: unknown, call = callOf({ stream: false })): readonly AnswerEvent[] | AttemptFailure {
@@ -68,12 +77,15 @@ function wholeMessage(body: Buffer): Record<string, unknown> {
     if (event.type === 'content_block_start') content[event.index] = event.content_block
     if (event.type === 'content_block_delta') {
       const block = content[event.index] ?? {}
-      for (const name of ['text', 'thinking', 'signature']) if (event.delta[name] !== undefined) block[name] = String(block[name]) + event.delta[name]
+      for (const name of ['text', 'thinking', 'signature'])
+        if (event.delta[name] !== undefined) block[name] = String(block[name]) + event.delta[name]
       inputs[event.index] = (inputs[event.index] ?? '') + (event.delta.partial_json ?? '')
     }
-    if (event.type === 'message_delta') message = { ...message, ...event.delta, usage: { ...Object(message['usage']), ...event.usage } }
+    if (event.type === 'message_delta')
+      message = { ...message, ...event.delta, usage: { ...Object(message['usage']), ...event.usage } }
   }
-  for (const [index, block] of content.entries()) if ((inputs[index] ?? '') !== '') block['input'] = JSON.parse(inputs[index] ?? '')
+  for (const [index, block] of content.entries())
+    if ((inputs[index] ?? '') !== '') block['input'] = JSON.parse(inputs[index] ?? '')
   return { ...message, content }
 }
 
@@ -82,11 +94,21 @@ function withParsedArguments(answer: ChatAnswer): unknown {
   return {
     ...answer,
     text: null,
-    choices: answer.choices.map(({ message, ...choice }) => ({ ...choice, message: { ...message, tool_calls: Object(message['tool_calls'] ?? []).map((call: { function: { arguments: string } }) => JSON.parse(call.function.arguments)) } })),
+    choices: answer.choices.map(({ message, ...choice }) => ({
+      ...choice,
+      message: {
+        ...message,
+        tool_calls: Object(message['tool_calls'] ?? []).map((call: { function: { arguments: string } }) =>
+          JSON.parse(call.function.arguments),
+        ),
+      },
+    })),
   }
 }
 
-const streams: readonly RecordedCase[] = recordedCases().filter(({ protocol, framing }) => protocol === 'anthropic-messages' && framing === 'sse')
+const streams: readonly RecordedCase[] = recordedCases().filter(
+  ({ protocol, framing }) => protocol === 'anthropic-messages' && framing === 'sse',
+)
 
 describe('every recorded stream', () => {
   assert.ok(streams.length >= 15, `${streams.length} streams`)
@@ -94,7 +116,8 @@ describe('every recorded stream', () => {
     test(`${recorded.name} folds to one answer at every random cut`, () => {
       const body = recorded.body
       const expected = read([body])
-      for (let seed = 1; seed <= ROUNDS; seed += 1) assert.deepEqual(read(cutAtRandom(body, randomOf(seed))), expected, `seed ${seed}`)
+      for (let seed = 1; seed <= ROUNDS; seed += 1)
+        assert.deepEqual(read(cutAtRandom(body, randomOf(seed))), expected, `seed ${seed}`)
       assert.deepEqual(read([...body].map((byte) => Buffer.from([byte]))), expected, 'byte by byte')
     })
     // A cut argument is no JSON, and an error has no message.
@@ -107,17 +130,30 @@ describe('every recorded stream', () => {
 })
 
 const START = { type: 'message_start', message: { id: 'msg_1', usage: { input_tokens: 5, output_tokens: 1 } } }
-const STOP = [{ type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 7 } }, { type: 'message_stop' }]
+const STOP = [
+  { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 7 } },
+  { type: 'message_stop' },
+]
 
 function blockEvents(index: number, block: unknown, ...deltas: readonly unknown[]): Record<string, unknown>[] {
-  return [{ type: 'content_block_start', index, content_block: block }, ...deltas.map((delta) => ({ type: 'content_block_delta', index, delta })), { type: 'content_block_stop', index }]
+  return [
+    { type: 'content_block_start', index, content_block: block },
+    ...deltas.map((delta) => ({ type: 'content_block_delta', index, delta })),
+    { type: 'content_block_stop', index },
+  ]
 }
 
 test('thinking is reasoning, and once more as a detail that can be sent back', () => {
   const { answer, failure } = read(
     streamOf([
       START,
-      ...blockEvents(0, { type: 'thinking', thinking: '', signature: '' }, { type: 'thinking_delta', thinking: 'Let ' }, { type: 'thinking_delta', thinking: 'me' }, { type: 'signature_delta', signature: 'sig' }),
+      ...blockEvents(
+        0,
+        { type: 'thinking', thinking: '', signature: '' },
+        { type: 'thinking_delta', thinking: 'Let ' },
+        { type: 'thinking_delta', thinking: 'me' },
+        { type: 'signature_delta', signature: 'sig' },
+      ),
       ...blockEvents(1, { type: 'redacted_thinking', data: 'secret' }),
       ...blockEvents(2, { type: 'text', text: '' }, { type: 'text_delta', text: 'Hi' }),
       ...STOP,
@@ -138,10 +174,25 @@ test('thinking is reasoning, and once more as a detail that can be sent back', (
 
 test('excluded reasoning is not shown, but counts as progress', () => {
   const call = callOf({ reasoning: { effort: 'high', exclude: true } })
-  const events = [START, ...blockEvents(0, { type: 'thinking', thinking: '', signature: '' }, { type: 'thinking_delta', thinking: 'Hm' }, { type: 'signature_delta', signature: 's' }), ...blockEvents(1, { type: 'text', text: 'Hi' }), ...STOP]
-  assert.deepEqual(read(streamOf(events), call).answer.choices[0]?.message, { role: 'assistant', content: 'Hi', refusal: null })
+  const events = [
+    START,
+    ...blockEvents(
+      0,
+      { type: 'thinking', thinking: '', signature: '' },
+      { type: 'thinking_delta', thinking: 'Hm' },
+      { type: 'signature_delta', signature: 's' },
+    ),
+    ...blockEvents(1, { type: 'text', text: 'Hi' }),
+    ...STOP,
+  ]
+  assert.deepEqual(read(streamOf(events), call).answer.choices[0]?.message, {
+    role: 'assistant',
+    content: 'Hi',
+    refusal: null,
+  })
   const reader = PROTOCOL.reader(call)
-  for (const event of events.slice(0, 4)) assert.notDeepEqual(reader.message(Buffer.from(JSON.stringify(event))), [], JSON.stringify(event))
+  for (const event of events.slice(0, 4))
+    assert.notDeepEqual(reader.message(Buffer.from(JSON.stringify(event))), [], JSON.stringify(event))
 })
 
 test('calls count from 0 whatever stands between them; a call without arguments has empty ones', () => {
@@ -150,8 +201,18 @@ test('calls count from 0 whatever stands between them; a call without arguments 
       START,
       ...blockEvents(0, { type: 'text', text: 'I look' }),
       ...blockEvents(1, { type: 'tool_use', id: 'toolu_1', name: 'now', input: {} }),
-      ...blockEvents(2, { type: 'server_tool_use', id: 'srv', name: 'web_search', input: {} }, { type: 'input_json_delta', partial_json: '{"query":"x"}' }),
-      ...blockEvents(3, { type: 'tool_use', name: 'get', input: {} }, { type: 'input_json_delta', partial_json: '' }, { type: 'input_json_delta', partial_json: '{"a":' }, { type: 'input_json_delta', partial_json: '1}' }),
+      ...blockEvents(
+        2,
+        { type: 'server_tool_use', id: 'srv', name: 'web_search', input: {} },
+        { type: 'input_json_delta', partial_json: '{"query":"x"}' },
+      ),
+      ...blockEvents(
+        3,
+        { type: 'tool_use', name: 'get', input: {} },
+        { type: 'input_json_delta', partial_json: '' },
+        { type: 'input_json_delta', partial_json: '{"a":' },
+        { type: 'input_json_delta', partial_json: '1}' },
+      ),
       { type: 'message_delta', delta: { stop_reason: 'tool_use' }, usage: { output_tokens: 7 } },
       { type: 'message_stop' },
     ]),
@@ -164,19 +225,40 @@ test('calls count from 0 whatever stands between them; a call without arguments 
   ])
 })
 
-const FORMAT = { response_format: { type: 'json_schema', json_schema: { name: 'n', schema: { type: 'object', properties: { a: { type: 'integer', minimum: 1 } } } } } }
+const FORMAT = {
+  response_format: {
+    type: 'json_schema',
+    json_schema: { name: 'n', schema: { type: 'object', properties: { a: { type: 'integer', minimum: 1 } } } },
+  },
+}
 
 test('the input of the answer tool is the text of the answer', () => {
   const events = [
     START,
-    ...blockEvents(0, { type: 'tool_use', id: 't', name: 'give_answer', input: {} }, { type: 'input_json_delta', partial_json: '{"a"' }, { type: 'input_json_delta', partial_json: ':1}' }),
+    ...blockEvents(
+      0,
+      { type: 'tool_use', id: 't', name: 'give_answer', input: {} },
+      { type: 'input_json_delta', partial_json: '{"a"' },
+      { type: 'input_json_delta', partial_json: ':1}' },
+    ),
     { type: 'message_delta', delta: { stop_reason: 'tool_use' }, usage: { output_tokens: 7 } },
     { type: 'message_stop' },
   ]
   const streamed = read(streamOf(events), callOf(FORMAT)).answer
-  const plain = foldWhole({ id: 'msg_1', content: [{ type: 'tool_use', id: 't', name: 'give_answer', input: { a: 1 } }], stop_reason: 'tool_use', usage: { input_tokens: 5, output_tokens: 7 } }, callOf({ ...FORMAT, stream: false }))
+  const plain = foldWhole(
+    {
+      id: 'msg_1',
+      content: [{ type: 'tool_use', id: 't', name: 'give_answer', input: { a: 1 } }],
+      stop_reason: 'tool_use',
+      usage: { input_tokens: 5, output_tokens: 7 },
+    },
+    callOf({ ...FORMAT, stream: false }),
+  )
   assert.deepEqual(streamed, plain)
-  assert.deepEqual([plain.choices[0]?.message, plain.choices[0]?.finish, plain.choices[0]?.native], [{ role: 'assistant', content: '{"a":1}', refusal: null }, 'stop', 'tool_use'])
+  assert.deepEqual(
+    [plain.choices[0]?.message, plain.choices[0]?.finish, plain.choices[0]?.native],
+    [{ role: 'assistant', content: '{"a":1}', refusal: null }, 'stop', 'tool_use'],
+  )
   const called = foldWhole(
     { id: 'msg_1', content: [{ type: 'tool_use', id: 't', name: 'f', input: {} }], stop_reason: 'tool_use' },
     callOf({ ...FORMAT, stream: false, tools: [{ type: 'function', function: { name: 'f' } }] }),
@@ -185,14 +267,41 @@ test('the input of the answer tool is the text of the answer', () => {
 })
 
 test('citations of the web become annotations of the text they stand in', () => {
-  const citation = { type: 'web_search_result_location', url: 'https://x.test/a', title: 'A', cited_text: 'aaa', encrypted_index: 'e' }
+  const citation = {
+    type: 'web_search_result_location',
+    url: 'https://x.test/a',
+    title: 'A',
+    cited_text: 'aaa',
+    encrypted_index: 'e',
+  }
   const streamed = read(
-    streamOf([START, ...blockEvents(0, { type: 'text', text: 'Hm. ' }), ...blockEvents(1, { type: 'text', text: '' }, { type: 'citations_delta', citation }, { type: 'text_delta', text: 'It is.' }), ...STOP]),
+    streamOf([
+      START,
+      ...blockEvents(0, { type: 'text', text: 'Hm. ' }),
+      ...blockEvents(
+        1,
+        { type: 'text', text: '' },
+        { type: 'citations_delta', citation },
+        { type: 'text_delta', text: 'It is.' },
+      ),
+      ...STOP,
+    ]),
   ).answer
-  const plain = foldWhole({ id: 'msg_1', content: [{ type: 'text', text: 'Hm. ' }, { type: 'text', text: 'It is.', citations: [citation] }], stop_reason: 'end_turn', usage: { input_tokens: 5, output_tokens: 7 } })
+  const plain = foldWhole({
+    id: 'msg_1',
+    content: [
+      { type: 'text', text: 'Hm. ' },
+      { type: 'text', text: 'It is.', citations: [citation] },
+    ],
+    stop_reason: 'end_turn',
+    usage: { input_tokens: 5, output_tokens: 7 },
+  })
   assert.deepEqual(streamed, plain)
   assert.deepEqual(plain.choices[0]?.message['annotations'], [
-    { type: 'url_citation', url_citation: { url: 'https://x.test/a', title: 'A', content: 'aaa', start_index: 4, end_index: 10 } },
+    {
+      type: 'url_citation',
+      url_citation: { url: 'https://x.test/a', title: 'A', content: 'aaa', start_index: 4, end_index: 10 },
+    },
   ])
 })
 
@@ -212,7 +321,13 @@ test('an endless list of blocks is given up', () => {
 })
 
 test('an error within a 200 has the status of its type', () => {
-  const cases = [['overloaded_error', 529, null], ['rate_limit_error', 429, null], ['authentication_error', 401, 'credentials'], ['api_error', 500, null], ['of_the_future', 502, null]] as const
+  const cases = [
+    ['overloaded_error', 529, null],
+    ['rate_limit_error', 429, null],
+    ['authentication_error', 401, 'credentials'],
+    ['api_error', 500, null],
+    ['of_the_future', 502, null],
+  ] as const
   for (const [type, status, refusal] of cases) {
     const body = { type: 'error', error: { type, message: 'No' } }
     const { failure } = read(streamOf([START, body]))
@@ -223,7 +338,8 @@ test('an error within a 200 has the status of its type', () => {
 })
 
 test("faults of the operator's account are neither the client's fault nor the client's to read", () => {
-  const error = (status: number, message: string, type = 'invalid_request_error'): AttemptFailure => PROTOCOL.reader(callOf()).error(status, { type: 'error', error: { type, message } }, {})
+  const error = (status: number, message: string, type = 'invalid_request_error'): AttemptFailure =>
+    PROTOCOL.reader(callOf()).error(status, { type: 'error', error: { type, message } }, {})
   for (const message of [
     'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.',
     'You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.',
@@ -232,8 +348,14 @@ test("faults of the operator's account are neither the client's fault nor the cl
     const { status, publicMessage } = error(400, message)
     assert.deepEqual([status, publicMessage], [402, null], message)
   }
-  assert.deepEqual([error(401, 'invalid x-api-key', 'authentication_error').refusal, error(401, 'invalid x-api-key').publicMessage], ['credentials', null])
-  for (const message of ['prompt is too long: 3333404 tokens > 200000 maximum', 'input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease input length or `max_tokens` and try again']) {
+  assert.deepEqual(
+    [error(401, 'invalid x-api-key', 'authentication_error').refusal, error(401, 'invalid x-api-key').publicMessage],
+    ['credentials', null],
+  )
+  for (const message of [
+    'prompt is too long: 3333404 tokens > 200000 maximum',
+    'input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease input length or `max_tokens` and try again',
+  ]) {
     const { refusal, status, publicMessage } = error(400, message)
     assert.deepEqual([refusal, status, publicMessage], ['context_length', 400, message])
   }
@@ -241,24 +363,54 @@ test("faults of the operator's account are neither the client's fault nor the cl
 })
 
 describe('usage', () => {
-  const usageOf = (usage: unknown): ChatAnswer['usage'] => foldWhole({ id: 'm', content: [], stop_reason: 'end_turn', usage }).usage
+  const usageOf = (usage: unknown): ChatAnswer['usage'] =>
+    foldWhole({ id: 'm', content: [], stop_reason: 'end_turn', usage }).usage
 
   test('what was cached, written for 5 minutes and for an hour, thought and searched are meters of their own', () => {
     assert.deepEqual(
       usageOf({
-        input_tokens: 10, cache_read_input_tokens: 200, cache_creation_input_tokens: 70, cache_creation: { ephemeral_5m_input_tokens: 30, ephemeral_1h_input_tokens: 40 },
-        output_tokens: 50, output_tokens_details: { thinking_tokens: 20 }, server_tool_use: { web_search_requests: 2 },
+        input_tokens: 10,
+        cache_read_input_tokens: 200,
+        cache_creation_input_tokens: 70,
+        cache_creation: { ephemeral_5m_input_tokens: 30, ephemeral_1h_input_tokens: 40 },
+        output_tokens: 50,
+        output_tokens_details: { thinking_tokens: 20 },
+        server_tool_use: { web_search_requests: 2 },
       }),
       {
-        usage: { input: 10, output: 30, cache_read: 200, cache_write: 30, cache_write_1h: 40, reasoning: 20, search: 2 },
-        inputTokens: 280, outputTokens: 50, cachedTokens: 200, cacheWriteTokens: 70, reasoningTokens: 20, implausible: false,
+        usage: {
+          input: 10,
+          output: 30,
+          cache_read: 200,
+          cache_write: 30,
+          cache_write_1h: 40,
+          reasoning: 20,
+          search: 2,
+        },
+        inputTokens: 280,
+        outputTokens: 50,
+        cachedTokens: 200,
+        cacheWriteTokens: 70,
+        reasoningTokens: 20,
+        implausible: false,
       },
     )
   })
 
   test('without the split by time what was written is of 5 minutes; the split alone is the sum', () => {
-    assert.deepEqual(usageOf({ input_tokens: 1, cache_creation_input_tokens: 9, output_tokens: 1 })?.usage, { input: 1, output: 1, cache_write: 9 })
-    assert.deepEqual(usageOf({ input_tokens: 1, cache_creation: { ephemeral_5m_input_tokens: 4, ephemeral_1h_input_tokens: 5 }, output_tokens: 1 })?.usage, { input: 1, output: 1, cache_write: 4, cache_write_1h: 5 })
+    assert.deepEqual(usageOf({ input_tokens: 1, cache_creation_input_tokens: 9, output_tokens: 1 })?.usage, {
+      input: 1,
+      output: 1,
+      cache_write: 9,
+    })
+    assert.deepEqual(
+      usageOf({
+        input_tokens: 1,
+        cache_creation: { ephemeral_5m_input_tokens: 4, ephemeral_1h_input_tokens: 5 },
+        output_tokens: 1,
+      })?.usage,
+      { input: 1, output: 1, cache_write: 4, cache_write_1h: 5 },
+    )
   })
 
   test('whatever is reported, the meters are at least 0 and add up to the totals', () => {
@@ -266,22 +418,40 @@ describe('usage', () => {
     const count = (): number | null => (random() < 0.2 ? null : Math.floor(random() * 1_000))
     for (let round = 0; round < 500; round += 1) {
       const report = usageOf({
-        input_tokens: count() ?? 0, output_tokens: count(), cache_read_input_tokens: count(), cache_creation_input_tokens: count(),
-        cache_creation: { ephemeral_5m_input_tokens: count(), ephemeral_1h_input_tokens: count() }, output_tokens_details: { thinking_tokens: count() },
+        input_tokens: count() ?? 0,
+        output_tokens: count(),
+        cache_read_input_tokens: count(),
+        cache_creation_input_tokens: count(),
+        cache_creation: { ephemeral_5m_input_tokens: count(), ephemeral_1h_input_tokens: count() },
+        output_tokens_details: { thinking_tokens: count() },
       })
       assert.ok(report)
-      const { input = 0, cache_read: read_ = 0, cache_write: write = 0, cache_write_1h: hour = 0, output = 0, reasoning = 0 } = report.usage
+      const {
+        input = 0,
+        cache_read: read_ = 0,
+        cache_write: write = 0,
+        cache_write_1h: hour = 0,
+        output = 0,
+        reasoning = 0,
+      } = report.usage
       assert.ok(Object.values(report.usage).every((units) => units >= 0))
       assert.equal(input + read_ + write + hour, report.inputTokens)
       assert.equal(output + reasoning, report.outputTokens)
-      assert.deepEqual([read_, write + hour, reasoning], [report.cachedTokens, report.cacheWriteTokens, report.reasoningTokens])
+      assert.deepEqual(
+        [read_, write + hour, reasoning],
+        [report.cachedTokens, report.cacheWriteTokens, report.reasoningTokens],
+      )
     }
   })
 
   test('numbers that are no counts are missing; no numbers are no report', () => {
     for (const bad of [-1, Number.NaN, 2 ** 60, 'x']) {
       const report = usageOf({ input_tokens: bad, output_tokens: 3 })
-      assert.deepEqual([report?.implausible, report?.missing, report?.usage.input, report?.outputTokens], [true, ['input'], undefined, 3], String(bad))
+      assert.deepEqual(
+        [report?.implausible, report?.missing, report?.usage.input, report?.outputTokens],
+        [true, ['input'], undefined, 3],
+        String(bad),
+      )
     }
     assert.equal(usageOf({}), null)
     assert.equal(usageOf(undefined), null)
@@ -289,12 +459,26 @@ describe('usage', () => {
 
   test('the usage of the end replaces what it names of the start, whose output is no report', () => {
     const text = blockEvents(0, { type: 'text', text: 'Hi' })
-    const end = (usage: unknown): Record<string, unknown>[] => [{ type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage }, { type: 'message_stop' }]
-    assert.deepEqual(read(streamOf([START, ...text, ...end({ output_tokens: 7 })])).answer.usage?.usage, { input: 5, output: 7 })
-    assert.deepEqual(read(streamOf([START, ...text, ...end({ input_tokens: 9, cache_read_input_tokens: null, output_tokens: 7 })])).answer.usage?.usage, { input: 9, output: 7 })
+    const end = (usage: unknown): Record<string, unknown>[] => [
+      { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage },
+      { type: 'message_stop' },
+    ]
+    assert.deepEqual(read(streamOf([START, ...text, ...end({ output_tokens: 7 })])).answer.usage?.usage, {
+      input: 5,
+      output: 7,
+    })
+    assert.deepEqual(
+      read(streamOf([START, ...text, ...end({ input_tokens: 9, cache_read_input_tokens: null, output_tokens: 7 })]))
+        .answer.usage?.usage,
+      { input: 9, output: 7 },
+    )
     for (const silent of [undefined, {}, { input_tokens: 5, output_tokens: null }]) {
       const report = read(streamOf([START, ...text, ...end(silent)])).answer.usage
-      assert.deepEqual([report?.usage, report?.missing], [{ input: 5 }, ['output']], 'the output that the end does not tell is counted')
+      assert.deepEqual(
+        [report?.usage, report?.missing],
+        [{ input: 5 }, ['output']],
+        'the output that the end does not tell is counted',
+      )
     }
   })
 })

@@ -8,7 +8,14 @@ import { UnsendableError } from '../../src/providers/native.ts'
 
 const PROTOCOL = anthropicProtocol(() => 0)
 const HELLO = { messages: [{ role: 'user', content: 'Hello' }] }
-const WEATHER = { type: 'function', function: { name: 'get_weather', description: 'Now', parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } } }
+const WEATHER = {
+  type: 'function',
+  function: {
+    name: 'get_weather',
+    description: 'Now',
+    parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+  },
+}
 
 interface Circumstances {
   readonly model?: string
@@ -17,7 +24,15 @@ interface Circumstances {
   readonly supportedParameters?: readonly string[] | null
 }
 
-function callOf(body: Record<string, unknown>, { model = 'claude-sonnet-4-5', sendMaxTokens = 10_000, maxCompletionTokens = null, supportedParameters = null }: Circumstances = {}): ChatCall {
+function callOf(
+  body: Record<string, unknown>,
+  {
+    model = 'claude-sonnet-4-5',
+    sendMaxTokens = 10_000,
+    maxCompletionTokens = null,
+    supportedParameters = null,
+  }: Circumstances = {},
+): ChatCall {
   return {
     endpoint: endpoint('anthropic', { upstreamModel: model, maxCompletionTokens, supportedParameters }),
     apiKey: 'upstream-key',
@@ -37,14 +52,21 @@ function messagesOf(messages: readonly unknown[]): unknown {
 }
 
 function refuses(body: Record<string, unknown>, message: RegExp): void {
-  assert.throws(() => bodyOf(body), (thrown) => thrown instanceof UnsendableError && message.test(thrown.message))
+  assert.throws(
+    () => bodyOf(body),
+    (thrown) => thrown instanceof UnsendableError && message.test(thrown.message),
+  )
 }
 
 test('path, headers and the smallest body', () => {
   const { path, headers, body } = PROTOCOL.request(callOf({}))
   assert.equal(path, '/messages')
   assert.deepEqual(headers, { 'anthropic-version': '2023-06-01', 'x-api-key': 'upstream-key' })
-  assert.deepEqual(body, { model: 'claude-sonnet-4-5', max_tokens: 10_000, messages: [{ role: 'user', content: [{ type: 'text', text: 'Hello' }] }] })
+  assert.deepEqual(body, {
+    model: 'claude-sonnet-4-5',
+    max_tokens: 10_000,
+    messages: [{ role: 'user', content: [{ type: 'text', text: 'Hello' }] }],
+  })
   assert.equal(bodyOf({ stream: true })['stream'], true)
 })
 
@@ -63,8 +85,19 @@ test('system and developer messages become system blocks in their order, whereve
       { role: 'user', content: 'there' },
     ],
   })
-  assert.deepEqual(body['system'], [{ type: 'text', text: 'One' }, { type: 'text', text: 'Two', cache_control: { type: 'ephemeral', ttl: '1h' } }])
-  assert.deepEqual(body['messages'], [{ role: 'user', content: [{ type: 'text', text: 'Hi' }, { type: 'text', text: 'there' }] }])
+  assert.deepEqual(body['system'], [
+    { type: 'text', text: 'One' },
+    { type: 'text', text: 'Two', cache_control: { type: 'ephemeral', ttl: '1h' } },
+  ])
+  assert.deepEqual(body['messages'], [
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: 'Hi' },
+        { type: 'text', text: 'there' },
+      ],
+    },
+  ])
 })
 
 test('a prompt of system messages alone is the question', () => {
@@ -74,9 +107,28 @@ test('a prompt of system messages alone is the question', () => {
 })
 
 test('text of white space alone is left out, and a conversation of nothing else is refused', () => {
-  assert.deepEqual(messagesOf([{ role: 'user', content: 'Hi' }, { role: 'assistant', content: ' \n' }, { role: 'user', content: [{ type: 'text', text: ' ' }, { type: 'text', text: 'you' }] }]), [
-    { role: 'user', content: [{ type: 'text', text: 'Hi' }, { type: 'text', text: 'you' }] },
-  ])
+  assert.deepEqual(
+    messagesOf([
+      { role: 'user', content: 'Hi' },
+      { role: 'assistant', content: ' \n' },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: ' ' },
+          { type: 'text', text: 'you' },
+        ],
+      },
+    ]),
+    [
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'Hi' },
+          { type: 'text', text: 'you' },
+        ],
+      },
+    ],
+  )
   refuses({ messages: [{ role: 'user', content: '  ' }] }, /^messages: /)
 })
 
@@ -88,14 +140,22 @@ test('calls and their results: ids are made legal, results come first in one use
         role: 'assistant',
         content: null,
         tool_calls: [
-          { id: 'functions.get_weather:0', type: 'function', function: { name: 'get_weather', arguments: '{"city": "Rome"}' } },
+          {
+            id: 'functions.get_weather:0',
+            type: 'function',
+            function: { name: 'get_weather', arguments: '{"city": "Rome"}' },
+          },
           { id: 'call_2', type: 'function', function: { name: 'get_weather', arguments: '' } },
           { id: 'call_3', type: 'function', function: { name: 'get_weather', arguments: '{"city": "Ro' } },
         ],
       },
       { role: 'tool', tool_call_id: 'functions.get_weather:0', content: 'Sunny' },
       { role: 'user', content: 'And?' },
-      { role: 'tool', tool_call_id: 'call_2', content: [{ type: 'text', text: 'Rain', cache_control: { type: 'ephemeral' } }] },
+      {
+        role: 'tool',
+        tool_call_id: 'call_2',
+        content: [{ type: 'text', text: 'Rain', cache_control: { type: 'ephemeral' } }],
+      },
       { role: 'tool', tool_call_id: 'call_3', content: '' },
     ]),
     [
@@ -112,7 +172,12 @@ test('calls and their results: ids are made legal, results come first in one use
         role: 'user',
         content: [
           { type: 'tool_result', tool_use_id: 'functions_get_weather_0', content: [{ type: 'text', text: 'Sunny' }] },
-          { type: 'tool_result', tool_use_id: 'call_2', content: [{ type: 'text', text: 'Rain' }], cache_control: { type: 'ephemeral' } },
+          {
+            type: 'tool_result',
+            tool_use_id: 'call_2',
+            content: [{ type: 'text', text: 'Rain' }],
+            cache_control: { type: 'ephemeral' },
+          },
           { type: 'tool_result', tool_use_id: 'call_3' },
           { type: 'text', text: 'And?' },
         ],
@@ -123,7 +188,14 @@ test('calls and their results: ids are made legal, results come first in one use
 
 test('arguments that are a bomb are refused before they are parsed', () => {
   const call = (text: string): Record<string, unknown> => ({
-    messages: [{ role: 'user', content: 'x' }, { role: 'assistant', content: null, tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: text } }] }],
+    messages: [
+      { role: 'user', content: 'x' },
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: text } }],
+      },
+    ],
   })
   refuses(call('['.repeat(100_000)), /^messages\[1\]\.tool_calls\[0\]\.function\.arguments: /)
   refuses(call(`[${'1,'.repeat(200_000)}1]`), /too many values/)
@@ -135,32 +207,56 @@ test('a history with calls but without tools names them, so that the provider ta
   const body = bodyOf({
     messages: [
       { role: 'user', content: 'x' },
-      { role: 'assistant', content: null, tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }] },
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }],
+      },
       { role: 'tool', tool_call_id: 'c', content: 'done' },
     ],
   })
-  assert.deepEqual([body['tools'], body['tool_choice']], [[{ name: 'f', input_schema: { type: 'object' } }], { type: 'none' }])
+  assert.deepEqual(
+    [body['tools'], body['tool_choice']],
+    [[{ name: 'f', input_schema: { type: 'object' } }], { type: 'none' }],
+  )
 })
 
 test('tools and every tool_choice', () => {
   const choice = (fields: Record<string, unknown>): unknown => bodyOf({ tools: [WEATHER], ...fields })['tool_choice']
-  assert.deepEqual(bodyOf({ tools: [WEATHER] })['tools'], [{ name: 'get_weather', description: 'Now', input_schema: WEATHER.function.parameters }])
-  assert.deepEqual(bodyOf({ tools: [{ type: 'function', function: { name: 'f' } }] })['tools'], [{ name: 'f', input_schema: { type: 'object' } }])
+  assert.deepEqual(bodyOf({ tools: [WEATHER] })['tools'], [
+    { name: 'get_weather', description: 'Now', input_schema: WEATHER.function.parameters },
+  ])
+  assert.deepEqual(bodyOf({ tools: [{ type: 'function', function: { name: 'f' } }] })['tools'], [
+    { name: 'f', input_schema: { type: 'object' } },
+  ])
   assert.equal(choice({}), undefined)
   assert.deepEqual(choice({ tool_choice: 'auto' }), { type: 'auto' })
   assert.deepEqual(choice({ tool_choice: 'none', parallel_tool_calls: false }), { type: 'none' })
   assert.deepEqual(choice({ tool_choice: 'required' }), { type: 'any' })
-  assert.deepEqual(choice({ tool_choice: { type: 'function', function: { name: 'get_weather' } } }), { type: 'tool', name: 'get_weather' })
+  assert.deepEqual(choice({ tool_choice: { type: 'function', function: { name: 'get_weather' } } }), {
+    type: 'tool',
+    name: 'get_weather',
+  })
   assert.deepEqual(choice({ parallel_tool_calls: false }), { type: 'auto', disable_parallel_tool_use: true })
-  assert.deepEqual(choice({ tool_choice: 'required', parallel_tool_calls: false }), { type: 'any', disable_parallel_tool_use: true })
+  assert.deepEqual(choice({ tool_choice: 'required', parallel_tool_calls: false }), {
+    type: 'any',
+    disable_parallel_tool_use: true,
+  })
   assert.equal(choice({ parallel_tool_calls: true }), undefined)
-  assert.equal(bodyOf({ tool_choice: 'auto', parallel_tool_calls: false })['tool_choice'], undefined, 'no choice without tools')
+  assert.equal(
+    bodyOf({ tool_choice: 'auto', parallel_tool_calls: false })['tool_choice'],
+    undefined,
+    'no choice without tools',
+  )
 })
 
 test('strict is sent where the schema can be held to, and dropped elsewhere', () => {
-  const tools = (parameters: unknown, model: string): unknown => bodyOf({ tools: [{ type: 'function', function: { name: 'f', strict: true, parameters } }] }, { model })['tools']
+  const tools = (parameters: unknown, model: string): unknown =>
+    bodyOf({ tools: [{ type: 'function', function: { name: 'f', strict: true, parameters } }] }, { model })['tools']
   const schema = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] }
-  assert.deepEqual(tools(schema, 'claude-sonnet-4-5'), [{ name: 'f', input_schema: { ...schema, additionalProperties: false }, strict: true }])
+  assert.deepEqual(tools(schema, 'claude-sonnet-4-5'), [
+    { name: 'f', input_schema: { ...schema, additionalProperties: false }, strict: true },
+  ])
   assert.deepEqual(tools(schema, 'claude-3-7-sonnet-20250219'), [{ name: 'f', input_schema: schema }])
   const bounded = { type: 'object', properties: { a: { type: 'integer', minimum: 1 } } }
   assert.deepEqual(tools(bounded, 'claude-sonnet-4-5'), [{ name: 'f', input_schema: bounded }])
@@ -171,38 +267,109 @@ test('images by URL and by data URL, documents by both, plain text as text', () 
     const [message] = Object(messagesOf([{ role: 'user', content }]))
     return message.content
   }
-  const image = (url: string): unknown => [{ type: 'image_url', image_url: { url }, cache_control: { type: 'ephemeral', ttl: '5m' } }]
+  const image = (url: string): unknown => [
+    { type: 'image_url', image_url: { url }, cache_control: { type: 'ephemeral', ttl: '5m' } },
+  ]
   const file = (data: string): unknown => [{ type: 'file', file: { filename: 'a.pdf', file_data: data } }]
-  assert.deepEqual(blocks(image('https://x.test/cat.png')), [{ type: 'image', source: { type: 'url', url: 'https://x.test/cat.png' }, cache_control: { type: 'ephemeral', ttl: '5m' } }])
-  assert.deepEqual(blocks(image('data:image/jpg;base64,AAAA')), [{ type: 'image', source: { type: 'base64', media_type: 'image/jpeg', data: 'AAAA' }, cache_control: { type: 'ephemeral', ttl: '5m' } }])
-  assert.deepEqual(blocks(file('data:application/pdf;base64,JVBERi0=')), [{ type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0=' }, title: 'a.pdf' }])
-  assert.deepEqual(blocks(file('https://x.test/a.pdf')), [{ type: 'document', source: { type: 'url', url: 'https://x.test/a.pdf' }, title: 'a.pdf' }])
-  assert.deepEqual(blocks(file('data:text/plain;charset=utf-8;base64,aGk=')), [{ type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'hi' }, title: 'a.pdf' }])
+  assert.deepEqual(blocks(image('https://x.test/cat.png')), [
+    {
+      type: 'image',
+      source: { type: 'url', url: 'https://x.test/cat.png' },
+      cache_control: { type: 'ephemeral', ttl: '5m' },
+    },
+  ])
+  assert.deepEqual(blocks(image('data:image/jpg;base64,AAAA')), [
+    {
+      type: 'image',
+      source: { type: 'base64', media_type: 'image/jpeg', data: 'AAAA' },
+      cache_control: { type: 'ephemeral', ttl: '5m' },
+    },
+  ])
+  assert.deepEqual(blocks(file('data:application/pdf;base64,JVBERi0=')), [
+    { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0=' }, title: 'a.pdf' },
+  ])
+  assert.deepEqual(blocks(file('https://x.test/a.pdf')), [
+    { type: 'document', source: { type: 'url', url: 'https://x.test/a.pdf' }, title: 'a.pdf' },
+  ])
+  assert.deepEqual(blocks(file('data:text/plain;charset=utf-8;base64,aGk=')), [
+    { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'hi' }, title: 'a.pdf' },
+  ])
 })
 
 test('what the protocol has no words for is refused with its path', () => {
-  const part = (content: unknown): Record<string, unknown> => ({ messages: [{ role: 'user', content: [{ type: 'text', text: 'x' }, content] }] })
-  refuses(part({ type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }), /^messages\[0\]\.content\[1\]: this provider takes no audio/)
+  const part = (content: unknown): Record<string, unknown> => ({
+    messages: [{ role: 'user', content: [{ type: 'text', text: 'x' }, content] }],
+  })
+  refuses(
+    part({ type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }),
+    /^messages\[0\]\.content\[1\]: this provider takes no audio/,
+  )
   refuses(part({ type: 'video_url', video_url: { url: 'https://x.test/a.mp4' } }), /takes no video/)
-  refuses(part({ type: 'image_url', image_url: { url: 'data:image/bmp;base64,AAAA' } }), /must be a JPEG, PNG, GIF or WebP image/)
-  refuses(part({ type: 'image_url', image_url: { url: 'file:///etc/passwd' } }), /must be an http or https address or a data URL/)
+  refuses(
+    part({ type: 'image_url', image_url: { url: 'data:image/bmp;base64,AAAA' } }),
+    /must be a JPEG, PNG, GIF or WebP image/,
+  )
+  refuses(
+    part({ type: 'image_url', image_url: { url: 'file:///etc/passwd' } }),
+    /must be an http or https address or a data URL/,
+  )
   refuses(part({ type: 'image_url', image_url: { url: 'data:image/png,AAAA' } }), /must be in base64/)
-  refuses(part({ type: 'file', file: { file_data: 'data:application/zip;base64,AAAA' } }), /must be a PDF or plain text/)
+  refuses(
+    part({ type: 'file', file: { file_data: 'data:application/zip;base64,AAAA' } }),
+    /must be a PDF or plain text/,
+  )
   refuses(part({ type: 'text', text: 'x', cache_control: { type: 'ephemeral', ttl: '2h' } }), /cache_control: must be/)
   refuses(part({ type: 'text', text: 'x', cache_control: 'ephemeral' }), /cache_control: must be/)
-  refuses({ messages: [{ role: 'system', content: [{ type: 'image_url', image_url: { url: 'https://x.test/a.png' } }] }, { role: 'user', content: 'x' }] }, /only hold text/)
+  refuses(
+    {
+      messages: [
+        { role: 'system', content: [{ type: 'image_url', image_url: { url: 'https://x.test/a.png' } }] },
+        { role: 'user', content: 'x' },
+      ],
+    },
+    /only hold text/,
+  )
   refuses({ stop: ['\n\n'] }, /^stop: /)
   refuses({ n: 2 }, /^n: /)
-  refuses({ response_format: { type: 'json_schema', json_schema: { name: 'a', schema: { type: 'array', items: { type: 'string' } } } } }, /^response_format\.json_schema\.schema: /)
+  refuses(
+    {
+      response_format: {
+        type: 'json_schema',
+        json_schema: { name: 'a', schema: { type: 'array', items: { type: 'string' } } },
+      },
+    },
+    /^response_format\.json_schema\.schema: /,
+  )
 })
 
 test('sampling, stop and user; unknown parameters are dropped', () => {
   const body = bodyOf(
-    { temperature: 1.7, top_p: 0.9, top_k: 40, stop: 'END', user: 'u-1', seed: 5, logit_bias: { 1: 2 }, frequency_penalty: 1, logprobs: true, metadata: { a: 'b' }, min_p: 0.1, service_tier: 'flex' },
+    {
+      temperature: 1.7,
+      top_p: 0.9,
+      top_k: 40,
+      stop: 'END',
+      user: 'u-1',
+      seed: 5,
+      logit_bias: { 1: 2 },
+      frequency_penalty: 1,
+      logprobs: true,
+      metadata: { a: 'b' },
+      min_p: 0.1,
+      service_tier: 'flex',
+    },
     { model: 'claude-3-5-haiku-20241022' },
   )
   const { messages: _messages, ...rest } = body
-  assert.deepEqual(rest, { model: 'claude-3-5-haiku-20241022', max_tokens: 10_000, temperature: 1, top_p: 0.9, top_k: 40, stop_sequences: ['END'], metadata: { user_id: 'u-1' } })
+  assert.deepEqual(rest, {
+    model: 'claude-3-5-haiku-20241022',
+    max_tokens: 10_000,
+    temperature: 1,
+    top_p: 0.9,
+    top_k: 40,
+    stop_sequences: ['END'],
+    metadata: { user_id: 'u-1' },
+  })
   assert.deepEqual(bodyOf({ stop: ['a', 'b'] })['stop_sequences'], ['a', 'b'])
   assert.equal(bodyOf({ user: 'x'.repeat(300) })['metadata'], undefined)
 })
@@ -220,14 +387,34 @@ test('newer models take one of temperature and top_p, the newest take neither', 
 })
 
 test("an endpoint's own list of parameters narrows what is sent", () => {
-  const asked = { temperature: 0.5, top_p: 0.5, stop: 'x', user: 'u', tools: [WEATHER], tool_choice: 'required', reasoning_effort: 'high', response_format: { type: 'json_object' } }
-  const { messages: _messages, ...rest } = bodyOf(asked, { model: 'claude-3-7-sonnet', supportedParameters: ['max_tokens', 'top_p'] })
+  const asked = {
+    temperature: 0.5,
+    top_p: 0.5,
+    stop: 'x',
+    user: 'u',
+    tools: [WEATHER],
+    tool_choice: 'required',
+    reasoning_effort: 'high',
+    response_format: { type: 'json_object' },
+  }
+  const { messages: _messages, ...rest } = bodyOf(asked, {
+    model: 'claude-3-7-sonnet',
+    supportedParameters: ['max_tokens', 'top_p'],
+  })
   assert.deepEqual(rest, { model: 'claude-3-7-sonnet', max_tokens: 10_000, top_p: 0.5 })
 })
 
 test('reasoning is a budget: the shares of each effort, at least 1024, always below max_tokens', () => {
-  const budget = (fields: Record<string, unknown>, sendMaxTokens = 10_000): unknown => Object(bodyOf(fields, { sendMaxTokens })['thinking']).budget_tokens
-  for (const [effort, tokens] of [['max', 9_500], ['xhigh', 9_500], ['high', 8_000], ['medium', 5_000], ['low', 2_000], ['minimal', 1_024]]) {
+  const budget = (fields: Record<string, unknown>, sendMaxTokens = 10_000): unknown =>
+    Object(bodyOf(fields, { sendMaxTokens })['thinking']).budget_tokens
+  for (const [effort, tokens] of [
+    ['max', 9_500],
+    ['xhigh', 9_500],
+    ['high', 8_000],
+    ['medium', 5_000],
+    ['low', 2_000],
+    ['minimal', 1_024],
+  ]) {
     assert.equal(budget({ reasoning_effort: effort }), tokens, String(effort))
     assert.equal(budget({ reasoning: { effort } }), tokens, String(effort))
   }
@@ -237,7 +424,14 @@ test('reasoning is a budget: the shares of each effort, at least 1024, always be
   assert.equal(budget({ reasoning: { max_tokens: 50_000 } }), 9_999)
   assert.equal(budget({ reasoning_effort: 'high' }, 400_000), 128_000)
   assert.equal(budget({ reasoning_effort: 'high' }, 1_025), 1_024)
-  for (const off of [{ reasoning_effort: 'none' }, { reasoning: { enabled: false } }, { reasoning: { exclude: true } }, { reasoning: { max_tokens: 0 } }, {}]) assert.equal(budget(off), undefined)
+  for (const off of [
+    { reasoning_effort: 'none' },
+    { reasoning: { enabled: false } },
+    { reasoning: { exclude: true } },
+    { reasoning: { max_tokens: 0 } },
+    {},
+  ])
+    assert.equal(budget(off), undefined)
   assert.equal(budget({ reasoning_effort: 'high' }, 1_024), undefined, 'no room for it')
 })
 
@@ -252,22 +446,41 @@ test('thinking leaves out what does not go with it', () => {
 })
 
 test('thinking is left out where a call is forced, an answer begun, or its own earlier thinking missing', () => {
-  const thinks = (fields: Record<string, unknown>): boolean => bodyOf({ reasoning_effort: 'high', ...fields })['thinking'] !== undefined
+  const thinks = (fields: Record<string, unknown>): boolean =>
+    bodyOf({ reasoning_effort: 'high', ...fields })['thinking'] !== undefined
   assert.ok(thinks({ tools: [WEATHER], tool_choice: 'auto' }))
   assert.ok(!thinks({ tools: [WEATHER], tool_choice: 'required' }))
-  assert.ok(!thinks({ messages: [{ role: 'user', content: 'x' }, { role: 'assistant', content: 'The' }] }))
+  assert.ok(
+    !thinks({
+      messages: [
+        { role: 'user', content: 'x' },
+        { role: 'assistant', content: 'The' },
+      ],
+    }),
+  )
   const loop = (details: unknown): Record<string, unknown> => ({
     tools: [WEATHER],
     messages: [
       { role: 'user', content: 'x' },
-      { role: 'assistant', content: null, reasoning_details: details, tool_calls: [{ id: 'c', type: 'function', function: { name: 'get_weather', arguments: '{}' } }] },
+      {
+        role: 'assistant',
+        content: null,
+        reasoning_details: details,
+        tool_calls: [{ id: 'c', type: 'function', function: { name: 'get_weather', arguments: '{}' } }],
+      },
       { role: 'tool', tool_call_id: 'c', content: 'ok' },
-      { role: 'assistant', content: null, tool_calls: [{ id: 'd', type: 'function', function: { name: 'get_weather', arguments: '{}' } }] },
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [{ id: 'd', type: 'function', function: { name: 'get_weather', arguments: '{}' } }],
+      },
       { role: 'tool', tool_call_id: 'd', content: 'ok' },
     ],
   })
   assert.ok(!thinks(loop(undefined)))
-  assert.ok(thinks(loop([{ type: 'reasoning.text', text: 'hm', signature: 's', format: 'anthropic-claude-v1', index: 0 }])))
+  assert.ok(
+    thinks(loop([{ type: 'reasoning.text', text: 'hm', signature: 's', format: 'anthropic-claude-v1', index: 0 }])),
+  )
 })
 
 test('adaptive models get an effort in place of a budget', () => {
@@ -275,9 +488,18 @@ test('adaptive models get an effort in place of a budget', () => {
     const { thinking, output_config: output } = bodyOf(fields, { model })
     return [thinking, output]
   }
-  assert.deepEqual(asked({ reasoning_effort: 'xhigh' }), [{ type: 'adaptive', display: 'summarized' }, { effort: 'xhigh' }])
-  assert.deepEqual(asked({ reasoning: { effort: 'minimal', exclude: true } }), [{ type: 'adaptive', display: 'omitted' }, { effort: 'low' }])
-  assert.deepEqual(asked({ reasoning: { max_tokens: 2_000 } }), [{ type: 'adaptive', display: 'summarized' }, undefined])
+  assert.deepEqual(asked({ reasoning_effort: 'xhigh' }), [
+    { type: 'adaptive', display: 'summarized' },
+    { effort: 'xhigh' },
+  ])
+  assert.deepEqual(asked({ reasoning: { effort: 'minimal', exclude: true } }), [
+    { type: 'adaptive', display: 'omitted' },
+    { effort: 'low' },
+  ])
+  assert.deepEqual(asked({ reasoning: { max_tokens: 2_000 } }), [
+    { type: 'adaptive', display: 'summarized' },
+    undefined,
+  ])
   assert.deepEqual(asked({ reasoning_effort: 'none' }), [{ type: 'disabled' }, undefined])
   assert.deepEqual(asked({ reasoning_effort: 'none' }, 'claude-fable-5'), [undefined, undefined])
   assert.deepEqual(asked({}), [undefined, undefined])
@@ -294,7 +516,13 @@ test('reasoning of our own answers goes back as thinking, other reasoning does n
     { type: 'reasoning.text', signature: 'sig-2', format: 'anthropic-claude-v1', index: 2 },
     { type: 'reasoning.text', text: 'unsigned', format: 'anthropic-claude-v1', index: 3 },
   ]
-  const [, assistant] = Object(messagesOf([{ role: 'user', content: 'x' }, { role: 'assistant', content: 'Yes', reasoning: 'whole', reasoning_details: details }, { role: 'user', content: 'y' }]))
+  const [, assistant] = Object(
+    messagesOf([
+      { role: 'user', content: 'x' },
+      { role: 'assistant', content: 'Yes', reasoning: 'whole', reasoning_details: details },
+      { role: 'user', content: 'y' },
+    ]),
+  )
   assert.deepEqual(assistant.content, [
     { type: 'thinking', thinking: 'whole', signature: 'sig-1' },
     { type: 'redacted_thinking', data: 'hidden' },
@@ -304,15 +532,25 @@ test('reasoning of our own answers goes back as thinking, other reasoning does n
 })
 
 test('a prefill keeps its place and loses the white space at its end', () => {
-  assert.deepEqual(messagesOf([{ role: 'user', content: 'Name?' }, { role: 'assistant', content: 'My name is \n' }]), [
-    { role: 'user', content: [{ type: 'text', text: 'Name?' }] },
-    { role: 'assistant', content: [{ type: 'text', text: 'My name is' }] },
-  ])
+  assert.deepEqual(
+    messagesOf([
+      { role: 'user', content: 'Name?' },
+      { role: 'assistant', content: 'My name is \n' },
+    ]),
+    [
+      { role: 'user', content: [{ type: 'text', text: 'Name?' }] },
+      { role: 'assistant', content: [{ type: 'text', text: 'My name is' }] },
+    ],
+  )
 })
 
 const SCHEMA = {
   type: 'object',
-  properties: { city: { type: 'string', enum: ['Rome', 'Oslo'] }, tags: { type: 'array', items: { $ref: '#/$defs/tag' } }, note: { anyOf: [{ type: 'string', format: 'date' }, { type: 'null' }] } },
+  properties: {
+    city: { type: 'string', enum: ['Rome', 'Oslo'] },
+    tags: { type: 'array', items: { $ref: '#/$defs/tag' } },
+    note: { anyOf: [{ type: 'string', format: 'date' }, { type: 'null' }] },
+  },
   required: ['city'],
   $defs: { tag: { type: 'object', properties: { name: { type: 'string' } } } },
 }
@@ -325,7 +563,11 @@ test('a JSON schema is asked for natively, its objects closed', () => {
   assert.deepEqual(bodyOf(schemaFormat(SCHEMA))['output_config'], {
     format: {
       type: 'json_schema',
-      schema: { ...SCHEMA, additionalProperties: false, $defs: { tag: { ...SCHEMA.$defs.tag, additionalProperties: false } } },
+      schema: {
+        ...SCHEMA,
+        additionalProperties: false,
+        $defs: { tag: { ...SCHEMA.$defs.tag, additionalProperties: false } },
+      },
     },
   })
   const both = bodyOf({ ...schemaFormat(SCHEMA), reasoning_effort: 'high' }, { model: 'claude-opus-4-7' })
@@ -338,12 +580,18 @@ test('a schema that cannot be constrained, or an older model, gets it by a tool 
     { type: 'object', properties: { a: { type: 'string', pattern: '^a+$' } } },
     { type: 'object', properties: { a: { type: 'object' } } },
     { type: 'object', properties: {}, additionalProperties: true },
-    { type: 'object', properties: { a: { $ref: '#/$defs/a' } }, $defs: { a: { type: 'array', items: { $ref: '#/$defs/a' } } } },
+    {
+      type: 'object',
+      properties: { a: { $ref: '#/$defs/a' } },
+      $defs: { a: { type: 'array', items: { $ref: '#/$defs/a' } } },
+    },
   ]
   for (const schema of bad) {
     const body = bodyOf(schemaFormat(schema))
     assert.equal(body['output_config'], undefined, JSON.stringify(schema))
-    assert.deepEqual(body['tools'], [{ name: 'give_answer', description: 'Gives the final answer: A place', input_schema: schema }])
+    assert.deepEqual(body['tools'], [
+      { name: 'give_answer', description: 'Gives the final answer: A place', input_schema: schema },
+    ])
     assert.deepEqual(body['tool_choice'], { type: 'tool', name: 'give_answer', disable_parallel_tool_use: true })
   }
   assert.ok(bodyOf(schemaFormat(SCHEMA), { model: 'claude-3-5-haiku-20241022' })['tools'])
@@ -351,8 +599,14 @@ test('a schema that cannot be constrained, or an older model, gets it by a tool 
 
 test("with the client's own tools the answer tool is one of them, by a name of its own", () => {
   const own = { type: 'function', function: { name: 'give_answer', parameters: { type: 'object', properties: {} } } }
-  const body = bodyOf({ ...schemaFormat(SCHEMA), tools: [own], reasoning_effort: 'high' }, { model: 'claude-3-7-sonnet' })
-  assert.deepEqual(Object(body['tools']).map(({ name }: { name: string }) => name), ['give_answer', 'give_answer_'])
+  const body = bodyOf(
+    { ...schemaFormat(SCHEMA), tools: [own], reasoning_effort: 'high' },
+    { model: 'claude-3-7-sonnet' },
+  )
+  assert.deepEqual(
+    Object(body['tools']).map(({ name }: { name: string }) => name),
+    ['give_answer', 'give_answer_'],
+  )
   assert.deepEqual(body['tool_choice'], { type: 'any', disable_parallel_tool_use: true })
   assert.equal(body['thinking'], undefined)
   const none = bodyOf({ ...schemaFormat(SCHEMA), tools: [own], tool_choice: 'none' }, { model: 'claude-3-7-sonnet' })
@@ -360,7 +614,13 @@ test("with the client's own tools the answer tool is one of them, by a name of i
 })
 
 test('JSON without a schema is asked for in words, after the system messages', () => {
-  const { system } = bodyOf({ messages: [{ role: 'system', content: 'Be brief' }, { role: 'user', content: 'x' }], response_format: { type: 'json_object' } })
+  const { system } = bodyOf({
+    messages: [
+      { role: 'system', content: 'Be brief' },
+      { role: 'user', content: 'x' },
+    ],
+    response_format: { type: 'json_object' },
+  })
   assert.equal(Object(system).length, 2)
   assert.match(Object(system)[1].text, /one valid JSON object/)
 })

@@ -3,11 +3,21 @@ import { describe, test } from 'node:test'
 import type { ChatAnswer } from '../../src/kinds/chat-answer.ts'
 import { cohereProtocol } from '../../src/providers/cohere/cohere.ts'
 import { cohereUsage } from '../../src/providers/cohere/usage.ts'
-import { foldAtEveryCut, nativeCall, readPieces, readWhole, recordingsOf, type NativeRead } from '../harness/native-read.ts'
+import {
+  foldAtEveryCut,
+  nativeCall,
+  readPieces,
+  readWhole,
+  recordingsOf,
+  type NativeRead,
+} from '../harness/native-read.ts'
 import { randomOf } from '../harness/random-cuts.ts'
 
 const PROTOCOL = cohereProtocol(() => 0)
-const END = { type: 'message-end', delta: { finish_reason: 'COMPLETE', usage: { tokens: { input_tokens: 5, output_tokens: 2 } } } }
+const END = {
+  type: 'message-end',
+  delta: { finish_reason: 'COMPLETE', usage: { tokens: { input_tokens: 5, output_tokens: 2 } } },
+}
 
 function readChunks(chunks: readonly unknown[], call = nativeCall()): NativeRead {
   return readPieces(PROTOCOL, [Buffer.from(chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join(''))], call)
@@ -31,7 +41,8 @@ function call(type: string, index: number, fields: Record<string, unknown>): unk
 
 /** A plain v2 answer as the stream that would say the same, in pieces of random length. */
 function streamOf(answer: Record<string, unknown>, random: () => number): readonly unknown[] {
-  const pieces = (text: string): string[] => text.match(new RegExp(`[^]{1,${1 + Math.floor(random() * 40)}}`, 'gu')) ?? []
+  const pieces = (text: string): string[] =>
+    text.match(new RegExp(`[^]{1,${1 + Math.floor(random() * 40)}}`, 'gu')) ?? []
   const { id, message, finish_reason, usage } = Object(answer)
   const blocks: readonly Record<string, string>[] = message.content ?? []
   const calls: readonly { id: string; function: { name: string; arguments: string } }[] = message.tool_calls ?? []
@@ -45,7 +56,11 @@ function streamOf(answer: Record<string, unknown>, random: () => number): readon
     ]),
     ...blocks.flatMap((block) => {
       const type = block['type'] ?? ''
-      return [content({ type, [type]: '' }, 'content-start'), ...pieces(block[type] ?? '').map((piece) => content({ [type]: piece })), { type: 'content-end', index: 0 }]
+      return [
+        content({ type, [type]: '' }, 'content-start'),
+        ...pieces(block[type] ?? '').map((piece) => content({ [type]: piece })),
+        { type: 'content-end', index: 0 },
+      ]
     }),
     { type: 'message-end', delta: { finish_reason, usage } },
   ]
@@ -69,7 +84,11 @@ describe('every recorded answer', () => {
       test(`${name} says the same as a stream`, () => {
         const whole = JSON.parse(body.toString('utf8'))
         for (let seed = 1; seed <= 20; seed += 1) {
-          assert.deepEqual(readChunks(streamOf(whole, randomOf(seed))), { answer: readWhole(PROTOCOL, whole), failure: null }, `seed ${seed}`)
+          assert.deepEqual(
+            readChunks(streamOf(whole, randomOf(seed))),
+            { answer: readWhole(PROTOCOL, whole), failure: null },
+            `seed ${seed}`,
+          )
         }
       })
     }
@@ -79,9 +98,17 @@ describe('every recorded answer', () => {
 test('thinking is reasoning, text is content; blocks may alternate', () => {
   const { answer, failure } = readChunks([
     { type: 'message-start', id: 'c1', delta: { message: {} } },
-    content({ type: 'thinking', thinking: '' }, 'content-start'), content({ thinking: 'Hm' }), { type: 'content-end', index: 0 },
-    content({ type: 'text', text: '' }, 'content-start'), content({ text: 'Hi' }),
-    { type: 'citation-start', index: 0, delta: { message: { citations: { start: 0, end: 2, text: 'Hi', sources: [] } } } }, { type: 'citation-end', index: 0 },
+    content({ type: 'thinking', thinking: '' }, 'content-start'),
+    content({ thinking: 'Hm' }),
+    { type: 'content-end', index: 0 },
+    content({ type: 'text', text: '' }, 'content-start'),
+    content({ text: 'Hi' }),
+    {
+      type: 'citation-start',
+      index: 0,
+      delta: { message: { citations: { start: 0, end: 2, text: 'Hi', sources: [] } } },
+    },
+    { type: 'citation-end', index: 0 },
     { type: 'something-new', delta: null },
     END,
   ])
@@ -92,9 +119,13 @@ test('thinking is reasoning, text is content; blocks may alternate', () => {
 
 test('the plan of tool calls is a detail, in one piece; calls count from 0 without gaps', () => {
   const { answer } = readChunks([
-    plan('I will'), plan(' look'),
-    call('tool-call-start', 1, { id: 'a', type: 'function', function: { name: 'f', arguments: '' } }), call('tool-call-delta', 1, { function: { arguments: '{"x"' } }), call('tool-call-delta', 1, { function: { arguments: ':1}' } }),
-    call('tool-call-start', 2, { type: 'function', function: { name: 'g', arguments: '' } }), call('tool-call-delta', 2, { function: { arguments: 'null' } }),
+    plan('I will'),
+    plan(' look'),
+    call('tool-call-start', 1, { id: 'a', type: 'function', function: { name: 'f', arguments: '' } }),
+    call('tool-call-delta', 1, { function: { arguments: '{"x"' } }),
+    call('tool-call-delta', 1, { function: { arguments: ':1}' } }),
+    call('tool-call-start', 2, { type: 'function', function: { name: 'g', arguments: '' } }),
+    call('tool-call-delta', 2, { function: { arguments: 'null' } }),
     { type: 'message-end', delta: { finish_reason: 'TOOL_CALL' } },
   ])
   assert.deepEqual([answer.choices[0]?.finish, answer.choices[0]?.native], ['tool_calls', 'TOOL_CALL'])
@@ -112,21 +143,40 @@ test('the plan of tool calls is a detail, in one piece; calls count from 0 witho
 
 test('excluded reasoning is not shown, but counts as progress', () => {
   const hidden = nativeCall({ reasoning: { effort: 'high', exclude: true } })
-  assert.deepEqual(messageOf(readChunks([content({ thinking: 'Hm' }), plan('I will'), content({ text: 'Hi' }), END], hidden).answer), { role: 'assistant', content: 'Hi', refusal: null })
+  assert.deepEqual(
+    messageOf(readChunks([content({ thinking: 'Hm' }), plan('I will'), content({ text: 'Hi' }), END], hidden).answer),
+    { role: 'assistant', content: 'Hi', refusal: null },
+  )
   const reader = PROTOCOL.reader(hidden)
-  for (const chunk of [content({ thinking: 'Hm' }), plan('I will')]) assert.notDeepEqual(reader.message(Buffer.from(JSON.stringify(chunk))), [])
+  for (const chunk of [content({ thinking: 'Hm' }), plan('I will')])
+    assert.notDeepEqual(reader.message(Buffer.from(JSON.stringify(chunk))), [])
 })
 
 test('an answer that says nothing is the empty text', () => {
   const nothing = { role: 'assistant', content: '', refusal: null }
   assert.deepEqual(messageOf(readChunks([{ type: 'message-start', id: 'c1' }, END]).answer), nothing)
-  assert.deepEqual(messageOf(readWhole(PROTOCOL, { id: 'c1', message: { role: 'assistant' }, finish_reason: 'COMPLETE' })), nothing)
+  assert.deepEqual(
+    messageOf(readWhole(PROTOCOL, { id: 'c1', message: { role: 'assistant' }, finish_reason: 'COMPLETE' })),
+    nothing,
+  )
 })
 
 test("Cohere's own reasons to end", () => {
-  const finishes = { COMPLETE: 'stop', STOP_SEQUENCE: 'stop', MAX_TOKENS: 'length', ERROR: 'error', TIMEOUT: 'error', ERROR_TOXIC: 'content_filter', ERROR_LIMIT: 'length', constructor: 'stop' }
+  const finishes = {
+    COMPLETE: 'stop',
+    STOP_SEQUENCE: 'stop',
+    MAX_TOKENS: 'length',
+    ERROR: 'error',
+    TIMEOUT: 'error',
+    ERROR_TOXIC: 'content_filter',
+    ERROR_LIMIT: 'length',
+    constructor: 'stop',
+  }
   for (const [native, finish] of Object.entries(finishes)) {
-    const { choices } = readWhole(PROTOCOL, { message: { content: [{ type: 'text', text: 'x' }] }, finish_reason: native })
+    const { choices } = readWhole(PROTOCOL, {
+      message: { content: [{ type: 'text', text: 'x' }] },
+      finish_reason: native,
+    })
     assert.deepEqual([choices[0]?.native, choices[0]?.finish], [native, finish])
   }
 })
@@ -140,8 +190,14 @@ test('a stream without message-end is cut, [DONE] alone is no answer, what follo
 })
 
 test('an error inside a 200 is a failure', () => {
-  assert.equal(readChunks([content({ text: 'Hi' }), { id: 'c1', message: 'internal server error' }]).failure?.reason, 'error_event')
-  assert.equal(readChunks([{ type: 'message-end', delta: { finish_reason: 'ERROR', error: 'model crashed' } }]).failure?.reason, 'error_event')
+  assert.equal(
+    readChunks([content({ text: 'Hi' }), { id: 'c1', message: 'internal server error' }]).failure?.reason,
+    'error_event',
+  )
+  assert.equal(
+    readChunks([{ type: 'message-end', delta: { finish_reason: 'ERROR', error: 'model crashed' } }]).failure?.reason,
+    'error_event',
+  )
   for (const body of [{ message: 'internal server error' }, { error: { message: 'x' } }]) {
     const read = PROTOCOL.reader(nativeCall()).whole(body)
     assert.equal('reason' in read && read.reason, 'error_event', JSON.stringify(body))
@@ -154,37 +210,73 @@ test('an error inside a 200 is a failure', () => {
 
 test('errors in both shapes; words on the deny-list are a matter of moderation', () => {
   const failed = (status: number, message: string): unknown => {
-    const { reason, status: code, refusal, publicMessage } = PROTOCOL.reader(nativeCall()).error(status, { id: 'x', message }, {})
+    const {
+      reason,
+      status: code,
+      refusal,
+      publicMessage,
+    } = PROTOCOL.reader(nativeCall()).error(status, { id: 'x', message }, {})
     return [reason, code, refusal, publicMessage]
   }
-  assert.deepEqual(failed(400, 'too many tokens: size limit exceeded by 11326 tokens.'), ['status', 400, 'context_length', 'too many tokens: size limit exceeded by 11326 tokens.'])
+  assert.deepEqual(failed(400, 'too many tokens: size limit exceeded by 11326 tokens.'), [
+    'status',
+    400,
+    'context_length',
+    'too many tokens: size limit exceeded by 11326 tokens.',
+  ])
   assert.deepEqual(failed(401, 'invalid api token'), ['status', 401, 'credentials', null])
   assert.deepEqual(failed(404, "model 'x' was removed"), ['status', 404, null, null])
   assert.deepEqual(failed(498, 'a word is denied'), ['status', 400, 'moderation', 'a word is denied'])
 })
 
 test('more calls than any answer has, and an endless plan, end the attempt', () => {
-  const calls = Array.from({ length: 300 }, (_value, index) => ({ id: `c${index}`, function: { name: 'f', arguments: '' } }))
+  const calls = Array.from({ length: 300 }, (_value, index) => ({
+    id: `c${index}`,
+    function: { name: 'f', arguments: '' },
+  }))
   const read = PROTOCOL.reader(nativeCall()).whole({ message: { tool_calls: calls } })
   assert.equal('reason' in read && read.reason, 'garbage')
   assert.equal(readChunks([plan('x'.repeat(600_000)), plan('x'.repeat(600_000))]).failure?.reason, 'too_large')
 })
 
 test('the first protocol: its text, calls and usage', () => {
-  const response = { response_id: 'r1', text: 'Hi', generation_id: 'g1', tool_calls: [{ name: 'f', parameters: { a: 1 } }], meta: { tokens: { input_tokens: 3, output_tokens: 4 } } }
-  const lines = [{ event_type: 'stream-start', generation_id: 'g1' }, { event_type: 'text-generation', text: 'Hi' }, { event_type: 'citation-generation', citations: [] }, { event_type: 'stream-end', finish_reason: 'COMPLETE', response }]
-  const { answer, failure } = readPieces(PROTOCOL, [Buffer.from(lines.map((line) => JSON.stringify(line)).join('\r\n'))])
+  const response = {
+    response_id: 'r1',
+    text: 'Hi',
+    generation_id: 'g1',
+    tool_calls: [{ name: 'f', parameters: { a: 1 } }],
+    meta: { tokens: { input_tokens: 3, output_tokens: 4 } },
+  }
+  const lines = [
+    { event_type: 'stream-start', generation_id: 'g1' },
+    { event_type: 'text-generation', text: 'Hi' },
+    { event_type: 'citation-generation', citations: [] },
+    { event_type: 'stream-end', finish_reason: 'COMPLETE', response },
+  ]
+  const { answer, failure } = readPieces(PROTOCOL, [
+    Buffer.from(lines.map((line) => JSON.stringify(line)).join('\r\n')),
+  ])
   assert.equal(failure, null)
   assert.deepEqual(answer, readWhole(PROTOCOL, { ...response, finish_reason: 'COMPLETE' }))
-  assert.deepEqual([answer.upstreamId, answer.usage?.inputTokens, answer.usage?.outputTokens, answer.choices[0]?.finish], ['r1', 3, 4, 'tool_calls'])
-  assert.deepEqual(messageOf(answer), { role: 'assistant', content: 'Hi', refusal: null, tool_calls: [{ id: 'call_abc_0_0', type: 'function', function: { name: 'f', arguments: '{"a":1}' } }] })
+  assert.deepEqual(
+    [answer.upstreamId, answer.usage?.inputTokens, answer.usage?.outputTokens, answer.choices[0]?.finish],
+    ['r1', 3, 4, 'tool_calls'],
+  )
+  assert.deepEqual(messageOf(answer), {
+    role: 'assistant',
+    content: 'Hi',
+    refusal: null,
+    tool_calls: [{ id: 'call_abc_0_0', type: 'function', function: { name: 'f', arguments: '{"a":1}' } }],
+  })
   assert.equal(readPieces(PROTOCOL, [Buffer.from(JSON.stringify(lines[1]))]).failure?.reason, 'cut')
 })
 
 test('meters: each at least 0, input and cache add up to the prompt; no count is not a count of zero', () => {
   const random = randomOf(7)
   for (let round = 0; round < 500; round += 1) {
-    const count = (): unknown => [Math.floor(random() * 1_000), -1, 1.5, '7', null, undefined, 2 ** 53][Math.floor(random() * 10)] ?? Math.floor(random() * 1_000)
+    const count = (): unknown =>
+      [Math.floor(random() * 1_000), -1, 1.5, '7', null, undefined, 2 ** 53][Math.floor(random() * 10)] ??
+      Math.floor(random() * 1_000)
     const report = cohereUsage({ tokens: { input_tokens: count(), output_tokens: count() }, cached_tokens: count() })
     assert.ok(report)
     const { input = 0, output = 0, cache_read: cached = 0 } = report.usage
@@ -194,6 +286,7 @@ test('meters: each at least 0, input and cache add up to the prompt; no count is
     assert.equal(cached, report.cachedTokens)
   }
   assert.deepEqual(cohereUsage({ billed_units: { input_tokens: 1, output_tokens: 2 } })?.usage, { input: 1, output: 2 })
-  for (const none of [null, {}, { tokens: {} }, { billed_units: { search_units: 1 } }]) assert.equal(cohereUsage(none), null)
+  for (const none of [null, {}, { tokens: {} }, { billed_units: { search_units: 1 } }])
+    assert.equal(cohereUsage(none), null)
   assert.equal(cohereUsage({ tokens: { input_tokens: -1, output_tokens: 2 } })?.implausible, true)
 })

@@ -33,7 +33,10 @@ test('a file of the own host comes whole, through a few redirects, without what 
     else response.writeHead(200).end('bytes')
   })
   assert.equal((await get(`${own.url}/3`, { headers: { authorization: 'Bearer k' } })).toString(), 'bytes')
-  assert.deepEqual(own.seen.map(({ headers }) => headers['authorization']), ['Bearer k', undefined, undefined, undefined])
+  assert.deepEqual(
+    own.seen.map(({ headers }) => headers['authorization']),
+    ['Bearer k', undefined, undefined, undefined],
+  )
   await refused(`${own.url}/4`)
 })
 
@@ -58,11 +61,34 @@ test('limits: bytes, time, status, encoding, a caller who leaves', async () => {
 test('every other address must be public, where it is named and where a redirect leads', async () => {
   own.answer((_request, response) => response.writeHead(307, { location: `${other.url}/x` }).end())
   const port = new URL(other.url).port
-  const hosts = ['127.0.0.1', 'localhost', '0x7f.1', '0177.0.0.1', '2130706433', '127.1', '[::1]', '[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '１２７.0.0.1', '0.0.0.0', '[::]']
-  for (const host of hosts) for (const place of [`${host}:${port}`, host, `${host}:443`]) await refused(`http://${place}/x`)
+  const hosts = [
+    '127.0.0.1',
+    'localhost',
+    '0x7f.1',
+    '0177.0.0.1',
+    '2130706433',
+    '127.1',
+    '[::1]',
+    '[::ffff:127.0.0.1]',
+    '[::ffff:7f00:1]',
+    '１２７.0.0.1',
+    '0.0.0.0',
+    '[::]',
+  ]
+  for (const host of hosts)
+    for (const place of [`${host}:${port}`, host, `${host}:443`]) await refused(`http://${place}/x`)
   await refused(`${own.url}/redirected`)
   // Without an own host there is no exception at all.
   await refused(`${own.url}/x`, { ownHost: null })
-  for (const address of ['nonsense', 'file:///etc/passwd', 'ftp://example.com/x', 'data:text/plain,x', 'http://user@example.com/', 'https://:pw@example.com/', 'https://example.com:8443/']) await refused(address)
+  for (const address of [
+    'nonsense',
+    'file:///etc/passwd',
+    'ftp://example.com/x',
+    'data:text/plain,x',
+    'http://user@example.com/',
+    'https://:pw@example.com/',
+    'https://example.com:8443/',
+  ])
+    await refused(address)
   assert.equal(other.seen.length, 0)
 })

@@ -24,7 +24,14 @@ interface Read {
 
 function callOf(fields: Record<string, unknown> = {}): ChatCall {
   const request = parseChat({ model: 'a/b', messages: [{ role: 'user', content: 'x' }], stream: true, ...fields })
-  return { endpoint: endpoint('google', { upstreamModel: 'gemini-2.5-flash' }), apiKey: null, request, sendMaxTokens: 100, generationId: 'gen-1-abc', splice: null }
+  return {
+    endpoint: endpoint('google', { upstreamModel: 'gemini-2.5-flash' }),
+    apiKey: null,
+    request,
+    sendMaxTokens: 100,
+    generationId: 'gen-1-abc',
+    splice: null,
+  }
 }
 
 /** Reads a stream in the given pieces, as the transport would bring them. */
@@ -64,7 +71,10 @@ function parts(...given: readonly unknown[]): { readonly candidates: readonly un
   return { candidates: [{ content: { role: 'model', parts: given }, index: 0 }] }
 }
 
-const STOP = { candidates: [{ finishReason: 'STOP', index: 0 }], usageMetadata: { promptTokenCount: 5, candidatesTokenCount: 2 } }
+const STOP = {
+  candidates: [{ finishReason: 'STOP', index: 0 }],
+  usageMetadata: { promptTokenCount: 5, candidatesTokenCount: 2 },
+}
 
 /** The answer that the provider would have given at once, put together from its stream. */
 function wholeAnswer(body: Buffer): Record<string, unknown> {
@@ -80,10 +90,14 @@ function wholeAnswer(body: Buffer): Record<string, unknown> {
       finishReason = candidate.finishReason ?? finishReason
     }
   }
-  return answer['candidates'] === undefined ? answer : { ...answer, candidates: [{ content: { role: 'model', parts: all }, finishReason, index: 0 }] }
+  return answer['candidates'] === undefined
+    ? answer
+    : { ...answer, candidates: [{ content: { role: 'model', parts: all }, finishReason, index: 0 }] }
 }
 
-const recordings: readonly RecordedCase[] = recordedCases().filter(({ protocol, framing }) => protocol === 'gemini-generate' && framing === 'sse')
+const recordings: readonly RecordedCase[] = recordedCases().filter(
+  ({ protocol, framing }) => protocol === 'gemini-generate' && framing === 'sse',
+)
 
 describe('every recorded stream', () => {
   assert.ok(recordings.length >= 17, `${recordings.length} streams`)
@@ -91,7 +105,8 @@ describe('every recorded stream', () => {
     test(`${recorded.name} folds to one answer at every random cut`, () => {
       const body = recorded.body
       const expected = read([body])
-      for (let seed = 1; seed <= ROUNDS; seed += 1) assert.deepEqual(read(cutAtRandom(body, randomOf(seed))), expected, `seed ${seed}`)
+      for (let seed = 1; seed <= ROUNDS; seed += 1)
+        assert.deepEqual(read(cutAtRandom(body, randomOf(seed))), expected, `seed ${seed}`)
       assert.deepEqual(read([...body].map((byte) => Buffer.from([byte]))), expected, 'byte by byte')
     })
     // It is no answer.
@@ -106,7 +121,14 @@ describe('every recorded stream', () => {
 test('thoughts are reasoning; a signature is a detail of its call or of the text', () => {
   const { answer, failure } = readChunks([
     { responseId: 'r1', ...parts({ text: 'Hm', thought: true }) },
-    { responseId: 'r1', ...parts({ text: 'Let me look', thoughtSignature: 'dGV4dA==' }, { functionCall: { name: 'f', args: { a: [1] } }, thoughtSignature: 'Y2FsbA==' }, { functionCall: { name: 'g', id: 'own' } }) },
+    {
+      responseId: 'r1',
+      ...parts(
+        { text: 'Let me look', thoughtSignature: 'dGV4dA==' },
+        { functionCall: { name: 'f', args: { a: [1] } }, thoughtSignature: 'Y2FsbA==' },
+        { functionCall: { name: 'g', id: 'own' } },
+      ),
+    },
     STOP,
   ])
   assert.equal(failure, null)
@@ -130,19 +152,35 @@ test('thoughts are reasoning; a signature is a detail of its call or of the text
 })
 
 test('the answer of one turn is understood in the next: ids and signatures find their parts', () => {
-  const { answer } = readChunks([parts({ functionCall: { name: 'f', args: { a: 1 } }, thoughtSignature: 'Y2FsbA==' }), STOP])
-  const messages = [{ role: 'user', content: 'x' }, answer.choices[0]?.message, { role: 'tool', tool_call_id: 'call_abc_0_0', content: 'ok' }]
+  const { answer } = readChunks([
+    parts({ functionCall: { name: 'f', args: { a: 1 } }, thoughtSignature: 'Y2FsbA==' }),
+    STOP,
+  ])
+  const messages = [
+    { role: 'user', content: 'x' },
+    answer.choices[0]?.message,
+    { role: 'tool', tool_call_id: 'call_abc_0_0', content: 'ok' },
+  ]
   assert.deepEqual(PROTOCOL.request(callOf({ messages })).body['contents'], [
     { role: 'user', parts: [{ text: 'x' }] },
-    { role: 'model', parts: [{ functionCall: { id: 'call_abc_0_0', name: 'f', args: { a: 1 } }, thoughtSignature: 'Y2FsbA==' }] },
+    {
+      role: 'model',
+      parts: [{ functionCall: { id: 'call_abc_0_0', name: 'f', args: { a: 1 } }, thoughtSignature: 'Y2FsbA==' }],
+    },
     { role: 'user', parts: [{ functionResponse: { id: 'call_abc_0_0', name: 'f', response: { output: 'ok' } } }] },
   ])
 })
 
 test('excluded reasoning is not shown, but counts as progress', () => {
   const call = callOf({ reasoning: { effort: 'high', exclude: true } })
-  assert.deepEqual(readChunks([parts({ text: 'Hm', thought: true }), parts({ text: 'Hi' }), STOP], call).answer.choices[0]?.message, { role: 'assistant', content: 'Hi', refusal: null })
-  assert.notDeepEqual(PROTOCOL.reader(call).message(Buffer.from(JSON.stringify(parts({ text: 'Hm', thought: true })))), [])
+  assert.deepEqual(
+    readChunks([parts({ text: 'Hm', thought: true }), parts({ text: 'Hi' }), STOP], call).answer.choices[0]?.message,
+    { role: 'assistant', content: 'Hi', refusal: null },
+  )
+  assert.notDeepEqual(
+    PROTOCOL.reader(call).message(Buffer.from(JSON.stringify(parts({ text: 'Hm', thought: true })))),
+    [],
+  )
 })
 
 test('calls whose arguments come in pieces are two calls, not eight', () => {
@@ -151,55 +189,103 @@ test('calls whose arguments come in pieces are two calls, not eight', () => {
   assert.equal(failure, null)
   const calls = CHAT_FOLDS['gemini-generate']?.(documentsOf(recorded)).get(0)?.calls ?? []
   assert.equal(calls.length, 2)
-  assert.deepEqual(answer.choices[0]?.message['tool_calls'], calls.map(({ name, arguments: text }, index) => ({ id: `call_abc_0_${index}`, type: 'function', function: { name, arguments: JSON.stringify(text) } })))
+  assert.deepEqual(
+    answer.choices[0]?.message['tool_calls'],
+    calls.map(({ name, arguments: text }, index) => ({
+      id: `call_abc_0_${index}`,
+      type: 'function',
+      function: { name, arguments: JSON.stringify(text) },
+    })),
+  )
 })
 
 test('pieces of arguments: every kind of value at every kind of path', () => {
-  const piece = (partialArgs: readonly unknown[], willContinue = true): unknown => parts({ functionCall: { partialArgs, willContinue } })
+  const piece = (partialArgs: readonly unknown[], willContinue = true): unknown =>
+    parts({ functionCall: { partialArgs, willContinue } })
   const { answer } = readChunks([
     parts({ functionCall: { name: 'f', willContinue: true } }),
-    piece([{ jsonPath: '$.a.b[0]', numberValue: 1.5 }, { jsonPath: '$.a.b[1].c', boolValue: false }, { jsonPath: "$['x y']", nullValue: 'NULL_VALUE' }]),
+    piece([
+      { jsonPath: '$.a.b[0]', numberValue: 1.5 },
+      { jsonPath: '$.a.b[1].c', boolValue: false },
+      { jsonPath: "$['x y']", nullValue: 'NULL_VALUE' },
+    ]),
     piece([{ jsonPath: '$.__proto__', stringValue: 'p"' }]),
     piece([{ jsonPath: '$.__proto__', stringValue: 'q' }]),
     parts({ functionCall: {} }),
     STOP,
   ])
-  assert.deepEqual(Object(answer.choices[0]?.message['tool_calls'])[0].function.arguments, '{"a":{"b":[1.5,{"c":false}]},"x y":null,"__proto__":"p\\"q"}')
+  assert.deepEqual(
+    Object(answer.choices[0]?.message['tool_calls'])[0].function.arguments,
+    '{"a":{"b":[1.5,{"c":false}]},"x y":null,"__proto__":"p\\"q"}',
+  )
   for (const jsonPath of ['$', 'a', '$.a[', '$.a[999999]', '']) {
-    assert.equal(readChunks([parts({ functionCall: { name: 'f', willContinue: true } }), piece([{ jsonPath, stringValue: 'x' }]), STOP]).failure?.reason, 'garbage', jsonPath)
+    assert.equal(
+      readChunks([
+        parts({ functionCall: { name: 'f', willContinue: true } }),
+        piece([{ jsonPath, stringValue: 'x' }]),
+        STOP,
+      ]).failure?.reason,
+      'garbage',
+      jsonPath,
+    )
   }
 })
 
 test('a signature that comes late belongs to the call it came with', () => {
-  const { answer } = readChunks([parts({ functionCall: { name: 'f', id: 'own', willContinue: true } }), parts({ functionCall: {}, thoughtSignature: 'Y2FsbA==' }), STOP])
-  assert.deepEqual(answer.choices[0]?.message['reasoning_details'], [{ type: 'reasoning.encrypted', data: 'Y2FsbA==', id: 'own', format: 'google-gemini-v1', index: 0 }])
+  const { answer } = readChunks([
+    parts({ functionCall: { name: 'f', id: 'own', willContinue: true } }),
+    parts({ functionCall: {}, thoughtSignature: 'Y2FsbA==' }),
+    STOP,
+  ])
+  assert.deepEqual(answer.choices[0]?.message['reasoning_details'], [
+    { type: 'reasoning.encrypted', data: 'Y2FsbA==', id: 'own', format: 'google-gemini-v1', index: 0 },
+  ])
 })
 
 test('a call that is left open ends with its candidate', () => {
-  const { answer } = readChunks([parts({ functionCall: { name: 'f', willContinue: true } }), parts({ functionCall: { partialArgs: [{ jsonPath: '$.a', numberValue: 1 }], willContinue: true } }), STOP])
+  const { answer } = readChunks([
+    parts({ functionCall: { name: 'f', willContinue: true } }),
+    parts({ functionCall: { partialArgs: [{ jsonPath: '$.a', numberValue: 1 }], willContinue: true } }),
+    STOP,
+  ])
   assert.deepEqual(Object(answer.choices[0]?.message['tool_calls'])[0].function, { name: 'f', arguments: '{"a":1}' })
 })
 
 test('images are data URLs; those of thoughts are drafts and not shown', () => {
   const inlineData = { mimeType: 'image/png', data: 'QUJD' }
   const { answer } = readChunks([parts({ inlineData, thought: true }), parts({ inlineData }), STOP])
-  assert.deepEqual(answer.choices[0]?.message['images'], [{ type: 'image_url', image_url: { url: 'data:image/png;base64,QUJD' } }])
+  assert.deepEqual(answer.choices[0]?.message['images'], [
+    { type: 'image_url', image_url: { url: 'data:image/png;base64,QUJD' } },
+  ])
 })
 
 test('pieces of sound add up to its bytes, wherever they are cut', () => {
   const bytes = Buffer.from(Array.from({ length: 20 }, (_, index) => index * 12))
-  const piece = (start: number, end: number): unknown => parts({ inlineData: { mimeType: 'audio/L16;rate=24000', data: bytes.subarray(start, end).toString('base64') } })
+  const piece = (start: number, end: number): unknown =>
+    parts({ inlineData: { mimeType: 'audio/L16;rate=24000', data: bytes.subarray(start, end).toString('base64') } })
   const { answer } = readChunks([piece(0, 4), piece(4, 5), piece(5, 13), piece(13, 20), STOP])
-  assert.deepEqual(answer.choices[0]?.message['audio'], { id: 'audio_abc_0', format: 'audio/L16;rate=24000', data: bytes.toString('base64') })
+  assert.deepEqual(answer.choices[0]?.message['audio'], {
+    id: 'audio_abc_0',
+    format: 'audio/L16;rate=24000',
+    data: bytes.toString('base64'),
+  })
 })
 
 test('code that ran and what it printed are text', () => {
-  const { answer } = readChunks([parts({ executableCode: { language: 'PYTHON', code: 'print(1)' } }, { codeExecutionResult: { outcome: 'OUTCOME_OK', output: '1\n' } }), STOP])
+  const { answer } = readChunks([
+    parts(
+      { executableCode: { language: 'PYTHON', code: 'print(1)' } },
+      { codeExecutionResult: { outcome: 'OUTCOME_OK', output: '1\n' } },
+    ),
+    STOP,
+  ])
   assert.equal(answer.choices[0]?.message['content'], '\n```python\nprint(1)\n```\n\n```\n1\n```\n')
 })
 
 test('sources of the web are annotations, each once', () => {
-  const groundingMetadata = { groundingChunks: [{ web: { uri: 'https://x.test/a', title: 'A' } }, { retrievedContext: {} }] }
+  const groundingMetadata = {
+    groundingChunks: [{ web: { uri: 'https://x.test/a', title: 'A' } }, { retrievedContext: {} }],
+  }
   const chunk = { candidates: [{ content: { parts: [{ text: 'Hi' }] }, groundingMetadata }] }
   assert.deepEqual(readChunks([chunk, chunk, STOP]).answer.choices[0]?.message['annotations'], [
     { type: 'url_citation', url_citation: { url: 'https://x.test/a', title: 'A', start_index: 0, end_index: 0 } },
@@ -207,26 +293,65 @@ test('sources of the web are annotations, each once', () => {
 })
 
 test('logprobs have the shape of OpenAI', () => {
-  const logprobsResult = { chosenCandidates: [{ token: 'Hi', tokenId: 1, logProbability: -0.5 }], topCandidates: [{ candidates: [{ token: 'Ho', logProbability: -1 }] }] }
-  const { answer } = readChunks([{ candidates: [{ content: { parts: [{ text: 'Hi' }] }, logprobsResult }] }, { candidates: [{ content: { parts: [{ text: 'Hi' }] }, logprobsResult }] }, STOP])
-  const entry = { token: 'Hi', logprob: -0.5, bytes: [72, 105], top_logprobs: [{ token: 'Ho', logprob: -1, bytes: [72, 111] }] }
+  const logprobsResult = {
+    chosenCandidates: [{ token: 'Hi', tokenId: 1, logProbability: -0.5 }],
+    topCandidates: [{ candidates: [{ token: 'Ho', logProbability: -1 }] }],
+  }
+  const { answer } = readChunks([
+    { candidates: [{ content: { parts: [{ text: 'Hi' }] }, logprobsResult }] },
+    { candidates: [{ content: { parts: [{ text: 'Hi' }] }, logprobsResult }] },
+    STOP,
+  ])
+  const entry = {
+    token: 'Hi',
+    logprob: -0.5,
+    bytes: [72, 105],
+    top_logprobs: [{ token: 'Ho', logprob: -1, bytes: [72, 111] }],
+  }
   assert.deepEqual(answer.choices[0]?.logprobs, { content: [entry, entry], refusal: null })
   assert.equal(answer.choices[0].message['content'], 'HiHi')
 })
 
 test('several candidates are several choices, each with an end of its own', () => {
-  const candidate = (index: number, text: string, finishReason?: string): unknown => ({ index, content: { parts: [{ text }] }, finishReason })
+  const candidate = (index: number, text: string, finishReason?: string): unknown => ({
+    index,
+    content: { parts: [{ text }] },
+    finishReason,
+  })
   const first = { candidates: [candidate(0, 'a'), candidate(1, 'b')] }
-  const { answer, failure } = readChunks([first, { candidates: [candidate(1, 'B', 'MAX_TOKENS')] }, { candidates: [candidate(0, 'A', 'STOP')] }])
+  const { answer, failure } = readChunks([
+    first,
+    { candidates: [candidate(1, 'B', 'MAX_TOKENS')] },
+    { candidates: [candidate(0, 'A', 'STOP')] },
+  ])
   assert.equal(failure, null)
-  assert.deepEqual(answer.choices.map(({ index, finish, message }) => [index, finish, message['content']]), [[0, 'stop', 'aA'], [1, 'length', 'bB']])
+  assert.deepEqual(
+    answer.choices.map(({ index, finish, message }) => [index, finish, message['content']]),
+    [
+      [0, 'stop', 'aA'],
+      [1, 'length', 'bB'],
+    ],
+  )
   assert.equal(readChunks([first, { candidates: [candidate(1, 'B', 'STOP')] }]).failure?.reason, 'cut')
-  const plain = foldWhole({ candidates: [{ content: { parts: [{ text: 'a' }] } }, { content: { parts: [{ text: 'b' }] }, finishReason: 'STOP' }] })
-  assert.deepEqual(plain.choices.map(({ finish, native, message }) => [finish, native, message['content']]), [['stop', null, 'a'], ['stop', 'STOP', 'b']])
+  const plain = foldWhole({
+    candidates: [
+      { content: { parts: [{ text: 'a' }] } },
+      { content: { parts: [{ text: 'b' }] }, finishReason: 'STOP' },
+    ],
+  })
+  assert.deepEqual(
+    plain.choices.map(({ finish, native, message }) => [finish, native, message['content']]),
+    [
+      ['stop', null, 'a'],
+      ['stop', 'STOP', 'b'],
+    ],
+  )
 })
 
 test('reasons to finish that only this protocol has', () => {
-  const finishOf = (finishReason: string): unknown => foldWhole({ candidates: [{ content: { parts: [{ text: 'x' }, { functionCall: { name: 'f' } }] }, finishReason }] }).choices[0]?.finish
+  const finishOf = (finishReason: string): unknown =>
+    foldWhole({ candidates: [{ content: { parts: [{ text: 'x' }, { functionCall: { name: 'f' } }] }, finishReason }] })
+      .choices[0]?.finish
   assert.equal(finishOf('MODEL_ARMOR'), 'content_filter')
   assert.equal(finishOf('UNEXPECTED_TOOL_CALL'), 'error')
   assert.equal(finishOf('MAX_TOKENS'), 'length')
@@ -236,7 +361,10 @@ test('reasons to finish that only this protocol has', () => {
 test('a blocked prompt is a filtered answer, streamed or not', () => {
   const body = { promptFeedback: { blockReason: 'OTHER' }, usageMetadata: { promptTokenCount: 4 } }
   for (const { choices, usage } of [readChunks([body]).answer, foldWhole(body)]) {
-    assert.deepEqual(choices.map(({ finish, native }) => [finish, native]), [['content_filter', 'OTHER']])
+    assert.deepEqual(
+      choices.map(({ finish, native }) => [finish, native]),
+      [['content_filter', 'OTHER']],
+    )
     assert.equal(usage?.inputTokens, 4)
   }
   assert.equal(readChunks([body]).failure, null)
@@ -248,7 +376,10 @@ test('a stream is complete with a reason to finish, and cut or garbage without',
   assert.equal(readChunks([parts({ text: 'Hi' })]).failure?.reason, 'cut')
   assert.equal(readChunks([{ usageMetadata: { promptTokenCount: 1 } }]).failure?.reason, 'garbage')
   assert.equal(read([Buffer.from('data: nonsense\n\n')]).failure?.reason, 'garbage')
-  assert.equal(read([Buffer.from(`data: ${JSON.stringify({ ...parts({ text: 'Hi' }), ...STOP })}\n\ndata: [DONE]\n\n`)]).failure, null)
+  assert.equal(
+    read([Buffer.from(`data: ${JSON.stringify({ ...parts({ text: 'Hi' }), ...STOP })}\n\ndata: [DONE]\n\n`)]).failure,
+    null,
+  )
   for (const body of [{ choices: [] }, { candidates: [] }, [], 'x', null]) {
     const found = whole(body)
     assert.ok('reason' in found && found.reason === 'garbage', JSON.stringify(body))
@@ -263,14 +394,33 @@ test('more candidates or calls than any answer has are given up', () => {
 
 test('meters are disjoint: cached, heard and spoken tokens are taken out of their totals', () => {
   const report = geminiUsage({
-    promptTokenCount: 100, toolUsePromptTokenCount: 20, cachedContentTokenCount: 40, candidatesTokenCount: 30, thoughtsTokenCount: 7, totalTokenCount: 157,
-    promptTokensDetails: [{ modality: 'TEXT', tokenCount: 50 }, { modality: 'AUDIO', tokenCount: 50 }],
-    cacheTokensDetails: [{ modality: 'AUDIO', tokenCount: 10 }, { modality: 'TEXT', tokenCount: 30 }],
-    candidatesTokensDetails: [{ modality: 'AUDIO', tokenCount: 25 }, { modality: 'IMAGE', tokenCount: 5 }],
+    promptTokenCount: 100,
+    toolUsePromptTokenCount: 20,
+    cachedContentTokenCount: 40,
+    candidatesTokenCount: 30,
+    thoughtsTokenCount: 7,
+    totalTokenCount: 157,
+    promptTokensDetails: [
+      { modality: 'TEXT', tokenCount: 50 },
+      { modality: 'AUDIO', tokenCount: 50 },
+    ],
+    cacheTokensDetails: [
+      { modality: 'AUDIO', tokenCount: 10 },
+      { modality: 'TEXT', tokenCount: 30 },
+    ],
+    candidatesTokensDetails: [
+      { modality: 'AUDIO', tokenCount: 25 },
+      { modality: 'IMAGE', tokenCount: 5 },
+    ],
   })
   assert.deepEqual(report, {
     usage: { input: 40, output: 5, cache_read: 40, audio_input: 40, reasoning: 7, audio_output: 25 },
-    inputTokens: 120, outputTokens: 37, cachedTokens: 40, cacheWriteTokens: 0, reasoningTokens: 7, implausible: false,
+    inputTokens: 120,
+    outputTokens: 37,
+    cachedTokens: 40,
+    cacheWriteTokens: 0,
+    reasoningTokens: 7,
+    implausible: false,
   })
 })
 
@@ -278,14 +428,28 @@ test('meters add up to the totals and are never below zero, whatever is reported
   const random = randomOf(7)
   const values = [0, 1, 5, 1_000, 12.5, -3, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 60, '7', null, undefined, {}, -0]
   const any = (): unknown => values[Math.floor(random() * values.length)]
-  const details = (): unknown => (random() < 0.3 ? any() : [{ modality: 'AUDIO', tokenCount: any() }, any(), { modality: 'TEXT', tokenCount: any() }])
+  const details = (): unknown =>
+    random() < 0.3 ? any() : [{ modality: 'AUDIO', tokenCount: any() }, any(), { modality: 'TEXT', tokenCount: any() }]
   for (let round = 0; round < 3_000; round += 1) {
     const report = geminiUsage({
-      promptTokenCount: any(), toolUsePromptTokenCount: any(), cachedContentTokenCount: any(), candidatesTokenCount: any(), thoughtsTokenCount: any(),
-      promptTokensDetails: details(), cacheTokensDetails: details(), candidatesTokensDetails: details(),
+      promptTokenCount: any(),
+      toolUsePromptTokenCount: any(),
+      cachedContentTokenCount: any(),
+      candidatesTokenCount: any(),
+      thoughtsTokenCount: any(),
+      promptTokensDetails: details(),
+      cacheTokensDetails: details(),
+      candidatesTokensDetails: details(),
     })
     if (report === null) continue
-    const { input = 0, cache_read: cached = 0, audio_input: heard = 0, output = 0, reasoning = 0, audio_output: spoken = 0 } = report.usage
+    const {
+      input = 0,
+      cache_read: cached = 0,
+      audio_input: heard = 0,
+      output = 0,
+      reasoning = 0,
+      audio_output: spoken = 0,
+    } = report.usage
     for (const count of Object.values(report.usage)) assert.ok(Number.isSafeInteger(count) && count >= 0)
     assert.equal(input + cached + heard, report.inputTokens)
     assert.equal(output + reasoning + spoken, report.outputTokens)
@@ -299,7 +463,12 @@ function errorOf(status: number, error: unknown, headers = {}): AttemptFailure {
 }
 
 test('errors come as an object or a list of one, and say in their details when to come again', () => {
-  const error = { code: 429, message: 'Quota', status: 'RESOURCE_EXHAUSTED', details: [{ '@type': 'x' }, { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '34.4s' }] }
+  const error = {
+    code: 429,
+    message: 'Quota',
+    status: 'RESOURCE_EXHAUSTED',
+    details: [{ '@type': 'x' }, { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '34.4s' }],
+  }
   for (const body of [{ error }, [{ error }]]) {
     const { status, retryAfterSeconds, publicMessage } = errorOf(429, body)
     assert.deepEqual([status, retryAfterSeconds, publicMessage], [429, 35, null])
@@ -310,12 +479,26 @@ test('errors come as an object or a list of one, and say in their details when t
 })
 
 test("faults of the operator's key, project or region are not the client's", () => {
-  const key = errorOf(400, { error: { code: 400, message: 'API key not valid. Please pass a valid API key.', status: 'INVALID_ARGUMENT' } })
+  const key = errorOf(400, {
+    error: { code: 400, message: 'API key not valid. Please pass a valid API key.', status: 'INVALID_ARGUMENT' },
+  })
   assert.deepEqual([key.refusal, key.publicMessage], ['credentials', null])
-  const region = errorOf(400, { error: { code: 400, message: 'User location is not supported for the API use.', status: 'FAILED_PRECONDITION' } })
+  const region = errorOf(400, {
+    error: { code: 400, message: 'User location is not supported for the API use.', status: 'FAILED_PRECONDITION' },
+  })
   assert.deepEqual([region.status, region.publicMessage], [403, null])
-  const named = errorOf(400, { error: { code: 400, message: 'Cannot read projects/secret-project/locations/x for project_number:123456789012 and a@b.iam.gserviceaccount.com', status: 'INVALID_ARGUMENT' } })
-  assert.doesNotMatch(withoutSecretsOf({ apiKeys: [], baseUrl: '' }, named).publicMessage ?? '', /secret-project|123456789012|gserviceaccount/)
+  const named = errorOf(400, {
+    error: {
+      code: 400,
+      message:
+        'Cannot read projects/secret-project/locations/x for project_number:123456789012 and a@b.iam.gserviceaccount.com',
+      status: 'INVALID_ARGUMENT',
+    },
+  })
+  assert.doesNotMatch(
+    withoutSecretsOf({ apiKeys: [], baseUrl: '' }, named).publicMessage ?? '',
+    /secret-project|123456789012|gserviceaccount/,
+  )
 })
 
 test('a prompt that is too long is told apart', () => {
@@ -323,14 +506,23 @@ test('a prompt that is too long is told apart', () => {
     'The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).',
     'Unable to submit request because the input token count is 40000 but the model only supports up to 32768.',
   ]) {
-    const { refusal, status, publicMessage } = errorOf(400, { error: { code: 400, message, status: 'INVALID_ARGUMENT' } })
+    const { refusal, status, publicMessage } = errorOf(400, {
+      error: { code: 400, message, status: 'INVALID_ARGUMENT' },
+    })
     assert.deepEqual([refusal, status, publicMessage], ['context_length', 400, message])
   }
 })
 
 test('an error within a 200 has the status it names', () => {
-  const body = { error: { code: 503, message: 'The model is overloaded.', status: 'UNAVAILABLE', details: [{ retryDelay: '3s' }] } }
-  for (const found of [readChunks([parts({ text: 'Hi' }), body]).failure, readChunks([[body]]).failure, whole(body), whole([body])]) {
+  const body = {
+    error: { code: 503, message: 'The model is overloaded.', status: 'UNAVAILABLE', details: [{ retryDelay: '3s' }] },
+  }
+  for (const found of [
+    readChunks([parts({ text: 'Hi' }), body]).failure,
+    readChunks([[body]]).failure,
+    whole(body),
+    whole([body]),
+  ]) {
     assert.ok(found !== null && 'reason' in found)
     assert.deepEqual([found.reason, found.status, found.retryAfterSeconds], ['error_event', 503, 3])
   }

@@ -8,8 +8,20 @@ import { UnsendableError, type NativeRequest } from '../../src/providers/native.
 
 const PROTOCOL = geminiProtocol(() => 0)
 const HELLO = { messages: [{ role: 'user', content: 'Hello' }] }
-const WEATHER = { type: 'function', function: { name: 'get_weather', description: 'Now', parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } } }
-const SCHEMA = { type: 'object', properties: { a: { $ref: '#/$defs/a' } }, $defs: { a: { type: 'integer', minimum: 1 } }, additionalProperties: false }
+const WEATHER = {
+  type: 'function',
+  function: {
+    name: 'get_weather',
+    description: 'Now',
+    parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+  },
+}
+const SCHEMA = {
+  type: 'object',
+  properties: { a: { $ref: '#/$defs/a' } },
+  $defs: { a: { type: 'integer', minimum: 1 } },
+  additionalProperties: false,
+}
 const FORMAT = { type: 'json_schema', json_schema: { name: 'n', strict: true, schema: SCHEMA } }
 const PIXEL = 'iVBORw0KGgo='
 
@@ -21,7 +33,16 @@ interface Circumstances {
   readonly supportedParameters?: readonly string[] | null
 }
 
-function requestOf(body: Record<string, unknown>, { model = 'gemini-2.5-flash', apiKey = 'upstream-key', sendMaxTokens = null, maxCompletionTokens = null, supportedParameters = null }: Circumstances = {}): NativeRequest {
+function requestOf(
+  body: Record<string, unknown>,
+  {
+    model = 'gemini-2.5-flash',
+    apiKey = 'upstream-key',
+    sendMaxTokens = null,
+    maxCompletionTokens = null,
+    supportedParameters = null,
+  }: Circumstances = {},
+): NativeRequest {
   const call: ChatCall = {
     endpoint: endpoint('google', { upstreamModel: model, maxCompletionTokens, supportedParameters }),
     apiKey,
@@ -54,7 +75,10 @@ function partsOf(content: unknown): unknown {
 }
 
 function refuses(body: Record<string, unknown>, message: RegExp, circumstances: Circumstances = {}): void {
-  assert.throws(() => bodyOf(body, circumstances), (thrown) => thrown instanceof UnsendableError && message.test(thrown.message))
+  assert.throws(
+    () => bodyOf(body, circumstances),
+    (thrown) => thrown instanceof UnsendableError && message.test(thrown.message),
+  )
 }
 
 test('path, credentials and the smallest body', () => {
@@ -78,20 +102,40 @@ test('system and developer messages stand apart in their order; alone they are t
       { role: 'system', content: 'One' },
       { role: 'user', content: 'Hi' },
       { role: 'developer', content: [{ type: 'text', text: 'Two', cache_control: { type: 'ephemeral' } }] },
-      { role: 'user', content: [{ type: 'text', text: '' }, { type: 'text', text: 'there' }] },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: '' },
+          { type: 'text', text: 'there' },
+        ],
+      },
     ],
   })
-  assert.deepEqual(body, { systemInstruction: { parts: [{ text: 'One' }, { text: 'Two' }] }, contents: [{ role: 'user', parts: [{ text: 'Hi' }, { text: 'there' }] }] })
-  assert.deepEqual(bodyOf({ messages: [{ role: 'system', content: 'Say hello' }] }), { contents: [{ role: 'user', parts: [{ text: 'Say hello' }] }] })
-  refuses({ messages: [{ role: 'system', content: [{ type: 'image_url', image_url: { url: 'https://x.test/a.png' } }] }] }, /^messages\[0\]\.content: a system message/)
+  assert.deepEqual(body, {
+    systemInstruction: { parts: [{ text: 'One' }, { text: 'Two' }] },
+    contents: [{ role: 'user', parts: [{ text: 'Hi' }, { text: 'there' }] }],
+  })
+  assert.deepEqual(bodyOf({ messages: [{ role: 'system', content: 'Say hello' }] }), {
+    contents: [{ role: 'user', parts: [{ text: 'Say hello' }] }],
+  })
+  refuses(
+    { messages: [{ role: 'system', content: [{ type: 'image_url', image_url: { url: 'https://x.test/a.png' } }] }] },
+    /^messages\[0\]\.content: a system message/,
+  )
   refuses({ messages: [{ role: 'user', content: '' }] }, /^messages: /)
 })
 
 test('the beginning of the answer is passed as it is', () => {
-  assert.deepEqual(contentsOf([{ role: 'user', content: 'Hi' }, { role: 'assistant', content: 'Well,' }]), [
-    { role: 'user', parts: [{ text: 'Hi' }] },
-    { role: 'model', parts: [{ text: 'Well,' }] },
-  ])
+  assert.deepEqual(
+    contentsOf([
+      { role: 'user', content: 'Hi' },
+      { role: 'assistant', content: 'Well,' },
+    ]),
+    [
+      { role: 'user', parts: [{ text: 'Hi' }] },
+      { role: 'model', parts: [{ text: 'Well,' }] },
+    ],
+  )
 })
 
 test('images, audio, PDFs and video are data or addresses, each with its type', () => {
@@ -100,7 +144,11 @@ test('images, audio, PDFs and video are data or addresses, each with its type', 
   const image = (url: string): unknown => ({ type: 'image_url', image_url: { url, detail: 'high' } })
   assert.deepEqual(
     partsOf([
-      image(`data:image/png;base64,${PIXEL}`), image(`data:image/jpg;base64,${PIXEL}`), image('https://x.test/a/B.WEBP?size=1#f'), image('https://x.test/picture'), image('gs://bucket/a.heic'),
+      image(`data:image/png;base64,${PIXEL}`),
+      image(`data:image/jpg;base64,${PIXEL}`),
+      image('https://x.test/a/B.WEBP?size=1#f'),
+      image('https://x.test/picture'),
+      image('gs://bucket/a.heic'),
       { type: 'input_audio', input_audio: { data: PIXEL, format: 'wav' } },
       { type: 'input_audio', input_audio: { data: PIXEL, format: 'pcm16' } },
       { type: 'file', file: { filename: 'a.pdf', file_data: `data:application/pdf;base64,${PIXEL}` } },
@@ -110,9 +158,18 @@ test('images, audio, PDFs and video are data or addresses, each with its type', 
       { type: 'video_url', video_url: { url: 'https://www.youtube.com/watch?v=1' } },
     ]),
     [
-      inline('image/png'), inline('image/jpeg'), file('image/webp', 'https://x.test/a/B.WEBP?size=1#f'), file('image/jpeg', 'https://x.test/picture'), file('image/heic', 'gs://bucket/a.heic'),
-      inline('audio/wav'), inline('audio/L16;rate=24000'), inline('application/pdf'), inline('text/csv'), file('application/pdf', 'https://x.test/doc'),
-      inline('video/webm'), file('video/mp4', 'https://www.youtube.com/watch?v=1'),
+      inline('image/png'),
+      inline('image/jpeg'),
+      file('image/webp', 'https://x.test/a/B.WEBP?size=1#f'),
+      file('image/jpeg', 'https://x.test/picture'),
+      file('image/heic', 'gs://bucket/a.heic'),
+      inline('audio/wav'),
+      inline('audio/L16;rate=24000'),
+      inline('application/pdf'),
+      inline('text/csv'),
+      file('application/pdf', 'https://x.test/doc'),
+      inline('video/webm'),
+      file('video/mp4', 'https://www.youtube.com/watch?v=1'),
     ],
   )
   const uploaded = 'https://generativelanguage.googleapis.com/v1beta/files/abc'
@@ -120,28 +177,64 @@ test('images, audio, PDFs and video are data or addresses, each with its type', 
 })
 
 test('what is neither an address nor base64 is refused by its path', () => {
-  const image = (url: string): Record<string, unknown> => ({ messages: [{ role: 'user', content: [{ type: 'text', text: 'x' }, { type: 'image_url', image_url: { url } }] }] })
-  for (const url of ['file:///etc/passwd', 'data:image/svg+xml,<svg/>', 'x']) refuses(image(url), /^messages\[0\]\.content\[1\]\.image_url\.url: /)
-  refuses({ messages: [{ role: 'user', content: [{ type: 'input_audio', input_audio: { data: PIXEL, format: 'wav\r\nx' } }] }] }, /input_audio\.format/)
+  const image = (url: string): Record<string, unknown> => ({
+    messages: [
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'x' },
+          { type: 'image_url', image_url: { url } },
+        ],
+      },
+    ],
+  })
+  for (const url of ['file:///etc/passwd', 'data:image/svg+xml,<svg/>', 'x'])
+    refuses(image(url), /^messages\[0\]\.content\[1\]\.image_url\.url: /)
+  refuses(
+    {
+      messages: [
+        { role: 'user', content: [{ type: 'input_audio', input_audio: { data: PIXEL, format: 'wav\r\nx' } }] },
+      ],
+    },
+    /input_audio\.format/,
+  )
 })
 
-const CALLED = { role: 'assistant', content: null, tool_calls: [
-  { id: 'call_1', type: 'function', function: { name: 'get_weather', arguments: '{"city":"Rome"}' } },
-  { id: 'call_2', type: 'function', function: { name: 'now', arguments: '' } },
-] }
+const CALLED = {
+  role: 'assistant',
+  content: null,
+  tool_calls: [
+    { id: 'call_1', type: 'function', function: { name: 'get_weather', arguments: '{"city":"Rome"}' } },
+    { id: 'call_2', type: 'function', function: { name: 'now', arguments: '' } },
+  ],
+}
 
 test('calls and their results find each other by id, and results get the name of their tool', () => {
   assert.deepEqual(
     contentsOf([
       { role: 'user', content: 'Weather?' },
       { ...CALLED, content: 'I look', reasoning: 'Hm' },
-      { role: 'tool', tool_call_id: 'call_2', content: [{ type: 'text', text: 'noon' }, { type: 'image_url', image_url: { url: `data:image/png;base64,${PIXEL}` } }] },
+      {
+        role: 'tool',
+        tool_call_id: 'call_2',
+        content: [
+          { type: 'text', text: 'noon' },
+          { type: 'image_url', image_url: { url: `data:image/png;base64,${PIXEL}` } },
+        ],
+      },
       { role: 'tool', tool_call_id: 'call_1', content: '{"sky":"clear"}' },
       { role: 'user', content: 'So?' },
     ]),
     [
       { role: 'user', parts: [{ text: 'Weather?' }] },
-      { role: 'model', parts: [{ text: 'I look' }, { functionCall: { id: 'call_1', name: 'get_weather', args: { city: 'Rome' } } }, { functionCall: { id: 'call_2', name: 'now', args: {} } }] },
+      {
+        role: 'model',
+        parts: [
+          { text: 'I look' },
+          { functionCall: { id: 'call_1', name: 'get_weather', args: { city: 'Rome' } } },
+          { functionCall: { id: 'call_2', name: 'now', args: {} } },
+        ],
+      },
       {
         role: 'user',
         parts: [
@@ -157,12 +250,18 @@ test('calls and their results find each other by id, and results get the name of
 
 test('a result of an unknown call keeps the name its message gives, and is refused without one', () => {
   const result = { role: 'tool', tool_call_id: 'lost', content: 'x' }
-  assert.deepEqual(contentsOf([{ ...result, name: 'f' }]), [{ role: 'user', parts: [{ functionResponse: { id: 'lost', name: 'f', response: { output: 'x' } } }] }])
+  assert.deepEqual(contentsOf([{ ...result, name: 'f' }]), [
+    { role: 'user', parts: [{ functionResponse: { id: 'lost', name: 'f', response: { output: 'x' } } }] },
+  ])
   refuses({ messages: [{ role: 'user', content: 'x' }, result] }, /^messages\[1\]\.tool_call_id: /)
 })
 
 test('arguments that are no object are kept as one value; nested too deep they are refused', () => {
-  const called = (text: string): Record<string, unknown> => ({ messages: [{ role: 'assistant', tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: text } }] }] })
+  const called = (text: string): Record<string, unknown> => ({
+    messages: [
+      { role: 'assistant', tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: text } }] },
+    ],
+  })
   const args = (text: string): unknown => Object(bodyOf(called(text))['contents'])[0].parts[0].functionCall.args
   assert.deepEqual(args('{"a":'), { arguments: '{"a":' })
   assert.deepEqual(args('[1]'), { arguments: '[1]' })
@@ -170,19 +269,39 @@ test('arguments that are no object are kept as one value; nested too deep they a
 })
 
 test('a signature goes back on the call or the text it came with; what is not ours is left out', () => {
-  const detail = (data: string, id?: string, format = 'google-gemini-v1'): unknown => ({ type: 'reasoning.encrypted', data, format, ...(id === undefined ? {} : { id }) })
-  const parts = (details: readonly unknown[], model: string): unknown => Object(contentsOf([{ ...CALLED, content: 'I look', reasoning_details: details }], { model }))[0].parts
+  const detail = (data: string, id?: string, format = 'google-gemini-v1'): unknown => ({
+    type: 'reasoning.encrypted',
+    data,
+    format,
+    ...(id === undefined ? {} : { id }),
+  })
+  const parts = (details: readonly unknown[], model: string): unknown =>
+    Object(contentsOf([{ ...CALLED, content: 'I look', reasoning_details: details }], { model }))[0].parts
   const expected = (ofText: string | null, first: string | null, second: string | null): unknown => [
     { text: 'I look', ...(ofText === null ? {} : { thoughtSignature: ofText }) },
-    { functionCall: { id: 'call_1', name: 'get_weather', args: { city: 'Rome' } }, ...(first === null ? {} : { thoughtSignature: first }) },
+    {
+      functionCall: { id: 'call_1', name: 'get_weather', args: { city: 'Rome' } },
+      ...(first === null ? {} : { thoughtSignature: first }),
+    },
     { functionCall: { id: 'call_2', name: 'now', args: {} }, ...(second === null ? {} : { thoughtSignature: second }) },
   ]
   const skip = 'skip_thought_signature_validator'
   for (const model of ['gemini-2.5-flash', 'gemini-3-pro-preview']) {
-    assert.deepEqual(parts([detail('QUJD', 'call_1'), detail('REVG'), { type: 'reasoning.text', text: 'Hm', format: 'google-gemini-v1' }], model), expected('REVG', 'QUJD', null), model)
+    assert.deepEqual(
+      parts(
+        [detail('QUJD', 'call_1'), detail('REVG'), { type: 'reasoning.text', text: 'Hm', format: 'google-gemini-v1' }],
+        model,
+      ),
+      expected('REVG', 'QUJD', null),
+      model,
+    )
     assert.deepEqual(parts([detail('QUJD', 'call_2')], model), expected(null, null, 'QUJD'), model)
   }
-  const foreign = [detail('QUJD', 'call_1', 'anthropic-claude-v1'), detail('not base64!', 'call_2'), detail('QUJD', 'call_9')]
+  const foreign = [
+    detail('QUJD', 'call_1', 'anthropic-claude-v1'),
+    detail('not base64!', 'call_2'),
+    detail('QUJD', 'call_9'),
+  ]
   assert.deepEqual(parts(foreign, 'gemini-2.5-flash'), expected(null, null, null))
   assert.deepEqual(parts(foreign, 'gemini-3-pro-preview'), expected(null, skip, null))
   assert.deepEqual(parts([], 'gemini-flash-latest'), expected(null, skip, null))
@@ -192,27 +311,35 @@ test('tools are declared with their JSON schema; one without parameters has none
   const bare = { type: 'function', function: { name: 'now' } }
   const loose = { type: 'function', function: { name: 'f', parameters: { properties: { a: {} } }, strict: true } }
   assert.deepEqual(bodyOf({ tools: [WEATHER, bare, loose], parallel_tool_calls: false })['tools'], [
-    { functionDeclarations: [
-      { name: 'get_weather', description: 'Now', parametersJsonSchema: WEATHER.function.parameters },
-      { name: 'now' },
-      { name: 'f', parametersJsonSchema: { type: 'object', properties: { a: {} } } },
-    ] },
+    {
+      functionDeclarations: [
+        { name: 'get_weather', description: 'Now', parametersJsonSchema: WEATHER.function.parameters },
+        { name: 'now' },
+        { name: 'f', parametersJsonSchema: { type: 'object', properties: { a: {} } } },
+      ],
+    },
   ])
 })
 
 test('tool_choice is a calling mode', () => {
-  const config = (choice: unknown): unknown => bodyOf({ tools: [WEATHER], ...(choice === undefined ? {} : { tool_choice: choice }) })['toolConfig']
+  const config = (choice: unknown): unknown =>
+    bodyOf({ tools: [WEATHER], ...(choice === undefined ? {} : { tool_choice: choice }) })['toolConfig']
   assert.equal(config(undefined), undefined)
   assert.deepEqual(config('auto'), { functionCallingConfig: { mode: 'AUTO' } })
   assert.deepEqual(config('none'), { functionCallingConfig: { mode: 'NONE' } })
   assert.deepEqual(config('required'), { functionCallingConfig: { mode: 'ANY' } })
-  assert.deepEqual(config({ type: 'function', function: { name: 'get_weather' } }), { functionCallingConfig: { mode: 'ANY', allowedFunctionNames: ['get_weather'] } })
+  assert.deepEqual(config({ type: 'function', function: { name: 'get_weather' } }), {
+    functionCallingConfig: { mode: 'ANY', allowedFunctionNames: ['get_weather'] },
+  })
   assert.equal(bodyOf({ tool_choice: 'auto' })['toolConfig'], undefined)
 })
 
 test('an answer in JSON is asked for with its schema as it stands', () => {
   assert.deepEqual(configOf({ response_format: { type: 'json_object' } }), { responseMimeType: 'application/json' })
-  assert.deepEqual(configOf({ response_format: FORMAT }), { responseMimeType: 'application/json', responseJsonSchema: SCHEMA })
+  assert.deepEqual(configOf({ response_format: FORMAT }), {
+    responseMimeType: 'application/json',
+    responseJsonSchema: SCHEMA,
+  })
   assert.equal(configOf({ response_format: { type: 'text' } }), undefined)
 })
 
@@ -228,10 +355,33 @@ test('tools beside JSON: sent to models that take both, refused for those that d
 test('numbers have their own names; seeds are of 32 bits', () => {
   assert.deepEqual(
     configOf(
-      { temperature: 0.5, top_p: 0.9, top_k: 40.7, frequency_penalty: 1, presence_penalty: -1, seed: 7, stop: ['a', 'b'], n: 2, logprobs: true, top_logprobs: 3 },
+      {
+        temperature: 0.5,
+        top_p: 0.9,
+        top_k: 40.7,
+        frequency_penalty: 1,
+        presence_penalty: -1,
+        seed: 7,
+        stop: ['a', 'b'],
+        n: 2,
+        logprobs: true,
+        top_logprobs: 3,
+      },
       { sendMaxTokens: 500 },
     ),
-    { maxOutputTokens: 500, candidateCount: 2, temperature: 0.5, topP: 0.9, topK: 40, frequencyPenalty: 1, presencePenalty: -1, seed: 7, stopSequences: ['a', 'b'], responseLogprobs: true, logprobs: 3 },
+    {
+      maxOutputTokens: 500,
+      candidateCount: 2,
+      temperature: 0.5,
+      topP: 0.9,
+      topK: 40,
+      frequencyPenalty: 1,
+      presencePenalty: -1,
+      seed: 7,
+      stopSequences: ['a', 'b'],
+      responseLogprobs: true,
+      logprobs: 3,
+    },
   )
   assert.deepEqual(configOf({ stop: 'a', seed: 2 ** 40 + 5 }), { seed: 5, stopSequences: ['a'] })
   assert.equal(configOf({ seed: 0.5 }), undefined)
@@ -240,31 +390,58 @@ test('numbers have their own names; seeds are of 32 bits', () => {
 
 test('what the protocol has no word for is dropped', () => {
   const body = bodyOf({
-    logit_bias: { 5: 1 }, min_p: 0.1, top_a: 0.1, repetition_penalty: 1.1, verbosity: 'low', user: 'u', metadata: { a: 'b' }, service_tier: 'flex', prediction: { type: 'content', content: 'x' },
-    web_search_options: {}, prompt_cache_key: 'k', safety_identifier: 's', parallel_tool_calls: true,
+    logit_bias: { 5: 1 },
+    min_p: 0.1,
+    top_a: 0.1,
+    repetition_penalty: 1.1,
+    verbosity: 'low',
+    user: 'u',
+    metadata: { a: 'b' },
+    service_tier: 'flex',
+    prediction: { type: 'content', content: 'x' },
+    web_search_options: {},
+    prompt_cache_key: 'k',
+    safety_identifier: 's',
+    parallel_tool_calls: true,
   })
   assert.deepEqual(body, { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] })
 })
 
 test('what the endpoint does not list is dropped', () => {
   const body = bodyOf(
-    { temperature: 1, top_p: 0.5, tools: [WEATHER], tool_choice: 'auto', response_format: FORMAT, reasoning: { effort: 'high' }, modalities: ['text', 'image'], stop: 'a', seed: 1, logprobs: true },
+    {
+      temperature: 1,
+      top_p: 0.5,
+      tools: [WEATHER],
+      tool_choice: 'auto',
+      response_format: FORMAT,
+      reasoning: { effort: 'high' },
+      modalities: ['text', 'image'],
+      stop: 'a',
+      seed: 1,
+      logprobs: true,
+    },
     { supportedParameters: ['temperature'], sendMaxTokens: 9 },
   )
-  assert.deepEqual(body, { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }], generationConfig: { maxOutputTokens: 9, temperature: 1 } })
+  assert.deepEqual(body, {
+    contents: [{ role: 'user', parts: [{ text: 'Hello' }] }],
+    generationConfig: { maxOutputTokens: 9, temperature: 1 },
+  })
 })
 
 test('images and sound are asked for as modalities; sound comes as samples only', () => {
   assert.deepEqual(configOf({ modalities: ['text', 'image'] }), { responseModalities: ['TEXT', 'IMAGE'] })
   assert.deepEqual(configOf({ modalities: ['audio'], audio: { voice: 'Kore', format: 'pcm16' } }), {
-    responseModalities: ['AUDIO'], speechConfig: { voiceConfig: { prebuiltVoiceConfig: { voiceName: 'Kore' } } },
+    responseModalities: ['AUDIO'],
+    speechConfig: { voiceConfig: { prebuiltVoiceConfig: { voiceName: 'Kore' } } },
   })
   refuses({ modalities: ['audio'], audio: { voice: 'Kore', format: 'mp3' } }, /^audio\.format: /)
   refuses({ modalities: ['smell'] }, /^modalities: /)
 })
 
 test('without a word on reasoning the model does as it does', () => {
-  for (const model of ['gemini-1.5-pro', 'gemini-2.0-flash', 'gemini-2.5-pro', 'gemini-3-pro-preview']) assert.equal(thinkingOf({}, { model }), undefined, model)
+  for (const model of ['gemini-1.5-pro', 'gemini-2.0-flash', 'gemini-2.5-pro', 'gemini-3-pro-preview'])
+    assert.equal(thinkingOf({}, { model }), undefined, model)
 })
 
 test('thinking by budget: a share of max_tokens within the bounds of the model', () => {
@@ -275,13 +452,20 @@ test('thinking by budget: a share of max_tokens within the bounds of the model',
   assert.deepEqual(thinkingOf({ reasoning: { effort: 'max' } }, { model: 'gemini-2.5-flash' }), shown(24_576))
   assert.deepEqual(thinkingOf({ reasoning: { max_tokens: 3_000 } }, flash), shown(3_000))
   assert.deepEqual(thinkingOf({ reasoning: { max_tokens: 99_999 } }, { model: 'gemini-2.5-pro' }), shown(32_768))
-  assert.deepEqual(thinkingOf({ reasoning: { effort: 'minimal' } }, { model: 'gemini-2.5-flash-lite', sendMaxTokens: 1_000 }), shown(512))
+  assert.deepEqual(
+    thinkingOf({ reasoning: { effort: 'minimal' } }, { model: 'gemini-2.5-flash-lite', sendMaxTokens: 1_000 }),
+    shown(512),
+  )
   assert.deepEqual(thinkingOf({ reasoning: { enabled: true } }, flash), shown(-1))
   assert.deepEqual(thinkingOf({ include_reasoning: true }, flash), shown(-1))
 })
 
 test('thinking is stopped where it can be, and is least where it cannot', () => {
-  for (const body of [{ reasoning_effort: 'none' }, { reasoning: { enabled: false } }, { reasoning: { max_tokens: 0 } }]) {
+  for (const body of [
+    { reasoning_effort: 'none' },
+    { reasoning: { enabled: false } },
+    { reasoning: { max_tokens: 0 } },
+  ]) {
     assert.deepEqual(thinkingOf(body, { model: 'gemini-2.5-flash' }), { thinkingBudget: 0 })
     assert.deepEqual(thinkingOf(body, { model: 'gemini-2.5-pro' }), { thinkingBudget: 128 })
     assert.deepEqual(thinkingOf(body, { model: 'gemini-3-flash-preview' }), { thinkingLevel: 'minimal' })
@@ -291,22 +475,50 @@ test('thinking is stopped where it can be, and is least where it cannot', () => 
 })
 
 test('thinking by level: the nearest that the model has', () => {
-  const level = (effort: string, model: string): unknown => Object(thinkingOf({ reasoning: { effort } }, { model })).thinkingLevel
+  const level = (effort: string, model: string): unknown =>
+    Object(thinkingOf({ reasoning: { effort } }, { model })).thinkingLevel
   const efforts = ['minimal', 'low', 'medium', 'high', 'xhigh', 'max']
-  assert.deepEqual(efforts.map((effort) => level(effort, 'gemini-3-pro-preview')), ['low', 'low', 'high', 'high', 'high', 'high'])
-  assert.deepEqual(efforts.map((effort) => level(effort, 'gemini-3.1-pro-preview')), ['low', 'low', 'medium', 'high', 'high', 'high'])
-  assert.deepEqual(efforts.map((effort) => level(effort, 'gemini-3-flash-preview')), ['minimal', 'low', 'medium', 'high', 'high', 'high'])
-  assert.deepEqual(thinkingOf({ reasoning: { max_tokens: 2_000 } }, { model: 'gemini-3-pro-preview' }), { includeThoughts: true, thinkingBudget: 2_000 })
-  assert.deepEqual(thinkingOf({ reasoning: { enabled: true } }, { model: 'gemini-3-pro-preview' }), { includeThoughts: true })
+  assert.deepEqual(
+    efforts.map((effort) => level(effort, 'gemini-3-pro-preview')),
+    ['low', 'low', 'high', 'high', 'high', 'high'],
+  )
+  assert.deepEqual(
+    efforts.map((effort) => level(effort, 'gemini-3.1-pro-preview')),
+    ['low', 'low', 'medium', 'high', 'high', 'high'],
+  )
+  assert.deepEqual(
+    efforts.map((effort) => level(effort, 'gemini-3-flash-preview')),
+    ['minimal', 'low', 'medium', 'high', 'high', 'high'],
+  )
+  assert.deepEqual(thinkingOf({ reasoning: { max_tokens: 2_000 } }, { model: 'gemini-3-pro-preview' }), {
+    includeThoughts: true,
+    thinkingBudget: 2_000,
+  })
+  assert.deepEqual(thinkingOf({ reasoning: { enabled: true } }, { model: 'gemini-3-pro-preview' }), {
+    includeThoughts: true,
+  })
 })
 
 test('excluded reasoning is thought but not asked to be shown', () => {
   const circumstances = { model: 'gemini-2.5-flash', sendMaxTokens: 10_000 }
-  assert.deepEqual(thinkingOf({ reasoning: { effort: 'high', exclude: true } }, circumstances), { thinkingBudget: 8_000 })
-  assert.deepEqual(thinkingOf({ reasoning_effort: 'high', include_reasoning: false }, circumstances), { thinkingBudget: 8_000 })
+  assert.deepEqual(thinkingOf({ reasoning: { effort: 'high', exclude: true } }, circumstances), {
+    thinkingBudget: 8_000,
+  })
+  assert.deepEqual(thinkingOf({ reasoning_effort: 'high', include_reasoning: false }, circumstances), {
+    thinkingBudget: 8_000,
+  })
 })
 
 test('models that do not think, or not as they are told, are not told to', () => {
-  for (const model of ['gemini-1.5-flash', 'gemini-2.0-flash-001', 'gemini-2.5-flash-image', 'gemini-2.5-flash-preview-tts', 'gemma-3-27b-it']) assert.equal(thinkingOf({ reasoning_effort: 'high' }, { model }), undefined, model)
-  assert.deepEqual(thinkingOf({ reasoning_effort: 'high' }, { model: 'gemini-3-pro-image-preview' }), { includeThoughts: true })
+  for (const model of [
+    'gemini-1.5-flash',
+    'gemini-2.0-flash-001',
+    'gemini-2.5-flash-image',
+    'gemini-2.5-flash-preview-tts',
+    'gemma-3-27b-it',
+  ])
+    assert.equal(thinkingOf({ reasoning_effort: 'high' }, { model }), undefined, model)
+  assert.deepEqual(thinkingOf({ reasoning_effort: 'high' }, { model: 'gemini-3-pro-image-preview' }), {
+    includeThoughts: true,
+  })
 })

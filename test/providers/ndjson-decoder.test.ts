@@ -18,8 +18,16 @@ test('LF, CRLF, empty lines and a last line without its end, at every cut', () =
     for (const body of [Buffer.from(text), Buffer.from(`${text}${end}`), Buffer.from(`${end}${text}${end}${end}`)]) {
       assert.deepEqual(decode([body]), expected)
       for (let cut = 1; cut < body.length; cut += 1) {
-        assert.deepEqual(decode([body.subarray(0, cut), body.subarray(cut)]), expected, `${JSON.stringify(end)} cut at ${cut}`)
-        assert.deepEqual(decode([body.subarray(0, cut), Buffer.alloc(0), body.subarray(cut)]), expected, `${JSON.stringify(end)} an empty read at ${cut}`)
+        assert.deepEqual(
+          decode([body.subarray(0, cut), body.subarray(cut)]),
+          expected,
+          `${JSON.stringify(end)} cut at ${cut}`,
+        )
+        assert.deepEqual(
+          decode([body.subarray(0, cut), Buffer.alloc(0), body.subarray(cut)]),
+          expected,
+          `${JSON.stringify(end)} an empty read at ${cut}`,
+        )
       }
       assert.deepEqual(decode([...body].map((byte) => Buffer.from([byte]))), expected, 'byte by byte')
     }
@@ -32,14 +40,24 @@ test('every recorded stream of lines gives the same lines at every cut', async (
   for (const recorded of streams) {
     const body = recorded.body
     const whole = decode([body])
-    assert.deepEqual(whole, body.toString('utf8').split('\n').filter((line) => line !== ''))
-    for (let cut = 1; cut < body.length; cut += 1) assert.deepEqual(decode([body.subarray(0, cut), body.subarray(cut)]), whole, `${recorded.name} cut at ${cut}`)
+    assert.deepEqual(
+      whole,
+      body
+        .toString('utf8')
+        .split('\n')
+        .filter((line) => line !== ''),
+    )
+    for (let cut = 1; cut < body.length; cut += 1)
+      assert.deepEqual(decode([body.subarray(0, cut), body.subarray(cut)]), whole, `${recorded.name} cut at ${cut}`)
   }
 })
 
 test('a line of 1 MiB is read, a longer one ends the stream, an endless one is not kept', () => {
   const longest = Buffer.alloc(1_048_576, 'a')
-  assert.deepEqual(decode([longest, Buffer.from('\n')]).map(({ length }) => length), [1_048_576])
+  assert.deepEqual(
+    decode([longest, Buffer.from('\n')]).map(({ length }) => length),
+    [1_048_576],
+  )
   const decoder = new NdjsonDecoder(() => assert.fail('no line'))
   const chunk = Buffer.alloc(65_536, 'a')
   let pushed = 0

@@ -3,11 +3,24 @@ import { describe, test } from 'node:test'
 import type { ChatAnswer } from '../../src/kinds/chat-answer.ts'
 import { ollamaProtocol } from '../../src/providers/ollama/ollama.ts'
 import { ollamaUsage } from '../../src/providers/ollama/usage.ts'
-import { foldAtEveryCut, nativeCall, readPieces, readWhole, recordingsOf, type NativeRead } from '../harness/native-read.ts'
+import {
+  foldAtEveryCut,
+  nativeCall,
+  readPieces,
+  readWhole,
+  recordingsOf,
+  type NativeRead,
+} from '../harness/native-read.ts'
 import { randomOf } from '../harness/random-cuts.ts'
 
 const PROTOCOL = ollamaProtocol(() => 0)
-const END = { message: { role: 'assistant', content: '' }, done_reason: 'stop', done: true, prompt_eval_count: 5, eval_count: 2 }
+const END = {
+  message: { role: 'assistant', content: '' },
+  done_reason: 'stop',
+  done: true,
+  prompt_eval_count: 5,
+  eval_count: 2,
+}
 
 function readLines(lines: readonly unknown[], call = nativeCall()): NativeRead {
   return readPieces(PROTOCOL, [Buffer.from(lines.map((line) => `${JSON.stringify(line)}\n`).join(''))], call)
@@ -23,7 +36,11 @@ function messageOf({ choices }: ChatAnswer): unknown {
 
 /** The plain answer that a stream adds up to. */
 function wholeOf(body: Buffer): Record<string, unknown> {
-  const lines: readonly Record<string, unknown>[] = body.toString('utf8').trim().split('\n').map((line) => JSON.parse(line))
+  const lines: readonly Record<string, unknown>[] = body
+    .toString('utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
   const content = lines.map((line) => Object(line['message']).content ?? line['response'] ?? '').join('')
   return { ...lines.at(-1), message: { role: 'assistant', content } }
 }
@@ -39,21 +56,40 @@ describe('every recorded stream, of chat and of generate', () => {
       assert.equal(failure, null)
       const [expected] = whole.choices ?? []
       assert.equal(Object(messageOf(answer)).content, expected?.text)
-      assert.deepEqual([answer.choices[0]?.native, answer.choices[0]?.finish], [expected?.finish_reason_native, expected?.finish_reason])
-      assert.deepEqual([answer.usage?.inputTokens, answer.usage?.outputTokens], [whole.usage?.prompt_tokens, whole.usage?.completion_tokens])
+      assert.deepEqual(
+        [answer.choices[0]?.native, answer.choices[0]?.finish],
+        [expected?.finish_reason_native, expected?.finish_reason],
+      )
+      assert.deepEqual(
+        [answer.usage?.inputTokens, answer.usage?.outputTokens],
+        [whole.usage?.prompt_tokens, whole.usage?.completion_tokens],
+      )
       assert.deepEqual(answer, readWhole(PROTOCOL, wholeOf(body)))
     })
   }
 })
 
 test('generated text stands in response; a plain answer too', () => {
-  assert.deepEqual(messageOf(readWhole(PROTOCOL, { response: 'Hi', thinking: 'Hm', done: true })), { role: 'assistant', content: 'Hi', refusal: null, reasoning: 'Hm' })
+  assert.deepEqual(messageOf(readWhole(PROTOCOL, { response: 'Hi', thinking: 'Hm', done: true })), {
+    role: 'assistant',
+    content: 'Hi',
+    refusal: null,
+    reasoning: 'Hm',
+  })
 })
 
 test('thinking is reasoning; calls come whole, with or without ids, over several lines', () => {
   const { answer, failure } = readLines([
-    says({ thinking: 'H' }), says({ thinking: 'm' }), says({ content: 'Let me' }), says({ content: ' look' }),
-    says({ tool_calls: [{ function: { name: 'f', arguments: { a: [1] } } }, { id: 'own', function: { index: 1, name: 'g', arguments: {} } }] }),
+    says({ thinking: 'H' }),
+    says({ thinking: 'm' }),
+    says({ content: 'Let me' }),
+    says({ content: ' look' }),
+    says({
+      tool_calls: [
+        { function: { name: 'f', arguments: { a: [1] } } },
+        { id: 'own', function: { index: 1, name: 'g', arguments: {} } },
+      ],
+    }),
     says({ tool_calls: [{ function: { name: 'f', arguments: { a: [2] } } }] }),
     END,
   ])
@@ -74,7 +110,11 @@ test('thinking is reasoning; calls come whole, with or without ids, over several
 
 test('excluded reasoning is not shown, but counts as progress', () => {
   const hidden = nativeCall({ include_reasoning: false })
-  assert.deepEqual(messageOf(readLines([says({ thinking: 'Hm' }), says({ content: 'Hi' }), END], hidden).answer), { role: 'assistant', content: 'Hi', refusal: null })
+  assert.deepEqual(messageOf(readLines([says({ thinking: 'Hm' }), says({ content: 'Hi' }), END], hidden).answer), {
+    role: 'assistant',
+    content: 'Hi',
+    refusal: null,
+  })
   const reader = PROTOCOL.reader(hidden)
   assert.notDeepEqual(reader.message(Buffer.from(JSON.stringify(says({ thinking: 'Hm' })))), [])
   assert.deepEqual(reader.message(Buffer.from(JSON.stringify(says({})))), [], 'an empty line is none')
@@ -87,7 +127,11 @@ test('an answer that says nothing is the empty text; an older server names no re
 })
 
 test('an error line ends the attempt, what was said before it is kept', () => {
-  const { answer, failure } = readLines([says({ content: 'Hi' }), { error: 'an error was encountered while running the model: CUDA error' }, says({ content: 'late' })])
+  const { answer, failure } = readLines([
+    says({ content: 'Hi' }),
+    { error: 'an error was encountered while running the model: CUDA error' },
+    says({ content: 'late' }),
+  ])
   assert.equal(Object(messageOf(answer)).content, 'Hi')
   assert.deepEqual([failure?.reason, failure?.status, failure?.publicMessage], ['error_event', 502, null])
   assert.match(failure?.detail ?? '', /CUDA/)
@@ -100,19 +144,33 @@ test('a body without a line that is done is cut or no answer', () => {
   assert.equal(readPieces(PROTOCOL, []).failure?.reason, 'garbage')
   assert.equal(readPieces(PROTOCOL, [Buffer.from('<html>')]).failure?.reason, 'garbage')
   assert.equal(readLines([says({ content: 'Hi' }), END, { error: 'late' }]).failure, null)
-  for (const [body, reason] of [[null, 'garbage'], [[], 'garbage'], [says({ content: 'Hi' }), 'cut']] as const) {
+  for (const [body, reason] of [
+    [null, 'garbage'],
+    [[], 'garbage'],
+    [says({ content: 'Hi' }), 'cut'],
+  ] as const) {
     const read = PROTOCOL.reader(nativeCall()).whole(body)
     assert.equal('reason' in read && read.reason, reason)
   }
 })
 
 test('an error status carries its text', () => {
-  const { status, publicMessage, refusal } = PROTOCOL.reader(nativeCall()).error(400, { error: '"upstream-model" does not support thinking' }, {})
+  const { status, publicMessage, refusal } = PROTOCOL.reader(nativeCall()).error(
+    400,
+    { error: '"upstream-model" does not support thinking' },
+    {},
+  )
   assert.deepEqual([status, publicMessage, refusal], [400, '"upstream-model" does not support thinking', null])
 })
 
 test('more calls than any answer has end the attempt', () => {
-  const read = PROTOCOL.reader(nativeCall()).message(Buffer.from(JSON.stringify(says({ tool_calls: Array.from({ length: 300 }, () => ({ function: { name: 'f', arguments: {} } })) }))))
+  const read = PROTOCOL.reader(nativeCall()).message(
+    Buffer.from(
+      JSON.stringify(
+        says({ tool_calls: Array.from({ length: 300 }, () => ({ function: { name: 'f', arguments: {} } })) }),
+      ),
+    ),
+  )
   assert.equal('reason' in read && read.reason, 'garbage')
 })
 

@@ -27,7 +27,14 @@ interface Read {
 function read(pieces: readonly Buffer[], spliced: boolean): Read {
   const request = parseChat({ model: 'a/b', messages: [{ role: 'user', content: 'x' }], stream: true })
   const splice: ChatCall['splice'] = spliced ? (field) => textAround(IDENTITY, field) : null
-  const call: ChatCall = { endpoint: endpoint('openai', {}), apiKey: null, request, sendMaxTokens: 100, generationId: IDENTITY.id, splice }
+  const call: ChatCall = {
+    endpoint: endpoint('openai', {}),
+    apiKey: null,
+    request,
+    sendMaxTokens: 100,
+    generationId: IDENTITY.id,
+    splice,
+  }
   const events: AnswerEvent[] = []
   const stream = new OpenaiStream(call, {
     headers: () => undefined,
@@ -50,7 +57,13 @@ function read(pieces: readonly Buffer[], spliced: boolean): Read {
 /** What a client folds of the chunks that the events are written as. */
 function asClient(events: readonly AnswerEvent[]): unknown {
   const { choices } = foldStream(200, new ChatWriter(IDENTITY, false).write(events).toString('utf8'), {})
-  return [...choices].map(([index, { text, reasoning, refusal, toolCalls }]) => ({ index, text, reasoning, refusal, toolCalls }))
+  return [...choices].map(([index, { text, reasoning, refusal, toolCalls }]) => ({
+    index,
+    text,
+    reasoning,
+    refusal,
+    toolCalls,
+  }))
 }
 
 function asFolded({ choices }: ChatAnswer): unknown {
@@ -60,11 +73,16 @@ function asFolded({ choices }: ChatAnswer): unknown {
     reasoning: message['reasoning'] ?? '',
     refusal: message['refusal'] ?? '',
     // The fold makes them.
-    toolCalls: ((message['tool_calls'] ?? []) as { id: string; function: { name: string; arguments: string } }[]).map((call) => ({ id: call.id, ...call.function })),
+    toolCalls: ((message['tool_calls'] ?? []) as { id: string; function: { name: string; arguments: string } }[]).map(
+      (call) => ({ id: call.id, ...call.function }),
+    ),
   }))
 }
 
-const recorded = recordedCases().filter(({ protocol, streaming, status, framing }) => protocol === 'openai-chat' && streaming && status < 400 && framing === 'sse')
+const recorded = recordedCases().filter(
+  ({ protocol, streaming, status, framing }) =>
+    protocol === 'openai-chat' && streaming && status < 400 && framing === 'sse',
+)
 
 describe('recorded streams of the OpenAI dialects', () => {
   test('there are some', () => assert.ok(recorded.length > 30))
@@ -89,8 +107,16 @@ describe('recorded streams of the OpenAI dialects', () => {
       const end = new AnswerEnd()
       for (const event of events) end.add(event)
       const { finishes, usage, upstreamId, hasContent } = end.result()
-      assert.deepEqual({ usage, upstreamId, hasContent }, { usage: answer.usage, upstreamId: answer.upstreamId, hasContent: answer.hasContent }, one.name)
-      assert.deepEqual(finishes, answer.choices.map(({ index, finish, native }) => ({ index, finish, native })), one.name)
+      assert.deepEqual(
+        { usage, upstreamId, hasContent },
+        { usage: answer.usage, upstreamId: answer.upstreamId, hasContent: answer.hasContent },
+        one.name,
+      )
+      assert.deepEqual(
+        finishes,
+        answer.choices.map(({ index, finish, native }) => ({ index, finish, native })),
+        one.name,
+      )
     }
   })
 })

@@ -22,7 +22,8 @@ function boxesOf(bytes: Buffer, path = '', offset = 0): Map<string, Box> {
     assert.ok(length >= 8 && at + length <= bytes.length, `${path}${type} has its length`)
     const body = bytes.subarray(at + 8, at + length)
     boxes.set(path + type, { type, body, at: offset + at + 8 })
-    if (CONTAINERS.has(type)) for (const [name, inner] of boxesOf(body, `${path}${type}/`, offset + at + 8)) boxes.set(name, inner)
+    if (CONTAINERS.has(type))
+      for (const [name, inner] of boxesOf(body, `${path}${type}/`, offset + at + 8)) boxes.set(name, inner)
     at += length
   }
   return boxes
@@ -37,7 +38,10 @@ function box(boxes: ReadonlyMap<string, Box>, path: string): Box {
 test('its boxes add up, its samples lie where its tables say, and its times are those asked for', () => {
   const file = plainMp4({ width: 1280, height: 720, seconds: 8, colour: [90, 180, 60] })
   const boxes = boxesOf(file)
-  assert.deepEqual([...boxes.keys()].filter((path) => !path.includes('/')), ['ftyp', 'moov', 'mdat'])
+  assert.deepEqual(
+    [...boxes.keys()].filter((path) => !path.includes('/')),
+    ['ftyp', 'moov', 'mdat'],
+  )
   assert.equal(box(boxes, 'moov/mvhd').body.readUInt32BE(12), 1_000)
   assert.equal(box(boxes, 'moov/mvhd').body.readUInt32BE(16), 8_000)
   const header = box(boxes, 'moov/trak/tkhd').body

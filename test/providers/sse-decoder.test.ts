@@ -5,13 +5,19 @@ import { recordedCases } from '../harness/recording.ts'
 
 function decode(pieces: readonly Buffer[]): string[] {
   const events: string[] = []
-  const decoder = new SseDecoder({ event: (data) => void events.push(data.toString('utf8')), errorLine: (value) => void events.push(`error:${value.toString('utf8')}`) })
+  const decoder = new SseDecoder({
+    event: (data) => void events.push(data.toString('utf8')),
+    errorLine: (value) => void events.push(`error:${value.toString('utf8')}`),
+  })
   for (const piece of pieces) assert.ok(decoder.push(Buffer.from(piece)))
   decoder.end()
   return events
 }
 
-/** Slices of two neighbouring events each: a cut concerns no event further away, so all cuts of them are all cuts of the body. */
+/**
+ * Slices of two neighbouring events each: a cut concerns no event further away, so all cuts of them are all cuts of the
+ * body.
+ */
 function neighbours(body: Buffer): readonly Buffer[] {
   const text = body.toString('latin1')
   const ends = [...text.matchAll(/\r\n\r\n|\n\n|\r\r/g)].map(({ index, 0: blank }) => index + blank.length)
@@ -30,7 +36,12 @@ test('every recorded stream gives the same events at every cut', async () => {
     for (const slice of neighbours(body)) {
       if (slice.length > 8_192) continue
       const expected = decode([slice])
-      for (let cut = 1; cut < slice.length; cut += 1) assert.deepEqual(decode([slice.subarray(0, cut), slice.subarray(cut)]), expected, `${recorded.name} cut at ${cut}`)
+      for (let cut = 1; cut < slice.length; cut += 1)
+        assert.deepEqual(
+          decode([slice.subarray(0, cut), slice.subarray(cut)]),
+          expected,
+          `${recorded.name} cut at ${cut}`,
+        )
     }
   }
 })
@@ -41,13 +52,21 @@ test('line ends, comments, a BOM, many data lines and a missing blank line', () 
     const text = [': comment', 'id: 7', 'event: x', 'data: {"a":1}', '', 'data:one', 'data: two', 'retry: 5'].join(end)
     for (const body of [Buffer.from(text), Buffer.from(`\ufeff${text}`), Buffer.from(`${text}${end}${end}`)]) {
       assert.deepEqual(decode([body]), expected)
-      for (let cut = 1; cut < body.length; cut += 1) assert.deepEqual(decode([body.subarray(0, cut), body.subarray(cut)]), expected, `${JSON.stringify(end)} cut at ${cut}`)
+      for (let cut = 1; cut < body.length; cut += 1)
+        assert.deepEqual(
+          decode([body.subarray(0, cut), body.subarray(cut)]),
+          expected,
+          `${JSON.stringify(end)} cut at ${cut}`,
+        )
     }
   }
 })
 
 test('a line of more than 1 MiB ends the stream, an endless one is not kept', () => {
-  const decoder = new SseDecoder({ event: () => assert.fail('no event'), errorLine: () => assert.fail('no error line') })
+  const decoder = new SseDecoder({
+    event: () => assert.fail('no event'),
+    errorLine: () => assert.fail('no error line'),
+  })
   const chunk = Buffer.alloc(65_536, 'a')
   let pushed = 0
   while (decoder.push(chunk)) pushed += chunk.length
@@ -56,7 +75,8 @@ test('a line of more than 1 MiB ends the stream, an endless one is not kept', ()
 
 test('a first byte that could begin a BOM and does not hides no line end after it', () => {
   const body = Buffer.from([0xef, 13, ...Buffer.from('data: a\n\n')])
-  for (let cut = 1; cut < 4; cut += 1) assert.deepEqual(decode([body.subarray(0, 1), body.subarray(1, cut), body.subarray(cut)]), ['a'], `cut at ${cut}`)
+  for (let cut = 1; cut < 4; cut += 1)
+    assert.deepEqual(decode([body.subarray(0, 1), body.subarray(1, cut), body.subarray(cut)]), ['a'], `cut at ${cut}`)
   // Too short to be one: what comes before the end of the body still counts.
   assert.deepEqual(decode([Buffer.from([0xef, 13])]), [])
 })

@@ -4,14 +4,30 @@ import { toolInput } from '../../src/providers/tool-input.ts'
 import { upstreamFailure } from '../../src/providers/upstream-error.ts'
 
 test('a prompt that is too long is told from an answer that was asked to be, and from too many tokens in a minute', () => {
-  const refusalOf = (status: number, message: string): string | null | undefined => upstreamFailure(status, { message }, {}, 0).refusal
-  assert.equal(refusalOf(400, 'too many tokens: total number of tokens in the prompt exceeds the limit of 128000'), 'context_length')
+  const refusalOf = (status: number, message: string): string | null | undefined =>
+    upstreamFailure(status, { message }, {}, 0).refusal
+  assert.equal(
+    refusalOf(400, 'too many tokens: total number of tokens in the prompt exceeds the limit of 128000'),
+    'context_length',
+  )
   assert.equal(refusalOf(400, "This model's maximum context length is 8192 tokens"), 'context_length')
   assert.equal(refusalOf(400, 'too many tokens: max tokens must be less than or equal to 4096'), null)
-  for (const said of ['Input Tokens Exceeded: Number of input tokens 230001 exceeds maximum length 200000', 'Input is too long for requested model.', 'The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).', "This model's maximum prompt length is 131072 but the request contains 200000 tokens.", 'Range of input length should be [1, 30720]', 'Prompt exceeds max length']) {
+  for (const said of [
+    'Input Tokens Exceeded: Number of input tokens 230001 exceeds maximum length 200000',
+    'Input is too long for requested model.',
+    'The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).',
+    "This model's maximum prompt length is 131072 but the request contains 200000 tokens.",
+    'Range of input length should be [1, 30720]',
+    'Prompt exceeds max length',
+  ]) {
     assert.equal(refusalOf(400, said), 'context_length', said)
   }
-  const named = upstreamFailure(400, { error: { message: 'The request was refused', type: 'too_many_prompt_tokens', code: 400 } }, {}, 0)
+  const named = upstreamFailure(
+    400,
+    { error: { message: 'The request was refused', type: 'too_many_prompt_tokens', code: 400 } },
+    {},
+    0,
+  )
   assert.equal(named.refusal, 'context_length', 'by its type, whatever the message says')
   assert.equal(refusalOf(429, 'too many tokens in a minute'), null)
 })

@@ -54,9 +54,18 @@ for (const [what, bytes] of BOMBS) {
 /** Honest answers, as large as they come. */
 const ANSWERS: readonly (readonly [string, Buffer])[] = [
   ['a picture', Buffer.from(JSON.stringify({ data: [{ b64_json: 'A'.repeat(31 * MEGABYTE) }] }))],
-  ['a text of nothing but quotes', Buffer.from(JSON.stringify({ choices: [{ message: { content: '"'.repeat(4 * MEGABYTE) } }] }))],
+  [
+    'a text of nothing but quotes',
+    Buffer.from(JSON.stringify({ choices: [{ message: { content: '"'.repeat(4 * MEGABYTE) } }] })),
+  ],
   ['a text of surrogates', Buffer.from(`["${'\\ud83d\\ude00'.repeat(MEGABYTE)}"]`)],
-  ['the words of six hours of speech', list('{"word":"hello","start":1.25,"end":1.5,"confidence":0.998,"speaker":0,"punctuated_word":"Hello,"}', 5 * MEGABYTE)],
+  [
+    'the words of six hours of speech',
+    list(
+      '{"word":"hello","start":1.25,"end":1.5,"confidence":0.998,"speaker":0,"punctuated_word":"Hello,"}',
+      5 * MEGABYTE,
+    ),
+  ],
 ]
 
 for (const [what, bytes] of ANSWERS) {
@@ -71,7 +80,9 @@ test('an error body that was cut tells the message that it begins', () => {
   const body = Buffer.from(JSON.stringify({ error: { type: 'x', message: `maximum context length: ${prompt}` } }))
   assert.ok(body.length > ERROR_BYTES_MAX)
   for (let cut = 0; cut < 40; cut += 1) {
-    const said = parseErrorBody(Buffer.concat([body.subarray(0, 12), Buffer.alloc(cut, ' '), body.subarray(12, ERROR_BYTES_MAX + 100)]))
+    const said = parseErrorBody(
+      Buffer.concat([body.subarray(0, 12), Buffer.alloc(cut, ' '), body.subarray(12, ERROR_BYTES_MAX + 100)]),
+    )
     // The shape is the one line above makes.
     const { message } = (said as { readonly error: { readonly message: string } }).error
     assert.ok(message.startsWith('maximum context length: слово "в" \\ ') && message.length > 30_000, String(cut))
@@ -83,7 +94,10 @@ test('an error body that was cut tells the message that it begins', () => {
 
 function sse(): { readonly decoder: SseDecoder; readonly events: string[] } {
   const events: string[] = []
-  return { decoder: new SseDecoder({ event: (data) => events.push(data.toString()), errorLine: () => undefined }), events }
+  return {
+    decoder: new SseDecoder({ event: (data) => events.push(data.toString()), errorLine: () => undefined }),
+    events,
+  }
 }
 
 test('an event is bounded as a whole: by the bytes of its lines, and by their number', () => {
@@ -96,7 +110,10 @@ test('an event is bounded as a whole: by the bytes of its lines, and by their nu
   }
   const { decoder, events } = sse()
   assert.ok(decoder.push(Buffer.from(`data: a\ndata: b\n\n${`data: ${'x'.repeat(600_000)}\n\n`.repeat(3)}`)))
-  assert.deepEqual(events.map(({ length }) => length), [3, 600_000, 600_000, 600_000])
+  assert.deepEqual(
+    events.map(({ length }) => length),
+    [3, 600_000, 600_000, 600_000],
+  )
   assert.ok(!sse().decoder.push(Buffer.from(`${'data\n'.repeat(100_000)}\n`)))
 })
 
@@ -110,11 +127,18 @@ test('a long line in reads of a few bytes, and a read of nothing but line ends, 
       assert.ok(decoder.push(line.subarray(at, at + 16)))
       assert.ok(ndjson.push(line.subarray(at, at + 16)))
     }
-    assert.deepEqual([...events, ...lines].map(({ length }) => length), [1_000_000, 1_000_006])
+    assert.deepEqual(
+      [...events, ...lines].map(({ length }) => length),
+      [1_000_000, 1_000_006],
+    )
   })
   // 1 MB put together with each of its 62,500 reads would be 60 GB.
   assert.ok(took < 1_500, `${took.toFixed(0)} ms`)
-  for (const bytes of [repeated('\r', 65_536), Buffer.concat([repeated('\r', 65_536), Buffer.from('\n')]), repeated('\n', 65_536)]) {
+  for (const bytes of [
+    repeated('\r', 65_536),
+    Buffer.concat([repeated('\r', 65_536), Buffer.from('\n')]),
+    repeated('\n', 65_536),
+  ]) {
     const ends = cpuMs(() => assert.ok(sse().decoder.push(bytes)))
     assert.ok(ends <= STALL_MS_MAX, `${ends.toFixed(0)} ms`)
   }

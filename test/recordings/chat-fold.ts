@@ -42,13 +42,21 @@ function openaiChat(documents: readonly Fields[]): ReadonlyMap<number, Folded> {
     const message = fieldsOf(choice['delta'] ?? choice['message'])
     const parts = listOf(message['content'])
     answer.text += said(message['content'], ...parts.filter(({ type }) => type === 'text').map(({ text }) => text))
-    answer.reasoning += said(message['reasoning_content'] ?? message['reasoning'], ...parts.flatMap(({ thinking }) => listOf(thinking).map(({ text }) => text)))
+    answer.reasoning += said(
+      message['reasoning_content'] ?? message['reasoning'],
+      ...parts.flatMap(({ thinking }) => listOf(thinking).map(({ text }) => text)),
+    )
     answer.refusal += said(message['refusal'])
     for (const [index, call] of listOf(message['tool_calls']).entries()) {
       const { id, function: called } = call
       const place = Number(call['index'] ?? index)
       const known = answer.calls[place]
-      const isRepeated = choice['delta'] === undefined && known !== undefined && known.name !== '' && textOf(at(called, 'name')) !== null && said(at(called, 'name')) !== ''
+      const isRepeated =
+        choice['delta'] === undefined &&
+        known !== undefined &&
+        known.name !== '' &&
+        textOf(at(called, 'name')) !== null &&
+        said(at(called, 'name')) !== ''
       if (!isRepeated) addCall(answer.calls, place, id, at(called, 'name'), at(called, 'arguments'))
     }
     const legacy = fieldsOf(message['function_call'])
@@ -73,15 +81,21 @@ function completions(documents: readonly Fields[]): ReadonlyMap<number, Folded> 
 
 function responses(documents: readonly Fields[]): ReadonlyMap<number, Folded> {
   const answers = new Answers()
-  const whole = documents.map((document) => fieldsOf(document['response'] ?? document)).findLast(({ object }) => object === 'response')
+  const whole = documents
+    .map((document) => fieldsOf(document['response'] ?? document))
+    .findLast(({ object }) => object === 'response')
   if (whole === undefined) return answers
   const answer = answers.of(0)
   for (const item of listOf(whole['output'])) {
     const parts = listOf(item['content'])
     answer.text += said(...parts.filter(({ type }) => type === 'output_text').map(({ text }) => text))
     answer.refusal += said(...parts.map(({ refusal }) => refusal))
-    answer.reasoning += said(...listOf(item['summary']).map(({ text }) => text), ...parts.filter(({ type }) => type === 'reasoning_text').map(({ text }) => text))
-    if (item['type'] === 'function_call') answer.calls.push({ id: textOf(item['call_id']), name: said(item['name']), arguments: said(item['arguments']) })
+    answer.reasoning += said(
+      ...listOf(item['summary']).map(({ text }) => text),
+      ...parts.filter(({ type }) => type === 'reasoning_text').map(({ text }) => text),
+    )
+    if (item['type'] === 'function_call')
+      answer.calls.push({ id: textOf(item['call_id']), name: said(item['name']), arguments: said(item['arguments']) })
   }
   answer.finish = textOf(whole['status'])
   return answers
@@ -94,7 +108,8 @@ function anthropic(documents: readonly Fields[]): ReadonlyMap<number, Folded> {
   const addBlock = (block: Fields): void => {
     answer.text += block['type'] === 'text' ? said(block['text']) : ''
     answer.reasoning += said(block['thinking'])
-    if (block['type'] === 'tool_use') answer.calls.push({ id: textOf(block['id']), name: said(block['name']), arguments: fieldsOf(block['input']) })
+    if (block['type'] === 'tool_use')
+      answer.calls.push({ id: textOf(block['id']), name: said(block['name']), arguments: fieldsOf(block['input']) })
   }
   for (const document of documents) {
     const { type, index, content_block: block, delta } = document
@@ -107,7 +122,8 @@ function anthropic(documents: readonly Fields[]): ReadonlyMap<number, Folded> {
       answer.text += said(at(delta, 'text'))
       answer.reasoning += said(at(delta, 'thinking'))
       const call = answer.calls[places.get(index) ?? -1]
-      if (call !== undefined && textOf(at(delta, 'partial_json')) !== null) call.arguments = said(call.arguments, at(delta, 'partial_json'))
+      if (call !== undefined && textOf(at(delta, 'partial_json')) !== null)
+        call.arguments = said(call.arguments, at(delta, 'partial_json'))
     }
     answer.finish = textOf(document['stop_reason']) ?? textOf(at(delta, 'stop_reason')) ?? answer.finish
   }
@@ -124,8 +140,18 @@ function gemini(documents: readonly Fields[]): ReadonlyMap<number, Folded> {
       const call = fieldsOf(part['functionCall'])
       const pieces = listOf(call['partialArgs'])
       const last = answer.calls.at(-1)
-      if (textOf(call['name']) !== null) answer.calls.push({ id: textOf(call['id']), name: said(call['name']), arguments: fieldsOf(call['args']) })
-      else for (const piece of pieces) if (last !== undefined) last.arguments = { ...fieldsOf(last.arguments), [said(piece['jsonPath']).slice(2)]: said(at(last.arguments, said(piece['jsonPath']).slice(2)), piece['stringValue']) }
+      if (textOf(call['name']) !== null)
+        answer.calls.push({ id: textOf(call['id']), name: said(call['name']), arguments: fieldsOf(call['args']) })
+      else
+        for (const piece of pieces)
+          if (last !== undefined)
+            last.arguments = {
+              ...fieldsOf(last.arguments),
+              [said(piece['jsonPath']).slice(2)]: said(
+                at(last.arguments, said(piece['jsonPath']).slice(2)),
+                piece['stringValue'],
+              ),
+            }
     }
     answer.finish = textOf(candidate['finishReason']) ?? answer.finish
   }
@@ -137,9 +163,17 @@ function bedrock(documents: readonly Fields[]): ReadonlyMap<number, Folded> {
   const answer = answers.of(0)
   const addPart = (part: Fields): void => {
     answer.text += said(part['text'])
-    answer.reasoning += said(at(part, 'reasoningContent', 'reasoningText', 'text'), at(part, 'reasoningContent', 'text'))
+    answer.reasoning += said(
+      at(part, 'reasoningContent', 'reasoningText', 'text'),
+      at(part, 'reasoningContent', 'text'),
+    )
     const use = fieldsOf(part['toolUse'])
-    if (textOf(use['toolUseId']) !== null) answer.calls.push({ id: textOf(use['toolUseId']), name: said(use['name']), arguments: use['input'] === undefined ? '' : fieldsOf(use['input']) })
+    if (textOf(use['toolUseId']) !== null)
+      answer.calls.push({
+        id: textOf(use['toolUseId']),
+        name: said(use['name']),
+        arguments: use['input'] === undefined ? '' : fieldsOf(use['input']),
+      })
     else if (use['input'] !== undefined) addCall(answer.calls, answer.calls.length - 1, null, null, use['input'])
   }
   for (const document of documents) {
@@ -161,10 +195,22 @@ function cohere(documents: readonly Fields[]): ReadonlyMap<number, Folded> {
     const isText = document['event_type'] === undefined || document['event_type'] === 'text-generation'
     answer.text += said(isText ? document['text'] : null, ...parts.map(({ text }) => text))
     answer.reasoning += said(...parts.map(({ thinking }) => thinking))
-    for (const call of listOf(message['tool_calls'])) answer.calls.push({ id: textOf(call['id']), name: said(at(call, 'function', 'name')), arguments: said(at(call, 'function', 'arguments')) })
+    for (const call of listOf(message['tool_calls']))
+      answer.calls.push({
+        id: textOf(call['id']),
+        name: said(at(call, 'function', 'name')),
+        arguments: said(at(call, 'function', 'arguments')),
+      })
     const piece = fieldsOf(message['tool_calls'])
     const { type, index } = document
-    if (type === 'tool-call-start' || type === 'tool-call-delta') addCall(answer.calls, Number(index), piece['id'], at(piece, 'function', 'name'), at(piece, 'function', 'arguments'))
+    if (type === 'tool-call-start' || type === 'tool-call-delta')
+      addCall(
+        answer.calls,
+        Number(index),
+        piece['id'],
+        at(piece, 'function', 'name'),
+        at(piece, 'function', 'arguments'),
+      )
     answer.finish = textOf(document['finish_reason']) ?? textOf(at(document, 'delta', 'finish_reason')) ?? answer.finish
   }
   return answers
@@ -181,7 +227,12 @@ function ollama(documents: readonly Fields[]): ReadonlyMap<number, Folded> {
 }
 
 function anthropicComplete(documents: readonly Fields[]): ReadonlyMap<number, Folded> {
-  return new Map(documents.map((document) => [0, { ...empty(), text: said(document['completion']), finish: textOf(document['stop_reason']) }]))
+  return new Map(
+    documents.map((document) => [
+      0,
+      { ...empty(), text: said(document['completion']), finish: textOf(document['stop_reason']) },
+    ]),
+  )
 }
 
 export const CHAT_FOLDS: Readonly<Record<string, Fold>> = {

@@ -4,15 +4,26 @@ import type { Exchange } from '../harness/recording.ts'
 /** An object of a provider, of which nothing is known. */
 export type Fields = Readonly<Record<string, unknown>>
 
-/** What a body says, one document an event; a plain body is one. Written for the recordings, with nothing of the product's readers. */
+/**
+ * What a body says, one document an event; a plain body is one. Written for the recordings, with nothing of the
+ * product's readers.
+ */
 export function documentsOf({ body, framing }: Exchange): readonly Fields[] {
   const text = body.toString('utf8')
   switch (framing) {
-    case 'json': return [fieldsOf(JSON.parse(text))]
-    case 'ndjson': return text.split('\n').filter((line) => line !== '').map((line) => fieldsOf(JSON.parse(line)))
-    case 'sse': return eventsOf(text)
-    case 'eventstream': return framesOf(body)
-    default: return []
+    case 'json':
+      return [fieldsOf(JSON.parse(text))]
+    case 'ndjson':
+      return text
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => fieldsOf(JSON.parse(line)))
+    case 'sse':
+      return eventsOf(text)
+    case 'eventstream':
+      return framesOf(body)
+    default:
+      return []
   }
 }
 
@@ -20,7 +31,9 @@ export function documentsOf({ body, framing }: Exchange): readonly Fields[] {
 function eventsOf(text: string): readonly Fields[] {
   return text.split(/\r\n\r\n|\n\n|\r\r/).flatMap((event) => {
     const lines = event.split(/\r\n|\n|\r/).filter((line) => !line.startsWith(':'))
-    const data = lines.flatMap((line) => (line.startsWith('data:') ? [line.slice('data:'.length).replace(/^ /, '')] : []))
+    const data = lines.flatMap((line) =>
+      line.startsWith('data:') ? [line.slice('data:'.length).replace(/^ /, '')] : [],
+    )
     // One recorded error stands without a field.
     const json = (data.length > 0 ? data : lines).join('\n')
     try {
@@ -43,7 +56,11 @@ function framesOf(body: Buffer): readonly Fields[] {
     const payloadStart = at + PRELUDE_BYTES + body.readUInt32BE(at + 4)
     const payload = fieldsOf(JSON.parse(body.subarray(payloadStart, at + length - CRC_BYTES).toString('utf8')))
     const carried = textOf(payload['bytes'])
-    documents.push(carried === null ? { [headersOf(body.subarray(at + PRELUDE_BYTES, payloadStart))[':event-type'] ?? '']: payload } : fieldsOf(JSON.parse(Buffer.from(carried, 'base64').toString('utf8'))))
+    documents.push(
+      carried === null
+        ? { [headersOf(body.subarray(at + PRELUDE_BYTES, payloadStart))[':event-type'] ?? '']: payload }
+        : fieldsOf(JSON.parse(Buffer.from(carried, 'base64').toString('utf8'))),
+    )
     at += length
   }
   return documents

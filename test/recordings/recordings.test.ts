@@ -8,9 +8,33 @@ import { CHAT_FOLDS } from './chat-fold.ts'
 import { at, documentsOf, fieldsOf, lastAt, listOf, textOf, type Fields } from './documents.ts'
 
 const BYTES_MAX = 3_000_000
-const KINDS = ['chat', 'completions', 'responses', 'embeddings', 'images', 'speech', 'transcriptions', 'translations', 'rerank', 'videos', 'jobs', 'models']
+const KINDS = [
+  'chat',
+  'completions',
+  'responses',
+  'embeddings',
+  'images',
+  'speech',
+  'transcriptions',
+  'translations',
+  'rerank',
+  'videos',
+  'jobs',
+  'models',
+]
 /** Where the usage of a protocol stands; of a stream the last one counts. */
-const USAGE_PATHS = [[], ['usage'], ['message', 'usage'], ['response', 'usage'], ['usageMetadata'], ['metadata', 'usage'], ['delta', 'usage'], ['response', 'meta'], ['meta'], ['x_groq', 'usage']]
+const USAGE_PATHS = [
+  [],
+  ['usage'],
+  ['message', 'usage'],
+  ['response', 'usage'],
+  ['usageMetadata'],
+  ['metadata', 'usage'],
+  ['delta', 'usage'],
+  ['response', 'meta'],
+  ['meta'],
+  ['x_groq', 'usage'],
+]
 
 const cases = recordedCases()
 
@@ -18,7 +42,11 @@ test('every kind is there, in at most three megabytes, each case once and with i
   const files = globSync('*', { cwd: import.meta.dirname })
   assert.ok(files.reduce((sum, file) => sum + statSync(join(import.meta.dirname, file)).size, 0) <= BYTES_MAX)
   assert.deepEqual(new Set(cases.map(({ name }) => name.split('/')[1])), new Set(KINDS))
-  const rows = readFileSync(join(import.meta.dirname, 'SOURCES.tsv'), 'utf8').trimEnd().split('\n').slice(1).map((row) => row.split('\t'))
+  const rows = readFileSync(join(import.meta.dirname, 'SOURCES.tsv'), 'utf8')
+    .trimEnd()
+    .split('\n')
+    .slice(1)
+    .map((row) => row.split('\t'))
   assert.deepEqual(rows.map(([name = '']) => name).toSorted(), cases.map(({ name }) => name).toSorted())
   assert.equal(new Set(cases.map(({ name }) => name)).size, cases.length)
   for (const row of rows) assert.ok(row.length === 9 && row.every((field) => field !== ''), row.join(' | '))
@@ -44,7 +72,12 @@ function checkExchange({ name, protocol }: RecordedCase, exchange: Exchange): vo
   if (fold !== undefined && expected.choices !== undefined) checkChoices(exchange, fold(documents), name)
   const { usage, usage_native: native } = expected
   if (native !== undefined && native !== null) assert.ok(isWithin(native, documents), `${name}: usage`)
-  if (usage !== undefined && usage !== null) assert.deepEqual([usage.prompt_tokens, usage.completion_tokens], tokensOf(protocol, name, native), `${name}: tokens`)
+  if (usage !== undefined && usage !== null)
+    assert.deepEqual(
+      [usage.prompt_tokens, usage.completion_tokens],
+      tokensOf(protocol, name, native),
+      `${name}: tokens`,
+    )
   checkUnits(exchange, documents)
 }
 
@@ -64,7 +97,10 @@ function checkChoices({ expected }: Exchange, folded: ReturnType<(typeof CHAT_FO
     assert.equal(got.finish, choice.finish_reason_native)
     // Some number them from 1.
     const calls = got.calls.filter((call) => call !== undefined)
-    assert.deepEqual(calls.map(({ id, name: called }) => [id, called]), choice.tool_calls.map(({ id, name: called }) => [id, called]))
+    assert.deepEqual(
+      calls.map(({ id, name: called }) => [id, called]),
+      choice.tool_calls.map(({ id, name: called }) => [id, called]),
+    )
     for (const [index, call] of calls.entries()) {
       const text = choice.tool_calls[index]?.arguments ?? ''
       assert.deepEqual(call.arguments, typeof call.arguments === 'string' ? text : JSON.parse(text))
@@ -74,33 +110,56 @@ function checkChoices({ expected }: Exchange, folded: ReturnType<(typeof CHAT_FO
 
 /** All tokens that went in, cached ones too, and all that came out, reasoning too. */
 function tokensOf(protocol: string, name: string, native: unknown): readonly [number, number] {
-  const sum = (...paths: readonly string[]): number => paths.reduce((total, path) => total + Number(at(native, ...path.split('.')) ?? 0), 0)
-  if (protocol === 'anthropic-messages' || protocol === 'bedrock-invoke') return [sum('input_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens'), sum('output_tokens')]
-  if (protocol.startsWith('gemini-')) return [sum('promptTokenCount', 'toolUsePromptTokenCount'), sum('candidatesTokenCount', 'thoughtsTokenCount')]
-  if (protocol === 'bedrock-converse') return [sum('inputTokens', 'cacheReadInputTokens', 'cacheWriteInputTokens'), sum('outputTokens')]
+  const sum = (...paths: readonly string[]): number =>
+    paths.reduce((total, path) => total + Number(at(native, ...path.split('.')) ?? 0), 0)
+  if (protocol === 'anthropic-messages' || protocol === 'bedrock-invoke')
+    return [sum('input_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens'), sum('output_tokens')]
+  if (protocol.startsWith('gemini-'))
+    return [sum('promptTokenCount', 'toolUsePromptTokenCount'), sum('candidatesTokenCount', 'thoughtsTokenCount')]
+  if (protocol === 'bedrock-converse')
+    return [sum('inputTokens', 'cacheReadInputTokens', 'cacheWriteInputTokens'), sum('outputTokens')]
   if (protocol === 'cohere-embed') return [sum('billed_units.input_tokens'), 0]
   if (protocol.startsWith('cohere-')) return [sum('tokens.input_tokens'), sum('tokens.output_tokens')]
   if (protocol.startsWith('ollama-')) return [sum('prompt_eval_count'), sum('eval_count')]
   // xAI counts what its chat reasons beside what it answers.
   const beside = name.startsWith('xai/chat/') ? sum('completion_tokens_details.reasoning_tokens') : 0
-  return [sum('prompt_tokens', 'input_tokens') || sum('total_tokens'), sum('completion_tokens', 'output_tokens') + beside]
+  return [
+    sum('prompt_tokens', 'input_tokens') || sum('total_tokens'),
+    sum('completion_tokens', 'output_tokens') + beside,
+  ]
 }
 
 /** Whether an object of the documents, or members of several, are the recorded usage. */
 function isWithin(usage: Readonly<Record<string, unknown>>, documents: readonly Fields[]): boolean {
   const found = USAGE_PATHS.flatMap((path) => documents.map((document) => at(document, ...path)))
-  return Object.entries(usage).every(([name, value]) => found.some((one) => JSON.stringify(fieldsOf(one)[name]) === JSON.stringify(value)))
+  return Object.entries(usage).every(([name, value]) =>
+    found.some((one) => JSON.stringify(fieldsOf(one)[name]) === JSON.stringify(value)),
+  )
 }
 
 function checkUnits({ expected }: Exchange, documents: readonly Fields[]): void {
   const [document = {}] = documents
   if (expected.text !== undefined && documents.length > 0) assert.equal(transcriptOf(documents), expected.text)
-  if (expected.duration !== undefined) assert.equal(document['duration'] ?? at(document, 'metadata', 'duration'), expected.duration)
-  if (expected.results !== undefined) assert.deepEqual(listOf(document['results'] ?? document['data']).map((result) => ({ index: result['index'], score: result['relevance_score'] ?? result['relevanceScore'] })), expected.results)
+  if (expected.duration !== undefined)
+    assert.equal(document['duration'] ?? at(document, 'metadata', 'duration'), expected.duration)
+  if (expected.results !== undefined)
+    assert.deepEqual(
+      listOf(document['results'] ?? document['data']).map((result) => ({
+        index: result['index'],
+        score: result['relevance_score'] ?? result['relevanceScore'],
+      })),
+      expected.results,
+    )
   if (expected.vectors !== undefined) checkVectors(expected.vectors, document)
   for (const [index, { sha256, revised_prompt: prompt }] of (expected.images ?? []).entries()) {
     const image = listOf(document['data'] ?? document['predictions'])[index] ?? {}
-    if (sha256 !== undefined) assert.equal(createHash('sha256').update(Buffer.from(String(image['b64_json'] ?? image['bytesBase64Encoded']), 'base64')).digest('hex'), sha256)
+    if (sha256 !== undefined)
+      assert.equal(
+        createHash('sha256')
+          .update(Buffer.from(String(image['b64_json'] ?? image['bytesBase64Encoded']), 'base64'))
+          .digest('hex'),
+        sha256,
+      )
     if (prompt !== undefined) assert.ok(String(image['revised_prompt']).startsWith(prompt.slice(0, 60)))
   }
   const { id } = expected
@@ -110,7 +169,8 @@ function checkUnits({ expected }: Exchange, documents: readonly Fields[]): void 
 function checkVectors(vectors: NonNullable<Exchange['expected']['vectors']>, document: Fields): void {
   const [vector] = allVectors(document)
   assert.equal(vector?.length, vectors[0]?.dims)
-  for (const [index, number] of (vectors[0]?.first ?? []).entries()) assert.ok(Math.abs(Number(vector?.[index]) - number) < 1e-5)
+  for (const [index, number] of (vectors[0]?.first ?? []).entries())
+    assert.ok(Math.abs(Number(vector?.[index]) - number) < 1e-5)
 }
 
 /** Every vector within, of numbers or in base64. */
@@ -124,7 +184,10 @@ function allVectors(value: unknown): readonly (readonly number[])[] {
 }
 
 function transcriptOf(documents: readonly Fields[]): string | null {
-  return textOf(lastAt(documents, 'text')) ?? textOf(at(documents[0], 'results', 'channels', 0, 'alternatives', 0, 'transcript'))
+  return (
+    textOf(lastAt(documents, 'text')) ??
+    textOf(at(documents[0], 'results', 'channels', 0, 'alternatives', 0, 'transcript'))
+  )
 }
 
 /** Every text within. */

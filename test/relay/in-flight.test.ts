@@ -3,7 +3,11 @@ import { test } from 'node:test'
 import { ApiError } from '../../src/errors.ts'
 import { InFlight } from '../../src/relay/in-flight.ts'
 
-function refusal(inFlight: InFlight, account: string, key: string): { name: string; retryAfter: number | undefined } | null {
+function refusal(
+  inFlight: InFlight,
+  account: string,
+  key: string,
+): { name: string; retryAfter: number | undefined } | null {
   const error = inFlight.refusal(account, key)
   return error === null ? null : { name: error.errorName, retryAfter: error.details.retryAfterSeconds }
 }
@@ -24,7 +28,10 @@ test('a node runs 2,000 at once: over it a 503, and clients come back spread ove
   const shares = [0, 0.2, 0.5, 0.999]
   const inFlight = new InFlight(() => shares.shift() ?? 0)
   for (let count = 0; count < 2_000; count += 1) inFlight.enter(`account ${count % 20}`, `key ${count % 40}`)
-  assert.deepEqual([1, 2, 3, 4].map(() => refusal(inFlight, 'new', 'new')), [1, 2, 3, 5].map((retryAfter) => ({ name: 'service_unavailable', retryAfter })))
+  assert.deepEqual(
+    [1, 2, 3, 4].map(() => refusal(inFlight, 'new', 'new')),
+    [1, 2, 3, 5].map((retryAfter) => ({ name: 'service_unavailable', retryAfter })),
+  )
 })
 
 test('what has left is forgotten, and shares are of the accounts that are there', () => {

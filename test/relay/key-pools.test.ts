@@ -16,7 +16,10 @@ function status(code: number, retryAfterSeconds: number | null = null): AttemptF
 
 test('keys take turns', () => {
   const pools = new KeyPools(movingClock(), quiet)
-  assert.deepEqual([1, 2, 3, 4].map(() => pools.pick(POOL)), ['a', 'b', 'c', 'a'])
+  assert.deepEqual(
+    [1, 2, 3, 4].map(() => pools.pick(POOL)),
+    ['a', 'b', 'c', 'a'],
+  )
   assert.equal(pools.pick({ ...POOL, apiKeys: [] }), null)
 })
 
@@ -25,7 +28,10 @@ test('a key over its rate rests as long as the provider says, ten seconds where 
   const pools = new KeyPools(clock, quiet)
   pools.failed(POOL, 'a', status(429, 3))
   pools.failed(POOL, 'b', status(429))
-  assert.deepEqual([1, 2].map(() => pools.pick(POOL)), ['c', 'c'])
+  assert.deepEqual(
+    [1, 2].map(() => pools.pick(POOL)),
+    ['c', 'c'],
+  )
   clock.advance(3_000)
   assert.deepEqual(new Set([1, 2, 3].map(() => pools.pick(POOL))), new Set(['a', 'c']))
   clock.advance(7_000)
@@ -35,7 +41,12 @@ test('a key over its rate rests as long as the provider says, ten seconds where 
 test('a refused key rests for five minutes', () => {
   const clock = movingClock()
   const pools = new KeyPools(clock, quiet)
-  for (const [key, code] of [['a', 401], ['b', 402], ['c', 403]] as const) pools.failed(POOL, key, status(code))
+  for (const [key, code] of [
+    ['a', 401],
+    ['b', 402],
+    ['c', 403],
+  ] as const)
+    pools.failed(POOL, key, status(code))
   assert.equal(pools.hasFree(POOL), false)
   clock.advance(299_999)
   assert.equal(pools.hasFree(POOL), false)
@@ -45,7 +56,12 @@ test('a refused key rests for five minutes', () => {
 
 test('where all keys rest, the one that is free soonest is used', () => {
   const pools = new KeyPools(movingClock(), quiet)
-  for (const [key, seconds] of [['a', 30], ['b', 5], ['c', 20]] as const) pools.failed(POOL, key, status(429, seconds))
+  for (const [key, seconds] of [
+    ['a', 30],
+    ['b', 5],
+    ['c', 20],
+  ] as const)
+    pools.failed(POOL, key, status(429, seconds))
   assert.equal(pools.pick(POOL), 'b')
 })
 
@@ -65,5 +81,9 @@ test('a refused key is told of once until it works again, by its place and never
   pools.worked(POOL, 'b')
   pools.worked(POOL, 'b')
   pools.failed(POOL, 'b', status(402))
-  assert.deepEqual(said, ["Provider 'p' refuses key 2 of 3 (status 401)", "Provider 'p' takes key 2 of 3 again", "Provider 'p' refuses key 2 of 3 (status 402)"])
+  assert.deepEqual(said, [
+    "Provider 'p' refuses key 2 of 3 (status 401)",
+    "Provider 'p' takes key 2 of 3 again",
+    "Provider 'p' refuses key 2 of 3 (status 402)",
+  ])
 })

@@ -8,10 +8,16 @@ const CALM: LoadReading = { utilisation: 0.5, delayMs: 5, memory: 0.2 }
 const BUSY: LoadReading = { ...CALM, utilisation: 0.99 }
 const LATE: LoadReading = { ...BUSY, delayMs: 300 }
 
-function loaded(requests = 100): { shedding: Shedding; inFlight: InFlight; draw: { now: number }; samples: (reading: LoadReading, count: number) => void } {
+function loaded(requests = 100): {
+  shedding: Shedding
+  inFlight: InFlight
+  draw: { now: number }
+  samples: (reading: LoadReading, count: number) => void
+} {
   const draw = { now: 0.999_999 }
   const inFlight = new InFlight(() => 0)
-  for (let count = 0; count < requests; count += 1) inFlight.enter(count < requests * 0.8 ? 'large' : 'small', `key ${count % 8}`)
+  for (let count = 0; count < requests; count += 1)
+    inFlight.enter(count < requests * 0.8 ? 'large' : 'small', `key ${count % 8}`)
   const shedding = new Shedding({ clock: movingClock(), random: () => draw.now, read: () => CALM, inFlight })
   const samples = (reading: LoadReading, count: number): void => {
     for (let sample = 0; sample < count; sample += 1) shedding.sample(reading)
@@ -20,7 +26,11 @@ function loaded(requests = 100): { shedding: Shedding; inFlight: InFlight; draw:
   return { shedding, inFlight, draw, samples }
 }
 
-function refused({ shedding, draw }: Pick<ReturnType<typeof loaded>, 'shedding' | 'draw'>, priority: 'low' | 'paid', account: string): boolean {
+function refused(
+  { shedding, draw }: Pick<ReturnType<typeof loaded>, 'shedding' | 'draw'>,
+  priority: 'low' | 'paid',
+  account: string,
+): boolean {
   draw.now = 0
   const some = shedding.refusal(priority, account) !== null
   draw.now = 0.999_999
@@ -32,7 +42,10 @@ test('a busy loop refuses lists, logs and accounts above their share, after five
   world.samples(BUSY, 4)
   assert.equal(refused(world, 'low', 'small'), false)
   world.samples(BUSY, 1)
-  assert.deepEqual([refused(world, 'low', 'small'), refused(world, 'paid', 'large'), refused(world, 'paid', 'small')], [true, true, false])
+  assert.deepEqual(
+    [refused(world, 'low', 'small'), refused(world, 'paid', 'large'), refused(world, 'paid', 'small')],
+    [true, true, false],
+  )
   world.samples(CALM, 1)
   assert.equal(refused(world, 'low', 'small'), false)
 })
@@ -75,7 +88,8 @@ test('short of memory it refuses at once, whatever runs; with none left, everyth
 test('the last fifth of the node is kept for accounts within their share', () => {
   const draw = { now: 0.5 }
   const inFlight = new InFlight(() => 0)
-  for (let count = 0; count < 1_600; count += 1) inFlight.enter(count < 190 ? 'large' : `small ${count % 60}`, `key ${count % 60}`)
+  for (let count = 0; count < 1_600; count += 1)
+    inFlight.enter(count < 190 ? 'large' : `small ${count % 60}`, `key ${count % 60}`)
   const shedding = new Shedding({ clock: movingClock(), random: () => draw.now, read: () => CALM, inFlight })
   assert.notEqual(shedding.refusal('paid', 'large'), null)
   assert.notEqual(shedding.refusal('low', 'small 1'), null)

@@ -18,7 +18,9 @@ before(async () => {
 after(() => tollgate.stop())
 
 function chatModel(apiKey: string, includeUsage = true): ChatModel {
-  return createOpenAICompatible({ name: 'tollgate', baseURL: `${tollgate.url}/v1`, apiKey, includeUsage }).chatModel('sandbox/chat')
+  return createOpenAICompatible({ name: 'tollgate', baseURL: `${tollgate.url}/v1`, apiKey, includeUsage }).chatModel(
+    'sandbox/chat',
+  )
 }
 
 test('generateText: text and usage', async () => {
@@ -37,8 +39,16 @@ test('streamText: text and usage from the last chunk', async () => {
 })
 
 test('tools: a forced call comes back parsed', async () => {
-  const weather = tool({ inputSchema: jsonSchema<{ input: string }>({ type: 'object', properties: { input: { type: 'string' } } }), execute: ({ input }) => Promise.resolve(input) })
-  const { toolCalls, finishReason } = await generateText({ model, prompt: 'Moscow', tools: { weather }, toolChoice: 'required' })
+  const weather = tool({
+    inputSchema: jsonSchema<{ input: string }>({ type: 'object', properties: { input: { type: 'string' } } }),
+    execute: ({ input }) => Promise.resolve(input),
+  })
+  const { toolCalls, finishReason } = await generateText({
+    model,
+    prompt: 'Moscow',
+    tools: { weather },
+    toolChoice: 'required',
+  })
   assert.equal(toolCalls[0]?.toolName, 'weather')
   assert.deepEqual(toolCalls[0]?.input, { input: 'Moscow' })
   assert.equal(finishReason, 'tool-calls')
@@ -46,18 +56,26 @@ test('tools: a forced call comes back parsed', async () => {
 
 test('a break after the first byte is an error of the stream', async () => {
   const errors: unknown[] = []
-  const result = streamText({ model, prompt: 'Hello\nsandbox: error=2 words=5', maxRetries: 0, onError: ({ error }) => void errors.push(error) })
+  const result = streamText({
+    model,
+    prompt: 'Hello\nsandbox: error=2 words=5',
+    maxRetries: 0,
+    onError: ({ error }) => void errors.push(error),
+  })
   await Array.fromAsync(result.textStream).catch(() => undefined)
   assert.ok(errors.length > 0)
 })
 
 test('a provider failure is an APICallError with our status and type', async () => {
-  await assert.rejects(generateText({ model, prompt: 'Hello\nsandbox: status=500', maxRetries: 0 }), (error: unknown) => {
-    assert.ok(APICallError.isInstance(error))
-    assert.equal(error.statusCode, 502)
-    assert.match(error.responseBody ?? '', /provider_error/)
-    return true
-  })
+  await assert.rejects(
+    generateText({ model, prompt: 'Hello\nsandbox: status=500', maxRetries: 0 }),
+    (error: unknown) => {
+      assert.ok(APICallError.isInstance(error))
+      assert.equal(error.statusCode, 502)
+      assert.match(error.responseBody ?? '', /provider_error/)
+      return true
+    },
+  )
 })
 
 test('streamText without include_usage: usage comes with the finish chunk', async () => {
@@ -69,7 +87,10 @@ test('streamText without include_usage: usage comes with the finish chunk', asyn
 })
 
 test('streamText: a streamed tool call comes back parsed', async () => {
-  const weather = tool({ inputSchema: jsonSchema<{ input: string }>({ type: 'object', properties: { input: { type: 'string' } } }), execute: ({ input }) => Promise.resolve(input) })
+  const weather = tool({
+    inputSchema: jsonSchema<{ input: string }>({ type: 'object', properties: { input: { type: 'string' } } }),
+    execute: ({ input }) => Promise.resolve(input),
+  })
   const result = streamText({ model, prompt: 'Moscow', tools: { weather }, toolChoice: 'required' })
   const [call] = await result.toolCalls
   assert.deepEqual([call?.toolName, call?.input], ['weather', { input: 'Moscow' }])

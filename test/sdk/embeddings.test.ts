@@ -25,7 +25,13 @@ test('openai: asks for base64 by itself and reads the numbers that a plain reque
   const plain = await client.embeddings.create({ model: MODEL, input: ['Hello', 'you'], encoding_format: 'float' })
   assert.equal(model, MODEL)
   assert.deepEqual(data, plain.data)
-  assert.deepEqual(data.map(({ index, embedding }) => [index, embedding.length]), [[0, 64], [1, 64]])
+  assert.deepEqual(
+    data.map(({ index, embedding }) => [index, embedding.length]),
+    [
+      [0, 64],
+      [1, 64],
+    ],
+  )
   assert.ok(Math.abs(Math.hypot(...(data[0]?.embedding ?? [])) - 1) < 1e-6)
   assert.deepEqual(usage, { prompt_tokens: 3, total_tokens: 3, cost: 0.000006, currency: 'RUB' })
 })
@@ -35,14 +41,21 @@ test('openai: dimensions, tokens, and as many as 2,048 inputs', async () => {
   assert.equal(short.data[0]?.embedding.length, 7)
   const tokens = await client.embeddings.create({ model: MODEL, input: [[1, 2, 3], [4]] })
   assert.deepEqual([tokens.data.length, tokens.usage.prompt_tokens], [2, 4])
-  const many = await client.embeddings.create({ model: MODEL, input: Array.from({ length: 2_048 }, (_value, index) => `text ${index}`) })
+  const many = await client.embeddings.create({
+    model: MODEL,
+    input: Array.from({ length: 2_048 }, (_value, index) => `text ${index}`),
+  })
   assert.deepEqual([many.data.length, many.data.at(-1)?.index], [2_048, 2_047])
 })
 
 test('openai: errors are of its classes', async () => {
   const refused = await client.embeddings.create({ model: MODEL, input: '' }).catch((error: unknown) => error)
   assert.ok(refused instanceof BadRequestError)
-  assert.deepEqual(refused.error, { code: 400, message: 'input: must not be empty', metadata: { error_type: 'invalid_input' } })
+  assert.deepEqual(refused.error, {
+    code: 400,
+    message: 'input: must not be empty',
+    metadata: { error_type: 'invalid_input' },
+  })
   await assert.rejects(client.embeddings.create({ model: MODEL, input: 'sandbox: status=500' }), InternalServerError)
 })
 
@@ -63,7 +76,9 @@ test('@openrouter/sdk: embeddings in both forms, and the list of models', async 
 })
 
 test('AI SDK: embed and embedMany', async () => {
-  const model = createOpenAICompatible({ name: 'tollgate', baseURL: `${tollgate.url}/v1`, apiKey: key }).embeddingModel(MODEL)
+  const model = createOpenAICompatible({ name: 'tollgate', baseURL: `${tollgate.url}/v1`, apiKey: key }).embeddingModel(
+    MODEL,
+  )
   const one = await embed({ model, value: 'Hello' })
   assert.deepEqual([one.embedding.length, one.usage.tokens], [64, 2])
   const many = await embedMany({ model, values: ['Hello', 'you', 'there'] })

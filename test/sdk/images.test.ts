@@ -27,7 +27,11 @@ describe('openai', () => {
   const client = (): OpenAI => new OpenAI({ apiKey: key, baseURL: `${tollgate.url}/v1`, maxRetries: 0 })
 
   test('pictures by address: anyone who has it may look', async () => {
-    const { data = [], usage, created } = await client().images.generate({ model: 'sandbox/image', prompt: 'a cat', n: 3, size: '1536x1024' })
+    const {
+      data = [],
+      usage,
+      created,
+    } = await client().images.generate({ model: 'sandbox/image', prompt: 'a cat', n: 3, size: '1536x1024' })
     assert.equal(data.length, 3)
     assert.ok(created > 1_700_000_000)
     assert.equal(usage?.total_tokens, 0)
@@ -37,14 +41,25 @@ describe('openai', () => {
   })
 
   test('pictures in the answer', async () => {
-    const { data = [] } = await client().images.generate({ model: 'sandbox/image', prompt: 'a cat', size: '1024x1536', response_format: 'b64_json' })
+    const { data = [] } = await client().images.generate({
+      model: 'sandbox/image',
+      prompt: 'a cat',
+      size: '1024x1536',
+      response_format: 'b64_json',
+    })
     assert.equal(sizeOf(Buffer.from(data[0]?.b64_json ?? '', 'base64')), '1024x1536')
   })
 
   test('errors are of the class the client has for their status', async () => {
     await assert.rejects(client().images.generate({ model: 'sandbox/image', prompt: 'x', n: 11 }), BadRequestError)
-    await assert.rejects(client().images.generate({ model: 'sandbox/image', prompt: 'x', stream: true }), (error: unknown) => error instanceof BadRequestError && /Streaming is not supported/.test(error.message))
-    await assert.rejects(client().images.generate({ model: 'sandbox/image', prompt: 'x\nsandbox: empty=1' }), (error: unknown) => error instanceof APIError && error.status === 502)
+    await assert.rejects(
+      client().images.generate({ model: 'sandbox/image', prompt: 'x', stream: true }),
+      (error: unknown) => error instanceof BadRequestError && /Streaming is not supported/.test(error.message),
+    )
+    await assert.rejects(
+      client().images.generate({ model: 'sandbox/image', prompt: 'x\nsandbox: empty=1' }),
+      (error: unknown) => error instanceof APIError && error.status === 502,
+    )
   })
 })
 
@@ -63,7 +78,11 @@ describe('@openrouter/sdk', () => {
       fetcher: async (input, init) => {
         const request = new Request(input, init)
         const body: unknown = await request.json()
-        return fetch(request.url, { method: 'POST', headers: request.headers, body: JSON.stringify({ ...Object(body), response_format: 'b64_json' }) })
+        return fetch(request.url, {
+          method: 'POST',
+          headers: request.headers,
+          body: JSON.stringify({ ...Object(body), response_format: 'b64_json' }),
+        })
       },
     })
     const client = new OpenRouter({ apiKey: key, serverURL: `${tollgate.url}/v1`, httpClient })
@@ -76,13 +95,26 @@ describe('@openrouter/sdk', () => {
 
 describe('AI SDK', () => {
   test('generateImage: bytes, type and size', async () => {
-    const model = createOpenAICompatible({ name: 'tollgate', baseURL: `${tollgate.url}/v1`, apiKey: key }).imageModel('sandbox/image')
+    const model = createOpenAICompatible({ name: 'tollgate', baseURL: `${tollgate.url}/v1`, apiKey: key }).imageModel(
+      'sandbox/image',
+    )
     const { images } = await generateImage({ model, prompt: 'a cat', n: 2, size: '1280x720' })
-    assert.deepEqual(images.map(({ mediaType, uint8Array }) => [mediaType, sizeOf(Buffer.from(uint8Array))]), [['image/png', '1280x720'], ['image/png', '1280x720']])
+    assert.deepEqual(
+      images.map(({ mediaType, uint8Array }) => [mediaType, sizeOf(Buffer.from(uint8Array))]),
+      [
+        ['image/png', '1280x720'],
+        ['image/png', '1280x720'],
+      ],
+    )
   })
 
   test('generateImage: no picture is an error', async () => {
-    const model = createOpenAICompatible({ name: 'tollgate', baseURL: `${tollgate.url}/v1`, apiKey: key }).imageModel('sandbox/image')
-    await assert.rejects(generateImage({ model, prompt: 'a cat\nsandbox: empty=1', maxRetries: 0 }), (error: unknown) => error instanceof Error && !NoImageGeneratedError.isInstance(error))
+    const model = createOpenAICompatible({ name: 'tollgate', baseURL: `${tollgate.url}/v1`, apiKey: key }).imageModel(
+      'sandbox/image',
+    )
+    await assert.rejects(
+      generateImage({ model, prompt: 'a cat\nsandbox: empty=1', maxRetries: 0 }),
+      (error: unknown) => error instanceof Error && !NoImageGeneratedError.isInstance(error),
+    )
   })
 })

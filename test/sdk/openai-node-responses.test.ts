@@ -7,7 +7,12 @@ let tollgate: Tollgate
 let client: OpenAI
 
 const SAID = 'Hello from the sandbox. You said: Hello'
-const weather = { type: 'function' as const, name: 'weather', parameters: { type: 'object', properties: { input: { type: 'string' } } }, strict: false }
+const weather = {
+  type: 'function' as const,
+  name: 'weather',
+  parameters: { type: 'object', properties: { input: { type: 'string' } } },
+  strict: false,
+}
 
 before(async () => {
   tollgate = await startTollgate()
@@ -25,11 +30,23 @@ test('responses.create: text, usage and cost', async () => {
 })
 
 test('a conversation goes on with its own output as input', async () => {
-  const first = await client.responses.create({ model: 'sandbox/chat', input: 'Moscow', tools: [weather], tool_choice: 'required', reasoning: { effort: 'low' } })
+  const first = await client.responses.create({
+    model: 'sandbox/chat',
+    input: 'Moscow',
+    tools: [weather],
+    tool_choice: 'required',
+    reasoning: { effort: 'low' },
+  })
   const call = first.output.find((item) => item.type === 'function_call')
   assert.ok(call)
   // As clients keep it: the SDK's types of output and input differ in items that are not among these.
-  const input = JSON.parse(JSON.stringify([{ role: 'user', content: 'Moscow' }, ...first.output, { type: 'function_call_output', call_id: call.call_id, output: 'sunny' }]))
+  const input = JSON.parse(
+    JSON.stringify([
+      { role: 'user', content: 'Moscow' },
+      ...first.output,
+      { type: 'function_call_output', call_id: call.call_id, output: 'sunny' },
+    ]),
+  )
   const second = await client.responses.create({ model: 'sandbox/chat', input })
   assert.equal(second.status, 'completed')
 })
@@ -55,7 +72,12 @@ test('.stream(): text', async () => {
 })
 
 test('.stream(): a tool call', async () => {
-  const stream = client.responses.stream({ model: 'sandbox/chat', input: 'Moscow', tools: [weather], tool_choice: 'required' })
+  const stream = client.responses.stream({
+    model: 'sandbox/chat',
+    input: 'Moscow',
+    tools: [weather],
+    tool_choice: 'required',
+  })
   let snapshot = ''
   stream.on('response.function_call_arguments.delta', (event) => {
     snapshot = event.snapshot
@@ -67,7 +89,9 @@ test('.stream(): a tool call', async () => {
 })
 
 test('.stream(): reasoning', async () => {
-  const final = await client.responses.stream({ model: 'sandbox/chat', input: 'Hello', reasoning: { effort: 'low', summary: 'auto' } }).finalResponse()
+  const final = await client.responses
+    .stream({ model: 'sandbox/chat', input: 'Hello', reasoning: { effort: 'low', summary: 'auto' } })
+    .finalResponse()
   const [thought, said] = final.output
   assert.ok(thought?.type === 'reasoning')
   assert.equal(thought.summary[0]?.text, 'The sandbox thinks for a moment. ')
@@ -85,7 +109,9 @@ test('.stream(): a failure in the stream is a failed Response', async () => {
 })
 
 test('.stream(): an incomplete Response', async () => {
-  const final = await client.responses.stream({ model: 'sandbox/chat', input: 'Hello', max_output_tokens: 3 }).finalResponse()
+  const final = await client.responses
+    .stream({ model: 'sandbox/chat', input: 'Hello', max_output_tokens: 3 })
+    .finalResponse()
   assert.deepEqual([final.status, final.incomplete_details?.reason], ['incomplete', 'max_output_tokens'])
 })
 
@@ -96,7 +122,10 @@ test('structured output: text.format comes back parsed', async () => {
 })
 
 test('retrieve, resume and cancel a stream that was given an X-Request-Id', async () => {
-  const stream = await client.responses.create({ model: 'sandbox/chat', input: 'Hello', stream: true }, { headers: { 'X-Request-Id': 'sdk-resume' } })
+  const stream = await client.responses.create(
+    { model: 'sandbox/chat', input: 'Hello', stream: true },
+    { headers: { 'X-Request-Id': 'sdk-resume' } },
+  )
   const events = await Array.fromAsync(stream)
   const [created] = events
   assert.ok(created?.type === 'response.created')
@@ -110,7 +139,8 @@ test('retrieve, resume and cancel a stream that was given an X-Request-Id', asyn
 })
 
 test('errors have their class, before the first byte and on the aliases', async () => {
-  const ask = (input: string, more: Record<string, unknown> = {}): Promise<unknown> => client.responses.create({ model: 'sandbox/chat', input, ...more })
+  const ask = (input: string, more: Record<string, unknown> = {}): Promise<unknown> =>
+    client.responses.create({ model: 'sandbox/chat', input, ...more })
   await assert.rejects(ask('sandbox: status=500'), InternalServerError)
   await assert.rejects(ask('x', { previous_response_id: 'resp-1' }), BadRequestError)
   await assert.rejects(ask('x', { tools: [{ type: 'web_search' }] }), /'web_search' is not offered/)

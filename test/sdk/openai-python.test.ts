@@ -19,7 +19,9 @@ test('the official Python client', async (t) => {
     const { key } = await tollgate.createAccount()
     const poor = await tollgate.createAccount({ balance: 0 })
     const limited = await tollgate.createAccount({ key: { limit: 0 } })
-    const { stdout } = await promisify(execFile)(PYTHON, [join(import.meta.dirname, 'openai_python.py')], { env: { BASE_URL: `${tollgate.url}/v1`, API_KEY: key, POOR_KEY: poor.key, LIMITED_KEY: limited.key } })
+    const { stdout } = await promisify(execFile)(PYTHON, [join(import.meta.dirname, 'openai_python.py')], {
+      env: { BASE_URL: `${tollgate.url}/v1`, API_KEY: key, POOR_KEY: poor.key, LIMITED_KEY: limited.key },
+    })
     assert.match(stdout, /^all \d+ checks passed\n$/)
   } finally {
     await tollgate.stop()

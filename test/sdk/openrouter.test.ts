@@ -2,7 +2,12 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { OpenRouter } from '@openrouter/sdk'
 import {
-  BadGatewayResponseError, BadRequestResponseError, PaymentRequiredResponseError, ServiceUnavailableResponseError, TooManyRequestsResponseError, UnauthorizedResponseError,
+  BadGatewayResponseError,
+  BadRequestResponseError,
+  PaymentRequiredResponseError,
+  ServiceUnavailableResponseError,
+  TooManyRequestsResponseError,
+  UnauthorizedResponseError,
 } from '@openrouter/sdk/models/errors'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
@@ -21,7 +26,10 @@ after(() => tollgate.stop())
 test('models, count, endpoints and providers pass the strict schemas', async () => {
   const models = await client.models.list({})
   assert.ok(JSON.stringify(models).includes('sandbox/chat'))
-  assert.equal((await client.models.count({})).data.count, (await tollgate.request('GET', '/v1/models/count', { key })).body.data.count)
+  assert.equal(
+    (await client.models.count({})).data.count,
+    (await tollgate.request('GET', '/v1/models/count', { key })).body.data.count,
+  )
   assert.ok(JSON.stringify(await client.endpoints.list({ author: 'sandbox', slug: 'chat' })).includes('Sandbox'))
   assert.ok(JSON.stringify(await client.providers.list()).includes('Sandbox'))
 })
@@ -38,7 +46,9 @@ test('chat, plain and streamed', async () => {
 })
 
 test('the generation, key and credits records pass the strict schemas', async () => {
-  const answer = await client.chat.send({ chatRequest: { model: 'sandbox/chat', messages: [{ role: 'user', content: 'Hello' }], stream: false } })
+  const answer = await client.chat.send({
+    chatRequest: { model: 'sandbox/chat', messages: [{ role: 'user', content: 'Hello' }], stream: false },
+  })
   const id = JSON.parse(JSON.stringify(answer)).id
   const generation = await client.generations.getGeneration({ id })
   assert.ok(JSON.stringify(generation).includes(id))
@@ -48,16 +58,24 @@ test('the generation, key and credits records pass the strict schemas', async ()
 })
 
 test('an error is thrown with its status', async () => {
-  await assert.rejects(client.chat.send({ chatRequest: { model: 'no/such', messages: [{ role: 'user', content: 'x' }], stream: false } }), (error: unknown) => {
-    assert.ok(error instanceof Error)
-    assert.match(error.message, /not found or inactive/)
-    return true
-  })
+  await assert.rejects(
+    client.chat.send({ chatRequest: { model: 'no/such', messages: [{ role: 'user', content: 'x' }], stream: false } }),
+    (error: unknown) => {
+      assert.ok(error instanceof Error)
+      assert.match(error.message, /not found or inactive/)
+      return true
+    },
+  )
 })
 
 test('a forced tool call passes the schema, plain and streamed', async () => {
   const tools = [{ type: 'function' as const, function: { name: 'weather', parameters: { type: 'object' } } }]
-  const request = { model: 'sandbox/chat', messages: [{ role: 'user' as const, content: 'Moscow' }], tools, toolChoice: 'required' as const }
+  const request = {
+    model: 'sandbox/chat',
+    messages: [{ role: 'user' as const, content: 'Moscow' }],
+    tools,
+    toolChoice: 'required' as const,
+  }
   const answer = await client.chat.send({ chatRequest: { ...request, stream: false } })
   assert.ok('choices' in answer)
   assert.equal(answer.choices[0]?.message.toolCalls?.[0]?.function.name, 'weather')
@@ -83,7 +101,9 @@ test('a break after the first byte is seen as an error in the stream', async () 
 
 test('errors: each status is the class the SDK has for it', async () => {
   const send = (apiKey: string, content: string): Promise<unknown> =>
-    new OpenRouter({ apiKey, serverURL: `${tollgate.url}/v1`, retryConfig: { strategy: 'none' } }).chat.send({ chatRequest: { model: 'sandbox/chat', messages: [{ role: 'user', content }], stream: false } })
+    new OpenRouter({ apiKey, serverURL: `${tollgate.url}/v1`, retryConfig: { strategy: 'none' } }).chat.send({
+      chatRequest: { model: 'sandbox/chat', messages: [{ role: 'user', content }], stream: false },
+    })
   const { key: rich } = await tollgate.createAccount()
   const poor = await tollgate.createAccount({ balance: 0 })
   const limited = await tollgate.createAccount({ key: { limit: 0 } })
@@ -97,12 +117,21 @@ test('errors: each status is the class the SDK has for it', async () => {
 
 test('responses pass the strict schemas: whole, with a tool, incomplete, streamed', async () => {
   const base = { model: 'sandbox/chat', input: 'Hello' }
-  const send = (more: Record<string, unknown>): Promise<unknown> => client.beta.responses.send({ responsesRequest: { ...base, ...more } })
+  const send = (more: Record<string, unknown>): Promise<unknown> =>
+    client.beta.responses.send({ responsesRequest: { ...base, ...more } })
   assert.match(JSON.stringify(await send({})), /Hello from the sandbox/)
   const tools = [{ type: 'function', name: 'weather', parameters: { type: 'object' }, strict: null }]
-  assert.match(JSON.stringify(await send({ tools, toolChoice: 'required', reasoning: { effort: 'low' } })), /call_sandbox_weather/)
+  assert.match(
+    JSON.stringify(await send({ tools, toolChoice: 'required', reasoning: { effort: 'low' } })),
+    /call_sandbox_weather/,
+  )
   assert.match(JSON.stringify(await send({ maxOutputTokens: 3 })), /max_output_tokens/)
-  for (const more of [{}, { tools, toolChoice: 'required', reasoning: { effort: 'low' } }, { maxOutputTokens: 3 }, { input: 'Hello\nsandbox: error=2 words=5' }]) {
+  for (const more of [
+    {},
+    { tools, toolChoice: 'required', reasoning: { effort: 'low' } },
+    { maxOutputTokens: 3 },
+    { input: 'Hello\nsandbox: error=2 words=5' },
+  ]) {
     const stream = await client.beta.responses.send({ responsesRequest: { ...base, ...more, stream: true } as never })
     assert.ok(Symbol.asyncIterator in stream)
     const types: string[] = []

@@ -10,9 +10,14 @@ export function checkMoney(world: World, holds: readonly HoldRow[]): void {
   for (const row of world.disk.all('SELECT id, available, held FROM account')) {
     const id = text(row, 'id')
     let expected = 0n
-    for (const { entry, counted } of world.payments) if (counted && entry.accountId === id) expected += entry.kind === 'refund' ? -entry.amountMicro : entry.amountMicro
+    for (const { entry, counted } of world.payments)
+      if (counted && entry.accountId === id)
+        expected += entry.kind === 'refund' ? -entry.amountMicro : entry.amountMicro
     for (const { accountId, chargedMicro } of holds) if (accountId === id) expected -= chargedMicro ?? 0n
-    if (big(row, 'available') + big(row, 'held') !== expected) world.violation(`account ${id} has ${big(row, 'available') + big(row, 'held')}, paid in less charged is ${expected}`)
+    if (big(row, 'available') + big(row, 'held') !== expected)
+      world.violation(
+        `account ${id} has ${big(row, 'available') + big(row, 'held')}, paid in less charged is ${expected}`,
+      )
     if (big(row, 'held') !== 0n) world.violation(`account ${id} still holds ${big(row, 'held')} when all is at rest`)
   }
 }
@@ -26,16 +31,21 @@ export function checkNodes(world: World): void {
   }
 }
 
-/** Whoever runs has its place, at its provider and among the running of its node, until its answer is over: also one that is read on. */
+/**
+ * Whoever runs has its place, at its provider and among the running of its node, until its answer is over: also one
+ * that is read on.
+ */
 export function checkPlaces(world: World): void {
   for (const { name, owner, slots, relay } of world.nodes) {
     if (owner.dead) continue
     const own = world.requests.filter(({ node }) => node === name)
     const asking = own.filter(({ attempts }) => attempts.at(-1)?.outcome === 'running').length
     const places = slots.report().reduce((sum, { running }) => sum + running, 0)
-    if (places !== asking) world.violation(`${name} counts ${places} places at providers, and ${asking} answers are under way`)
+    if (places !== asking)
+      world.violation(`${name} counts ${places} places at providers, and ${asking} answers are under way`)
     const running = own.filter(({ doneMs }) => doneMs === null).length
-    if (relay.inFlight.count !== running) world.violation(`${name} counts ${relay.inFlight.count} running requests, and ${running} are`)
+    if (relay.inFlight.count !== running)
+      world.violation(`${name} counts ${relay.inFlight.count} running requests, and ${running} are`)
   }
 }
 
@@ -44,13 +54,20 @@ export function checkHours(world: World): void {
   for (const row of world.disk.all('SELECT id, free_hour, free_insured, free_spent FROM account')) {
     const id = text(row, 'id')
     const hourMs = integer(row, 'free_hour')
-    const own = world.disk.all("SELECT kind, amount, created_at FROM entry WHERE account_id = ? AND kind IN ('charge', 'insured', 'shortfall')", [id])
+    const own = world.disk.all(
+      "SELECT kind, amount, created_at FROM entry WHERE account_id = ? AND kind IN ('charge', 'insured', 'shortfall')",
+      [id],
+    )
     const inHour = own.filter((entry) => Math.floor(integer(entry, 'created_at') / HOUR_MS) * HOUR_MS === hourMs)
-    const sum = (...kinds: readonly string[]): bigint => inHour.reduce((total, entry) => (kinds.includes(text(entry, 'kind')) ? total + big(entry, 'amount') : total), 0n)
+    const sum = (...kinds: readonly string[]): bigint =>
+      inHour.reduce((total, entry) => (kinds.includes(text(entry, 'kind')) ? total + big(entry, 'amount') : total), 0n)
     const before = world.guarded.has(id) && hourMs === usedUpHourMs(world.beginMs) ? USED_UP_MICRO : 0n
     const lost = sum('insured', 'shortfall') + before
-    if (big(row, 'free_insured') !== lost) world.violation(`account ${id} lost us ${lost} in its hour, ${big(row, 'free_insured')} is counted`)
-    if (big(row, 'free_spent') !== sum('charge')) world.violation(`account ${id} spent ${sum('charge')} in its hour, ${big(row, 'free_spent')} is counted`)
-    if (own.some((entry) => integer(entry, 'created_at') >= hourMs + HOUR_MS)) world.violation(`account ${id} has a later hour than the one that is counted`)
+    if (big(row, 'free_insured') !== lost)
+      world.violation(`account ${id} lost us ${lost} in its hour, ${big(row, 'free_insured')} is counted`)
+    if (big(row, 'free_spent') !== sum('charge'))
+      world.violation(`account ${id} spent ${sum('charge')} in its hour, ${big(row, 'free_spent')} is counted`)
+    if (own.some((entry) => integer(entry, 'created_at') >= hourMs + HOUR_MS))
+      world.violation(`account ${id} has a later hour than the one that is counted`)
   }
 }

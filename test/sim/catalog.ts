@@ -5,7 +5,11 @@ import { MODELS, type SimType } from './requests.ts'
 
 const OUTPUT_MAX = 400
 /** Where November 2026 ends, by zone, Unix ms. */
-const MONTH_ENDS = { UTC: Date.UTC(2026, 11, 1), 'Europe/Moscow': Date.UTC(2026, 10, 30, 21), 'America/New_York': Date.UTC(2026, 11, 1, 5) } as const
+const MONTH_ENDS = {
+  UTC: Date.UTC(2026, 11, 1),
+  'Europe/Moscow': Date.UTC(2026, 10, 30, 21),
+  'America/New_York': Date.UTC(2026, 11, 1, 5),
+} as const
 
 /** Versions of the prices, of which the newest is sold; a request keeps the one it was admitted under. */
 export class SimCatalog {
@@ -44,18 +48,39 @@ export class SimCatalog {
   }
 
   #make(priceVersion: number): Snapshot {
-    const ofType = (type: SimType): readonly Endpoint[] => [this.#endpoint(type, 'alpha', true), this.#endpoint(type, 'beta', false), this.#endpoint(type, 'gamma', this.#random.chance(0.5))]
+    const ofType = (type: SimType): readonly Endpoint[] => [
+      this.#endpoint(type, 'alpha', true),
+      this.#endpoint(type, 'beta', false),
+      this.#endpoint(type, 'gamma', this.#random.chance(0.5)),
+    ]
     const base = snapshot([
       model(MODELS.chat, { tokenizer: 'o200k_base', maxCompletionTokens: OUTPUT_MAX, endpoints: ofType('chat') }),
-      model(MODELS.embeddings, { type: 'embeddings', tokenizer: 'o200k_base', maxCompletionTokens: null, endpoints: ofType('embeddings') }),
-      model(MODELS.rerank, { type: 'rerank', tokenizer: 'o200k_base', maxCompletionTokens: null, endpoints: ofType('rerank') }),
+      model(MODELS.embeddings, {
+        type: 'embeddings',
+        tokenizer: 'o200k_base',
+        maxCompletionTokens: null,
+        endpoints: ofType('embeddings'),
+      }),
+      model(MODELS.rerank, {
+        type: 'rerank',
+        tokenizer: 'o200k_base',
+        maxCompletionTokens: null,
+        endpoints: ofType('rerank'),
+      }),
     ])
-    const made: Snapshot = { ...base, priceVersion, settings: { ...base.settings, timezone: this.#timezone, midstreamError: this.#midstreamError } }
+    const made: Snapshot = {
+      ...base,
+      priceVersion,
+      settings: { ...base.settings, timezone: this.#timezone, midstreamError: this.#midstreamError },
+    }
     this.versions.set(priceVersion, made)
     return made
   }
 
-  /** Prices with more digits than a micro-ruble has, so that rounding matters; some ask a fee for each prompt, and a ranking is sold by searches, by tokens or by both. */
+  /**
+   * Prices with more digits than a micro-ruble has, so that rounding matters; some ask a fee for each prompt, and a
+   * ranking is sold by searches, by tokens or by both.
+   */
   #endpoint(type: SimType, slug: string, cancelStopsBilling: boolean): Endpoint {
     const plain = endpoint(slug)
     const fee = this.#random.chance(0.5)
@@ -63,9 +88,20 @@ export class SimCatalog {
     const sheet = (input: number, output: number): Endpoint['sell'] => {
       const made = prices(this.#price(input), this.#price(output))
       const read = bySearch && slug === 'alpha' ? prices('0', '0') : made
-      return { ...read, request: type === 'chat' && fee ? decimal(this.#price(output * 3)) : read.request, search: bySearch ? decimal(this.#price(output * 5)) : read.search }
+      return {
+        ...read,
+        request: type === 'chat' && fee ? decimal(this.#price(output * 3)) : read.request,
+        search: bySearch ? decimal(this.#price(output * 5)) : read.search,
+      }
     }
-    return { ...plain, id: `${slug}/${type}`, provider: { ...plain.provider, cancelStopsBilling }, nativeCompletions: slug !== 'beta', sell: sheet(5, 30), buy: sheet(3, 20) }
+    return {
+      ...plain,
+      id: `${slug}/${type}`,
+      provider: { ...plain.provider, cancelStopsBilling },
+      nativeCompletions: slug !== 'beta',
+      sell: sheet(5, 30),
+      buy: sheet(3, 20),
+    }
   }
 
   #price(most: number): string {

@@ -11,7 +11,12 @@ import { SIM_SEAL } from './sim-stores.ts'
 import type { World } from './world.ts'
 
 /** Refusals that a request may meet although everything works. */
-const FAIR_REFUSALS: ReadonlySet<string> = new Set(['insufficient_balance', 'limit_exceeded', 'key_deactivated', 'invalid_api_key'])
+const FAIR_REFUSALS: ReadonlySet<string> = new Set([
+  'insufficient_balance',
+  'limit_exceeded',
+  'key_deactivated',
+  'invalid_api_key',
+])
 /** A batch that waits for a store may be found down by another's try within this. */
 const FAULT_NEAR_MS = 3_500
 /** What is still on its way may be what found the store down. */
@@ -25,22 +30,37 @@ const DRAIN_MS = 120_010
 export async function auditWorld(world: World, except: readonly string[] = []): Promise<void> {
   const replay: Replay = async (row) => {
     const models = world.catalog.versions.get(row.priceVersion)?.models.values() ?? []
-    for (const { endpoints } of models) for (const { id, sell, buy } of endpoints) if (id === row.endpointId) return { costMicro: priceOf(row.usage, row.billingBasis === 'provider_cost' ? buy : sell), providerCostMicro: priceOf(row.reportedUsage ?? row.usage, buy) }
+    for (const { endpoints } of models)
+      for (const { id, sell, buy } of endpoints)
+        if (id === row.endpointId)
+          return {
+            costMicro: priceOf(row.usage, row.billingBasis === 'provider_cost' ? buy : sell),
+            providerCostMicro: priceOf(row.reportedUsage ?? row.usage, buy),
+          }
     return null
   }
-  const checks = await new SqlAudit(world.database(), { seal: SIM_SEAL, isSealed: async () => true }).run({ sinceMs: 0, nowMs: Math.floor(world.beginMs + world.nowMs + world.skewMs), replay }).catch((thrown: unknown) => {
-    world.trace(`the audit could not run: ${String(thrown)}`)
-    return []
-  })
-  for (const { id, violations } of checks) if (!except.includes(id)) for (const violation of violations) world.violation(`${id} ${violation}`)
+  const checks = await new SqlAudit(world.database(), { seal: SIM_SEAL, isSealed: async () => true })
+    .run({ sinceMs: 0, nowMs: Math.floor(world.beginMs + world.nowMs + world.skewMs), replay })
+    .catch((thrown: unknown) => {
+      world.trace(`the audit could not run: ${String(thrown)}`)
+      return []
+    })
+  for (const { id, violations } of checks)
+    if (!except.includes(id)) for (const violation of violations) world.violation(`${id} ${violation}`)
 }
 
 /** Compares the books with what clients and providers have seen; answers how many answers were charged. */
 export async function checkEnd(world: World): Promise<number> {
   await world.statements.checkEnd()
   await auditWorld(world)
-  const holds = new Map(world.disk.all(HOLD_SELECT).map((row) => readHoldRow(row, SIM_SEAL)).map((hold) => [hold.id, hold]))
-  for (const facts of world.requests) checkRequest(world, facts, facts.generationId === null ? null : (holds.get(facts.generationId) ?? null))
+  const holds = new Map(
+    world.disk
+      .all(HOLD_SELECT)
+      .map((row) => readHoldRow(row, SIM_SEAL))
+      .map((hold) => [hold.id, hold]),
+  )
+  for (const facts of world.requests)
+    checkRequest(world, facts, facts.generationId === null ? null : (holds.get(facts.generationId) ?? null))
   for (const hold of holds.values()) checkHold(world, hold)
   checkMoney(world, [...holds.values()])
   checkHours(world)
@@ -49,11 +69,20 @@ export async function checkEnd(world: World): Promise<number> {
 }
 
 function isJournaled(intent: Intent | undefined): boolean {
-  return intent !== undefined && intent.outcome !== null && intent.outcome !== 'failed' && intent.outcome.status === 'journaled'
+  return (
+    intent !== undefined &&
+    intent.outcome !== null &&
+    intent.outcome !== 'failed' &&
+    intent.outcome.status === 'journaled'
+  )
 }
 
 function isToldFree({ end, outcome }: Intent): boolean {
-  return outcome !== null && outcome !== 'failed' && (outcome.status === 'voided' || (end.op === 'void' && outcome.status === 'journaled'))
+  return (
+    outcome !== null &&
+    outcome !== 'failed' &&
+    (outcome.status === 'voided' || (end.op === 'void' && outcome.status === 'journaled'))
+  )
 }
 
 function checkRequest(world: World, facts: RequestFacts, hold: HoldRow | null): void {
@@ -65,7 +94,9 @@ function checkRequest(world: World, facts: RequestFacts, hold: HoldRow | null): 
     if (sight.kind === 'error' && !FAIR_REFUSALS.has(sight.name)) checkExcuse(world, facts, sight.name)
     return
   }
-  const intents = world.intents.filter(({ generationId, node }) => generationId === facts.generationId && node === facts.node)
+  const intents = world.intents.filter(
+    ({ generationId, node }) => generationId === facts.generationId && node === facts.node,
+  )
   const [asked] = intents
   const journaled = isJournaled(asked)
   if (journaled && world.lost.has(facts.node)) return
@@ -76,11 +107,13 @@ function checkRequest(world: World, facts: RequestFacts, hold: HoldRow | null): 
     if (!settled) say(`I11 the client saw the end of its answer, and its hold is ${hold?.state ?? 'missing'}`)
     // From the journal it is told the cost: what is charged later may be less.
     const toldMicro = journaled && (due.kind === 'exact' || due.kind === 'free-or') ? due.micro : chargedMicro
-    if (sight.cost !== null && sight.cost !== Number(toldMicro) / 1e6) say(`the client was told ${sight.cost} and charged ${chargedMicro} of ${toldMicro} micro`)
+    if (sight.cost !== null && sight.cost !== Number(toldMicro) / 1e6)
+      say(`the client was told ${sight.cost} and charged ${chargedMicro} of ${toldMicro} micro`)
     if (due.kind === 'free') say('an answer that is free looks complete')
   }
   if (settled) checkCharge(say, hold, due)
-  if (hold !== null && hold.priceVersion !== facts.plan?.snapshot.priceVersion) say(`its hold names price version ${hold.priceVersion}`)
+  if (hold !== null && hold.priceVersion !== facts.plan?.snapshot.priceVersion)
+    say(`its hold names price version ${hold.priceVersion}`)
   checkRetries(say, facts)
   checkCancel(world, say, facts)
   for (const intent of intents) checkPatience(world, say, intent)
@@ -93,37 +126,84 @@ function checkRequest(world: World, facts: RequestFacts, hold: HoldRow | null): 
 }
 
 /** The store took the end when it was asked for. */
-function checkEnded(world: World, say: (text: string) => void, facts: RequestFacts, hold: HoldRow | null, due: Due): void {
+function checkEnded(
+  world: World,
+  say: (text: string) => void,
+  facts: RequestFacts,
+  hold: HoldRow | null,
+  due: Due,
+): void {
   const settled = hold?.state === 'settled' || hold?.state === 'settled_late'
-  if (due.kind === 'exact' && !settled) say(`it is to be charged ${due.micro}, and its hold is ${hold?.state ?? 'missing'}`)
-  if (due.kind === 'exact' && facts.present && facts.sight.kind !== 'end' && !(facts.sight.kind === 'error' && facts.attempts.at(-1)?.outcome === 'failed') && !(facts.left && facts.sight.kind === 'broken')) say(`a charged answer whose client saw ${facts.sight.kind}`)
-  if (due.kind === 'free' && hold?.state !== 'voided' && hold?.state !== 'expired') say(`it is free, and its hold is ${hold?.state ?? 'missing'}`)
-  if (due.kind === 'free' && facts.present && facts.sight.kind !== 'error' && !(facts.left && facts.sight.kind === 'broken')) say(`a free answer whose client saw ${facts.sight.kind}`)
+  if (due.kind === 'exact' && !settled)
+    say(`it is to be charged ${due.micro}, and its hold is ${hold?.state ?? 'missing'}`)
+  if (
+    due.kind === 'exact' &&
+    facts.present &&
+    facts.sight.kind !== 'end' &&
+    !(facts.sight.kind === 'error' && facts.attempts.at(-1)?.outcome === 'failed') &&
+    !(facts.left && facts.sight.kind === 'broken')
+  )
+    say(`a charged answer whose client saw ${facts.sight.kind}`)
+  if (due.kind === 'free' && hold?.state !== 'voided' && hold?.state !== 'expired')
+    say(`it is free, and its hold is ${hold?.state ?? 'missing'}`)
+  if (
+    due.kind === 'free' &&
+    facts.present &&
+    facts.sight.kind !== 'error' &&
+    !(facts.left && facts.sight.kind === 'broken')
+  )
+    say(`a free answer whose client saw ${facts.sight.kind}`)
   const [row] = world.disk.all('SELECT status FROM generation WHERE generation_id = ?', [facts.generationId])
   if (due.kind === 'free' && row === undefined) say('it was free, and no log row tells of it')
-  const booked = world.disk.all("SELECT amount FROM entry WHERE kind = 'insured' AND ref = ?", [facts.generationId]).reduce((sum, row) => sum + big(row, 'amount'), 0n)
-  const [atCost] = world.disk.all("SELECT provider_cost AS paid FROM generation WHERE generation_id = ? AND record LIKE '%\"billingBasis\":\"provider_cost\"%'", [facts.generationId])
+  const booked = world.disk
+    .all("SELECT amount FROM entry WHERE kind = 'insured' AND ref = ?", [facts.generationId])
+    .reduce((sum, row) => sum + big(row, 'amount'), 0n)
+  const [atCost] = world.disk.all(
+    'SELECT provider_cost AS paid FROM generation WHERE generation_id = ? AND record LIKE \'%"billingBasis":"provider_cost"%\'',
+    [facts.generationId],
+  )
   const paid = atCost === undefined ? 0n : big(atCost, 'paid')
   // What may be free or charged, and was charged as usual, is nobody's loss.
-  const insured = insuredOf(facts, due.kind === 'free-or' && settled && paid === 0n ? { ...due, kind: 'exact' } : due, world.tokens)
+  const insured = insuredOf(
+    facts,
+    due.kind === 'free-or' && settled && paid === 0n ? { ...due, kind: 'exact' } : due,
+    world.tokens,
+  )
   if (due.kind === 'exact') checkProviderCost(world, say, facts, due.billedMicro)
-  if (paid > 0n && !world.guarded.has(facts.accountId)) say('a free answer is charged, and its account has used up nothing')
+  if (paid > 0n && !world.guarded.has(facts.accountId))
+    say('a free answer is charged, and its account has used up nothing')
   if (booked + paid !== insured) say(`the operator's loss is ${insured}, ${booked} is booked and ${paid} charged`)
 }
 
 /** What a provider reports it bills, whatever the customer pays. */
-function checkProviderCost(world: World, say: (text: string) => void, { generationId }: RequestFacts, billedMicro: bigint): void {
+function checkProviderCost(
+  world: World,
+  say: (text: string) => void,
+  { generationId }: RequestFacts,
+  billedMicro: bigint,
+): void {
   const [row] = world.disk.all('SELECT provider_cost FROM generation WHERE generation_id = ?', [generationId])
-  if (row !== undefined && big(row, 'provider_cost') !== billedMicro) say(`its provider bills ${billedMicro}, ${big(row, 'provider_cost')} is booked`)
+  if (row !== undefined && big(row, 'provider_cost') !== billedMicro)
+    say(`its provider bills ${billedMicro}, ${big(row, 'provider_cost')} is booked`)
 }
 
 /** The store did not take it in time: a lease gives the money back, or a journal settles later. */
-function checkFailedEnd(world: World, say: (text: string) => void, facts: RequestFacts, hold: HoldRow | null, due: Due): void {
-  const journal = world.intents.some(({ generationId, outcome, node }) => generationId === facts.generationId && outcome !== 'failed' && outcome !== null && node !== '')
+function checkFailedEnd(
+  world: World,
+  say: (text: string) => void,
+  facts: RequestFacts,
+  hold: HoldRow | null,
+  due: Due,
+): void {
+  const journal = world.intents.some(
+    ({ generationId, outcome, node }) =>
+      generationId === facts.generationId && outcome !== 'failed' && outcome !== null && node !== '',
+  )
   const settled = hold?.state === 'settled' || hold?.state === 'settled_late'
   // The one process of an embedded store voids at its start what is open, or has lost it.
   if (world.embedded && world.deaths.has(facts.node)) return
-  if (journal && due.kind === 'exact' && !settled) say(`the journal brought its settle, and its hold is ${hold?.state ?? 'missing'}`)
+  if (journal && due.kind === 'exact' && !settled)
+    say(`the journal brought its settle, and its hold is ${hold?.state ?? 'missing'}`)
 }
 
 function checkCharge(say: (text: string) => void, hold: HoldRow, due: Due): void {
@@ -136,9 +216,12 @@ function checkCharge(say: (text: string) => void, hold: HoldRow, due: Due): void
       return say('an answer is charged that no provider has finished')
     case 'exact':
     case 'free-or':
-      if (costMicro !== due.micro) say(`I12 the answer costs ${due.micro}, charged ${chargedMicro} with a shortfall of ${hold.shortfallMicro}`)
-      if (due.isOrdinary && due.micro > hold.amountMicro) say(`its hold of ${hold.amountMicro} is not the worst case: the answer costs ${due.micro}`)
-      if (hold.state === 'settled' && due.micro <= hold.amountMicro && chargedMicro !== due.micro) say(`its hold covers ${due.micro}, and it is charged ${chargedMicro}`)
+      if (costMicro !== due.micro)
+        say(`I12 the answer costs ${due.micro}, charged ${chargedMicro} with a shortfall of ${hold.shortfallMicro}`)
+      if (due.isOrdinary && due.micro > hold.amountMicro)
+        say(`its hold of ${hold.amountMicro} is not the worst case: the answer costs ${due.micro}`)
+      if (hold.state === 'settled' && due.micro <= hold.amountMicro && chargedMicro !== due.micro)
+        say(`its hold covers ${due.micro}, and it is charged ${chargedMicro}`)
   }
 }
 
@@ -148,7 +231,8 @@ function checkCancel(world: World, say: (text: string) => void, facts: RequestFa
   if (facts.goneMs === null || last === undefined || world.deaths.has(facts.node)) return
   const overMs = last.outcome === 'running' ? Infinity : last.outcomeMs
   const limitMs = facts.request.stream && last.endpoint.provider.cancelStopsBilling ? CANCEL_MS : DRAIN_MS
-  if (overMs > facts.goneMs + limitMs) say(`its client left at ${facts.goneMs}, and the provider was read until ${overMs}`)
+  if (overMs > facts.goneMs + limitMs)
+    say(`its client left at ${facts.goneMs}, and the provider was read until ${overMs}`)
 }
 
 /** Once the answer has begun to arrive nobody else is asked. */
@@ -163,7 +247,12 @@ function checkRetries(say: (text: string) => void, facts: RequestFacts): void {
 
 /** 503 is an answer for a store that is down or a node that stops, never for a bug. */
 function checkExcuse(world: World, facts: RequestFacts, name: string): void {
-  if (name === 'service_unavailable' && facts.doneMs !== null && (facts.excused || faultNear(world, facts.node, facts.doneMs))) return
+  if (
+    name === 'service_unavailable' &&
+    facts.doneMs !== null &&
+    (facts.excused || faultNear(world, facts.node, facts.doneMs))
+  )
+    return
   world.violation(`r${facts.number}: refused with ${name}, and nothing was the matter`)
 }
 
@@ -172,7 +261,8 @@ function checkPatience(world: World, say: (text: string) => void, intent: Intent
   if (intent.outcome !== 'failed' || intent.answeredMs === null) return
   if (!faultNear(world, intent.node, intent.answeredMs)) say(`its ${intent.end.op} failed on a healthy store`)
   // A full disk is no outage that passes by itself.
-  if (!world.embedded && intent.answeredMs - intent.askedMs < OUTLAST_MS) say(`its ${intent.end.op} was given up after ${intent.answeredMs - intent.askedMs} ms`)
+  if (!world.embedded && intent.answeredMs - intent.askedMs < OUTLAST_MS)
+    say(`its ${intent.end.op} was given up after ${intent.answeredMs - intent.askedMs} ms`)
 }
 
 /** A lease may end only for a node that was gone, could not reach the store, or did not know of the hold. */
@@ -182,7 +272,11 @@ function checkHold(world: World, hold: HoldRow): void {
   const facts = world.requests.find(({ generationId }) => generationId === hold.id)
   const diedMs = world.deaths.get(hold.node)
   const faulty = (world.nodes.find(({ name }) => name === hold.node)?.link.faultsMs ?? []).length > 0
-  if (world.intents.some(({ generationId, outcome }) => generationId === hold.id && outcome === 'failed') || world.intents.some((intent) => intent.generationId === hold.id && isJournaled(intent))) return
+  if (
+    world.intents.some(({ generationId, outcome }) => generationId === hold.id && outcome === 'failed') ||
+    world.intents.some((intent) => intent.generationId === hold.id && isJournaled(intent))
+  )
+    return
   if (faulty && (facts === undefined || world.skewMs > 0)) return
   // A late settle came at any time after its lease had ended.
   const withinMs = hold.state === 'settled_late' ? hold.leaseUntilMs : LEASE_MS + 20_000

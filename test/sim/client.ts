@@ -113,7 +113,9 @@ export class Client {
     if (this.#gone) this.#detach(generation)
     const result = await generation.done
     this.#facts.doneMs = this.#ports.scheduler.nowMs
-    this.#ports.trace(`r${this.#facts.number}: done, ${result.record.status}, charged ${result.chargedMicro}${result.error === null ? '' : `, ${result.error.errorName}: ${String(result.error.details.cause ?? '')}`}`)
+    this.#ports.trace(
+      `r${this.#facts.number}: done, ${result.record.status}, charged ${result.chargedMicro}${result.error === null ? '' : `, ${result.error.errorName}: ${String(result.error.details.cause ?? '')}`}`,
+    )
     if (this.#reader !== null || this.#gone) return
     if (result.error !== null) this.#see({ kind: 'error', name: result.error.errorName })
     else if (result.body === null) this.#see({ kind: 'broken' })
@@ -124,7 +126,9 @@ export class Client {
     this.#facts.doneMs = this.#ports.scheduler.nowMs
     this.#facts.excused = this.#node.link.batchFailed || this.#node.closed
     if (!(thrown instanceof ApiError)) {
-      this.#ports.violation(`r${this.#facts.number} met a bug: ${thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)}`)
+      this.#ports.violation(
+        `r${this.#facts.number} met a bug: ${thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)}`,
+      )
       return
     }
     this.#ports.trace(`r${this.#facts.number}: refused, ${thrown.errorName}`)
@@ -133,7 +137,9 @@ export class Client {
 
   #open(): Reader | null {
     if (this.#gone) return null
-    this.#reader = new ClientReader(this.#ports, this.#habits.slowness, this.#facts, (reader) => this.#generation?.drained(reader))
+    this.#reader = new ClientReader(this.#ports, this.#habits.slowness, this.#facts, (reader) =>
+      this.#generation?.drained(reader),
+    )
     return this.#reader
   }
 
@@ -161,7 +167,8 @@ export class Client {
   #detach(generation: Generation): void {
     const { grace } = generation.input.plan.snapshot.settings.streamResume
     if (generation.input.buffer === null || this.#facts.cancelled) this.#facts.goneMs = this.#ports.scheduler.nowMs
-    if (generation.input.buffer !== null && !this.#facts.cancelled) this.#facts.graceUntilMs = this.#ports.scheduler.nowMs + grace * 1_000
+    if (generation.input.buffer !== null && !this.#facts.cancelled)
+      this.#facts.graceUntilMs = this.#ports.scheduler.nowMs + grace * 1_000
     generation.detached(this.#reader, grace)
     const { returnsMs, resumable } = this.#habits
     if (returnsMs !== null && resumable) this.#ports.scheduler.after(returnsMs, this.#ports.world, () => this.#return())
@@ -213,7 +220,8 @@ class ClientReader implements Reader {
     this.#closed = true
     const text = this.#facts.received + bytes.toString('latin1')
     this.#facts.received = text
-    if (text.includes('"error":{')) this.#facts.sight = { kind: 'error', name: /"error_type":"(\w+)"/.exec(text)?.[1] ?? 'stream_error' }
+    if (text.includes('"error":{'))
+      this.#facts.sight = { kind: 'error', name: /"error_type":"(\w+)"/.exec(text)?.[1] ?? 'stream_error' }
     else if (text.endsWith('data: [DONE]\n\n')) this.#facts.sight = { kind: 'end', cost: costOf(text) }
     else {
       this.#facts.sight = { kind: 'broken' }
@@ -233,7 +241,9 @@ class ClientReader implements Reader {
 
 /** A body as it is sent: JSON, or parts of it that are written already. */
 function textOf(body: unknown): string {
-  return Array.isArray(body) && body.every((part) => Buffer.isBuffer(part)) ? Buffer.concat(body).toString('utf8') : JSON.stringify(body)
+  return Array.isArray(body) && body.every((part) => Buffer.isBuffer(part))
+    ? Buffer.concat(body).toString('utf8')
+    : JSON.stringify(body)
 }
 
 /** What the answer says that it cost, RUB. */

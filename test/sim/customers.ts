@@ -23,14 +23,37 @@ export async function createCustomers(world: World): Promise<void> {
   const keys = new SqlKeys(database, SIM_SEAL)
   for (let index = 0; index < ACCOUNTS; index += 1) {
     const accountId = `acc_${index}`
-    await accounts.create({ id: accountId, name: 'sim', email: null, defaultModel: null, rateLimit: null, createdAtMs: beginMs })
+    await accounts.create({
+      id: accountId,
+      name: 'sim',
+      email: null,
+      defaultModel: null,
+      rateLimit: null,
+      createdAtMs: beginMs,
+    })
     if (world.guards && index > 0) useUpFreeHour(world, accountId)
-    world.pay({ accountId, kind: 'topup', amountMicro: BigInt(100 + random.below(world.aboutLeases || random.chance(0.5) ? 4_000 : 60_000)) })
+    world.pay({
+      accountId,
+      kind: 'topup',
+      amountMicro: BigInt(100 + random.below(world.aboutLeases || random.chance(0.5) ? 4_000 : 60_000)),
+    })
     for (const [number, limitReset] of [null, random.pick(RESETS)].entries()) {
       const keyId = `key_${index}${number}`
       const digest = createHash('sha256').update(keyId).digest()
-      const limitMicro = number === 0 && !world.aboutLimits ? null : BigInt(random.below(world.aboutLimits ? 2_500 : 9_000))
-      await keys.create({ id: keyId, accountId, name: 'sim', label: 'sim', digest, limitMicro, limitReset, expiresAtMs: null, allowedModels: null, createdAtMs: beginMs })
+      const limitMicro =
+        number === 0 && !world.aboutLimits ? null : BigInt(random.below(world.aboutLimits ? 2_500 : 9_000))
+      await keys.create({
+        id: keyId,
+        accountId,
+        name: 'sim',
+        label: 'sim',
+        digest,
+        limitMicro,
+        limitReset,
+        expiresAtMs: null,
+        allowedModels: null,
+        createdAtMs: beginMs,
+      })
       world.customers.push({ accountId, keyId })
     }
   }
@@ -47,6 +70,11 @@ export function usedUpHourMs(beginMs: number): number {
 function useUpFreeHour({ disk, beginMs, guarded }: World, accountId: string): void {
   const hourMs = usedUpHourMs(beginMs)
   const insuredMicro = USED_UP_MICRO
-  disk.run('UPDATE account SET free_hour = ?, free_insured = ?, seal = ? WHERE id = ?', [BigInt(hourMs), insuredMicro, SIM_SEAL.of('account', [accountId, '', 0n, 0n, hourMs, insuredMicro, 0n, '']), accountId])
+  disk.run('UPDATE account SET free_hour = ?, free_insured = ?, seal = ? WHERE id = ?', [
+    BigInt(hourMs),
+    insuredMicro,
+    SIM_SEAL.of('account', [accountId, '', 0n, 0n, hourMs, insuredMicro, 0n, '']),
+    accountId,
+  ])
   guarded.add(accountId)
 }

@@ -73,7 +73,10 @@ export class Disk {
   }
 
   #asDatabase(): Database {
-    const sql: Sql = { all: async (text, values) => this.all(text, values), run: async (text, values) => this.run(text, values) }
+    const sql: Sql = {
+      all: async (text, values) => this.all(text, values),
+      run: async (text, values) => this.run(text, values),
+    }
     return { ...sql, dialect: 'sqlite', transaction: (work) => work(sql), close: async () => undefined }
   }
 }

@@ -27,7 +27,10 @@ interface JournalPorts {
   readonly world: Owner
 }
 
-/** The product's journal on the universe's disk: every record becomes bytes, and what a later process finds is read from them. */
+/**
+ * The product's journal on the universe's disk: every record becomes bytes, and what a later process finds is read from
+ * them.
+ */
 export class SimJournal implements Journal {
   readonly left: readonly JournalRecord[]
   readonly #slots: readonly JournalSlot[]
@@ -63,7 +66,10 @@ export class SimJournal implements Journal {
         if (fails) return reject(new Error('The disk of the journal refuses.'))
         const records = Buffer.concat(payloads.map((payload) => record(payload, slot.epoch)))
         // A process that dies while it writes leaves a part, or all of it and nobody who knows.
-        slot.bytes = Buffer.concat([slot.bytes, node.dead ? records.subarray(0, random.below(records.length + 1)) : records])
+        slot.bytes = Buffer.concat([
+          slot.bytes,
+          node.dead ? records.subarray(0, random.below(records.length + 1)) : records,
+        ])
         if (node.dead) return
         slot.open += payloads.length
         resolve(payloads.map(() => ({ segment: 0 })))

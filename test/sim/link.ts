@@ -18,7 +18,10 @@ const LATENCY_MS = [0.2, 4] as const
 const REFUSAL_MS = [0.5, 900] as const
 const STALL_MS = [200, 2_500] as const
 
-/** One node's way to the store: latency, faults and outages. Work that arrives happens at one instant, whoever waits for it. */
+/**
+ * One node's way to the store: latency, faults and outages. Work that arrives happens at one instant, whoever waits for
+ * it.
+ */
 export class Link {
   readonly #scheduler: Scheduler
   readonly #random: Random
@@ -31,7 +34,13 @@ export class Link {
   /** The last batch that it brought to the store failed. */
   batchFailed = false
 
-  constructor(ports: { readonly scheduler: Scheduler; readonly random: Random; readonly node: Owner; readonly world: Owner; readonly rates: () => FaultRates }) {
+  constructor(ports: {
+    readonly scheduler: Scheduler
+    readonly random: Random
+    readonly node: Owner
+    readonly world: Owner
+    readonly rates: () => FaultRates
+  }) {
     this.#scheduler = ports.scheduler
     this.#random = ports.random
     this.#node = ports.node
@@ -54,7 +63,8 @@ export class Link {
   /** A disk that is full or broken just now. */
   fault(): 'before' | 'after' | null {
     const rates = this.#rates()
-    const fault = this.out || this.#random.chance(rates.before) ? 'before' : this.#random.chance(rates.after) ? 'after' : null
+    const fault =
+      this.out || this.#random.chance(rates.before) ? 'before' : this.#random.chance(rates.after) ? 'after' : null
     if (fault !== null) this.#noteFault()
     return fault
   }

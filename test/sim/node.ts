@@ -58,7 +58,10 @@ class WitnessedLedger extends Ledger {
     return this.#witness(this.#note({ op: 'void', request }), super.void(request))
   }
 
-  async #witness<T extends Awaited<ReturnType<Ledger['settle'] | Ledger['void']>>>(intent: Intent, answer: Promise<T>): Promise<T> {
+  async #witness<T extends Awaited<ReturnType<Ledger['settle'] | Ledger['void']>>>(
+    intent: Intent,
+    answer: Promise<T>,
+  ): Promise<T> {
     try {
       const outcome = await answer
       intent.outcome = outcome
@@ -129,14 +132,36 @@ export class SimNode {
     this.slots = new ProviderSlots(clock)
     const timezone = (): string => catalog.current().settings.timezone
     this.ledger = new WitnessedLedger(
-      { store: ports.store, clock, node: ports.name, timezone, singleProcess: ports.singleProcess, gather: () => scheduler.wait(TURN_MS, owner), commitSpacingMs: COMMIT_SPACING_MS, notice: ports.trace, ...(journal === null ? {} : { journal: new EndJournal(journal) }) },
+      {
+        store: ports.store,
+        clock,
+        node: ports.name,
+        timezone,
+        singleProcess: ports.singleProcess,
+        gather: () => scheduler.wait(TURN_MS, owner),
+        commitSpacingMs: COMMIT_SPACING_MS,
+        notice: ports.trace,
+        ...(journal === null ? {} : { journal: new EndJournal(journal) }),
+      },
       (end) => ports.note(end, ports.name),
       () => scheduler.nowMs,
     )
-    this.upstream = new Upstream({ scheduler, random, node: owner, takesList: catalog.takesList, closing: ports.closing, longAnswers: ports.longAnswers, empties: ports.empties, trace: ports.trace })
+    this.upstream = new Upstream({
+      scheduler,
+      random,
+      node: owner,
+      takesList: catalog.takesList,
+      closing: ports.closing,
+      longAnswers: ports.longAnswers,
+      empties: ports.empties,
+      trace: ports.trace,
+    })
     this.adapters = new Map([[this.upstream.adapter.name, this.upstream.adapter]])
     this.relay = new Relay({
-      ledger: this.ledger, clock, catalog, adapters: this.adapters,
+      ledger: this.ledger,
+      clock,
+      catalog,
+      adapters: this.adapters,
       ids: ports.ids,
       health: new EndpointHealthBook(clock),
       tokens: ports.tokens,
@@ -152,6 +177,16 @@ export class SimNode {
   }
 
   principal(accountId: string, keyId: string): Principal {
-    return { accountId, keyId, keyName: 'sim', keyLabel: 'sk-tg-…sim', limitMicro: null, limitReset: null, allowedModels: null, defaultModel: null, rateLimit: null }
+    return {
+      accountId,
+      keyId,
+      keyName: 'sim',
+      keyLabel: 'sk-tg-…sim',
+      limitMicro: null,
+      limitReset: null,
+      allowedModels: null,
+      defaultModel: null,
+      rateLimit: null,
+    }
   }
 }

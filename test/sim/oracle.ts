@@ -6,10 +6,13 @@ import type { AttemptFacts, RequestFacts } from './facts.ts'
 import { isUnits } from './requests.ts'
 
 /**
- * Who pays (reliability.md 3.5), told a second time and only from what was seen outside the gateway. `exact` = the price
- * of the answer in micro-rubles, and what the provider bills for it; `free`; `open` = both are right.
+ * Who pays (reliability.md 3.5), told a second time and only from what was seen outside the gateway. `exact` = the
+ * price of the answer in micro-rubles, and what the provider bills for it; `free`; `open` = both are right.
  */
-export type Due = { readonly kind: 'free' } | ({ readonly kind: 'exact' | 'free-or' } & Price) | { readonly kind: 'open' }
+export type Due =
+  | { readonly kind: 'free' }
+  | ({ readonly kind: 'exact' | 'free-or' } & Price)
+  | { readonly kind: 'open' }
 
 interface Price {
   readonly micro: bigint
@@ -25,7 +28,9 @@ export function dueOf(facts: RequestFacts, tokens: TokenCounter, guarded: boolea
     case 'running':
       return { kind: 'open' }
     case 'ended':
-      return isEmpty(facts, last) ? free(facts, last, reported(facts, last, tokens), guarded) : exact(facts, last, reported(facts, last, tokens), tokens)
+      return isEmpty(facts, last)
+        ? free(facts, last, reported(facts, last, tokens), guarded)
+        : exact(facts, last, reported(facts, last, tokens), tokens)
     case 'failed':
       return failed(facts, last, tokens, guarded)
     case 'cancelled': {
@@ -40,13 +45,22 @@ export function dueOf(facts: RequestFacts, tokens: TokenCounter, guarded: boolea
 /** Where the account has used up what is free in an hour, the provider's price of it may be charged (row 20). */
 function free(facts: RequestFacts, attempt: AttemptFacts, usage: Usage, guarded: boolean): Due {
   const { buy } = attempt.endpoint
-  return guarded ? { kind: 'free-or', micro: priceOf(bounded(facts, usage), buy), billedMicro: priceOf(usage, buy), isOrdinary: false } : { kind: 'free' }
+  return guarded
+    ? {
+        kind: 'free-or',
+        micro: priceOf(bounded(facts, usage), buy),
+        billedMicro: priceOf(usage, buy),
+        isOrdinary: false,
+      }
+    : { kind: 'free' }
 }
 
 function failed(facts: RequestFacts, last: AttemptFacts, tokens: TokenCounter, guarded: boolean): Due {
   if (!facts.request.stream || last.text === '') return { kind: 'free' }
   const delivered = facts.plan?.snapshot.settings.midstreamError === 'delivered'
-  return last.clientPresent && !delivered ? free(facts, last, received(facts, last, tokens), guarded) : exact(facts, last, received(facts, last, tokens), tokens)
+  return last.clientPresent && !delivered
+    ? free(facts, last, received(facts, last, tokens), guarded)
+    : exact(facts, last, received(facts, last, tokens), tokens)
 }
 
 /** No tokens, no words, and no finish that makes it an answer. */
@@ -66,7 +80,11 @@ function reported({ request }: RequestFacts, { endpoint, parts, text }: AttemptF
   const input = told('input', () => request.count(tokens))
   if (request.type === 'embeddings') return { input }
   // A ranking of so few documents is one search.
-  if (request.type === 'rerank') return { ...(isSoldBy(endpoint, 'input') ? { input } : {}), ...(isSoldBy(endpoint, 'search') ? { search: told('search', () => 1) } : {}) }
+  if (request.type === 'rerank')
+    return {
+      ...(isSoldBy(endpoint, 'input') ? { input } : {}),
+      ...(isSoldBy(endpoint, 'search') ? { search: told('search', () => 1) } : {}),
+    }
   return { input, output: told('output', () => countText(text, tokens)), request: request.inputs }
 }
 
@@ -78,7 +96,10 @@ function isSoldBy({ sell, buy }: Endpoint, meter: 'input' | 'search'): boolean {
   return sell[meter].digits > 0n || buy[meter].digits > 0n
 }
 
-/** Of an answer that was cut off: as far as the providers have told, and at least the words that came. What comes at once is nothing until then. */
+/**
+ * Of an answer that was cut off: as far as the providers have told, and at least the words that came. What comes at
+ * once is nothing until then.
+ */
 function received(facts: RequestFacts, attempt: AttemptFacts, tokens: TokenCounter): Usage {
   if (isUnits(facts.request)) return {}
   const usage = reported(facts, attempt, tokens)
@@ -89,13 +110,24 @@ function received(facts: RequestFacts, attempt: AttemptFacts, tokens: TokenCount
 function bounded({ request, plan }: RequestFacts, usage: Usage): Usage {
   const { inputMax, inputs, answers } = request
   const { input = 0, output = 0, search = 0 } = usage
-  return { ...usage, input: Math.min(input, inputMax + 1_000), output: Math.min(output, (plan?.maxTokens ?? 0) * answers * inputs), search: Math.min(search, 1) }
+  return {
+    ...usage,
+    input: Math.min(input, inputMax + 1_000),
+    output: Math.min(output, (plan?.maxTokens ?? 0) * answers * inputs),
+    search: Math.min(search, 1),
+  }
 }
 
-function exact(facts: RequestFacts, { endpoint }: AttemptFacts, usage: Usage, tokens: TokenCounter): Extract<Due, { kind: 'exact' | 'free-or' }> {
+function exact(
+  facts: RequestFacts,
+  { endpoint }: AttemptFacts,
+  usage: Usage,
+  tokens: TokenCounter,
+): Extract<Due, { kind: 'exact' | 'free-or' }> {
   const most = bounded(facts, usage)
   const { input = 0, output = 0, search = 0 } = usage
-  const isOrdinary = input <= facts.request.count(tokens) && output <= (most.output ?? 0) && search <= (most.search ?? 0)
+  const isOrdinary =
+    input <= facts.request.count(tokens) && output <= (most.output ?? 0) && search <= (most.search ?? 0)
   return { kind: 'exact', micro: priceOf(most, endpoint.sell), billedMicro: priceOf(usage, endpoint.buy), isOrdinary }
 }
 
@@ -116,7 +148,8 @@ export function insuredOf(facts: RequestFacts, due: Due, tokens: TokenCounter): 
   let sum = 0n
   for (const [index, attempt] of facts.attempts.entries()) {
     const isLast = index === facts.attempts.length - 1
-    sum += isLast && due.kind === 'exact' ? restOf(facts, attempt, due.billedMicro) : insuredAttempt(facts, attempt, tokens)
+    sum +=
+      isLast && due.kind === 'exact' ? restOf(facts, attempt, due.billedMicro) : insuredAttempt(facts, attempt, tokens)
   }
   return sum
 }
@@ -139,7 +172,8 @@ function insuredAttempt(facts: RequestFacts, attempt: AttemptFacts, tokens: Toke
   const said = facts.request.stream && attempt.text !== ''
   // Once its words have gone out, what a broken stream cost is what came.
   if (said) return buy(received(facts, attempt, tokens))
-  if (attempt.outcome === 'ended' || attempt.parts.some(({ usage }) => usage !== null)) return buy(reported(facts, attempt, tokens))
+  if (attempt.outcome === 'ended' || attempt.parts.some(({ usage }) => usage !== null))
+    return buy(reported(facts, attempt, tokens))
   if (attempt.headers) return buy(received(facts, attempt, tokens))
   // It was read on, and nothing came: the most that it may have cost.
   return isCutOff(facts, attempt) && (attempt.gaveUp || !attempt.nodeClosing) ? (facts.plan?.holdMicro ?? 0n) : 0n

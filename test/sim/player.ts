@@ -8,6 +8,9 @@ export async function createPlayer(traced: boolean): Promise<(seed: number) => P
   if (!traced) Error.stackTraceLimit = 3
   const disk = await Disk.open()
   // Texts are short enough to be counted whole: chance and time do not enter.
-  const tokens = createTokenCounter(() => 0, () => 0)
+  const tokens = createTokenCounter(
+    () => 0,
+    () => 0,
+  )
   return (seed) => playUniverse(seed, { disk, tokens, traced })
 }

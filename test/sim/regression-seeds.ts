@@ -1,6 +1,6 @@
 /**
- * Universes that once showed a bug. They are played first, always. A seed means the same only while the simulation draws the
- * same numbers in the same order; that is why each of these bugs is also a mutant.
+ * Universes that once showed a bug. They are played first, always. A seed means the same only while the simulation
+ * draws the same numbers in the same order; that is why each of these bugs is also a mutant.
  */
 export const REGRESSION_SEEDS: readonly { readonly seed: number; readonly bug: string }[] = [
   { seed: 1, bug: 'a node that stopped started one more answer' },

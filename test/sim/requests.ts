@@ -13,7 +13,12 @@ import type { Order } from '../../src/relay/order.ts'
 
 export type SimType = 'chat' | 'completions' | 'embeddings' | 'rerank'
 
-export const MODELS: Readonly<Record<SimType, string>> = { chat: 'sim/model', completions: 'sim/model', embeddings: 'sim/vectors', rerank: 'sim/ranks' }
+export const MODELS: Readonly<Record<SimType, string>> = {
+  chat: 'sim/model',
+  completions: 'sim/model',
+  embeddings: 'sim/vectors',
+  rerank: 'sim/ranks',
+}
 const TOKENIZER = 'o200k_base'
 const FRAME_TOKENS_MAX = 8
 
@@ -62,21 +67,55 @@ function limit(maxTokens: number | null): { readonly max_tokens?: number } {
 }
 
 function chatOf(n: number, stream: boolean, maxTokens: number | null): SimRequest {
-  const request = chat({ model: MODELS.chat, messages: [{ role: 'user', content: PROMPT }], n, ...limit(maxTokens), ...(stream ? STREAM : {}) })
+  const request = chat({
+    model: MODELS.chat,
+    messages: [{ role: 'user', content: PROMPT }],
+    n,
+    ...limit(maxTokens),
+    ...(stream ? STREAM : {}),
+  })
   return {
-    type: 'chat', stream, maxTokens, inputs: 1, answers: n, choices: n,
+    type: 'chat',
+    stream,
+    maxTokens,
+    inputs: 1,
+    answers: n,
+    choices: n,
     inputMax: Buffer.byteLength(PROMPT) + FRAME_TOKENS_MAX * 2,
     count: (tokens) => tokens.countChat(request, TOKENIZER),
-    order: (adapters) => chatOrder(request, { type: 'chat', endpointName: 'chat/completions', format: chatFormat(request.includeUsage) }, adapters),
+    order: (adapters) =>
+      chatOrder(
+        request,
+        { type: 'chat', endpointName: 'chat/completions', format: chatFormat(request.includeUsage) },
+        adapters,
+      ),
   }
 }
 
 /** Each prompt counts as the longest of them. */
-function completionsOf(prompts: readonly string[], n: number, stream: boolean, maxTokens: number | null, bestOf: number | null = null): SimRequest {
-  const request = parseCompletions({ model: MODELS.completions, prompt: prompts, n, ...limit(maxTokens), ...(stream ? STREAM : {}), ...(bestOf === null ? {} : { best_of: bestOf }) })
+function completionsOf(
+  prompts: readonly string[],
+  n: number,
+  stream: boolean,
+  maxTokens: number | null,
+  bestOf: number | null = null,
+): SimRequest {
+  const request = parseCompletions({
+    model: MODELS.completions,
+    prompt: prompts,
+    n,
+    ...limit(maxTokens),
+    ...(stream ? STREAM : {}),
+    ...(bestOf === null ? {} : { best_of: bestOf }),
+  })
   const longest = Math.max(...prompts.map((prompt) => Buffer.byteLength(prompt)))
   return {
-    type: 'completions', stream, maxTokens, inputs: prompts.length, answers: bestOf ?? n, choices: n,
+    type: 'completions',
+    stream,
+    maxTokens,
+    inputs: prompts.length,
+    answers: bestOf ?? n,
+    choices: n,
     inputMax: (longest + FRAME_TOKENS_MAX * 2) * prompts.length,
     count: (tokens) => tokens.countChat(request.chat, TOKENIZER) * prompts.length,
     order: (adapters) => completionsOrder(request, adapters),
@@ -86,7 +125,12 @@ function completionsOf(prompts: readonly string[], n: number, stream: boolean, m
 function embeddingsOf(texts: readonly string[]): SimRequest {
   const request = parseEmbeddings({ model: MODELS.embeddings, input: texts })
   return {
-    type: 'embeddings', stream: false, maxTokens: null, inputs: 1, answers: 1, choices: 1,
+    type: 'embeddings',
+    stream: false,
+    maxTokens: null,
+    inputs: 1,
+    answers: 1,
+    choices: 1,
     inputMax: bytesOf(texts) + FRAME_TOKENS_MAX * texts.length,
     count: (tokens) => countOf(tokens, texts),
     order: (adapters) => embeddingsOrders(adapters)(request),
@@ -97,7 +141,12 @@ function embeddingsOf(texts: readonly string[]): SimRequest {
 function rerankOf(query: string, documents: readonly string[]): SimRequest {
   const request = parseRerank({ model: MODELS.rerank, query, documents })
   return {
-    type: 'rerank', stream: false, maxTokens: null, inputs: 1, answers: 1, choices: 1,
+    type: 'rerank',
+    stream: false,
+    maxTokens: null,
+    inputs: 1,
+    answers: 1,
+    choices: 1,
     inputMax: bytesOf(documents) + (FRAME_TOKENS_MAX * 2 + Buffer.byteLength(query)) * documents.length,
     count: (tokens) => countOf(tokens, documents) + countOf(tokens, [query]) * documents.length,
     order: (adapters) => rerankOrders(adapters)(request),

@@ -40,7 +40,13 @@ export class Scheduler {
 
   /** Runs `task` once after `delayMs`, unless its owner is dead by then; the answer cancels it. */
   after(delayMs: number, owner: Owner, task: () => void): () => void {
-    const event: Event = { atMs: this.#nowMs + Math.max(0, delayMs), tie: this.#random.next(), owner, task, cancelled: false }
+    const event: Event = {
+      atMs: this.#nowMs + Math.max(0, delayMs),
+      tie: this.#random.next(),
+      owner,
+      task,
+      cancelled: false,
+    }
     this.#push(event)
     return () => {
       event.cancelled = true
@@ -84,7 +90,7 @@ export class Scheduler {
     const last = heap.pop()
     if (last === undefined || heap.length === 0) return
     heap[0] = last
-    for (let at = 0; ; ) {
+    for (let at = 0; ;) {
       const [left, right] = [2 * at + 1, 2 * at + 2]
       const least = right < heap.length && this.#before(right, left) ? right : left
       if (least >= heap.length || !this.#swapped(at, least)) return

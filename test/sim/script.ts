@@ -5,15 +5,34 @@ import type { Random } from './random.ts'
 
 /** What a provider may do (reliability.md 3.5), and how often. */
 const OUTCOMES = [
-  ['complete', 34], ['usage_missing', 6], ['usage_zero', 5], ['usage_huge', 5], ['usage_negative', 3], ['usage_beyond_hold', 4], ['no_tokens_stop', 4], ['empty', 6],
-  ['refused', 6], ['unreachable', 5], ['bad_request', 2], ['cut', 10], ['cut_after_headers', 3], ['usage_then_error', 4], ['stall', 5], ['endless', 2],
+  ['complete', 34],
+  ['usage_missing', 6],
+  ['usage_zero', 5],
+  ['usage_huge', 5],
+  ['usage_negative', 3],
+  ['usage_beyond_hold', 4],
+  ['no_tokens_stop', 4],
+  ['empty', 6],
+  ['refused', 6],
+  ['unreachable', 5],
+  ['bad_request', 2],
+  ['cut', 10],
+  ['cut_after_headers', 3],
+  ['usage_then_error', 4],
+  ['stall', 5],
+  ['endless', 2],
 ] as const
 export type Outcome = (typeof OUTCOMES)[number][0]
 const WEIGHTS = OUTCOMES.reduce((sum, [, weight]) => sum + weight, 0)
 const WORDS = ['north', 'river', 'winter', 'garden', 'stone', 'quiet', 'copper', 'morning'] as const
 const STALL_MS = 60_000
 
-export type Step = { readonly waitMs: number } & ({ readonly does: 'headers' } | { readonly does: 'push'; readonly events: readonly AnswerEvent[] } | { readonly does: 'end' } | { readonly does: 'fail'; readonly failure: AttemptFailure })
+export type Step = { readonly waitMs: number } & (
+  | { readonly does: 'headers' }
+  | { readonly does: 'push'; readonly events: readonly AnswerEvent[] }
+  | { readonly does: 'end' }
+  | { readonly does: 'fail'; readonly failure: AttemptFailure }
+)
 
 /** `empties`: every other answer says nothing. */
 export function draw(random: Random, empties = false): Outcome {
@@ -39,16 +58,25 @@ export interface Wish {
 export function script(outcome: Outcome, wish: Wish, random: Random): Step[] {
   const gapMs = random.chance(0.05) ? 15_000 : random.chance(0.2) ? 2_000 : random.chance(0.5) ? 120 : 8
   const wait = (): number => random.between(0, gapMs)
-  const failed = (reason: AttemptFailure['reason'], status: number | null = null): Step => ({ waitMs: wait(), does: 'fail', failure: failure(reason, status) })
+  const failed = (reason: AttemptFailure['reason'], status: number | null = null): Step => ({
+    waitMs: wait(),
+    does: 'fail',
+    failure: failure(reason, status),
+  })
   const headers: Step = { waitMs: wait(), does: 'headers' }
   const end: Step = { waitMs: wait(), does: 'end' }
   const pushed = (...events: AnswerEvent[]): Step => ({ waitMs: wait(), does: 'push', events })
-  const finish = (native: string | null): AnswerEvent[] => Array.from({ length: wish.choices }, (_, choice) => ({ type: 'finish', choice, native }))
+  const finish = (native: string | null): AnswerEvent[] =>
+    Array.from({ length: wish.choices }, (_, choice) => ({ type: 'finish', choice, native }))
   const usage = (report: UsageReport): AnswerEvent => ({ type: 'usage', usage: report })
   const input = 8 + random.below(8)
   const words = 1 + random.below(12)
   const content = contentSteps(words, wish, wait, random)
-  const rest = (last: readonly AnswerEvent[], before = content): Step[] => [headers, ...spread(before, last, wish.stream, wait), end]
+  const rest = (last: readonly AnswerEvent[], before = content): Step[] => [
+    headers,
+    ...spread(before, last, wish.stream, wait),
+    end,
+  ]
   switch (outcome) {
     case 'complete':
       return rest([...finish('stop'), usage(report(input, words))])
@@ -59,7 +87,10 @@ export function script(outcome: Outcome, wish: Wish, random: Random): Step[] {
     case 'usage_huge':
       return rest([...finish('stop'), usage(report(input + (random.chance(0.5) ? 5_000_000 : 0), 900_000))])
     case 'usage_negative':
-      return rest([...finish('stop'), usage({ ...report(input, 0), usage: { input }, implausible: true, missing: ['output'] })])
+      return rest([
+        ...finish('stop'),
+        usage({ ...report(input, 0), usage: { input }, implausible: true, missing: ['output'] }),
+      ])
     case 'usage_beyond_hold':
       // As much as there can be, and more than a hold by the count of a short input.
       return rest([...finish('length'), usage(report(900, (wish.maxTokens ?? 10) * wish.written))])
@@ -80,17 +111,33 @@ export function script(outcome: Outcome, wish: Wish, random: Random): Step[] {
     case 'usage_then_error':
       return [headers, pushed(usage(report(input, 3))), failed('error_event', 502)]
     case 'endless':
-      return [headers, ...Array.from({ length: 25 }, (): Step => ({ waitMs: random.between(4_000, 9_000), does: 'push', events: [{ type: 'text', choice: 0, text: `${random.pick(WORDS)} ` }] })), pushed(...finish('stop'), usage(report(input, 25))), end]
+      return [
+        headers,
+        ...Array.from({ length: 25 }, (): Step => ({
+          waitMs: random.between(4_000, 9_000),
+          does: 'push',
+          events: [{ type: 'text', choice: 0, text: `${random.pick(WORDS)} ` }],
+        })),
+        pushed(...finish('stop'), usage(report(input, 25))),
+        end,
+      ]
     case 'stall':
-      return [...(random.chance(0.6) ? [headers, ...(random.chance(0.5) ? content.slice(0, 1) : [])] : []), { waitMs: STALL_MS, does: 'fail', failure: failure('stall', null) }]
+      return [
+        ...(random.chance(0.6) ? [headers, ...(random.chance(0.5) ? content.slice(0, 1) : [])] : []),
+        { waitMs: STALL_MS, does: 'fail', failure: failure('stall', null) },
+      ]
   }
 }
 
 function contentSteps(words: number, { stream, choices }: Wish, wait: () => number, random: Random): Step[] {
-  const events = Array.from({ length: words }, (_, index): AnswerEvent => ({ type: 'text', choice: index % choices, text: `${random.pick(WORDS)} ` }))
+  const events = Array.from({ length: words }, (_, index): AnswerEvent => ({
+    type: 'text',
+    choice: index % choices,
+    text: `${random.pick(WORDS)} `,
+  }))
   if (!stream) return [{ waitMs: wait(), does: 'push', events }]
   const steps: Step[] = []
-  for (let from = 0; from < events.length; ) {
+  for (let from = 0; from < events.length;) {
     const size = 1 + random.below(4)
     steps.push({ waitMs: wait(), does: 'push', events: events.slice(from, from + size) })
     from += size
@@ -107,9 +154,25 @@ function spread(before: readonly Step[], last: readonly AnswerEvent[], streamed:
 }
 
 function report(inputTokens: number, outputTokens: number): UsageReport {
-  return { usage: { input: inputTokens, output: outputTokens }, inputTokens, outputTokens, cachedTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0, implausible: false }
+  return {
+    usage: { input: inputTokens, output: outputTokens },
+    inputTokens,
+    outputTokens,
+    cachedTokens: 0,
+    cacheWriteTokens: 0,
+    reasoningTokens: 0,
+    implausible: false,
+  }
 }
 
 function failure(reason: AttemptFailure['reason'], status: number | null): AttemptFailure {
-  return { reason, status, publicMessage: null, said: null, refusal: status === 401 ? 'credentials' : null, retryAfterSeconds: null, detail: reason }
+  return {
+    reason,
+    status,
+    publicMessage: null,
+    said: null,
+    refusal: status === 401 ? 'credentials' : null,
+    retryAfterSeconds: null,
+    detail: reason,
+  }
 }

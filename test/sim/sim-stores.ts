@@ -1,12 +1,49 @@
-import type { AccountRow, HoldRow, KeyRow, LedgerChanges, LedgerOperation, LedgerRows, LedgerStore } from '../../src/ledger/ledger-store.ts'
+import type {
+  AccountRow,
+  HoldRow,
+  KeyRow,
+  LedgerChanges,
+  LedgerOperation,
+  LedgerRows,
+  LedgerStore,
+} from '../../src/ledger/ledger-store.ts'
 import { spendKeyText } from '../../src/ledger/ledger-store.ts'
 import { limitPeriod } from '../../src/ledger/ledger-core.ts'
 import type { Micro } from '../../src/money.ts'
-import { big, type Database, type Row, type Sql, type SqlValue, type TransactionOptions } from '../../src/store/database.ts'
-import { BookSeal } from '../../src/store/book-seal.ts'
-import { ACCOUNT_SELECT, HOLD_SELECT, KEY_SELECT, readAccountRow, readHoldRow, readKeyRow } from '../../src/store/ledger-rows.ts'
 import {
-  accountValues, bookedLater, holdEndValues, holdValues, usageDays, usageDayValues, appDays, appDayValues, INSERT_ENTRY, INSERT_HOLD, INSERT_LOG, logValues, SELECT_SPEND, UPDATE_ACCOUNT, UPDATE_HOLD, UPDATE_KEY,
+  big,
+  type Database,
+  type Row,
+  type Sql,
+  type SqlValue,
+  type TransactionOptions,
+} from '../../src/store/database.ts'
+import { BookSeal } from '../../src/store/book-seal.ts'
+import {
+  ACCOUNT_SELECT,
+  HOLD_SELECT,
+  KEY_SELECT,
+  readAccountRow,
+  readHoldRow,
+  readKeyRow,
+} from '../../src/store/ledger-rows.ts'
+import {
+  accountValues,
+  bookedLater,
+  holdEndValues,
+  holdValues,
+  usageDays,
+  usageDayValues,
+  appDays,
+  appDayValues,
+  INSERT_ENTRY,
+  INSERT_HOLD,
+  INSERT_LOG,
+  logValues,
+  SELECT_SPEND,
+  UPDATE_ACCOUNT,
+  UPDATE_HOLD,
+  UPDATE_KEY,
 } from '../../src/store/ledger-values.ts'
 import type { SqliteDatabase } from '../../src/store/sqlite-database.ts'
 import { SqliteLedger } from '../../src/store/sqlite-ledger.ts'
@@ -65,13 +102,24 @@ export class SharedLedger implements LedgerStore {
   renewLeases(generationIds: readonly string[], leaseUntilMs: number): Promise<void> {
     return this.#link.call(() =>
       this.#disk.atomically(() => {
-        for (const id of generationIds) this.#disk.run("UPDATE hold SET lease_until = ? WHERE id = ? AND state = 'open'", [BigInt(Math.floor(leaseUntilMs)), id])
+        for (const id of generationIds)
+          this.#disk.run("UPDATE hold SET lease_until = ? WHERE id = ? AND state = 'open'", [
+            BigInt(Math.floor(leaseUntilMs)),
+            id,
+          ])
       }),
     )
   }
 
   openHolds(nowMs: number | null): Promise<readonly HoldRow[]> {
-    return this.#link.call(() => (nowMs === null ? this.#disk.all(OPEN_HOLDS) : this.#disk.all(`${OPEN_HOLDS} AND lease_until < ?`, [BigInt(Math.floor(nowMs))])).map((row) => readHoldRow(row, SIM_SEAL)), true)
+    return this.#link.call(
+      () =>
+        (nowMs === null
+          ? this.#disk.all(OPEN_HOLDS)
+          : this.#disk.all(`${OPEN_HOLDS} AND lease_until < ?`, [BigInt(Math.floor(nowMs))])
+        ).map((row) => readHoldRow(row, SIM_SEAL)),
+      true,
+    )
   }
 
   #decide(operations: readonly LedgerOperation[], decide: (rows: LedgerRows) => LedgerChanges): void {
@@ -79,7 +127,8 @@ export class SharedLedger implements LedgerStore {
     const changes = decide(rows)
     this.#write(changes)
     for (const hold of changes.endedHolds) {
-      if (hold.state === 'expired' && hold.chargedMicro === null && hold.leaseUntilMs > this.#world.nowMs()) this.#world.violation(`I14 hold ${hold.id} expired before its lease was over`)
+      if (hold.state === 'expired' && hold.chargedMicro === null && hold.leaseUntilMs > this.#world.nowMs())
+        this.#world.violation(`I14 hold ${hold.id} expired before its lease was over`)
       if (operations.length === 1) this.#checkOverrun(hold, rows.keys.get(hold.keyId))
     }
   }
@@ -88,10 +137,14 @@ export class SharedLedger implements LedgerStore {
   #checkOverrun(hold: HoldRow, key: KeyRow | undefined): void {
     const period = key === undefined ? null : limitPeriod(key, hold.periods)
     const coveredMicro = hold.state === 'settled' ? hold.amountMicro : 0n
-    if (key === undefined || key.limitMicro === null || period === null || (hold.chargedMicro ?? 0n) <= coveredMicro) return
+    if (key === undefined || key.limitMicro === null || period === null || (hold.chargedMicro ?? 0n) <= coveredMicro)
+      return
     const [spend] = this.#disk.all(SELECT_SPEND, [period.keyId, period.period, period.start])
     const spentMicro = spend === undefined ? 0n : big(spend, 'spent')
-    if (spentMicro + key.heldMicro > key.limitMicro) this.#world.violation(`I6 the overrun of ${hold.id} passes the limit of its key: ${spentMicro} + ${key.heldMicro} > ${key.limitMicro}`)
+    if (spentMicro + key.heldMicro > key.limitMicro)
+      this.#world.violation(
+        `I6 the overrun of ${hold.id} passes the limit of its key: ${spentMicro} + ${key.heldMicro} > ${key.limitMicro}`,
+      )
   }
 
   #load(operations: readonly LedgerOperation[]): LedgerRows {
@@ -104,7 +157,8 @@ export class SharedLedger implements LedgerStore {
       if (!holds.has(generationId)) this.#read(HOLD_SELECT, generationId, (row) => readHoldRow(row, SIM_SEAL), holds)
       const owner = holds.get(generationId) ?? (operation.op === 'hold' ? operation : null)
       if (owner === null) continue
-      if (!accounts.has(owner.accountId)) this.#read(ACCOUNT_SELECT, owner.accountId, (row) => readAccountRow(row, SIM_SEAL), accounts)
+      if (!accounts.has(owner.accountId))
+        this.#read(ACCOUNT_SELECT, owner.accountId, (row) => readAccountRow(row, SIM_SEAL), accounts)
       if (!keys.has(owner.keyId)) this.#read(KEY_SELECT, owner.keyId, readKeyRow, keys)
       const key = keys.get(owner.keyId)
       const period = key === undefined ? null : limitPeriod(key, owner.periods)
@@ -126,8 +180,19 @@ export class SharedLedger implements LedgerStore {
     for (const row of changes.keys) disk.run(UPDATE_KEY, [row.heldMicro, row.id])
     for (const row of changes.newHolds) disk.run(INSERT_HOLD, holdValues(row, SIM_SEAL))
     for (const row of changes.endedHolds) disk.run(UPDATE_HOLD, [...holdEndValues(row, SIM_SEAL), row.id])
-    for (const row of changes.spends) disk.run(ADD_SPEND, [row.keyId, row.period, row.start, row.spentMicro, row.excessMicro])
-    for (const row of changes.entries) disk.run(INSERT_ENTRY, [row.debit, row.credit, row.amountMicro, row.kind, row.reference, row.accountId, BigInt(row.atMs), row.hash])
+    for (const row of changes.spends)
+      disk.run(ADD_SPEND, [row.keyId, row.period, row.start, row.spentMicro, row.excessMicro])
+    for (const row of changes.entries)
+      disk.run(INSERT_ENTRY, [
+        row.debit,
+        row.credit,
+        row.amountMicro,
+        row.kind,
+        row.reference,
+        row.accountId,
+        BigInt(row.atMs),
+        row.hash,
+      ])
     for (const row of changes.log) disk.run(INSERT_LOG, logValues(row, SIM_SEAL))
     for (const row of usageDays(changes.log)) disk.run(ADD_USAGE_DAY, usageDayValues(row))
     for (const row of appDays(changes.log)) disk.run(ADD_APP_DAY, appDayValues(row))
@@ -137,7 +202,10 @@ export class SharedLedger implements LedgerStore {
 
 /** The store's other transactions on a shared database. */
 export function sharedDatabase(disk: Disk): Database {
-  const sql: Sql = { all: async (text, values) => disk.all(text, values), run: async (text, values) => disk.run(text, values) }
+  const sql: Sql = {
+    all: async (text, values) => disk.all(text, values),
+    run: async (text, values) => disk.run(text, values),
+  }
   return {
     ...sql,
     dialect: 'sqlite',
@@ -160,7 +228,10 @@ class DiskFullError extends Error {
   override readonly name = 'DiskFullError'
 }
 
-/** The embedded store's file as its one process has it: what `SqliteDatabase` is, on a disk that fails and takes virtual time. */
+/**
+ * The embedded store's file as its one process has it: what `SqliteDatabase` is, on a disk that fails and takes virtual
+ * time.
+ */
 export class EmbeddedDatabase implements Database {
   readonly dialect = 'sqlite'
   readonly #disk: Disk
@@ -230,7 +301,10 @@ export class EmbeddedDatabase implements Database {
   }
 
   transaction<T>(work: (sql: Sql) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
-    const sql: Sql = { all: (text, values) => this.all(text, values), run: async (text, values = []) => this.#disk.run(text, values) }
+    const sql: Sql = {
+      all: (text, values) => this.all(text, values),
+      run: async (text, values = []) => this.#disk.run(text, values),
+    }
     return this.exclusively(async () => {
       this.#beforeColdAccess()
       if (options.purpose === 'snapshot') return work(sql)

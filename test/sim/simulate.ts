@@ -22,7 +22,14 @@ export function simulate(job: Job): Promise<Summary> {
   const violated: Verdict[] = []
   return new Promise((resolve) => {
     const broke = (what: string): void => {
-      violated.push({ seed: job.seeds[verdicts.length] ?? 0, violations: [what], schedule: [], requests: 0, charged: 0, steps: 0 })
+      violated.push({
+        seed: job.seeds[verdicts.length] ?? 0,
+        violations: [what],
+        schedule: [],
+        requests: 0,
+        charged: 0,
+        steps: 0,
+      })
       finish()
     }
     let silence = setTimeout(() => broke('the universe hangs'), SILENCE_MS)
@@ -32,8 +39,15 @@ export function simulate(job: Job): Promise<Summary> {
       finished = true
       clearTimeout(silence)
       void worker.terminate()
-      const sum = (of: (verdict: Verdict) => number): number => verdicts.reduce((total, verdict) => total + of(verdict), 0)
-      resolve({ universes: verdicts.length, requests: sum(({ requests }) => requests), charged: sum(({ charged }) => charged), steps: sum(({ steps }) => steps), violated })
+      const sum = (of: (verdict: Verdict) => number): number =>
+        verdicts.reduce((total, verdict) => total + of(verdict), 0)
+      resolve({
+        universes: verdicts.length,
+        requests: sum(({ requests }) => requests),
+        charged: sum(({ charged }) => charged),
+        steps: sum(({ steps }) => steps),
+        violated,
+      })
     }
     worker.on('message', (verdict: Verdict) => {
       clearTimeout(silence)
@@ -52,5 +66,10 @@ export function seedsFrom(from: number, count: number): readonly number[] {
 
 /** What a failing universe has to say: its violations, its schedule and how to meet it again. */
 export function explain({ seed, violations, schedule }: Verdict): string {
-  return [`seed ${seed}:`, ...violations.map((violation) => `  ${violation}`), ...schedule, `Repeat it: npm run sim -- --from ${seed} --seeds 1 --trace`].join('\n')
+  return [
+    `seed ${seed}:`,
+    ...violations.map((violation) => `  ${violation}`),
+    ...schedule,
+    `Repeat it: npm run sim -- --from ${seed} --seeds 1 --trace`,
+  ].join('\n')
 }

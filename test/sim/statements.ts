@@ -32,7 +32,12 @@ export class Statements {
     const statements = new SqlStatements(node?.database ?? world.database(), SIM_SEAL)
     const sheets: StatementSheet[] = []
     for (const month of monthsAround(world.beginMs)) {
-      const sheet = await statements.read({ accountId, ...month, timezone: world.catalog.current().settings.timezone, nowMs })
+      const sheet = await statements.read({
+        accountId,
+        ...month,
+        timezone: world.catalog.current().settings.timezone,
+        nowMs,
+      })
       if (sheet === 'too_long') throw new Error('A statement of a universe is too long.')
       this.#check(accountId, month, sheet, localDay(nowMs, world.catalog.current().settings.timezone))
       sheets.push(sheet)
@@ -47,13 +52,22 @@ export class Statements {
       const accountId = String(row['id'])
       const sheets = await this.look(accountId)
       const balance = sheets.reduce((before, { openingMicro, closingMicro }, index) => {
-        if (openingMicro !== before) world.violation(`statements of ${accountId}: month ${index} opens at ${openingMicro}, the one before closes at ${before}`)
+        if (openingMicro !== before)
+          world.violation(
+            `statements of ${accountId}: month ${index} opens at ${openingMicro}, the one before closes at ${before}`,
+          )
         return closingMicro
       }, 0n)
-      if (balance !== big(row, 'balance')) world.violation(`statements of ${accountId} end at ${balance}, it has ${big(row, 'balance')}`)
-      const charged = sheets.flatMap(({ lines }) => lines).reduce((sum, { kind, amountMicro }) => (kind === 'charge' ? sum - amountMicro : sum), 0n)
-      const [held = {}] = world.disk.all('SELECT COALESCE(SUM(charged), 0) AS charged FROM hold WHERE account_id = ?', [accountId])
-      if (charged !== big(held, 'charged')) world.violation(`statements of ${accountId} show charges of ${charged}, its holds ${big(held, 'charged')}`)
+      if (balance !== big(row, 'balance'))
+        world.violation(`statements of ${accountId} end at ${balance}, it has ${big(row, 'balance')}`)
+      const charged = sheets
+        .flatMap(({ lines }) => lines)
+        .reduce((sum, { kind, amountMicro }) => (kind === 'charge' ? sum - amountMicro : sum), 0n)
+      const [held = {}] = world.disk.all('SELECT COALESCE(SUM(charged), 0) AS charged FROM hold WHERE account_id = ?', [
+        accountId,
+      ])
+      if (charged !== big(held, 'charged'))
+        world.violation(`statements of ${accountId} show charges of ${charged}, its holds ${big(held, 'charged')}`)
     }
   }
 
@@ -61,13 +75,15 @@ export class Statements {
     const { openingMicro, closingMicro, lines, closed } = sheet
     const world = this.#world
     const sum = lines.reduce((total, { amountMicro }) => total + amountMicro, openingMicro)
-    if (sum !== closingMicro) world.violation(`statement of ${accountId} ${from}: lines come to ${sum}, it closes at ${closingMicro}`)
+    if (sum !== closingMicro)
+      world.violation(`statement of ${accountId} ${from}: lines come to ${sum}, it closes at ${closingMicro}`)
     const outside = lines.find(({ day }) => day.slice(0, 7) !== from.slice(0, 7))
     if (outside !== undefined) world.violation(`statement of ${accountId} ${from} has a line of ${outside.day}`)
     const name = `${accountId} ${from}`
     const shown = JSON.stringify(sheet, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value))
     const seen = this.#seen.get(name)
-    if (seen !== undefined && seen !== shown) world.violation(`statement of ${name} was closed, and moved: ${seen} became ${shown}`)
+    if (seen !== undefined && seen !== shown)
+      world.violation(`statement of ${name} was closed, and moved: ${seen} became ${shown}`)
     if (closed && seen === undefined && today <= to) world.violation(`statement of ${name} is closed on ${today}`)
     if (closed) this.#seen.set(name, shown)
   }

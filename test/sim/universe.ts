@@ -29,9 +29,15 @@ export interface Verdict {
 }
 
 /** Plays one universe, which follows from its seed alone, and checks it. */
-export async function playUniverse(seed: number, parts: { readonly disk: Disk; readonly tokens: TokenCounter; readonly traced: boolean }): Promise<Verdict> {
+export async function playUniverse(
+  seed: number,
+  parts: { readonly disk: Disk; readonly tokens: TokenCounter; readonly traced: boolean },
+): Promise<Verdict> {
   const world = new World({ random: new Random(seed), guards: seed % 3 === 0, ...parts })
-  const lost = (reason: unknown): void => world.violation(`an error nobody caught: ${reason instanceof Error ? (reason.stack ?? reason.message) : String(reason)}`)
+  const lost = (reason: unknown): void =>
+    world.violation(
+      `an error nobody caught: ${reason instanceof Error ? (reason.stack ?? reason.message) : String(reason)}`,
+    )
   process.on('unhandledRejection', lost)
   parts.disk.begin()
   let charged = 0
@@ -45,12 +51,20 @@ export async function playUniverse(seed: number, parts: { readonly disk: Disk; r
     process.off('unhandledRejection', lost)
     parts.disk.rollBack()
   }
-  return { seed, violations: world.violations, schedule: world.schedule, requests: world.requests.length, charged, steps: world.scheduler.steps }
+  return {
+    seed,
+    violations: world.violations,
+    schedule: world.schedule,
+    requests: world.requests.length,
+    charged,
+    steps: world.scheduler.steps,
+  }
 }
 
 async function live(world: World): Promise<void> {
   const { random, scheduler } = world
-  const activeMs = world.aboutLeases || random.chance(0.2) ? random.between(60_000, 260_000) : random.between(500, 20_000)
+  const activeMs =
+    world.aboutLeases || random.chance(0.2) ? random.between(60_000, 260_000) : random.between(500, 20_000)
   await world.begin(world.embedded ? 1 : (world.aboutLeases ? 2 : 1) + random.below(2))
   const rates = world.aboutLeases ? random.pick([FAULT_RATES[0], FAULT_RATES[1], SLOW, SLOW]) : random.pick(FAULT_RATES)
   for (const payment of world.payments) await world.send(payment)
@@ -76,11 +90,12 @@ function planRequests(world: World, activeMs: number): void {
   const { random } = world
   const count = 4 + random.below(24)
   const bursts = world.aboutLimits || random.chance(0.5)
-  for (let index = 0; index < count; ) {
+  for (let index = 0; index < count;) {
     const size = bursts ? 1 + random.below(8) : 1
     const atMs = random.between(10, activeMs)
     // A burst meets in one commit, or nearly.
-    for (let one = 0; one < size && index < count; one += 1, index += 1) world.scheduler.after(atMs + random.between(0, 3), world.owner, () => world.ask())
+    for (let one = 0; one < size && index < count; one += 1, index += 1)
+      world.scheduler.after(atMs + random.between(0, 3), world.owner, () => world.ask())
   }
 }
 
@@ -88,7 +103,8 @@ function planRequests(world: World, activeMs: number): void {
 function planLeases(world: World): void {
   const { random, scheduler, owner } = world
   const cutMs = random.between(3_000, 30_000)
-  for (let left = 2 + random.below(6); left > 0; left -= 1) scheduler.after(cutMs - random.between(0, 2_500), owner, () => world.ask())
+  for (let left = 2 + random.below(6); left > 0; left -= 1)
+    scheduler.after(cutMs - random.between(0, 2_500), owner, () => world.ask())
   scheduler.after(cutMs, owner, () => {
     const node = world.liveNode()
     if (node === null) return
@@ -98,8 +114,18 @@ function planLeases(world: World): void {
     node.link.cut(world.nowMs + lastsMs)
   })
   // Duties are done twice where two nodes lead: leases are looked at by many just when they end.
-  for (let atMs = cutMs + 40_000; atMs < cutMs + 64_000; atMs += 900) scheduler.after(atMs, owner, () => void world.liveNode()?.ledger.sweep().catch(() => undefined))
-  for (let left = 2 + random.below(4); left > 0; left -= 1) scheduler.after(cutMs + random.between(60_000, 130_000), owner, () => world.ask())
+  for (let atMs = cutMs + 40_000; atMs < cutMs + 64_000; atMs += 900)
+    scheduler.after(
+      atMs,
+      owner,
+      () =>
+        void world
+          .liveNode()
+          ?.ledger.sweep()
+          .catch(() => undefined),
+    )
+  for (let left = 2 + random.below(4); left > 0; left -= 1)
+    scheduler.after(cutMs + random.between(60_000, 130_000), owner, () => world.ask())
 }
 
 /** Answers that end while the store is away, on a node that dies before it is back. */
@@ -107,14 +133,16 @@ function planJournal(world: World, activeMs: number): void {
   const { random, scheduler, owner } = world
   if (!random.chance(0.6)) return
   const cutMs = random.between(600, Math.max(1_000, activeMs))
-  for (let left = 2 + random.below(8); left > 0; left -= 1) scheduler.after(cutMs - random.between(0, 600), owner, () => world.ask())
+  for (let left = 2 + random.below(8); left > 0; left -= 1)
+    scheduler.after(cutMs - random.between(0, 600), owner, () => world.ask())
   scheduler.after(cutMs, owner, () => {
     const node = world.liveNode()
     if (node === null) return
     const lastsMs = random.chance(0.2) ? random.between(60_000, 90_000) : random.between(2_500, 20_000)
     world.trace(`${node.name}: no store for ${Math.round(lastsMs)} ms, and a journal`)
     node.link.cut(world.nowMs + lastsMs)
-    if (random.chance(0.7)) scheduler.after(random.between(2_000, 9_000), owner, () => world.kill(node, random.between(50, 12_000)))
+    if (random.chance(0.7))
+      scheduler.after(random.between(2_000, 9_000), owner, () => world.kill(node, random.between(50, 12_000)))
   })
 }
 
@@ -128,7 +156,11 @@ function planFaults(world: World, activeMs: number): void {
     const node = world.liveNode()
     const forGood = !world.embedded && world.nodes.filter(({ owner }) => !owner.dead).length > 1 && random.chance(0.3)
     // A restart may take longer than a lease lasts.
-    if (node !== null) world.kill(node, forGood ? null : random.chance(0.25) ? random.between(60_000, 100_000) : random.between(50, 4_000))
+    if (node !== null)
+      world.kill(
+        node,
+        forGood ? null : random.chance(0.25) ? random.between(60_000, 100_000) : random.between(50, 4_000),
+      )
   })
   some(0.25, 2, () => {
     const node = world.liveNode()
@@ -141,7 +173,11 @@ function planFaults(world: World, activeMs: number): void {
   some(0.5, 3, () => {
     const node = world.liveNode()
     if (node === null) return
-    const lastsMs = random.chance(0.25) ? random.between(65_000, 140_000) : random.chance(0.5) ? random.between(3_000, 15_000) : random.between(20, 1_500)
+    const lastsMs = random.chance(0.25)
+      ? random.between(65_000, 140_000)
+      : random.chance(0.5)
+        ? random.between(3_000, 15_000)
+        : random.between(20, 1_500)
     const all = random.chance(0.4)
     world.trace(`${all ? 'all' : node.name}: no store for ${Math.round(lastsMs)} ms`)
     for (const one of all ? world.nodes : [node]) one.link.cut(world.nowMs + lastsMs)
@@ -162,7 +198,13 @@ function planBusiness(world: World, activeMs: number): void {
   several(3, () => {
     const kind = random.pick(['topup', 'topup', 'refund', 'adjustment'] as const)
     const amount = BigInt(1 + random.below(9_000))
-    void world.send(world.pay({ accountId: random.pick(world.customers).accountId, kind, amountMicro: kind === 'adjustment' && random.chance(0.5) ? -amount : amount }))
+    void world.send(
+      world.pay({
+        accountId: random.pick(world.customers).accountId,
+        kind,
+        amountMicro: kind === 'adjustment' && random.chance(0.5) ? -amount : amount,
+      }),
+    )
   })
   several(3, () => void world.send(random.pick(world.payments)))
   several(2, () => {
@@ -170,14 +212,29 @@ function planBusiness(world: World, activeMs: number): void {
     world.trace(`prices change to version ${world.catalog.current().priceVersion}`)
   })
   several(2, () => {
-    const patch = { limitMicro: random.chance(0.2) ? null : BigInt(random.below(6_000)), limitReset: random.pick<LimitReset | null>([null, 'daily', 'weekly', 'monthly']) }
-    void world.changeKey((keys, node, keyId) => keys.update(keyId, patch, world.periodsNow(node)), `limit becomes ${patch.limitMicro} ${patch.limitReset}`)
+    const patch = {
+      limitMicro: random.chance(0.2) ? null : BigInt(random.below(6_000)),
+      limitReset: random.pick<LimitReset | null>([null, 'daily', 'weekly', 'monthly']),
+    }
+    void world.changeKey(
+      (keys, node, keyId) => keys.update(keyId, patch, world.periodsNow(node)),
+      `limit becomes ${patch.limitMicro} ${patch.limitReset}`,
+    )
   })
   several(1, () => {
     const disabled = random.chance(0.5)
-    void world.changeKey((keys, node, keyId) => keys.update(keyId, { disabled }, world.periodsNow(node)), `disabled: ${disabled}`, !disabled)
+    void world.changeKey(
+      (keys, node, keyId) => keys.update(keyId, { disabled }, world.periodsNow(node)),
+      `disabled: ${disabled}`,
+      !disabled,
+    )
   })
-  if (random.chance(0.1)) sometime(world, activeMs, () => void world.changeKey((keys, _node, keyId) => keys.delete(keyId), 'is revoked', false))
+  if (random.chance(0.1))
+    sometime(
+      world,
+      activeMs,
+      () => void world.changeKey((keys, _node, keyId) => keys.delete(keyId), 'is revoked', false),
+    )
   several(4, () => void replay(world))
   several(4, () => void lookAtStatement(world))
   if (random.chance(0.1)) {
@@ -206,7 +263,10 @@ async function lookAtStatement(world: World): Promise<void> {
 /** An end that was already asked for is asked for again, or its opposite: nothing may move. */
 async function replay(world: World): Promise<void> {
   const node = world.liveNode()
-  const ended = world.intents.filter(({ outcome, generationId }) => outcome !== null && outcome !== 'failed' && outcome.status !== 'journaled' && generationId !== '')
+  const ended = world.intents.filter(
+    ({ outcome, generationId }) =>
+      outcome !== null && outcome !== 'failed' && outcome.status !== 'journaled' && generationId !== '',
+  )
   if (node === null || node.closed || ended.length === 0) return
   const { end, generationId, outcome: first } = world.random.pick(ended)
   const opposite = world.random.chance(0.4)
@@ -216,11 +276,16 @@ async function replay(world: World): Promise<void> {
   try {
     const settles = (end.op === 'settle') !== opposite
     const outcome = settles
-      ? await node.ledger.settle(end.op === 'settle' ? end.request : { generationId, costMicro: 77n, providerCostMicro: 5n, insuredMicro: 3n, record })
+      ? await node.ledger.settle(
+          end.op === 'settle'
+            ? end.request
+            : { generationId, costMicro: 77n, providerCostMicro: 5n, insuredMicro: 3n, record },
+        )
       : await node.ledger.void(end.op === 'void' ? end.request : { generationId, insuredMicro: 3n, record })
     // A guarded void that was charged says so again.
     const same = outcome.status === 'charged' && isDeepStrictEqual(outcome, first)
-    if (!same && outcome.status !== 'replayed' && outcome.status !== 'journaled' && outcome.status !== 'not_open') world.violation(`I8 the ${end.op} of ${generationId} was ${outcome.status} once more`)
+    if (!same && outcome.status !== 'replayed' && outcome.status !== 'journaled' && outcome.status !== 'not_open')
+      world.violation(`I8 the ${end.op} of ${generationId} was ${outcome.status} once more`)
   } catch {
     // The store was out: the repeat is lost, and nothing depends on it.
   }
@@ -247,17 +312,29 @@ async function rest(world: World): Promise<void> {
 }
 
 async function stillOpen(world: World): Promise<string> {
-  const running = world.nodes.filter(({ owner, relay }) => !owner.dead && relay.running > 0).map(({ name, relay }) => `${relay.running} answers on ${name}`)
-  const unanswered = world.requests.filter(({ doneMs, node }) => doneMs === null && world.nodes.some(({ name, owner }) => name === node && !owner.dead)).map(({ number }) => `r${number}`)
-  const holds = (await world.database().all("SELECT id FROM hold WHERE state = 'open'")).map(({ id }) => `hold ${String(id)}`)
-  const journals = world.nodes.flatMap(({ owner, name, journal }) => (!owner.dead && (journal?.open ?? 0) > 0 ? [`${journal?.open} ends in the journal of ${name}`] : []))
+  const running = world.nodes
+    .filter(({ owner, relay }) => !owner.dead && relay.running > 0)
+    .map(({ name, relay }) => `${relay.running} answers on ${name}`)
+  const unanswered = world.requests
+    .filter(
+      ({ doneMs, node }) => doneMs === null && world.nodes.some(({ name, owner }) => name === node && !owner.dead),
+    )
+    .map(({ number }) => `r${number}`)
+  const holds = (await world.database().all("SELECT id FROM hold WHERE state = 'open'")).map(
+    ({ id }) => `hold ${String(id)}`,
+  )
+  const journals = world.nodes.flatMap(({ owner, name, journal }) =>
+    !owner.dead && (journal?.open ?? 0) > 0 ? [`${journal?.open} ends in the journal of ${name}`] : [],
+  )
   const payments = world.payments.filter(({ known }) => !known).map(({ entry }) => entry.reference)
   return [...running, ...unanswered, ...holds, ...journals, ...world.orphans(), ...payments].join(', ')
 }
 
 /** What a journal does: an end that the store did not take is brought to it until it does. */
 async function settleLate(world: World): Promise<void> {
-  const answered = new Set(world.intents.filter(({ outcome }) => outcome !== 'failed').map(({ generationId }) => generationId))
+  const answered = new Set(
+    world.intents.filter(({ outcome }) => outcome !== 'failed').map(({ generationId }) => generationId),
+  )
   // What is brought is noted as well, while it is gone through.
   for (const { generationId, end } of world.intents.filter(({ outcome }) => outcome === 'failed')) {
     const node = world.liveNode()

@@ -37,33 +37,77 @@ export class Upstream {
     this.adapter = {
       name: 'openai',
       supportedParameters: ['max_tokens', 'temperature', 'n', 'best_of'],
-      chat: ({ endpoint, request, sendMaxTokens }, sink) => ask(endpoint, { stream: request.stream, choices: request.n, written: request.n, maxTokens: sendMaxTokens }, sink),
+      chat: ({ endpoint, request, sendMaxTokens }, sink) =>
+        ask(
+          endpoint,
+          { stream: request.stream, choices: request.n, written: request.n, maxTokens: sendMaxTokens },
+          sink,
+        ),
       completions: {
         takesList: ports.takesList,
         ask: ({ endpoint, request: { chat, bestOf }, prompts, sendMaxTokens }, sink) =>
-          ask(endpoint, { stream: chat.stream, choices: chat.n * prompts.length, written: (bestOf ?? chat.n) * prompts.length, maxTokens: sendMaxTokens }, sink),
+          ask(
+            endpoint,
+            {
+              stream: chat.stream,
+              choices: chat.n * prompts.length,
+              written: (bestOf ?? chat.n) * prompts.length,
+              maxTokens: sendMaxTokens,
+            },
+            sink,
+          ),
       },
-      embeddings: ({ endpoint }, sink) => ask(endpoint, once, wholeSink(sink, (said, usage) => ({ vectors: said ? [Buffer.from('[0.5]')] : [], usage, upstreamId: null }))),
-      rerank: ({ endpoint }, sink) => ask(endpoint, once, wholeSink(sink, (said, usage) => ({ results: said ? [{ index: 0, score: 0.5 }] : [], usage, upstreamId: null }))),
+      embeddings: ({ endpoint }, sink) =>
+        ask(
+          endpoint,
+          once,
+          wholeSink(sink, (said, usage) => ({ vectors: said ? [Buffer.from('[0.5]')] : [], usage, upstreamId: null })),
+        ),
+      rerank: ({ endpoint }, sink) =>
+        ask(
+          endpoint,
+          once,
+          wholeSink(sink, (said, usage) => ({
+            results: said ? [{ index: 0, score: 0.5 }] : [],
+            usage,
+            upstreamId: null,
+          })),
+        ),
     }
   }
 
   /** The gateway is about to ask one endpoint for a whole request, in as many calls as it likes. */
   begins(request: RequestFacts, endpoint: Endpoint): void {
     const { nowMs } = this.#ports.scheduler
-    const attempt: AttemptFacts = { endpoint, startedMs: nowMs, parts: [], headers: false, text: '', finishes: new Map(), outcome: 'running', clientPresent: true, outcomeMs: nowMs, nodeClosing: false, gaveUp: false }
+    const attempt: AttemptFacts = {
+      endpoint,
+      startedMs: nowMs,
+      parts: [],
+      headers: false,
+      text: '',
+      finishes: new Map(),
+      outcome: 'running',
+      clientPresent: true,
+      outcomeMs: nowMs,
+      nodeClosing: false,
+      gaveUp: false,
+    }
     request.attempts.push(attempt)
     this.#begun = { request, attempt }
   }
 
   #ask(endpoint: Endpoint, wish: Wish, sink: AnswerSink): RunningCall {
-    if (this.#begun?.attempt.endpoint !== endpoint) throw new Error(`${endpoint.id} was reached, and nobody had asked for it.`)
+    if (this.#begun?.attempt.endpoint !== endpoint)
+      throw new Error(`${endpoint.id} was reached, and nobody had asked for it.`)
     return new ScriptedCall(this.#ports, this.#begun, wish, sink)
   }
 }
 
 /** An answer that comes at once: nothing of it is known before it is whole, but what a failure says that it bills. */
-function wholeSink<Result>(sink: ResultSink<Result>, make: (said: boolean, usage: UsageReport | null) => Result): AnswerSink {
+function wholeSink<Result>(
+  sink: ResultSink<Result>,
+  make: (said: boolean, usage: UsageReport | null) => Result,
+): AnswerSink {
   let usage: UsageReport | null = null
   let said = false
   return {
@@ -100,7 +144,12 @@ class ScriptedCall implements RunningCall {
   /** Of an answer that comes at once. */
   #unread: AnswerEvent[] = []
 
-  constructor(ports: UpstreamPorts, { request, attempt }: { readonly request: RequestFacts; readonly attempt: AttemptFacts }, wish: Wish, sink: AnswerSink) {
+  constructor(
+    ports: UpstreamPorts,
+    { request, attempt }: { readonly request: RequestFacts; readonly attempt: AttemptFacts },
+    wish: Wish,
+    sink: AnswerSink,
+  ) {
     this.#ports = ports
     this.#sink = sink
     this.#request = request
@@ -173,11 +222,19 @@ class ScriptedCall implements RunningCall {
     this.#attempt.nodeClosing = closing()
     this.#attempt.outcomeMs = scheduler.nowMs
     // Who comes back to what he has cancelled is shown nothing.
-    this.#attempt.clientPresent = !this.#request.cancelled && (this.#request.present || scheduler.nowMs < this.#request.graceUntilMs)
+    this.#attempt.clientPresent =
+      !this.#request.cancelled && (this.#request.present || scheduler.nowMs < this.#request.graceUntilMs)
     trace(`r${this.#request.number}: attempt ${this.#request.attempts.length} ${outcome}`)
   }
 }
 
 function asRead(step: Step): Step {
-  return step.does === 'push' ? { ...step, events: step.events.map((event) => (event.type === 'usage' ? { ...event, usage: readUsage(event.usage) } : event)) } : step
+  return step.does === 'push'
+    ? {
+        ...step,
+        events: step.events.map((event) =>
+          event.type === 'usage' ? { ...event, usage: readUsage(event.usage) } : event,
+        ),
+      }
+    : step
 }

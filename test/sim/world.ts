@@ -72,7 +72,13 @@ export class World {
   readonly #slots: JournalSlot[] = []
   #nodeCount = 0
 
-  constructor(parts: { readonly random: Random; readonly guards: boolean; readonly disk: Disk; readonly tokens: TokenCounter; readonly traced: boolean }) {
+  constructor(parts: {
+    readonly random: Random
+    readonly guards: boolean
+    readonly disk: Disk
+    readonly tokens: TokenCounter
+    readonly traced: boolean
+  }) {
     this.random = parts.random
     this.guards = parts.guards
     this.disk = parts.disk
@@ -86,7 +92,14 @@ export class World {
     this.journaled = !this.embedded && parts.random.chance(0.5)
     this.catalog = new SimCatalog(parts.random.fork())
     // Shortly before a midnight, a Sunday's or a month's end, here or there, or at any time.
-    this.beginMs = parts.random.chance(0.4) ? this.catalog.monthEndMs - parts.random.below(25_000) : parts.random.pick([Date.UTC(2026, 10, 29, 20, 59, 40), Date.UTC(2026, 10, 30, 23, 59, 30), Date.UTC(2026, 2, 8, 4, 59, 0), Date.UTC(2026, 5, 3, 11)])
+    this.beginMs = parts.random.chance(0.4)
+      ? this.catalog.monthEndMs - parts.random.below(25_000)
+      : parts.random.pick([
+          Date.UTC(2026, 10, 29, 20, 59, 40),
+          Date.UTC(2026, 10, 30, 23, 59, 30),
+          Date.UTC(2026, 2, 8, 4, 59, 0),
+          Date.UTC(2026, 5, 3, 11),
+        ])
   }
 
   get nowMs(): number {
@@ -126,7 +139,13 @@ export class World {
     const name = `n${this.#nodeCount}`
     const owner: Owner = { name, dead: false }
     const random = this.random.fork()
-    const link = new Link({ scheduler: this.scheduler, random: this.random.fork(), node: owner, world: this.owner, rates: () => this.rates })
+    const link = new Link({
+      scheduler: this.scheduler,
+      random: this.random.fork(),
+      node: owner,
+      world: this.owner,
+      rates: () => this.rates,
+    })
     const failed = (thrown: unknown): void => {
       this.trace(`${name} does not start: ${String(thrown)}`)
       owner.dead = true
@@ -134,13 +153,25 @@ export class World {
       this.scheduler.after(1_000, this.owner, () => this.start())
     }
     try {
-      const journal = this.journaled ? new SimJournal(this.#takeSlots(), { scheduler: this.scheduler, random: this.random.fork(), node: owner, world: this.owner }) : null
+      const journal = this.journaled
+        ? new SimJournal(this.#takeSlots(), {
+            scheduler: this.scheduler,
+            random: this.random.fork(),
+            node: owner,
+            world: this.owner,
+          })
+        : null
       const embedded = this.embedded ? new EmbeddedDatabase(this.disk, link) : null
       const node = new SimNode({
-        name, owner, link, random,
+        name,
+        owner,
+        link,
+        random,
         scheduler: this.scheduler,
         ids: this.#ids,
-        store: embedded?.ledger() ?? new SharedLedger(this.disk, link, { nowMs: () => this.beginMs + this.nowMs, violation: this.violation }),
+        store:
+          embedded?.ledger() ??
+          new SharedLedger(this.disk, link, { nowMs: () => this.beginMs + this.nowMs, violation: this.violation }),
         database: embedded ?? sharedDatabase(this.disk),
         singleProcess: this.embedded,
         journal,
@@ -158,7 +189,9 @@ export class World {
       this.trace(`${name} starts`)
       node.ledger.start().then(() => {
         node.closed = false
-        const left = this.embedded ? this.disk.all("SELECT id FROM hold WHERE state = 'open' AND node <> ?", [name]) : []
+        const left = this.embedded
+          ? this.disk.all("SELECT id FROM hold WHERE state = 'open' AND node <> ?", [name])
+          : []
         if (left.length > 0) this.violation(`I10 ${name} started and left ${left.length} holds of a dead process open`)
       }, failed)
     } catch (thrown) {
@@ -188,7 +221,11 @@ export class World {
       if (node.relay.running > 0) this.violation(`${node.name} stopped with ${node.relay.running} answers running`)
       this.kill(node, 50)
     }
-    void node.relay.close(limitMs).then(() => node.ledger.stop()).then(() => node.database.close()).then(gone, gone)
+    void node.relay
+      .close(limitMs)
+      .then(() => node.ledger.stop())
+      .then(() => node.database.close())
+      .then(gone, gone)
   }
 
   /** Those of processes that are gone, or a new one. */
@@ -203,7 +240,14 @@ export class World {
 
   /** Journals with records, of processes that are gone and that another will follow. */
   orphans(): readonly string[] {
-    return this.#slots.filter(({ lost, holder, bytes }) => !lost && this.nodes.some(({ name, owner }) => name === holder && owner.dead) && readRecords(bytes).payloads.length > 0).map(({ holder }) => `the journal of ${holder}`)
+    return this.#slots
+      .filter(
+        ({ lost, holder, bytes }) =>
+          !lost &&
+          this.nodes.some(({ name, owner }) => name === holder && owner.dead) &&
+          readRecords(bytes).payloads.length > 0,
+      )
+      .map(({ holder }) => `the journal of ${holder}`)
   }
 
   #lose({ name }: SimNode): void {
@@ -221,24 +265,62 @@ export class World {
     const { accountId, keyId } = this.random.pick(this.customers)
     const request = this.random.pick(REQUESTS)
     const facts: RequestFacts = {
-      number: this.requests.length, askedMs: this.nowMs, node: node.name, accountId, keyId, request, generationId: null, plan: null, attempts: [], present: true, left: false, goneMs: null, graceUntilMs: 0, cancelled: false, doneMs: null,
-      sight: { kind: 'nothing' }, excused: false, received: '',
+      number: this.requests.length,
+      askedMs: this.nowMs,
+      node: node.name,
+      accountId,
+      keyId,
+      request,
+      generationId: null,
+      plan: null,
+      attempts: [],
+      present: true,
+      left: false,
+      goneMs: null,
+      graceUntilMs: 0,
+      cancelled: false,
+      doneMs: null,
+      sight: { kind: 'nothing' },
+      excused: false,
+      received: '',
     }
     this.requests.push(facts)
-    this.trace(`r${facts.number}: ${accountId} ${keyId} asks ${node.name} for ${request.type}${request.stream ? ' in a stream' : ''}, ${request.inputs} × ${request.answers}, max_tokens ${request.maxTokens ?? '-'}`)
+    this.trace(
+      `r${facts.number}: ${accountId} ${keyId} asks ${node.name} for ${request.type}${request.stream ? ' in a stream' : ''}, ${request.inputs} × ${request.answers}, max_tokens ${request.maxTokens ?? '-'}`,
+    )
     const admitted = (admittedFacts: RequestFacts): void => {
       const closedMs = this.closedKeys.get(admittedFacts.keyId)
-      if (closedMs !== undefined && closedMs < admittedFacts.askedMs) this.violation(`r${admittedFacts.number}: admitted with a key that was closed at ${closedMs}`)
-      this.trace(`r${admittedFacts.number}: admitted as ${admittedFacts.generationId}, holds ${admittedFacts.plan?.holdMicro}`)
+      if (closedMs !== undefined && closedMs < admittedFacts.askedMs)
+        this.violation(`r${admittedFacts.number}: admitted with a key that was closed at ${closedMs}`)
+      this.trace(
+        `r${admittedFacts.number}: admitted as ${admittedFacts.generationId}, holds ${admittedFacts.plan?.holdMicro}`,
+      )
     }
     const { scheduler, owner, beginMs } = this
-    const client = new Client({ scheduler, random: this.random.fork(), world: owner, beginMs, trace: this.trace, admitted, violation: this.violation }, node, facts, drawHabits(this.random))
+    const client = new Client(
+      {
+        scheduler,
+        random: this.random.fork(),
+        world: owner,
+        beginMs,
+        trace: this.trace,
+        admitted,
+        violation: this.violation,
+      },
+      node,
+      facts,
+      drawHabits(this.random),
+    )
     this.#clients.push({ client, facts })
     void client.ask()
   }
 
   pay(entry: Pick<NewEntry, 'accountId' | 'kind' | 'amountMicro'>): Payment {
-    const payment: Payment = { entry: { ...entry, reason: 'sim', reference: `pay_${this.payments.length}`, actor: 'sim', atMs: this.beginMs }, known: false, counted: false }
+    const payment: Payment = {
+      entry: { ...entry, reason: 'sim', reference: `pay_${this.payments.length}`, actor: 'sim', atMs: this.beginMs },
+      known: false,
+      counted: false,
+    }
     this.payments.push(payment)
     return payment
   }
@@ -250,21 +332,34 @@ export class World {
     const fault = this.embedded ? null : node.link.fault()
     if (fault === 'before') return
     try {
-      const outcome = await new SqlEntries(node.database, SIM_SEAL).post({ ...payment.entry, atMs: Math.floor(this.beginMs + this.nowMs + node.skewMs) })
-      this.trace(`${payment.entry.kind} ${payment.entry.reference} of ${payment.entry.amountMicro}: ${outcome.status}${fault === 'after' ? ', answer lost' : ''}`)
-      if (outcome.status === 'conflict' || outcome.status === 'no_account') this.violation(`I9 payment ${payment.entry.reference} ended as ${outcome.status}`)
-      if (outcome.status === 'created' && payment.counted) this.violation(`I9 payment ${payment.entry.reference} was counted twice`)
+      const outcome = await new SqlEntries(node.database, SIM_SEAL).post({
+        ...payment.entry,
+        atMs: Math.floor(this.beginMs + this.nowMs + node.skewMs),
+      })
+      this.trace(
+        `${payment.entry.kind} ${payment.entry.reference} of ${payment.entry.amountMicro}: ${outcome.status}${fault === 'after' ? ', answer lost' : ''}`,
+      )
+      if (outcome.status === 'conflict' || outcome.status === 'no_account')
+        this.violation(`I9 payment ${payment.entry.reference} ended as ${outcome.status}`)
+      if (outcome.status === 'created' && payment.counted)
+        this.violation(`I9 payment ${payment.entry.reference} was counted twice`)
       if (outcome.status === 'created') payment.counted = true
-      if (outcome.status === 'existing' && !payment.counted) this.violation(`I9 payment ${payment.entry.reference} stands and was never made`)
+      if (outcome.status === 'existing' && !payment.counted)
+        this.violation(`I9 payment ${payment.entry.reference} stands and was never made`)
       if (fault === null) payment.known = true
     } catch (thrown) {
       this.trace(`payment ${payment.entry.reference} failed: ${String(thrown)}`)
-      if (node.link.faultsMs.at(-1) !== this.nowMs) this.violation(`payment ${payment.entry.reference} failed on a healthy store: ${String(thrown)}`)
+      if (node.link.faultsMs.at(-1) !== this.nowMs)
+        this.violation(`payment ${payment.entry.reference} failed on a healthy store: ${String(thrown)}`)
     }
   }
 
   /** Changes a key as its owner would; a store that fails leaves it as it is. */
-  async changeKey(change: (keys: SqlKeys, node: SimNode, keyId: string) => Promise<unknown>, what: string, open: boolean | null = null): Promise<void> {
+  async changeKey(
+    change: (keys: SqlKeys, node: SimNode, keyId: string) => Promise<unknown>,
+    what: string,
+    open: boolean | null = null,
+  ): Promise<void> {
     const node = this.liveNode()
     if (node === null || node.link.out) return
     const { keyId } = this.random.pick(this.customers)
@@ -279,7 +374,9 @@ export class World {
   }
 
   database(): Database {
-    return this.embedded ? (this.nodes.find(({ owner }) => !owner.dead)?.database ?? sharedDatabase(this.disk)) : sharedDatabase(this.disk)
+    return this.embedded
+      ? (this.nodes.find(({ owner }) => !owner.dead)?.database ?? sharedDatabase(this.disk))
+      : sharedDatabase(this.disk)
   }
 
   periodsNow(node: SimNode): ReturnType<typeof periodStarts> {
@@ -287,7 +384,14 @@ export class World {
   }
 
   #note(end: Intent['end'], node: string): Intent {
-    const intent: Intent = { generationId: end.request.generationId, node, end, askedMs: this.nowMs, answeredMs: null, outcome: null }
+    const intent: Intent = {
+      generationId: end.request.generationId,
+      node,
+      end,
+      askedMs: this.nowMs,
+      answeredMs: null,
+      outcome: null,
+    }
     this.intents.push(intent)
     return intent
   }

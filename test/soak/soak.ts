@@ -9,7 +9,10 @@ const CLIENTS = 96
 const OUTSTANDING_MAX = 800
 const BALANCE = 1_000_000
 const SAMPLE_MS = 1_000
-/** What is measured before and after: a fifth of the time each, once half of it has warmed the process up (its heap grows for minutes). */
+/**
+ * What is measured before and after: a fifth of the time each, once half of it has warmed the process up (its heap
+ * grows for minutes).
+ */
 const WARM_UP = 0.5
 const WINDOW = 0.2
 /** The collector lets a young heap swing by half; what stays is its floor, the lowest tenth. */
@@ -35,33 +38,55 @@ export interface Soak {
 
 /** One server at half its peak with calls of every fate: whole, streamed, cut, failed, left by their client, resumable. */
 export async function soak(totalMs: number, tell: (line: string) => void): Promise<Soak> {
-  const tollgate = await startTollgate({ env: { TRUSTED_PROXIES: '127.0.0.1' }, catalog: 'rate_limit: { requests: 100000, window: 1 }\nstream_resume: { grace: 2, retention: 5 }\n' })
+  const tollgate = await startTollgate({
+    env: { TRUSTED_PROXIES: '127.0.0.1' },
+    catalog: 'rate_limit: { requests: 100000, window: 1 }\nstream_resume: { grace: 2, retention: 5 }\n',
+  })
   try {
-    const accounts = await Promise.all(Array.from({ length: ACCOUNTS }, () => tollgate.createAccount({ balance: BALANCE })))
-    const load = new Load(tollgate, accounts.map(({ key }) => key))
+    const accounts = await Promise.all(
+      Array.from({ length: ACCOUNTS }, () => tollgate.createAccount({ balance: BALANCE })),
+    )
+    const load = new Load(
+      tollgate,
+      accounts.map(({ key }) => key),
+    )
     const peak = await load.peak(Math.min(15_000, totalMs / 10))
     await load.rest()
     // What only the first of its kind opens is no leak.
     await tollgate.admin('GET', '/admin/v1/audit')
     const descriptors = await descriptorsAtRest(tollgate)
-    tell(`peak ${peak.toFixed(0)}/s; ${(peak / 2).toFixed(0)}/s for ${(totalMs / 60_000).toFixed(1)} min, ${descriptors} descriptors at rest`)
+    tell(
+      `peak ${peak.toFixed(0)}/s; ${(peak / 2).toFixed(0)}/s for ${(totalMs / 60_000).toFixed(1)} min, ${descriptors} descriptors at rest`,
+    )
     const samples: number[] = []
     const sampler = setInterval(() => {
       samples.push(residentBytes(tollgate))
-      if (samples.length % 60 === 0) tell(`${samples.length / 60} min: ${mebibytes(samples.at(-1) ?? 0)} MiB, ${openDescriptors(tollgate)} descriptors, ${load.requests} requests`)
+      if (samples.length % 60 === 0)
+        tell(
+          `${samples.length / 60} min: ${mebibytes(samples.at(-1) ?? 0)} MiB, ${openDescriptors(tollgate)} descriptors, ${load.requests} requests`,
+        )
     }, SAMPLE_MS)
     await load.offer(peak / 2, totalMs)
     clearInterval(sampler)
     await load.rest()
-    const held = await heldAtRest(tollgate, accounts.map(({ id }) => id))
+    const held = await heldAtRest(
+      tollgate,
+      accounts.map(({ id }) => id),
+    )
     const audit = await tollgate.admin('GET', '/admin/v1/audit')
     const left = await descriptorsAtRest(tollgate)
     const warmed = Math.floor(samples.length * WARM_UP)
     const window = Math.max(1, Math.floor(samples.length * WINDOW))
     return {
-      requests: load.requests, perSecond: peak / 2, wrong: load.wrong, refused: load.refused,
-      warmBytes: percentile(samples.slice(warmed, warmed + window), FLOOR), endBytes: percentile(samples.slice(-window), FLOOR),
-      heldMicro: held, leakedDescriptors: left - descriptors, violations: audit.body.violations,
+      requests: load.requests,
+      perSecond: peak / 2,
+      wrong: load.wrong,
+      refused: load.refused,
+      warmBytes: percentile(samples.slice(warmed, warmed + window), FLOOR),
+      endBytes: percentile(samples.slice(-window), FLOOR),
+      heldMicro: held,
+      leakedDescriptors: left - descriptors,
+      violations: audit.body.violations,
     }
   } finally {
     await tollgate.stop()
@@ -113,9 +138,36 @@ async function heldAtRest(tollgate: Tollgate, ids: readonly string[]): Promise<n
 
 type Fate = 'plain' | 'stream' | 'resumable' | 'left' | 'cut' | 'failed' | 'embeddings'
 /** Dealt out in turn. */
-const FATES: readonly Fate[] = ['plain', 'stream', 'plain', 'stream', 'left', 'plain', 'stream', 'embeddings', 'stream', 'plain', 'cut', 'stream', 'plain', 'resumable', 'stream', 'failed', 'plain', 'left', 'stream', 'plain']
+const FATES: readonly Fate[] = [
+  'plain',
+  'stream',
+  'plain',
+  'stream',
+  'left',
+  'plain',
+  'stream',
+  'embeddings',
+  'stream',
+  'plain',
+  'cut',
+  'stream',
+  'plain',
+  'resumable',
+  'stream',
+  'failed',
+  'plain',
+  'left',
+  'stream',
+  'plain',
+]
 const LINES: Readonly<Record<Fate, string>> = {
-  plain: 'words=20', stream: 'words=40 gap_ms=2', resumable: 'words=20', left: 'words=200 gap_ms=10', cut: 'words=20 cut=5', failed: 'status=500', embeddings: '',
+  plain: 'words=20',
+  stream: 'words=40 gap_ms=2',
+  resumable: 'words=20',
+  left: 'words=200 gap_ms=10',
+  cut: 'words=20 cut=5',
+  failed: 'status=500',
+  embeddings: '',
 }
 
 class Load {
@@ -173,7 +225,12 @@ class Load {
   }
 
   #newPool(): Pool {
-    return new Pool(this.#tollgate.url, { connections: OUTSTANDING_MAX, pipelining: 1, headersTimeout: 120_000, bodyTimeout: 120_000 })
+    return new Pool(this.#tollgate.url, {
+      connections: OUTSTANDING_MAX,
+      pipelining: 1,
+      headersTimeout: 120_000,
+      bodyTimeout: 120_000,
+    })
   }
 
   async #ask(): Promise<void> {
@@ -192,8 +249,20 @@ class Load {
     const [path, body] =
       fate === 'embeddings'
         ? ['/v1/embeddings', { model: 'sandbox/embeddings', input: ['a text', `and another, ${number}`] }]
-        : ['/v1/chat/completions', { model: 'sandbox/chat', stream: streamed, max_tokens: 300, messages: [{ role: 'user', content: `Hello\nsandbox: ${LINES[fate]}` }] }]
-    const headers = { authorization: `Bearer ${this.#keys[number % this.#keys.length]}`, 'content-type': 'application/json', ...(fate === 'resumable' ? { 'x-request-id': `soak-${number}` } : {}) }
+        : [
+            '/v1/chat/completions',
+            {
+              model: 'sandbox/chat',
+              stream: streamed,
+              max_tokens: 300,
+              messages: [{ role: 'user', content: `Hello\nsandbox: ${LINES[fate]}` }],
+            },
+          ]
+    const headers = {
+      authorization: `Bearer ${this.#keys[number % this.#keys.length]}`,
+      'content-type': 'application/json',
+      ...(fate === 'resumable' ? { 'x-request-id': `soak-${number}` } : {}),
+    }
     const answer = await this.#pool.request({ path, method: 'POST', headers, body: JSON.stringify(body) })
     if (fate === 'left' && answer.statusCode === 200) {
       for await (const chunk of answer.body) if (String(chunk).includes('data:')) break
@@ -201,7 +270,8 @@ class Load {
     }
     const text = await answer.body.text()
     if (text.includes('"service_unavailable"')) this.refused += 1
-    else if (!isRight(fate, answer.statusCode, text)) this.wrong.push(`${fate}: ${answer.statusCode} ${text.slice(-200)}`)
+    else if (!isRight(fate, answer.statusCode, text))
+      this.wrong.push(`${fate}: ${answer.statusCode} ${text.slice(-200)}`)
   }
 }
 

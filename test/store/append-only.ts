@@ -12,8 +12,13 @@ export interface OpenedBelow {
   isOpen(): boolean
   /** Runs SQL past the store, as an intruder or a careless operator would. */
   below(text: string): Promise<void>
-  /** What there is below the store: each column of each table, whether it is a whole number, and whether the table has rows. */
-  columns(): Promise<readonly { readonly table: string; readonly column: string; readonly whole: boolean; readonly filled: boolean }[]>
+  /**
+   * What there is below the store: each column of each table, whether it is a whole number, and whether the table has
+   * rows.
+   */
+  columns(): Promise<
+    readonly { readonly table: string; readonly column: string; readonly whole: boolean; readonly filled: boolean }[]
+  >
   /** The statements that take the triggers away. */
   readonly dropTriggers: readonly string[]
 }
@@ -25,18 +30,39 @@ export function appendOnlyContract(open: () => Promise<OpenedBelow>): void {
     const bench = new Bench(opened.store, new TestClock(NOON_MS))
     const customer = await bench.customer(1_000n)
     await bench.topUp(customer.accountId, 5n)
-    for (const action of ['account.create', 'account.update'] as const) await bench.store.events.append({ atMs: NOON_MS, actor: 'admin', ip: null, action, object: 'acc_1', before: null, after: null })
+    for (const action of ['account.create', 'account.update'] as const)
+      await bench.store.events.append({
+        atMs: NOON_MS,
+        actor: 'admin',
+        ip: null,
+        action,
+        object: 'acc_1',
+        before: null,
+        after: null,
+      })
     await body(bench, opened)
     await opened.store.close()
   }
   const brokenChecks = async (bench: Bench): Promise<readonly string[]> => {
-    const checks = await bench.store.audit.run({ sinceMs: 0, nowMs: NOON_MS, replay: async (row) => ({ costMicro: row.costMicro + row.shortfallMicro, providerCostMicro: row.providerCostMicro }) })
+    const checks = await bench.store.audit.run({
+      sinceMs: 0,
+      nowMs: NOON_MS,
+      replay: async (row) => ({
+        costMicro: row.costMicro + row.shortfallMicro,
+        providerCostMicro: row.providerCostMicro,
+      }),
+    })
     return checks.filter(({ violations }) => violations.length > 0).map(({ id }) => id)
   }
 
   test('the database itself refuses to change or delete an entry or an event', () =>
     withBooks(async (bench, { below }) => {
-      for (const statement of ["UPDATE entry SET reason = 'x'", 'DELETE FROM entry', "UPDATE event SET actor = 'x'", 'DELETE FROM event']) {
+      for (const statement of [
+        "UPDATE entry SET reason = 'x'",
+        'DELETE FROM entry',
+        "UPDATE event SET actor = 'x'",
+        'DELETE FROM event',
+      ]) {
         await assert.rejects(below(statement), /append-only/, statement)
       }
       await bench.auditClean()

@@ -8,11 +8,20 @@ import { brokenChecks, withBooks } from './planted-violations.ts'
 
 const SEALED = ['account', 'api_key', 'hold', 'generation', 'redeem_code', 'payment_order', 'payment_refund']
 /** As an older program left it: rows without seals, and no key. */
-const OLDER = [...SEALED.map((table) => `UPDATE ${table} SET seal = ''`), "UPDATE event_head SET seal = ''", 'DELETE FROM book']
+const OLDER = [
+  ...SEALED.map((table) => `UPDATE ${table} SET seal = ''`),
+  "UPDATE event_head SET seal = ''",
+  'DELETE FROM book',
+]
 
 /** The key of the seals over upgrades, changes of the wrapping key, and its loss. */
 export function booksContract(open: () => Promise<OpenedBelow>): void {
-  const again = async (bench: Bench, opened: OpenedBelow, wrap: KeyWrap, body: (bench: Bench) => Promise<void>): Promise<void> => {
+  const again = async (
+    bench: Bench,
+    opened: OpenedBelow,
+    wrap: KeyWrap,
+    body: (bench: Bench) => Promise<void>,
+  ): Promise<void> => {
     const store = await opened.openAgain(wrap)
     await body(new Bench(store, new TestClock(bench.clock.now())))
     await store.close()
@@ -24,7 +33,15 @@ export function booksContract(open: () => Promise<OpenedBelow>): void {
       await again(bench, opened, KEY_WRAP, async (later) => {
         assert.deepEqual(await brokenChecks(later), [])
         await later.customer(5n)
-        await later.store.events.append({ atMs: NOON_MS, actor: 'admin', ip: null, action: 'account.update', object: 'acc_1', before: null, after: null })
+        await later.store.events.append({
+          atMs: NOON_MS,
+          actor: 'admin',
+          ip: null,
+          action: 'account.update',
+          object: 'acc_1',
+          before: null,
+          after: null,
+        })
         await later.store.books.sealOlder()
         await later.store.books.sealOlder()
         assert.deepEqual(await brokenChecks(later), [])
@@ -61,9 +78,21 @@ export function booksContract(open: () => Promise<OpenedBelow>): void {
         const { data } = await later.store.accounts.list({ query: null, limit: 10, offset: 0 })
         for (const { id } of data) {
           await later.topUp(id, 5n)
-          for (const { key } of await later.store.keys.list(id, { day: '2026-11-18', week: '2026-11-16', month: '2026-11-01' })) await later.store.keys.update(key.id, { name: 'other' }, { day: '2026-11-18', week: '2026-11-16', month: '2026-11-01' })
+          for (const { key } of await later.store.keys.list(id, {
+            day: '2026-11-18',
+            week: '2026-11-16',
+            month: '2026-11-01',
+          }))
+            await later.store.keys.update(
+              key.id,
+              { name: 'other' },
+              { day: '2026-11-18', week: '2026-11-16', month: '2026-11-01' },
+            )
         }
-        assert.deepEqual((await brokenChecks(later)).filter((id) => id !== 'I15'), ['I19', 'I20'])
+        assert.deepEqual(
+          (await brokenChecks(later)).filter((id) => id !== 'I15'),
+          ['I19', 'I20'],
+        )
       })
     }))
 }

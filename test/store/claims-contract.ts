@@ -23,35 +23,79 @@ export function claimsContract(open: () => Promise<Store>): void {
 
   const claimOf = (bench: Bench, { accountId }: Customer, fields: Partial<NewClaim> = {}): NewClaim => {
     const atMs = fields.atMs ?? bench.clock.now()
-    return { id: 'key-1', accountId, requestDigest: 'body-1', generationId: newId('gen-'), atMs, expiresAtMs: atMs + DAY_MS, ...fields }
+    return {
+      id: 'key-1',
+      accountId,
+      requestDigest: 'body-1',
+      generationId: newId('gen-'),
+      atMs,
+      expiresAtMs: atMs + DAY_MS,
+      ...fields,
+    }
   }
-  const settle = (bench: Bench, customer: Customer, { id, generationId }: NewClaim, answer: Buffer | null = Buffer.from('kept')): ReturnType<Bench['settle']> =>
-    bench.ledger.settle({ generationId, costMicro: 7n, providerCostMicro: 0n, insuredMicro: 0n, record: bench.record(customer, generationId), claim: { id, answer: () => answer } })
-
-  claims('of a hundred that claim a key at once one has it, and the others learn whose it is', async (bench, customer) => {
-    const wanted = Array.from({ length: 100 }, () => claimOf(bench, customer))
-    const outcomes = await Promise.all(wanted.map((claim) => bench.store.idempotency.claim(claim)))
-    const winner = wanted[outcomes.findIndex(({ status }) => status === 'claimed')]
-    assert.equal(outcomes.filter(({ status }) => status === 'claimed').length, 1)
-    assert.equal(outcomes.filter((outcome) => outcome.status === 'running' && outcome.generationId === winner?.generationId).length, 99)
-    assert.deepEqual(await bench.store.idempotency.claim(claimOf(bench, customer, { requestDigest: 'body-2' })), { status: 'other_request' })
-    assert.deepEqual(await bench.store.idempotency.claim(claimOf(bench, customer, { id: 'key-2', requestDigest: 'body-2' })), { status: 'claimed' })
-  })
-
-  claims('the charge ends the claim with its answer, made from what was charged, in one commit', async (bench, customer) => {
-    const claim = claimOf(bench, customer)
-    await bench.store.idempotency.claim(claim)
-    await bench.hold(customer, 1_000n, claim.generationId)
-    const outcome = await bench.ledger.settle({
-      generationId: claim.generationId, costMicro: 1_200n, providerCostMicro: 0n, insuredMicro: 0n, record: bench.record(customer, claim.generationId),
-      claim: { id: claim.id, answer: (chargedMicro) => Buffer.from(`cost ${chargedMicro}`) },
+  const settle = (
+    bench: Bench,
+    customer: Customer,
+    { id, generationId }: NewClaim,
+    answer: Buffer | null = Buffer.from('kept'),
+  ): ReturnType<Bench['settle']> =>
+    bench.ledger.settle({
+      generationId,
+      costMicro: 7n,
+      providerCostMicro: 0n,
+      insuredMicro: 0n,
+      record: bench.record(customer, generationId),
+      claim: { id, answer: () => answer },
     })
-    assert.deepEqual(outcome, { status: 'settled', chargedMicro: 1_000n, shortfallMicro: 200n })
-    assert.deepEqual(await bench.store.idempotency.claim(claimOf(bench, customer)), { status: 'ended', generationId: claim.generationId, model: 'openai/gpt-4o', answer: Buffer.from('cost 1000') })
-    assert.equal((await settle(bench, customer, claim)).status, 'replayed')
-    await bench.store.idempotency.release(claim.id, claim.generationId)
-    assert.equal((await bench.store.idempotency.claim(claimOf(bench, customer))).status, 'ended')
-  })
+
+  claims(
+    'of a hundred that claim a key at once one has it, and the others learn whose it is',
+    async (bench, customer) => {
+      const wanted = Array.from({ length: 100 }, () => claimOf(bench, customer))
+      const outcomes = await Promise.all(wanted.map((claim) => bench.store.idempotency.claim(claim)))
+      const winner = wanted[outcomes.findIndex(({ status }) => status === 'claimed')]
+      assert.equal(outcomes.filter(({ status }) => status === 'claimed').length, 1)
+      assert.equal(
+        outcomes.filter((outcome) => outcome.status === 'running' && outcome.generationId === winner?.generationId)
+          .length,
+        99,
+      )
+      assert.deepEqual(await bench.store.idempotency.claim(claimOf(bench, customer, { requestDigest: 'body-2' })), {
+        status: 'other_request',
+      })
+      assert.deepEqual(
+        await bench.store.idempotency.claim(claimOf(bench, customer, { id: 'key-2', requestDigest: 'body-2' })),
+        { status: 'claimed' },
+      )
+    },
+  )
+
+  claims(
+    'the charge ends the claim with its answer, made from what was charged, in one commit',
+    async (bench, customer) => {
+      const claim = claimOf(bench, customer)
+      await bench.store.idempotency.claim(claim)
+      await bench.hold(customer, 1_000n, claim.generationId)
+      const outcome = await bench.ledger.settle({
+        generationId: claim.generationId,
+        costMicro: 1_200n,
+        providerCostMicro: 0n,
+        insuredMicro: 0n,
+        record: bench.record(customer, claim.generationId),
+        claim: { id: claim.id, answer: (chargedMicro) => Buffer.from(`cost ${chargedMicro}`) },
+      })
+      assert.deepEqual(outcome, { status: 'settled', chargedMicro: 1_000n, shortfallMicro: 200n })
+      assert.deepEqual(await bench.store.idempotency.claim(claimOf(bench, customer)), {
+        status: 'ended',
+        generationId: claim.generationId,
+        model: 'openai/gpt-4o',
+        answer: Buffer.from('cost 1000'),
+      })
+      assert.equal((await settle(bench, customer, claim)).status, 'replayed')
+      await bench.store.idempotency.release(claim.id, claim.generationId)
+      assert.equal((await bench.store.idempotency.claim(claimOf(bench, customer))).status, 'ended')
+    },
+  )
 
   claims('a day later the key is free', async (bench, customer) => {
     const claim = claimOf(bench, customer)
@@ -59,12 +103,20 @@ export function claimsContract(open: () => Promise<Store>): void {
     await bench.hold(customer, 10n, claim.generationId)
     await settle(bench, customer, claim, null)
     bench.clock.advance(DAY_MS - 1)
-    assert.deepEqual(await bench.store.idempotency.claim(claimOf(bench, customer)), { status: 'ended', generationId: claim.generationId, model: 'openai/gpt-4o', answer: null })
+    assert.deepEqual(await bench.store.idempotency.claim(claimOf(bench, customer)), {
+      status: 'ended',
+      generationId: claim.generationId,
+      model: 'openai/gpt-4o',
+      answer: null,
+    })
     bench.clock.advance(1)
     const next = claimOf(bench, customer, { requestDigest: 'body-2' })
     assert.equal((await bench.store.idempotency.claim(next)).status, 'claimed')
     await bench.store.idempotency.removeExpired(bench.clock.now())
-    assert.deepEqual(await bench.store.idempotency.claim(claimOf(bench, customer, { requestDigest: 'body-2' })), { status: 'running', generationId: next.generationId })
+    assert.deepEqual(await bench.store.idempotency.claim(claimOf(bench, customer, { requestDigest: 'body-2' })), {
+      status: 'running',
+      generationId: next.generationId,
+    })
   })
 
   claims('who ends free gives the key up; a hold that may still be charged keeps it', async (bench, customer) => {
@@ -76,19 +128,28 @@ export function claimsContract(open: () => Promise<Store>): void {
     await bench.void(customer, claim.generationId)
     await bench.store.idempotency.release(claim.id, newId('gen-'))
     await bench.store.idempotency.release(claim.id, claim.generationId)
-    assert.equal((await bench.store.idempotency.claim(claimOf(bench, customer, { requestDigest: 'body-2' }))).status, 'claimed')
+    assert.equal(
+      (await bench.store.idempotency.claim(claimOf(bench, customer, { requestDigest: 'body-2' }))).status,
+      'claimed',
+    )
   })
 
-  claims('a void that the process did not live to follow with a release frees the key all the same', async (bench, customer) => {
-    const claim = claimOf(bench, customer)
-    await bench.store.idempotency.claim(claim)
-    await bench.hold(customer, 10n, claim.generationId)
-    await bench.void(customer, claim.generationId)
-    const again = claimOf(bench, customer)
-    assert.equal((await bench.store.idempotency.claim(again)).status, 'claimed')
-    await bench.store.idempotency.release(claim.id, claim.generationId)
-    assert.deepEqual(await bench.store.idempotency.claim(claimOf(bench, customer)), { status: 'running', generationId: again.generationId })
-  })
+  claims(
+    'a void that the process did not live to follow with a release frees the key all the same',
+    async (bench, customer) => {
+      const claim = claimOf(bench, customer)
+      await bench.store.idempotency.claim(claim)
+      await bench.hold(customer, 10n, claim.generationId)
+      await bench.void(customer, claim.generationId)
+      const again = claimOf(bench, customer)
+      assert.equal((await bench.store.idempotency.claim(again)).status, 'claimed')
+      await bench.store.idempotency.release(claim.id, claim.generationId)
+      assert.deepEqual(await bench.store.idempotency.claim(claimOf(bench, customer)), {
+        status: 'running',
+        generationId: again.generationId,
+      })
+    },
+  )
 
   claims('a process that died between claim and hold is given a minute', async (bench, customer) => {
     const claim = claimOf(bench, customer)
@@ -105,21 +166,27 @@ export function claimsContract(open: () => Promise<Store>): void {
     assert.deepEqual(await bench.money(customer.accountId), { available: 1_000n, held: 0n })
   })
 
-  claims('the lease of a hold is the lease of its key: whoever takes it over leaves the dead one nothing to charge', async (bench, customer) => {
-    const claim = claimOf(bench, customer)
-    await bench.store.idempotency.claim(claim)
-    await bench.hold(customer, 10n, claim.generationId)
-    const other = new Bench(bench.store, bench.clock, 'node-2')
-    bench.clock.advance(60_001)
-    assert.equal((await bench.store.idempotency.claim(claimOf(bench, customer))).status, 'running')
-    await other.ledger.sweep()
-    const next = claimOf(bench, customer)
-    assert.equal((await bench.store.idempotency.claim(next)).status, 'claimed')
-    await bench.hold(customer, 10n, next.generationId)
-    const outcomes = await Promise.all([settle(bench, customer, claim), settle(bench, customer, next)])
-    assert.deepEqual(outcomes.map((outcome) => ('state' in outcome ? outcome.state : outcome.status)), ['claim_lost', 'settled'])
-    assert.deepEqual(await bench.money(customer.accountId), { available: 993n, held: 0n })
-  })
+  claims(
+    'the lease of a hold is the lease of its key: whoever takes it over leaves the dead one nothing to charge',
+    async (bench, customer) => {
+      const claim = claimOf(bench, customer)
+      await bench.store.idempotency.claim(claim)
+      await bench.hold(customer, 10n, claim.generationId)
+      const other = new Bench(bench.store, bench.clock, 'node-2')
+      bench.clock.advance(60_001)
+      assert.equal((await bench.store.idempotency.claim(claimOf(bench, customer))).status, 'running')
+      await other.ledger.sweep()
+      const next = claimOf(bench, customer)
+      assert.equal((await bench.store.idempotency.claim(next)).status, 'claimed')
+      await bench.hold(customer, 10n, next.generationId)
+      const outcomes = await Promise.all([settle(bench, customer, claim), settle(bench, customer, next)])
+      assert.deepEqual(
+        outcomes.map((outcome) => ('state' in outcome ? outcome.state : outcome.status)),
+        ['claim_lost', 'settled'],
+      )
+      assert.deepEqual(await bench.money(customer.accountId), { available: 993n, held: 0n })
+    },
+  )
 
   claims('without another request a hold that expired is still settled late, with its key', async (bench, customer) => {
     const claim = claimOf(bench, customer)
@@ -131,27 +198,47 @@ export function claimsContract(open: () => Promise<Store>): void {
     assert.equal((await bench.store.idempotency.claim(claimOf(bench, customer))).status, 'ended')
   })
 
-  claims('what a dead process left running is given up at the start, but for what was charged or may be', async (bench, customer) => {
-    const [lost, held, charged] = [claimOf(bench, customer, { id: 'a' }), claimOf(bench, customer, { id: 'b' }), claimOf(bench, customer, { id: 'c' })]
-    for (const claim of [lost, held, charged]) await bench.store.idempotency.claim(claim)
-    for (const claim of [held, charged]) await bench.hold(customer, 10n, claim.generationId)
-    await settle(bench, customer, charged)
-    await bench.store.idempotency.releaseLost()
-    const again = await Promise.all(['a', 'b', 'c'].map((id) => bench.store.idempotency.claim(claimOf(bench, customer, { id }))))
-    assert.deepEqual(again.map(({ status }) => status), ['claimed', 'running', 'ended'])
-    await bench.store.idempotency.removeExpired(bench.clock.now() + 2 * DAY_MS)
-    assert.equal((await bench.store.idempotency.claim(claimOf(bench, customer, { id: 'b' }))).status, 'running')
-    await bench.void(customer, held.generationId)
-  })
+  claims(
+    'what a dead process left running is given up at the start, but for what was charged or may be',
+    async (bench, customer) => {
+      const [lost, held, charged] = [
+        claimOf(bench, customer, { id: 'a' }),
+        claimOf(bench, customer, { id: 'b' }),
+        claimOf(bench, customer, { id: 'c' }),
+      ]
+      for (const claim of [lost, held, charged]) await bench.store.idempotency.claim(claim)
+      for (const claim of [held, charged]) await bench.hold(customer, 10n, claim.generationId)
+      await settle(bench, customer, charged)
+      await bench.store.idempotency.releaseLost()
+      const again = await Promise.all(
+        ['a', 'b', 'c'].map((id) => bench.store.idempotency.claim(claimOf(bench, customer, { id }))),
+      )
+      assert.deepEqual(
+        again.map(({ status }) => status),
+        ['claimed', 'running', 'ended'],
+      )
+      await bench.store.idempotency.removeExpired(bench.clock.now() + 2 * DAY_MS)
+      assert.equal((await bench.store.idempotency.claim(claimOf(bench, customer, { id: 'b' }))).status, 'running')
+      await bench.void(customer, held.generationId)
+    },
+  )
 
   claims('kept answers are sealed anew one by one', async (bench, customer) => {
     const wanted = Array.from({ length: 130 }, () => claimOf(bench, customer, { id: randomBytes(16).toString('hex') }))
     await Promise.all(wanted.map((claim) => bench.store.idempotency.claim(claim)))
-    for (const [index, { id, generationId }] of wanted.entries()) await bench.store.idempotency.end(id, generationId, index === 0 ? null : Buffer.from(`old ${id}`))
-    await bench.store.idempotency.reseal((id, generationId, answer) => Buffer.from(`${answer.toString()} ${id} ${generationId}`))
+    for (const [index, { id, generationId }] of wanted.entries())
+      await bench.store.idempotency.end(id, generationId, index === 0 ? null : Buffer.from(`old ${id}`))
+    await bench.store.idempotency.reseal((id, generationId, answer) =>
+      Buffer.from(`${answer.toString()} ${id} ${generationId}`),
+    )
     for (const [index, claim] of wanted.entries()) {
       const answer = index === 0 ? null : Buffer.from(`old ${claim.id} ${claim.id} ${claim.generationId}`)
-      assert.deepEqual(await bench.store.idempotency.claim(claimOf(bench, customer, { id: claim.id })), { status: 'ended', generationId: claim.generationId, model: null, answer })
+      assert.deepEqual(await bench.store.idempotency.claim(claimOf(bench, customer, { id: claim.id })), {
+        status: 'ended',
+        generationId: claim.generationId,
+        model: null,
+        answer,
+      })
     }
   })
 }

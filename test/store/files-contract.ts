@@ -5,7 +5,13 @@ import { FileGoneError } from '../../src/store/file-store.ts'
 import type { Store } from '../../src/store/store.ts'
 
 const EXPIRES_AT_MS = 1_000
-const FILE = { id: 'img-1', accountId: 'acc_1', mediaType: 'image/png', tokenDigest: createHash('sha256').update('token').digest(), expiresAtMs: EXPIRES_AT_MS }
+const FILE = {
+  id: 'img-1',
+  accountId: 'acc_1',
+  mediaType: 'image/png',
+  tokenDigest: createHash('sha256').update('token').digest(),
+  expiresAtMs: EXPIRES_AT_MS,
+}
 
 /** Stored files: what was put comes back, whole or in part, until it is removed. */
 export function filesContract(open: () => Promise<Store>): void {
@@ -27,8 +33,18 @@ export function filesContract(open: () => Promise<Store>): void {
     assert.deepEqual({ ...put, createdAtMs: 0 }, { ...FILE, bytes: content.length, createdAtMs: 0 })
     assert.ok(put.createdAtMs >= before && put.createdAtMs <= Date.now())
     assert.deepEqual(await stored.find(FILE.id), put)
-    for (const [start, end] of [[0, content.length - 1], [0, 0], [1_048_575, 1_048_576], [5, 1_048_580], [content.length - 1, content.length - 1], [2_000_000, content.length + 99]] as const) {
-      assert.ok((await whole(stored.read(FILE.id, { start, end }))).equals(content.subarray(start, end + 1)), `${start}-${end}`)
+    for (const [start, end] of [
+      [0, content.length - 1],
+      [0, 0],
+      [1_048_575, 1_048_576],
+      [5, 1_048_580],
+      [content.length - 1, content.length - 1],
+      [2_000_000, content.length + 99],
+    ] as const) {
+      assert.ok(
+        (await whole(stored.read(FILE.id, { start, end }))).equals(content.subarray(start, end + 1)),
+        `${start}-${end}`,
+      )
     }
   })
 
@@ -73,7 +89,8 @@ export function filesContract(open: () => Promise<Store>): void {
   })
 
   files('a sweep removes what has expired by then and nothing else', async ({ files: stored }) => {
-    for (let index = 0; index < 130; index += 1) await stored.put({ ...FILE, id: `img-old-${index}` }, pieces(Buffer.from('old'), 3))
+    for (let index = 0; index < 130; index += 1)
+      await stored.put({ ...FILE, id: `img-old-${index}` }, pieces(Buffer.from('old'), 3))
     await stored.put({ ...FILE, id: 'img-new', expiresAtMs: EXPIRES_AT_MS + 1 }, pieces(Buffer.from('new'), 3))
     assert.equal(await stored.removeExpired(EXPIRES_AT_MS - 1), 0)
     assert.equal(await stored.removeExpired(EXPIRES_AT_MS), 130)

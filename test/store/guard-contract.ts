@@ -27,10 +27,17 @@ export function guardContract(open: () => Promise<Store>): void {
     // At the bound, not beyond it.
     assert.deepEqual(await guardedVoid(bench, customer, 1n), { status: 'voided' })
     const id = newId('gen-')
-    assert.deepEqual(await guardedVoid(bench, customer, 3n, { id, insuredMicro: 5n }), { status: 'charged', chargedMicro: 3n, shortfallMicro: 0n })
+    assert.deepEqual(await guardedVoid(bench, customer, 3n, { id, insuredMicro: 5n }), {
+      status: 'charged',
+      chargedMicro: 3n,
+      shortfallMicro: 0n,
+    })
     assert.equal((await bench.money(customer.accountId)).available, 10_000n * RUB - 3n)
     const row = await bench.store.generations.get(id)
-    assert.deepEqual([row?.billingBasis, row?.costMicro, row?.providerCostMicro, row?.insuredMicro, row?.status], ['provider_cost', 3n, 3n, 2n, 'error'])
+    assert.deepEqual(
+      [row?.billingBasis, row?.costMicro, row?.providerCostMicro, row?.insuredMicro, row?.status],
+      ['provider_cost', 3n, 3n, 2n, 'error'],
+    )
     assert.equal((await bench.spend(customer)).day, 3n)
   })
 
@@ -42,27 +49,35 @@ export function guardContract(open: () => Promise<Store>): void {
     assert.equal((await bench.money(customer.accountId)).available, 10_000n * RUB - 7n)
   })
 
-  guard('what an answer costs beyond its hold and the balance counts as well, and then what may exceed its hold is refused', async (bench, customer) => {
-    const ask = async (generationId = newId('gen-')): ReturnType<Bench['ledger']['hold']> => {
-      const placed = await bench.ledger.hold({
-        generationId, accountId: customer.accountId, keyId: customer.keyId, amountMicro: 1n, priceVersion: 1, mayExceed: true,
-        subject: { type: 'responses', model: 'openai/gpt-4o', requestId: 'r', streamed: false },
-      })
-      if (placed.status === 'held') await bench.void(customer, generationId)
-      return placed
-    }
-    const id = newId('gen-')
-    await bench.hold(customer, 9_999n * RUB, id)
-    assert.equal((await ask()).status, 'held')
-    const outcome = await bench.settle(customer, id, 10_600n * RUB)
-    assert.ok(outcome.status === 'settled' && outcome.shortfallMicro > 600n * RUB - 1n)
-    await bench.topUp(customer.accountId, 100n * RUB)
-    assert.deepEqual(await ask(), { status: 'refused', reason: 'free_hour_used_up' })
-    // What cannot exceed its hold goes on.
-    assert.equal((await guardedVoid(bench, customer, 1n)).status, 'charged')
-    bench.clock.advance(HOUR_MS)
-    assert.equal((await ask()).status, 'held')
-  })
+  guard(
+    'what an answer costs beyond its hold and the balance counts as well, and then what may exceed its hold is refused',
+    async (bench, customer) => {
+      const ask = async (generationId = newId('gen-')): ReturnType<Bench['ledger']['hold']> => {
+        const placed = await bench.ledger.hold({
+          generationId,
+          accountId: customer.accountId,
+          keyId: customer.keyId,
+          amountMicro: 1n,
+          priceVersion: 1,
+          mayExceed: true,
+          subject: { type: 'responses', model: 'openai/gpt-4o', requestId: 'r', streamed: false },
+        })
+        if (placed.status === 'held') await bench.void(customer, generationId)
+        return placed
+      }
+      const id = newId('gen-')
+      await bench.hold(customer, 9_999n * RUB, id)
+      assert.equal((await ask()).status, 'held')
+      const outcome = await bench.settle(customer, id, 10_600n * RUB)
+      assert.ok(outcome.status === 'settled' && outcome.shortfallMicro > 600n * RUB - 1n)
+      await bench.topUp(customer.accountId, 100n * RUB)
+      assert.deepEqual(await ask(), { status: 'refused', reason: 'free_hour_used_up' })
+      // What cannot exceed its hold goes on.
+      assert.equal((await guardedVoid(bench, customer, 1n)).status, 'charged')
+      bench.clock.advance(HOUR_MS)
+      assert.equal((await ask()).status, 'held')
+    },
+  )
 
   guard('the next hour begins with nothing', async (bench, customer) => {
     await guardedVoid(bench, customer, 21n * RUB)
@@ -106,12 +121,28 @@ export function guardContract(open: () => Promise<Store>): void {
   })
 }
 
-async function guardedVoid(bench: Bench, customer: Customer, costMicro: bigint, { id = newId('gen-'), insuredMicro = costMicro } = {}): Promise<VoidOutcome> {
+async function guardedVoid(
+  bench: Bench,
+  customer: Customer,
+  costMicro: bigint,
+  { id = newId('gen-'), insuredMicro = costMicro } = {},
+): Promise<VoidOutcome> {
   await bench.hold(customer, costMicro, id)
   return voidAgain(bench, customer, id, costMicro, insuredMicro)
 }
 
-function voidAgain(bench: Bench, customer: Customer, generationId: string, costMicro: bigint, insuredMicro = costMicro): Promise<VoidOutcome> {
+function voidAgain(
+  bench: Bench,
+  customer: Customer,
+  generationId: string,
+  costMicro: bigint,
+  insuredMicro = costMicro,
+): Promise<VoidOutcome> {
   const record = { ...bench.record(customer, generationId), status: 'error', billingBasis: 'free' } as const
-  return bench.ledger.void({ generationId, insuredMicro, record, guarded: { costMicro, providerCostMicro: costMicro, record: { ...record, billingBasis: 'provider_cost' } } })
+  return bench.ledger.void({
+    generationId,
+    insuredMicro,
+    record,
+    guarded: { costMicro, providerCostMicro: costMicro, record: { ...record, billingBasis: 'provider_cost' } },
+  })
 }

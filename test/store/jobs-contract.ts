@@ -6,15 +6,48 @@ import { Bench, newId, NOON_MS, TestClock, type Customer } from './ledger-fixtur
 
 const HOUR_MS = 3_600_000
 const DETAILS: JobDetails = {
-  candidates: [], current: 0, refused: [], attempts: 0, keyPrint: null, reference: null, upstreamId: null, polls: 0, misses: 0, acceptedAtMs: null, files: 0, costMicro: '0',
-  error: null, errorType: null, appUrl: null, appTitle: null, sessionId: null,
+  candidates: [],
+  current: 0,
+  refused: [],
+  attempts: 0,
+  keyPrint: null,
+  reference: null,
+  upstreamId: null,
+  polls: 0,
+  misses: 0,
+  acceptedAtMs: null,
+  files: 0,
+  costMicro: '0',
+  error: null,
+  errorType: null,
+  appUrl: null,
+  appTitle: null,
+  sessionId: null,
 }
-const PENDING: JobState = { status: 'pending', phase: 'ready', progress: 0, dueAtMs: NOON_MS, completedAtMs: null, expiresAtMs: null, details: DETAILS }
+const PENDING: JobState = {
+  status: 'pending',
+  phase: 'ready',
+  progress: 0,
+  dueAtMs: NOON_MS,
+  completedAtMs: null,
+  expiresAtMs: null,
+  details: DETAILS,
+}
 
 function newJob({ accountId, keyId }: Customer, id: string, over: Partial<NewJob> = {}): NewJob {
   return {
-    ...PENDING, id, accountId, keyId, requestId: 'req-1', model: 'v/video', request: Buffer.from('sealed'), priceVersion: 1, holdMicro: 300n, createdAtMs: NOON_MS,
-    deadlineMs: NOON_MS + HOUR_MS, ...over,
+    ...PENDING,
+    id,
+    accountId,
+    keyId,
+    requestId: 'req-1',
+    model: 'v/video',
+    request: Buffer.from('sealed'),
+    priceVersion: 1,
+    holdMicro: 300n,
+    createdAtMs: NOON_MS,
+    deadlineMs: NOON_MS + HOUR_MS,
+    ...over,
   }
 }
 
@@ -22,8 +55,13 @@ async function create(bench: Bench, customer: Customer, over: Partial<NewJob> = 
   const id = newId('gen-vid-')
   const job = newJob(customer, id, over)
   const outcome = await bench.ledger.hold({
-    generationId: id, accountId: customer.accountId, keyId: customer.keyId, amountMicro: job.holdMicro, priceVersion: 1,
-    subject: { type: 'video', model: job.model, requestId: job.requestId, streamed: false }, job,
+    generationId: id,
+    accountId: customer.accountId,
+    keyId: customer.keyId,
+    amountMicro: job.holdMicro,
+    priceVersion: 1,
+    subject: { type: 'video', model: job.model, requestId: job.requestId, streamed: false },
+    job,
   })
   assert.equal(outcome.status, 'held')
   const row = await bench.store.jobs.find(id)
@@ -54,64 +92,124 @@ export function jobsContract(open: () => Promise<Store>): void {
 
   jobs('a job and its hold are created in one commit; a refused hold creates no job', async (bench, customer) => {
     const row = await create(bench, customer)
-    assert.deepEqual({ ...row, request: row.request.toString() }, { ...newJob(customer, row.id), request: 'sealed', version: 1, leaseOwner: '', leaseUntilMs: 0 })
+    assert.deepEqual(
+      { ...row, request: row.request.toString() },
+      { ...newJob(customer, row.id), request: 'sealed', version: 1, leaseOwner: '', leaseUntilMs: 0 },
+    )
     assert.deepEqual(await bench.money(customer.accountId), { available: 700n, held: 300n })
     const id = newId('gen-vid-')
     const refused = await bench.ledger.hold({
-      generationId: id, accountId: customer.accountId, keyId: customer.keyId, amountMicro: 701n, priceVersion: 1,
-      subject: { type: 'video', model: 'v/video', requestId: 'r', streamed: false }, job: newJob(customer, id, { holdMicro: 701n }),
+      generationId: id,
+      accountId: customer.accountId,
+      keyId: customer.keyId,
+      amountMicro: 701n,
+      priceVersion: 1,
+      subject: { type: 'video', model: 'v/video', requestId: 'r', streamed: false },
+      job: newJob(customer, id, { holdMicro: 701n }),
     })
     assert.deepEqual(refused, { status: 'insufficient_balance', availableMicro: 700n })
     assert.equal(await bench.store.jobs.find(id), null)
   })
 
-  jobs('a job that completes is charged in the same commit, once; another move from the same version changes nothing', async (bench, customer) => {
-    const row = await create(bench, customer)
-    const done = move(row, ENDED('completed'))
-    const settle = { generationId: row.id, costMicro: 300n, providerCostMicro: 200n, insuredMicro: 0n, record: bench.record(customer, row.id), job: done }
-    const outcomes = await Promise.all([bench.ledger.settle(settle), bench.ledger.settle(settle), bench.ledger.void({ generationId: row.id, insuredMicro: 0n, record: { ...bench.record(customer, row.id), status: 'error' }, job: move(row, ENDED('failed')) })])
-    assert.deepEqual(outcomes.map(({ status }) => status), ['settled', 'replayed', 'not_open'])
-    assert.equal((await bench.store.jobs.find(row.id))?.status, 'completed')
-    assert.deepEqual(await bench.money(customer.accountId), { available: 700n, held: 0n })
-  })
+  jobs(
+    'a job that completes is charged in the same commit, once; another move from the same version changes nothing',
+    async (bench, customer) => {
+      const row = await create(bench, customer)
+      const done = move(row, ENDED('completed'))
+      const settle = {
+        generationId: row.id,
+        costMicro: 300n,
+        providerCostMicro: 200n,
+        insuredMicro: 0n,
+        record: bench.record(customer, row.id),
+        job: done,
+      }
+      const outcomes = await Promise.all([
+        bench.ledger.settle(settle),
+        bench.ledger.settle(settle),
+        bench.ledger.void({
+          generationId: row.id,
+          insuredMicro: 0n,
+          record: { ...bench.record(customer, row.id), status: 'error' },
+          job: move(row, ENDED('failed')),
+        }),
+      ])
+      assert.deepEqual(
+        outcomes.map(({ status }) => status),
+        ['settled', 'replayed', 'not_open'],
+      )
+      assert.equal((await bench.store.jobs.find(row.id))?.status, 'completed')
+      assert.deepEqual(await bench.money(customer.accountId), { available: 700n, held: 0n })
+    },
+  )
 
   jobs('a move from an old version neither ends the job nor touches its money', async (bench, customer) => {
     const row = await create(bench, customer)
     const moved = await bench.store.jobs.move(move(row, { phase: 'sending' }))
     assert.equal(moved?.version, 2)
     assert.equal(await bench.store.jobs.move(move(row, { phase: 'ready' })), null)
-    const late = await bench.ledger.void({ generationId: row.id, insuredMicro: 0n, record: { ...bench.record(customer, row.id), status: 'error' }, job: move(row, ENDED('cancelled')) })
+    const late = await bench.ledger.void({
+      generationId: row.id,
+      insuredMicro: 0n,
+      record: { ...bench.record(customer, row.id), status: 'error' },
+      job: move(row, ENDED('cancelled')),
+    })
     assert.deepEqual(late, { status: 'not_open', state: 'job_moved' })
     assert.deepEqual(await bench.money(customer.accountId), { available: 700n, held: 300n })
-    const ended = await bench.ledger.void({ generationId: row.id, insuredMicro: 0n, record: { ...bench.record(customer, row.id), status: 'error' }, job: move(moved, ENDED('cancelled')) })
+    const ended = await bench.ledger.void({
+      generationId: row.id,
+      insuredMicro: 0n,
+      record: { ...bench.record(customer, row.id), status: 'error' },
+      job: move(moved, ENDED('cancelled')),
+    })
     assert.deepEqual(ended, { status: 'voided' })
     assert.deepEqual(await bench.money(customer.accountId), { available: 1_000n, held: 0n })
   })
 
-  jobs('one due job is claimed by one owner until the lease ends; what is not due or has ended is left alone', async (bench, customer) => {
-    const rows = [await create(bench, customer), await create(bench, customer, { holdMicro: 1n, dueAtMs: NOON_MS - 5 }), await create(bench, customer, { holdMicro: 1n, dueAtMs: NOON_MS + 1 })]
-    const claim = (owner: string, nowMs: number, limit = 10) => bench.store.jobs.claim({ owner, nowMs, leaseUntilMs: nowMs + 60_000, limit })
-    const claimed = (await Promise.all([claim('a', NOON_MS), claim('b', NOON_MS)])).flat()
-    assert.equal(claimed.length, 2)
-    assert.deepEqual(new Set(claimed.map(({ id }) => id)), new Set([rows[0]?.id, rows[1]?.id]))
-    assert.deepEqual(await claim('c', NOON_MS + 1), [await bench.store.jobs.find(rows[2]?.id ?? '')])
-    assert.deepEqual(await claim('c', NOON_MS + 59_000), [])
-    await bench.store.jobs.renew(rows.map(({ id }) => id), claimed[0]?.leaseOwner ?? '', NOON_MS + 120_000)
-    const [first] = claimed
-    assert.ok(first)
-    assert.equal((await bench.store.jobs.find(first.id))?.leaseUntilMs, NOON_MS + 120_000)
-    await bench.store.jobs.release('c')
-    assert.equal((await bench.store.jobs.find(rows[2]?.id ?? ''))?.leaseOwner, '')
-    await bench.store.jobs.release(null)
-    assert.deepEqual((await claim('d', NOON_MS, 1)).map(({ id }) => id), [rows[1]?.id])
-    assert.equal(await bench.store.jobs.nextDueMs(), NOON_MS - 5)
-    for (const { id } of rows) {
-      const row = await bench.store.jobs.find(id)
-      assert.ok(row)
-      await bench.ledger.void({ generationId: id, insuredMicro: 0n, record: { ...bench.record(customer, id), status: 'error' }, job: move(row, ENDED('failed')) })
-    }
-    assert.equal(await bench.store.jobs.nextDueMs(), null)
-  })
+  jobs(
+    'one due job is claimed by one owner until the lease ends; what is not due or has ended is left alone',
+    async (bench, customer) => {
+      const rows = [
+        await create(bench, customer),
+        await create(bench, customer, { holdMicro: 1n, dueAtMs: NOON_MS - 5 }),
+        await create(bench, customer, { holdMicro: 1n, dueAtMs: NOON_MS + 1 }),
+      ]
+      const claim = (owner: string, nowMs: number, limit = 10) =>
+        bench.store.jobs.claim({ owner, nowMs, leaseUntilMs: nowMs + 60_000, limit })
+      const claimed = (await Promise.all([claim('a', NOON_MS), claim('b', NOON_MS)])).flat()
+      assert.equal(claimed.length, 2)
+      assert.deepEqual(new Set(claimed.map(({ id }) => id)), new Set([rows[0]?.id, rows[1]?.id]))
+      assert.deepEqual(await claim('c', NOON_MS + 1), [await bench.store.jobs.find(rows[2]?.id ?? '')])
+      assert.deepEqual(await claim('c', NOON_MS + 59_000), [])
+      await bench.store.jobs.renew(
+        rows.map(({ id }) => id),
+        claimed[0]?.leaseOwner ?? '',
+        NOON_MS + 120_000,
+      )
+      const [first] = claimed
+      assert.ok(first)
+      assert.equal((await bench.store.jobs.find(first.id))?.leaseUntilMs, NOON_MS + 120_000)
+      await bench.store.jobs.release('c')
+      assert.equal((await bench.store.jobs.find(rows[2]?.id ?? ''))?.leaseOwner, '')
+      await bench.store.jobs.release(null)
+      assert.deepEqual(
+        (await claim('d', NOON_MS, 1)).map(({ id }) => id),
+        [rows[1]?.id],
+      )
+      assert.equal(await bench.store.jobs.nextDueMs(), NOON_MS - 5)
+      for (const { id } of rows) {
+        const row = await bench.store.jobs.find(id)
+        assert.ok(row)
+        await bench.ledger.void({
+          generationId: id,
+          insuredMicro: 0n,
+          record: { ...bench.record(customer, id), status: 'error' },
+          job: move(row, ENDED('failed')),
+        })
+      }
+      assert.equal(await bench.store.jobs.nextDueMs(), null)
+    },
+  )
 
   jobs('a lease is kept through a move that says so, else given back', async (bench, customer) => {
     await create(bench, customer)
@@ -122,26 +220,44 @@ export function jobsContract(open: () => Promise<Store>): void {
     assert.ok(kept)
     const given = await bench.store.jobs.move(move(kept, { phase: 'parked', dueAtMs: NOON_MS + HOUR_MS }))
     assert.deepEqual([given?.leaseOwner, given?.leaseUntilMs], ['', 0])
-    assert.deepEqual((await bench.store.jobs.parked()).map(({ id }) => id), [row.id])
+    assert.deepEqual(
+      (await bench.store.jobs.parked()).map(({ id }) => id),
+      [row.id],
+    )
   })
 
-  jobs('the hold of a live job is neither swept nor recovered, however long nobody has looked at it', async (bench, customer) => {
-    const row = await create(bench, customer)
-    await bench.hold(customer, 10n, newId('gen-'))
-    const other = new Bench(bench.store, bench.clock, 'node-2')
-    bench.clock.advance(30 * HOUR_MS)
-    await other.ledger.sweep()
-    assert.deepEqual((await bench.money(customer.accountId)).held >= 300n, true)
-    assert.ok(!(await bench.store.ledger.openHolds(null)).some(({ id }) => id === row.id))
-    await bench.auditClean()
-  })
+  jobs(
+    'the hold of a live job is neither swept nor recovered, however long nobody has looked at it',
+    async (bench, customer) => {
+      const row = await create(bench, customer)
+      await bench.hold(customer, 10n, newId('gen-'))
+      const other = new Bench(bench.store, bench.clock, 'node-2')
+      bench.clock.advance(30 * HOUR_MS)
+      await other.ledger.sweep()
+      assert.deepEqual((await bench.money(customer.accountId)).held >= 300n, true)
+      assert.ok(!(await bench.store.ledger.openHolds(null)).some(({ id }) => id === row.id))
+      await bench.auditClean()
+    },
+  )
 
   jobs('history: completed jobs of the account alone, newest first, in pages', async (bench, customer) => {
     const stranger = await bench.customer(1_000n)
     const ids: string[] = []
-    for (const [owner, index] of [[customer, 0], [customer, 1], [customer, 2], [stranger, 3]] as const) {
+    for (const [owner, index] of [
+      [customer, 0],
+      [customer, 1],
+      [customer, 2],
+      [stranger, 3],
+    ] as const) {
       const row = await create(bench, owner, { holdMicro: 1n })
-      await bench.ledger.settle({ generationId: row.id, costMicro: 1n, providerCostMicro: 0n, insuredMicro: 0n, record: bench.record(owner, row.id), job: move(row, { status: 'completed', completedAtMs: NOON_MS + index }) })
+      await bench.ledger.settle({
+        generationId: row.id,
+        costMicro: 1n,
+        providerCostMicro: 0n,
+        insuredMicro: 0n,
+        record: bench.record(owner, row.id),
+        job: move(row, { status: 'completed', completedAtMs: NOON_MS + index }),
+      })
       ids.push(row.id)
     }
     await create(bench, customer, { holdMicro: 1n })
@@ -161,7 +277,10 @@ export function jobsContract(open: () => Promise<Store>): void {
     const row = await create(bench, customer)
     await bench.ledger.void({ generationId: row.id, insuredMicro: 0n, record: null })
     const checks = await bench.store.audit.run({ sinceMs: 0, nowMs: bench.clock.now(), replay: async () => null })
-    assert.deepEqual(checks.filter(({ violations }) => violations.length > 0).map(({ id }) => id), ['I21'])
+    assert.deepEqual(
+      checks.filter(({ violations }) => violations.length > 0).map(({ id }) => id),
+      ['I21'],
+    )
     await bench.ledger.stop()
     await bench.store.close()
   })

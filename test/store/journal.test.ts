@@ -45,12 +45,27 @@ test('what was appended is there after the process is gone, until it is settled'
 test('it is allocated whole before it is needed, and grows no more', () =>
   withDirectory(async (directory) => {
     const journal = await openJournal(directory)
-    const sizes = (): number[] => readdirSync(join(directory, '0')).filter((name) => name.endsWith('.journal')).map((name) => statSync(join(directory, '0', name)).size)
-    const blocks = (): number[] => readdirSync(join(directory, '0')).filter((name) => name.endsWith('.journal')).map((name) => statSync(join(directory, '0', name)).blocks * 512)
-    assert.deepEqual(sizes(), Array.from({ length: 8 }, () => SEGMENT_BYTES))
-    assert.ok(blocks().every((bytes) => bytes >= SEGMENT_BYTES), 'the blocks are there, not a hole')
+    const sizes = (): number[] =>
+      readdirSync(join(directory, '0'))
+        .filter((name) => name.endsWith('.journal'))
+        .map((name) => statSync(join(directory, '0', name)).size)
+    const blocks = (): number[] =>
+      readdirSync(join(directory, '0'))
+        .filter((name) => name.endsWith('.journal'))
+        .map((name) => statSync(join(directory, '0', name)).blocks * 512)
+    assert.deepEqual(
+      sizes(),
+      Array.from({ length: 8 }, () => SEGMENT_BYTES),
+    )
+    assert.ok(
+      blocks().every((bytes) => bytes >= SEGMENT_BYTES),
+      'the blocks are there, not a hole',
+    )
     await journal.append(Array.from({ length: 20_000 }, (_value, index) => payload(`${index} ${'x'.repeat(1_000)}`)))
-    assert.deepEqual(sizes(), Array.from({ length: 8 }, () => SEGMENT_BYTES))
+    assert.deepEqual(
+      sizes(),
+      Array.from({ length: 8 }, () => SEGMENT_BYTES),
+    )
     await journal.close()
   }))
 

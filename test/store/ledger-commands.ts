@@ -49,8 +49,18 @@ const node = fc.nat(7)
 const holdWish = fc.record({ op: fc.constant('hold'), customer, amount })
 const settleWish = fc.record({ op: fc.constant('settle'), pick, units: fc.nat(50) })
 const voidWish = fc.record({ op: fc.constant('void'), pick, insured: fc.bigInt(0n, 3n) })
-const payWish = fc.record({ op: fc.constant('pay'), customer, kind: fc.constantFrom<Payment['kind'][]>('topup', 'refund'), amount: positive })
-const adjustWish = fc.record({ op: fc.constant('pay'), customer, kind: fc.constant<Payment['kind']>('adjustment'), amount: fc.bigInt(-40n, 40n).filter((value) => value !== 0n) })
+const payWish = fc.record({
+  op: fc.constant('pay'),
+  customer,
+  kind: fc.constantFrom<Payment['kind'][]>('topup', 'refund'),
+  amount: positive,
+})
+const adjustWish = fc.record({
+  op: fc.constant('pay'),
+  customer,
+  kind: fc.constant<Payment['kind']>('adjustment'),
+  amount: fc.bigInt(-40n, 40n).filter((value) => value !== 0n),
+})
 const againWish = fc.record({ op: fc.constant('again'), pick })
 
 /** The commands of reliability.md 3.4: what an operator, clients, time and crashes do to the books. */
@@ -60,21 +70,58 @@ export const COMMANDS: readonly fc.Arbitrary<Command>[] = [
   fc.tuple(settleWish, node).map(([wish, at]) => alone('settle', wish, at)),
   fc.tuple(voidWish, node).map(([wish, at]) => alone('void', wish, at)),
   node.map((at) => new Step(`expire on node ${at}`, (model, nodes) => sweep(model, nodes, at))),
-  fc.tuple(pick, fc.nat(50), node).map(([chosen, units, at]) => new Step(`late settle ${chosen} of ${units}`, (model, nodes) => lateSettle(model, nodes, chosen, units, at))),
+  fc
+    .tuple(pick, fc.nat(50), node)
+    .map(
+      ([chosen, units, at]) =>
+        new Step(`late settle ${chosen} of ${units}`, (model, nodes) => lateSettle(model, nodes, chosen, units, at)),
+    ),
   fc.tuple(payWish, node).map(([wish, at]) => alone('pay', wish, at)),
   fc.tuple(adjustWish, node).map(([wish, at]) => alone('adjust', wish, at)),
-  fc.tuple(customer, fc.option(amount), fc.constantFrom(...RESETS), node).map(([whose, limit, reset, at]) => new Step(`limit of ${whose} becomes ${limit} ${reset}`, (model, nodes) => run(model, nodes, [{ operation: { op: 'limit', customer: whose, limit, reset }, at }]))),
-  fc.tuple(customer, fc.constantFrom('disable', 'enable', 'delete'), fc.nat(9)).map(([whose, what, rarely]) => new Step(`${what} key ${whose}`, (model, nodes) => revoke(model, nodes, whose, what === 'delete' && rarely > 0 ? 'disable' : what))),
-  fc.constantFrom(1_000, MINUTE_MS / 2, MINUTE_MS + 1, DAY_MS / 2, DAY_MS, 8 * DAY_MS, 31 * DAY_MS).map((ms) => new Step(`${ms} ms pass`, (model, nodes) => pass(model, nodes, ms))),
+  fc
+    .tuple(customer, fc.option(amount), fc.constantFrom(...RESETS), node)
+    .map(
+      ([whose, limit, reset, at]) =>
+        new Step(`limit of ${whose} becomes ${limit} ${reset}`, (model, nodes) =>
+          run(model, nodes, [{ operation: { op: 'limit', customer: whose, limit, reset }, at }]),
+        ),
+    ),
+  fc
+    .tuple(customer, fc.constantFrom('disable', 'enable', 'delete'), fc.nat(9))
+    .map(
+      ([whose, what, rarely]) =>
+        new Step(`${what} key ${whose}`, (model, nodes) =>
+          revoke(model, nodes, whose, what === 'delete' && rarely > 0 ? 'disable' : what),
+        ),
+    ),
+  fc
+    .constantFrom(1_000, MINUTE_MS / 2, MINUTE_MS + 1, DAY_MS / 2, DAY_MS, 8 * DAY_MS, 31 * DAY_MS)
+    .map((ms) => new Step(`${ms} ms pass`, (model, nodes) => pass(model, nodes, ms))),
   fc.bigInt(0n, 3n).map((price) => new Step(`a unit costs ${price}`, async (model) => void model.prices.push(price))),
   fc.tuple(againWish, node).map(([wish, at]) => alone('repeat', wish, at)),
   node.map((at) => new Step(`renew on node ${at}`, (model, nodes) => renew(model, nodes, at))),
   fc.constant(new Step('audit', auditAll)),
-  fc.array(fc.tuple(fc.oneof(holdWish, holdWish, settleWish, settleWish, voidWish, payWish, againWish), node), { minLength: 2, maxLength: 6 }).map((wishes) => new Step(`together: ${fc.stringify(wishes)}`, (model, nodes) => run(model, nodes, wishes.map(([wish, at]) => ({ operation: resolved(wish, model), at }))))),
+  fc
+    .array(fc.tuple(fc.oneof(holdWish, holdWish, settleWish, settleWish, voidWish, payWish, againWish), node), {
+      minLength: 2,
+      maxLength: 6,
+    })
+    .map(
+      (wishes) =>
+        new Step(`together: ${fc.stringify(wishes)}`, (model, nodes) =>
+          run(
+            model,
+            nodes,
+            wishes.map(([wish, at]) => ({ operation: resolved(wish, model), at })),
+          ),
+        ),
+    ),
 ]
 
 function alone(name: string, wish: Wish, at: number): Command {
-  return new Step(`${name} on node ${at}: ${fc.stringify(wish)}`, (model, nodes) => run(model, nodes, [{ operation: resolved(wish, model), at }]))
+  return new Step(`${name} on node ${at}: ${fc.stringify(wish)}`, (model, nodes) =>
+    run(model, nodes, [{ operation: resolved(wish, model), at }]),
+  )
 }
 
 let made = 0
@@ -87,7 +134,10 @@ function resolved(wish: Wish, model: LedgerModel): Operation | null {
       return { op: 'hold', id: `gen-${made}`, customer: wish.customer, amount: wish.amount }
     case 'pay':
       made += 1
-      return { op: 'pay', payment: { customer: wish.customer, kind: wish.kind, amount: wish.amount, reference: `ref-${made}` } }
+      return {
+        op: 'pay',
+        payment: { customer: wish.customer, kind: wish.kind, amount: wish.amount, reference: `ref-${made}` },
+      }
     case 'settle':
     case 'void': {
       const id = model.ids.length === 0 ? undefined : model.ids[wish.pick % model.ids.length]
@@ -101,12 +151,17 @@ function resolved(wish: Wish, model: LedgerModel): Operation | null {
 
 /** Something that was asked for before, asked for once more: a hold, an end or a payment. */
 function repeated(chosen: number, model: LedgerModel): Operation | null {
-  const holds: readonly Operation[] = [...model.holds].flatMap(([id, { customer: whose, amount: held, state }]): Operation[] => [
-    { op: 'hold', id, customer: whose, amount: held },
-    ...(state === 'settled' || state === 'settled_late' ? [{ op: 'settle' as const, id, units: 1 }] : []),
-    ...(state === 'voided' ? [{ op: 'void' as const, id, insured: 2n }] : []),
-  ])
-  const payments = [...model.payments.values()].map((payment): Operation => ({ op: 'pay', payment: chosen % 5 === 0 ? { ...payment, amount: payment.amount + 1n } : payment }))
+  const holds: readonly Operation[] = [...model.holds].flatMap(
+    ([id, { customer: whose, amount: held, state }]): Operation[] => [
+      { op: 'hold', id, customer: whose, amount: held },
+      ...(state === 'settled' || state === 'settled_late' ? [{ op: 'settle' as const, id, units: 1 }] : []),
+      ...(state === 'voided' ? [{ op: 'void' as const, id, insured: 2n }] : []),
+    ],
+  )
+  const payments = [...model.payments.values()].map((payment): Operation => ({
+    op: 'pay',
+    payment: chosen % 5 === 0 ? { ...payment, amount: payment.amount + 1n } : payment,
+  }))
   const all = [...holds, ...payments]
   return all[chosen % Math.max(1, all.length)] ?? null
 }
@@ -156,18 +211,37 @@ export async function auditAll(model: LedgerModel, nodes: Nodes): Promise<void> 
   await checkBooks(model, nodes)
   const [bench] = nodes.benches
   assert.ok(bench)
-  const checks = await bench.store.audit.run({ sinceMs: 0, nowMs: bench.clock.now(), replay: async (row) => ({ costMicro: BigInt(row.usage.output ?? 0) * (model.prices[row.priceVersion] ?? -1n), providerCostMicro: row.providerCostMicro }) })
+  const checks = await bench.store.audit.run({
+    sinceMs: 0,
+    nowMs: bench.clock.now(),
+    replay: async (row) => ({
+      costMicro: BigInt(row.usage.output ?? 0) * (model.prices[row.priceVersion] ?? -1n),
+      providerCostMicro: row.providerCostMicro,
+    }),
+  })
   // Nobody sweeps here but the command for it.
-  assert.deepEqual(checks.flatMap(({ id, violations }) => (id === 'I10' ? [] : violations.map((violation) => `${id} ${violation}`))), [])
+  assert.deepEqual(
+    checks.flatMap(({ id, violations }) => (id === 'I10' ? [] : violations.map((violation) => `${id} ${violation}`))),
+    [],
+  )
   for (const [index, owner] of nodes.customers.entries()) {
     if (model.keys[index]?.deleted === true) continue
     const spend = await bench.spend(owner)
     const at = (reset: LimitReset | null): bigint => model.spentIn(index, model.nowMs, reset)
-    assert.deepEqual(spend, { total: at(null), day: at('daily'), week: at('weekly'), month: at('monthly'), held: model.held(index) })
+    assert.deepEqual(spend, {
+      total: at(null),
+      day: at('daily'),
+      week: at('weekly'),
+      month: at('monthly'),
+      held: model.held(index),
+    })
   }
 }
 
 async function checkBooks(model: LedgerModel, nodes: Nodes): Promise<void> {
   const all = nodes.customers.map((_, index) => index)
-  assert.deepEqual(await booksOf(nodes, all), all.map((index) => ({ customer: index, available: model.available[index], held: model.held(index) })))
+  assert.deepEqual(
+    await booksOf(nodes, all),
+    all.map((index) => ({ customer: index, available: model.available[index], held: model.held(index) })),
+  )
 }

@@ -52,7 +52,10 @@ function holdTests(money: Money): void {
 
   money('a hold that the balance cannot cover is refused whole, to the last micro-ruble', async (bench) => {
     const customer = await bench.customer(10n * RUB)
-    assert.deepEqual(await bench.hold(customer, 10n * RUB + 1n), { status: 'insufficient_balance', availableMicro: 10n * RUB })
+    assert.deepEqual(await bench.hold(customer, 10n * RUB + 1n), {
+      status: 'insufficient_balance',
+      availableMicro: 10n * RUB,
+    })
     assert.deepEqual(await bench.hold(customer, 10n * RUB), { status: 'held' })
     assert.deepEqual(await bench.hold(customer, 1n), { status: 'insufficient_balance', availableMicro: 0n })
   })
@@ -123,17 +126,28 @@ function settleTests(money: Money): void {
     const customer = await bench.customer(10n * RUB)
     const id = newId('gen-')
     await bench.hold(customer, 4n * RUB, id)
-    assert.deepEqual(await bench.settle(customer, id, 25n * RUB), { status: 'settled', chargedMicro: 10n * RUB, shortfallMicro: 15n * RUB })
+    assert.deepEqual(await bench.settle(customer, id, 25n * RUB), {
+      status: 'settled',
+      chargedMicro: 10n * RUB,
+      shortfallMicro: 15n * RUB,
+    })
     assert.deepEqual(await bench.money(customer.accountId), { available: 0n, held: 0n })
     assert.equal((await bench.store.generations.get(id))?.shortfallMicro, 15n * RUB)
   })
 
-  money('a cost above the hold takes no more than is available, also where the key limit leaves more', async (bench) => {
-    const customer = await bench.customer(10n * RUB, { limitMicro: 50n * RUB })
-    const id = newId('gen-')
-    await bench.hold(customer, 4n * RUB, id)
-    assert.deepEqual(await bench.settle(customer, id, 25n * RUB), { status: 'settled', chargedMicro: 10n * RUB, shortfallMicro: 15n * RUB })
-  })
+  money(
+    'a cost above the hold takes no more than is available, also where the key limit leaves more',
+    async (bench) => {
+      const customer = await bench.customer(10n * RUB, { limitMicro: 50n * RUB })
+      const id = newId('gen-')
+      await bench.hold(customer, 4n * RUB, id)
+      assert.deepEqual(await bench.settle(customer, id, 25n * RUB), {
+        status: 'settled',
+        chargedMicro: 10n * RUB,
+        shortfallMicro: 15n * RUB,
+      })
+    },
+  )
 
   money('a cost above the hold does not touch what other requests hold', async (bench) => {
     const customer = await bench.customer(10n * RUB)
@@ -174,7 +188,10 @@ function settleTests(money: Money): void {
     const customer = await bench.customer(10n * RUB)
     const poisoned = bench.hold(customer, -1n)
     const others = Promise.all(Array.from({ length: 5 }, () => bench.hold(customer, RUB)))
-    await assert.rejects(poisoned, (error: unknown) => error instanceof ApiError && error.errorName === 'service_unavailable')
+    await assert.rejects(
+      poisoned,
+      (error: unknown) => error instanceof ApiError && error.errorName === 'service_unavailable',
+    )
     assert.ok((await others).every(({ status }) => status === 'held'))
     assert.deepEqual(await bench.money(customer.accountId), { available: 5n * RUB, held: 5n * RUB })
   })
@@ -188,7 +205,11 @@ function limitTests(money: Money): void {
     await bench.settle(customer, first, 3n * RUB)
     assert.equal((await bench.hold(customer, 5n * RUB, second)).status, 'held')
     assert.deepEqual(await bench.hold(customer, 2n * RUB + 1n), {
-      status: 'limit_exceeded', limitMicro: 10n * RUB, limitReset: null, spentMicro: 3n * RUB, heldMicro: 5n * RUB,
+      status: 'limit_exceeded',
+      limitMicro: 10n * RUB,
+      limitReset: null,
+      spentMicro: 3n * RUB,
+      heldMicro: 5n * RUB,
     })
     assert.equal((await bench.hold(customer, 2n * RUB)).status, 'held')
   })
@@ -206,10 +227,18 @@ function limitTests(money: Money): void {
     const customer = await bench.customer(100n * RUB, { limitMicro: 10n * RUB })
     const id = newId('gen-')
     await bench.hold(customer, 4n * RUB, id)
-    assert.deepEqual(await bench.settle(customer, id, 12n * RUB), { status: 'settled', chargedMicro: 10n * RUB, shortfallMicro: 2n * RUB })
+    assert.deepEqual(await bench.settle(customer, id, 12n * RUB), {
+      status: 'settled',
+      chargedMicro: 10n * RUB,
+      shortfallMicro: 2n * RUB,
+    })
   })
 
-  for (const [limitReset, ms] of [['daily', DAY_MS], ['weekly', 7 * DAY_MS], ['monthly', 31 * DAY_MS]] as const) {
+  for (const [limitReset, ms] of [
+    ['daily', DAY_MS],
+    ['weekly', 7 * DAY_MS],
+    ['monthly', 31 * DAY_MS],
+  ] as const) {
     money(`a ${limitReset} limit starts afresh with the next period, and only then`, async (bench) => {
       const customer = await bench.customer(100n * RUB, { limitMicro: 5n * RUB, limitReset })
       const id = newId('gen-')
@@ -233,21 +262,24 @@ function limitTests(money: Money): void {
     assert.equal((await bench.hold(customer, 5n * RUB)).status, 'held')
   })
 
-  money('changing a limit never clears what is spent; changing its kind starts from the running totals', async (bench) => {
-    const customer = await bench.customer(100n * RUB, { limitMicro: 5n * RUB })
-    const id = newId('gen-')
-    await bench.hold(customer, 5n * RUB, id)
-    await bench.settle(customer, id, 5n * RUB)
-    const periods = bench.ledger.periods(bench.clock.now())
-    await bench.store.keys.update(customer.keyId, { limitMicro: 6n * RUB }, periods)
-    assert.equal((await bench.hold(customer, RUB + 1n)).status, 'limit_exceeded')
-    await bench.store.keys.update(customer.keyId, { limitReset: 'daily' }, periods)
-    assert.equal((await bench.hold(customer, RUB + 1n)).status, 'limit_exceeded')
-    await bench.store.keys.update(customer.keyId, { limitMicro: 2n * RUB }, periods)
-    assert.equal((await bench.hold(customer, 1n)).status, 'limit_exceeded')
-    await bench.store.keys.update(customer.keyId, { limitMicro: null }, periods)
-    assert.equal((await bench.hold(customer, 50n * RUB)).status, 'held')
-  })
+  money(
+    'changing a limit never clears what is spent; changing its kind starts from the running totals',
+    async (bench) => {
+      const customer = await bench.customer(100n * RUB, { limitMicro: 5n * RUB })
+      const id = newId('gen-')
+      await bench.hold(customer, 5n * RUB, id)
+      await bench.settle(customer, id, 5n * RUB)
+      const periods = bench.ledger.periods(bench.clock.now())
+      await bench.store.keys.update(customer.keyId, { limitMicro: 6n * RUB }, periods)
+      assert.equal((await bench.hold(customer, RUB + 1n)).status, 'limit_exceeded')
+      await bench.store.keys.update(customer.keyId, { limitReset: 'daily' }, periods)
+      assert.equal((await bench.hold(customer, RUB + 1n)).status, 'limit_exceeded')
+      await bench.store.keys.update(customer.keyId, { limitMicro: 2n * RUB }, periods)
+      assert.equal((await bench.hold(customer, 1n)).status, 'limit_exceeded')
+      await bench.store.keys.update(customer.keyId, { limitMicro: null }, periods)
+      assert.equal((await bench.hold(customer, 50n * RUB)).status, 'held')
+    },
+  )
 }
 
 function leaseTests(money: Money): void {
@@ -261,8 +293,16 @@ function leaseTests(money: Money): void {
     assert.deepEqual(await bench.money(customer.accountId), { available: 10n * RUB, held: 0n })
     const other = newId('gen-')
     await bench.hold(customer, 9n * RUB, other)
-    assert.deepEqual(await bench.settle(customer, id, 3n * RUB), { status: 'settled_late', chargedMicro: RUB, shortfallMicro: 2n * RUB })
-    assert.deepEqual(await bench.settle(customer, id, 3n * RUB), { status: 'replayed', chargedMicro: RUB, shortfallMicro: 2n * RUB })
+    assert.deepEqual(await bench.settle(customer, id, 3n * RUB), {
+      status: 'settled_late',
+      chargedMicro: RUB,
+      shortfallMicro: 2n * RUB,
+    })
+    assert.deepEqual(await bench.settle(customer, id, 3n * RUB), {
+      status: 'replayed',
+      chargedMicro: RUB,
+      shortfallMicro: 2n * RUB,
+    })
     assert.deepEqual(await bench.money(customer.accountId), { available: 0n, held: 9n * RUB })
     assert.deepEqual(await bench.void(customer, other), { status: 'voided' })
   })
@@ -286,7 +326,10 @@ function leaseTests(money: Money): void {
     await bench.hold(customer, 4n * RUB, id)
     bench.clock.advance(61_000)
     const overdue = await bench.store.ledger.openHolds(bench.clock.now())
-    assert.deepEqual(overdue.map((hold) => hold.id), [id])
+    assert.deepEqual(
+      overdue.map((hold) => hold.id),
+      [id],
+    )
     await bench.ledger.renew()
     const expire = { op: 'expire', generationId: id, atMs: bench.clock.now() } as const
     const outcomes: unknown[] = []
@@ -322,16 +365,19 @@ function leaseTests(money: Money): void {
     await bench.ledger.renew()
   })
 
-  money('at the start of a store with one process every hold left open is voided, with a free log row', async (bench) => {
-    if (bench.store.kind !== 'embedded') return
-    const customer = await bench.customer(10n * RUB)
-    const id = newId('gen-')
-    await bench.hold(customer, 4n * RUB, id)
-    const next = new Bench(bench.store, bench.clock, 'node-2')
-    assert.equal(await next.ledger.start(), 1)
-    await next.ledger.stop()
-    assert.deepEqual(await bench.money(customer.accountId), { available: 10n * RUB, held: 0n })
-    const row = await bench.store.generations.get(id)
-    assert.deepEqual([row?.status, row?.costMicro], ['error', 0n])
-  })
+  money(
+    'at the start of a store with one process every hold left open is voided, with a free log row',
+    async (bench) => {
+      if (bench.store.kind !== 'embedded') return
+      const customer = await bench.customer(10n * RUB)
+      const id = newId('gen-')
+      await bench.hold(customer, 4n * RUB, id)
+      const next = new Bench(bench.store, bench.clock, 'node-2')
+      assert.equal(await next.ledger.start(), 1)
+      await next.ledger.stop()
+      assert.deepEqual(await bench.money(customer.accountId), { available: 10n * RUB, held: 0n })
+      const row = await bench.store.generations.get(id)
+      assert.deepEqual([row?.status, row?.costMicro], ['error', 0n])
+    },
+  )
 }

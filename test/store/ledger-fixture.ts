@@ -65,41 +65,88 @@ export class Bench<C extends Clock = TestClock> {
   constructor(store: Store, clock: C, node = 'node-1', more: Pick<LedgerPorts, 'journal' | 'notice'> = {}) {
     this.store = store
     this.clock = clock
-    this.ledger = new Ledger({ store: store.ledger, clock, node, timezone: () => 'UTC', singleProcess: store.kind === 'embedded', ...more })
+    this.ledger = new Ledger({
+      store: store.ledger,
+      clock,
+      node,
+      timezone: () => 'UTC',
+      singleProcess: store.kind === 'embedded',
+      ...more,
+    })
   }
 
-  async customer(balanceMicro: Micro, key: { limitMicro?: Micro; limitReset?: LimitReset; expiresAtMs?: number } = {}): Promise<Customer> {
+  async customer(
+    balanceMicro: Micro,
+    key: { limitMicro?: Micro; limitReset?: LimitReset; expiresAtMs?: number } = {},
+  ): Promise<Customer> {
     const accountId = newId('acc_')
     const keyId = newId('key_')
     const digest = createHash('sha256').update(keyId).digest()
     const createdAtMs = this.clock.now()
-    await this.store.accounts.create({ id: accountId, name: 'test', email: null, defaultModel: null, rateLimit: null, createdAtMs })
+    await this.store.accounts.create({
+      id: accountId,
+      name: 'test',
+      email: null,
+      defaultModel: null,
+      rateLimit: null,
+      createdAtMs,
+    })
     await this.store.keys.create({
-      id: keyId, accountId, name: 'backend', digest, label: 'sk-tg-…abcd', limitMicro: key.limitMicro ?? null, limitReset: key.limitReset ?? null,
-      expiresAtMs: key.expiresAtMs ?? null, allowedModels: null, createdAtMs,
+      id: keyId,
+      accountId,
+      name: 'backend',
+      digest,
+      label: 'sk-tg-…abcd',
+      limitMicro: key.limitMicro ?? null,
+      limitReset: key.limitReset ?? null,
+      expiresAtMs: key.expiresAtMs ?? null,
+      allowedModels: null,
+      createdAtMs,
     })
     if (balanceMicro > 0n) await this.topUp(accountId, balanceMicro)
     return { accountId, keyId, digest }
   }
 
   async topUp(accountId: string, amountMicro: Micro): Promise<void> {
-    const outcome = await this.store.entries.post({ accountId, kind: 'topup', amountMicro, reason: 'test', reference: newId('pay_'), actor: 'test', atMs: this.clock.now() })
+    const outcome = await this.store.entries.post({
+      accountId,
+      kind: 'topup',
+      amountMicro,
+      reason: 'test',
+      reference: newId('pay_'),
+      actor: 'test',
+      atMs: this.clock.now(),
+    })
     assert.equal(outcome.status, 'created')
   }
 
   hold(customer: Customer, amountMicro: Micro, generationId = newId('gen-')): ReturnType<Ledger['hold']> {
     return this.ledger.hold({
-      generationId, accountId: customer.accountId, keyId: customer.keyId, amountMicro, priceVersion: 1,
+      generationId,
+      accountId: customer.accountId,
+      keyId: customer.keyId,
+      amountMicro,
+      priceVersion: 1,
       subject: { type: 'chat', model: 'openai/gpt-4o', requestId: `req-${generationId}`, streamed: false },
     })
   }
 
   settle(customer: Customer, generationId: string, costMicro: Micro): ReturnType<Ledger['settle']> {
-    return this.ledger.settle({ generationId, costMicro, providerCostMicro: costMicro / 2n, insuredMicro: 0n, record: this.record(customer, generationId) })
+    return this.ledger.settle({
+      generationId,
+      costMicro,
+      providerCostMicro: costMicro / 2n,
+      insuredMicro: 0n,
+      record: this.record(customer, generationId),
+    })
   }
 
   void(customer: Customer, generationId: string, insuredMicro = 0n): ReturnType<Ledger['void']> {
-    return this.ledger.void({ generationId, insuredMicro, record: { ...this.record(customer, generationId), status: 'error', billingBasis: 'free' } })
+    return this.ledger.void({
+      generationId,
+      insuredMicro,
+      record: { ...this.record(customer, generationId), status: 'error', billingBasis: 'free' },
+    })
   }
 
   async money(accountId: string): Promise<{ available: Micro; held: Micro }> {
@@ -112,7 +159,10 @@ export class Bench<C extends Clock = TestClock> {
     return this.spendAt(customer, this.clock.now())
   }
 
-  async spendAt(customer: Customer, atMs: number): Promise<{ total: Micro; day: Micro; week: Micro; month: Micro; held: Micro }> {
+  async spendAt(
+    customer: Customer,
+    atMs: number,
+  ): Promise<{ total: Micro; day: Micro; week: Micro; month: Micro; held: Micro }> {
     const found = await this.store.keys.get(customer.keyId, periodStarts(atMs, 'UTC'))
     assert.ok(found)
     const { totalMicro, dayMicro, weekMicro, monthMicro, heldMicro } = found.spend
@@ -121,18 +171,54 @@ export class Bench<C extends Clock = TestClock> {
 
   /** Fails the test with every violated invariant named. Charges replay as what the record says they cost. */
   async auditClean(): Promise<void> {
-    const checks = await this.store.audit.run({ sinceMs: 0, nowMs: this.clock.now(), replay: async (row) => ({ costMicro: row.costMicro + row.shortfallMicro, providerCostMicro: row.providerCostMicro }) })
+    const checks = await this.store.audit.run({
+      sinceMs: 0,
+      nowMs: this.clock.now(),
+      replay: async (row) => ({
+        costMicro: row.costMicro + row.shortfallMicro,
+        providerCostMicro: row.providerCostMicro,
+      }),
+    })
     assert.ok(checks.length >= 16)
-    assert.deepEqual(checks.flatMap((check) => check.violations.map((violation) => `${check.id} ${violation}`)), [])
+    assert.deepEqual(
+      checks.flatMap((check) => check.violations.map((violation) => `${check.id} ${violation}`)),
+      [],
+    )
   }
 
   record(customer: Customer, generationId: string): GenerationRecord {
     const createdAtMs = this.clock.now()
     return {
-      generationId, accountId: customer.accountId, keyId: customer.keyId, requestId: `req-${generationId}`, type: 'chat', model: 'openai/gpt-4o', providerSlug: 'openai',
-      providerName: 'OpenAI', endpointId: 'openai/gpt-4o', upstreamId: null, status: 'completed', errorType: null, finishReason: 'stop', nativeFinishReason: 'stop',
-      usage: { input: 10, output: 5 }, inputTokens: 10, outputTokens: 5, cachedTokens: 0, reasoningTokens: 0, billingBasis: 'provider_usage', flagged: false, priceVersion: 1,
-      streamed: false, attempts: 1, latencyMs: 10, durationMs: 20, createdAtMs, appUrl: null, appTitle: null, sessionId: null,
+      generationId,
+      accountId: customer.accountId,
+      keyId: customer.keyId,
+      requestId: `req-${generationId}`,
+      type: 'chat',
+      model: 'openai/gpt-4o',
+      providerSlug: 'openai',
+      providerName: 'OpenAI',
+      endpointId: 'openai/gpt-4o',
+      upstreamId: null,
+      status: 'completed',
+      errorType: null,
+      finishReason: 'stop',
+      nativeFinishReason: 'stop',
+      usage: { input: 10, output: 5 },
+      inputTokens: 10,
+      outputTokens: 5,
+      cachedTokens: 0,
+      reasoningTokens: 0,
+      billingBasis: 'provider_usage',
+      flagged: false,
+      priceVersion: 1,
+      streamed: false,
+      attempts: 1,
+      latencyMs: 10,
+      durationMs: 20,
+      createdAtMs,
+      appUrl: null,
+      appTitle: null,
+      sessionId: null,
     }
   }
 }

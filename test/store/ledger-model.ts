@@ -27,7 +27,12 @@ interface ModelHold {
   shortfall: bigint
 }
 
-export type Payment = { readonly customer: number; readonly kind: 'topup' | 'refund' | 'adjustment'; readonly amount: bigint; readonly reference: string }
+export type Payment = {
+  readonly customer: number
+  readonly kind: 'topup' | 'refund' | 'adjustment'
+  readonly amount: bigint
+  readonly reference: string
+}
 
 /** One operation of the ledger as the model knows it, by index of customer and by id of generation. */
 export type Operation =
@@ -36,9 +41,18 @@ export type Operation =
   | { readonly op: 'void'; readonly id: string; readonly insured: bigint }
   | { readonly op: 'expire'; readonly id: string }
   | { readonly op: 'pay'; readonly payment: Payment }
-  | { readonly op: 'limit'; readonly customer: number; readonly limit: bigint | null; readonly reset: LimitReset | null }
+  | {
+      readonly op: 'limit'
+      readonly customer: number
+      readonly limit: bigint | null
+      readonly reset: LimitReset | null
+    }
 
-type Answer = HoldOutcome | SettleOutcome | VoidOutcome | { readonly status: 'created' | 'existing' | 'conflict' | 'uncovered' | 'refused_by_store' | 'done' }
+type Answer =
+  | HoldOutcome
+  | SettleOutcome
+  | VoidOutcome
+  | { readonly status: 'created' | 'existing' | 'conflict' | 'uncovered' | 'refused_by_store' | 'done' }
 
 /** The ledger in its simplest form: one account and one key for each customer, whole sums, no batches and no rows. */
 export class LedgerModel {
@@ -52,7 +66,14 @@ export class LedgerModel {
   /** Ids that a hold was asked for, granted or not. */
   readonly ids: string[] = []
 
-  constructor(nowMs: number, customers: readonly { readonly balance: bigint; readonly limit: bigint | null; readonly reset: LimitReset | null }[]) {
+  constructor(
+    nowMs: number,
+    customers: readonly {
+      readonly balance: bigint
+      readonly limit: bigint | null
+      readonly reset: LimitReset | null
+    }[],
+  ) {
     this.nowMs = nowMs
     this.available = customers.map(({ balance }) => balance)
     this.keys = customers.map(({ limit, reset }) => ({ limit, reset, disabled: false, deleted: false, spent: {} }))
@@ -123,12 +144,23 @@ export class LedgerModel {
     const heldMicro = this.held(customer)
     if (key.limit !== null) {
       const spentMicro = this.spentIn(customer, this.nowMs, key.reset)
-      if (spentMicro + heldMicro + amount > key.limit) return { status: 'limit_exceeded', limitMicro: key.limit, limitReset: key.reset, spentMicro, heldMicro }
+      if (spentMicro + heldMicro + amount > key.limit)
+        return { status: 'limit_exceeded', limitMicro: key.limit, limitReset: key.reset, spentMicro, heldMicro }
     }
     const available = this.available[customer] ?? 0n
     if (amount > available) return { status: 'insufficient_balance', availableMicro: available }
     this.available[customer] = available - amount
-    this.holds.set(id, { customer, amount, placedMs: this.nowMs, priceVersion: this.priceVersion, leaseMs: this.nowMs + LEASE_MS, state: 'open', closed: false, charged: 0n, shortfall: 0n })
+    this.holds.set(id, {
+      customer,
+      amount,
+      placedMs: this.nowMs,
+      priceVersion: this.priceVersion,
+      leaseMs: this.nowMs + LEASE_MS,
+      state: 'open',
+      closed: false,
+      charged: 0n,
+      shortfall: 0n,
+    })
     return { status: 'held' }
   }
 
@@ -136,7 +168,8 @@ export class LedgerModel {
     const hold = this.holds.get(id)
     if (hold === undefined) return { status: 'not_open', state: 'missing' }
     if (hold.state === 'voided' || hold.closed) return { status: 'not_open', state: 'voided' }
-    if (hold.state === 'settled' || hold.state === 'settled_late') return { status: 'replayed', chargedMicro: hold.charged, shortfallMicro: hold.shortfall }
+    if (hold.state === 'settled' || hold.state === 'settled_late')
+      return { status: 'replayed', chargedMicro: hold.charged, shortfallMicro: hold.shortfall }
     const { customer } = hold
     const key = this.#key(customer)
     const late = hold.state === 'expired'
@@ -185,7 +218,10 @@ export class LedgerModel {
   #pay(payment: Payment): Answer {
     const name = `${payment.kind} ${payment.reference}`
     const known = this.payments.get(name)
-    if (known !== undefined) return { status: known.customer === payment.customer && known.amount === payment.amount ? 'existing' : 'conflict' }
+    if (known !== undefined)
+      return {
+        status: known.customer === payment.customer && known.amount === payment.amount ? 'existing' : 'conflict',
+      }
     const change = payment.kind === 'refund' ? -payment.amount : payment.amount
     const available = (this.available[payment.customer] ?? 0n) + change
     if (available < 0n) return { status: 'uncovered' }

@@ -15,7 +15,10 @@ import { Bench, newId } from './ledger-fixture.ts'
 import { patient } from '../harness/patience.ts'
 
 /** What the operator reads of an outage, and nothing besides. */
-const TOLD = ['The store was cut off before the commit. Paid requests are refused until it takes a write again', 'The store takes charges again']
+const TOLD = [
+  'The store was cut off before the commit. Paid requests are refused until it takes a write again',
+  'The store takes charges again',
+]
 
 /** What goes wrong with the next commits: refused before anything happened, or committed with the answer lost. */
 type Fault = 'before' | 'after'
@@ -64,7 +67,8 @@ async function withFaults(body: (bench: Bench<typeof systemClock>, faults: Fault
   }
 }
 
-const isUnavailable = (error: unknown): boolean => error instanceof ApiError && error.errorName === 'service_unavailable' && error.details.retryAfterSeconds === 1
+const isUnavailable = (error: unknown): boolean =>
+  error instanceof ApiError && error.errorName === 'service_unavailable' && error.details.retryAfterSeconds === 1
 
 for (const fault of ['before', 'after'] as const) {
   test(`F3: a settle cut off ${fault} its commit is sent again and charged once`, () =>
@@ -118,7 +122,17 @@ test('while a settle waits for the store, new holds do not wait with it', () =>
   }))
 
 /** The same with a journal in its own directory; `restart` is the process that starts after a kill. */
-async function withJournal(body: (bench: Bench<typeof systemClock>, faults: Fault[], world: { readonly journal: Journal; readonly notices: string[]; readonly restart: () => Promise<Bench<typeof systemClock>> }) => Promise<void>): Promise<void> {
+async function withJournal(
+  body: (
+    bench: Bench<typeof systemClock>,
+    faults: Fault[],
+    world: {
+      readonly journal: Journal
+      readonly notices: string[]
+      readonly restart: () => Promise<Bench<typeof systemClock>>
+    },
+  ) => Promise<void>,
+): Promise<void> {
   const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-outage-'))
   const store = await openStore({ dataDir, databaseUrl: null, keyWrap: KEY_WRAP })
   const ledger = new FaultyLedger(store.ledger)
@@ -132,7 +146,10 @@ async function withJournal(body: (bench: Bench<typeof systemClock>, faults: Faul
     await journals.at(-1)?.close()
     const next = await openJournal(join(dataDir, 'journal'))
     journals.push(next)
-    const again = new Bench({ ...store, kind: 'postgres', ledger }, systemClock, 'node-2', { journal: new EndJournal(next), notice })
+    const again = new Bench({ ...store, kind: 'postgres', ledger }, systemClock, 'node-2', {
+      journal: new EndJournal(next),
+      notice,
+    })
     await again.ledger.start()
     return again
   }
@@ -158,7 +175,10 @@ test('with a journal, a settle that outlasts two seconds is answered, and in the
     await bench.hold(customer, 20n, free)
     down(faults)
     const started = performance.now()
-    assert.deepEqual(await Promise.all([bench.settle(customer, charged, 7n), bench.void(customer, free)]), [{ status: 'journaled', chargedMicro: 7n, shortfallMicro: 0n }, { status: 'journaled' }])
+    assert.deepEqual(await Promise.all([bench.settle(customer, charged, 7n), bench.void(customer, free)]), [
+      { status: 'journaled', chargedMicro: 7n, shortfallMicro: 0n },
+      { status: 'journaled' },
+    ])
     const tookMs = performance.now() - started
     assert.ok(tookMs > 1_900 && tookMs < patient(3_000), `${tookMs} ms`)
     assert.equal(journal.open, 2)
@@ -180,7 +200,10 @@ test('F3: killed during the outage: the next process charges what the journal ho
     faults.push('after')
     down(faults)
     const outcomes = await Promise.all(ids.map((id) => bench.settle(customer, id, 7n)))
-    assert.deepEqual(outcomes.map(({ status }) => status), ['journaled', 'journaled', 'journaled'])
+    assert.deepEqual(
+      outcomes.map(({ status }) => status),
+      ['journaled', 'journaled', 'journaled'],
+    )
     await bench.ledger.stop()
     faults.length = 0
     const again = await restart()

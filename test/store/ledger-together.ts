@@ -20,12 +20,17 @@ export interface Task {
 
 /** Runs operations at once, and finds an order in which the model gives the same answers and the same books. */
 export async function run(model: LedgerModel, nodes: Nodes, tasks: readonly Task[]): Promise<void> {
-  const wanted = tasks.flatMap(({ operation, at }) => (operation === null ? [] : [{ operation, index: at % nodes.benches.length }]))
+  const wanted = tasks.flatMap(({ operation, at }) =>
+    operation === null ? [] : [{ operation, index: at % nodes.benches.length }],
+  )
   const answers = await Promise.all(wanted.map(({ operation, index }) => perform(operation, nodes, index, model)))
   const seen = wanted.map(({ operation }, position) => ({ operation, answer: answers[position] }))
   const books = await booksOf(nodes, [...new Set(seen.flatMap(({ operation }) => touched(operation, model)))])
   const order = explained(model, seen, books)
-  assert.ok(order !== null, `No order of the operations explains what came of them: ${fc.stringify(seen)}, books ${fc.stringify(books)}`)
+  assert.ok(
+    order !== null,
+    `No order of the operations explains what came of them: ${fc.stringify(seen)}, books ${fc.stringify(books)}`,
+  )
   for (const operation of order) model.apply(operation)
 }
 
@@ -36,7 +41,12 @@ interface Seen {
 type Books = readonly { readonly customer: number; readonly available: bigint; readonly held: bigint }[]
 
 function explained(model: LedgerModel, left: readonly Seen[], books: Books): readonly Operation[] | null {
-  if (left.length === 0) return books.every(({ customer: whose, available, held }) => model.available[whose] === available && model.held(whose) === held) ? [] : null
+  if (left.length === 0)
+    return books.every(
+      ({ customer: whose, available, held }) => model.available[whose] === available && model.held(whose) === held,
+    )
+      ? []
+      : null
   for (const [index, { operation, answer }] of left.entries()) {
     const next = model.clone()
     if (!matches(next.apply(operation), answer)) continue
@@ -69,7 +79,14 @@ async function perform(operation: Operation, nodes: Nodes, index: number, model:
     case 'hold': {
       const { accountId, keyId } = owner(operation.customer)
       try {
-        const outcome = await ledger.hold({ generationId: operation.id, accountId, keyId, amountMicro: operation.amount, priceVersion: model.priceVersion, subject: { type: 'chat', model: 'openai/gpt-4o', requestId: operation.id, streamed: false } })
+        const outcome = await ledger.hold({
+          generationId: operation.id,
+          accountId,
+          keyId,
+          amountMicro: operation.amount,
+          priceVersion: model.priceVersion,
+          subject: { type: 'chat', model: 'openai/gpt-4o', requestId: operation.id, streamed: false },
+        })
         if (outcome.status === 'held') running.add(operation.id)
         return outcome
       } catch (thrown) {
@@ -79,19 +96,50 @@ async function perform(operation: Operation, nodes: Nodes, index: number, model:
     }
     case 'settle': {
       running.delete(operation.id)
-      const record = { ...bench.record(owner(model.holds.get(operation.id)?.customer ?? 0), operation.id), usage: { output: operation.units }, priceVersion: model.holds.get(operation.id)?.priceVersion ?? 0 }
-      return ledger.settle({ generationId: operation.id, costMicro: model.cost(operation.id, operation.units), providerCostMicro: 1n, insuredMicro: 0n, record })
+      const record = {
+        ...bench.record(owner(model.holds.get(operation.id)?.customer ?? 0), operation.id),
+        usage: { output: operation.units },
+        priceVersion: model.holds.get(operation.id)?.priceVersion ?? 0,
+      }
+      return ledger.settle({
+        generationId: operation.id,
+        costMicro: model.cost(operation.id, operation.units),
+        providerCostMicro: 1n,
+        insuredMicro: 0n,
+        record,
+      })
     }
     case 'void':
       running.delete(operation.id)
-      return ledger.void({ generationId: operation.id, insuredMicro: operation.insured, record: { ...bench.record(owner(model.holds.get(operation.id)?.customer ?? 0), operation.id), status: 'error', billingBasis: 'free', priceVersion: model.holds.get(operation.id)?.priceVersion ?? 0 } })
+      return ledger.void({
+        generationId: operation.id,
+        insuredMicro: operation.insured,
+        record: {
+          ...bench.record(owner(model.holds.get(operation.id)?.customer ?? 0), operation.id),
+          status: 'error',
+          billingBasis: 'free',
+          priceVersion: model.holds.get(operation.id)?.priceVersion ?? 0,
+        },
+      })
     case 'pay': {
       const { customer: whose, kind, amount: amountMicro, reference } = operation.payment
-      const { status } = await store.entries.post({ accountId: owner(whose).accountId, kind, amountMicro, reason: 'model', reference, actor: 'test', atMs: clock.now() })
+      const { status } = await store.entries.post({
+        accountId: owner(whose).accountId,
+        kind,
+        amountMicro,
+        reason: 'model',
+        reference,
+        actor: 'test',
+        atMs: clock.now(),
+      })
       return { status }
     }
     case 'limit':
-      await store.keys.update(owner(operation.customer).keyId, { limitMicro: operation.limit, limitReset: operation.reset }, ledger.periods(clock.now()))
+      await store.keys.update(
+        owner(operation.customer).keyId,
+        { limitMicro: operation.limit, limitReset: operation.reset },
+        ledger.periods(clock.now()),
+      )
       return { status: 'done' }
     case 'expire':
       throw new Error('Leases end by a sweep.')
@@ -108,5 +156,7 @@ function touched(operation: Operation, model: LedgerModel): readonly number[] {
 export async function booksOf({ benches, customers }: Nodes, whose: readonly number[]): Promise<Books> {
   const [bench] = benches
   assert.ok(bench)
-  return Promise.all(whose.map(async (index) => ({ customer: index, ...(await bench.money(customers[index]?.accountId ?? '')) })))
+  return Promise.all(
+    whose.map(async (index) => ({ customer: index, ...(await bench.money(customers[index]?.accountId ?? '')) })),
+  )
 }

@@ -18,10 +18,15 @@ async function fill(bench: Bench, customers: readonly Customer[]): Promise<void>
     await bench.hold(customer, 10n, id)
     bench.clock.advance(1_000)
     const record: GenerationRecord = {
-      ...bench.record(customer, id), model: MODELS[index % 7 === 0 ? 2 : index % 2] ?? '', type: TYPES[index % 3] ?? 'chat', providerSlug: PROVIDERS[index % 2] ?? null,
-      requestId: `req-${index % 5}`, status: index % 6 === 0 ? 'error' : 'completed',
+      ...bench.record(customer, id),
+      model: MODELS[index % 7 === 0 ? 2 : index % 2] ?? '',
+      type: TYPES[index % 3] ?? 'chat',
+      providerSlug: PROVIDERS[index % 2] ?? null,
+      requestId: `req-${index % 5}`,
+      status: index % 6 === 0 ? 'error' : 'completed',
     }
-    if (record.status === 'completed') await bench.ledger.settle({ generationId: id, costMicro: 3n, providerCostMicro: 1n, insuredMicro: 0n, record })
+    if (record.status === 'completed')
+      await bench.ledger.settle({ generationId: id, costMicro: 3n, providerCostMicro: 1n, insuredMicro: 0n, record })
     else await bench.ledger.void({ generationId: id, insuredMicro: 0n, record: { ...record, billingBasis: 'free' } })
   }
 }
@@ -30,33 +35,66 @@ async function customersOf(bench: Bench): Promise<readonly Customer[]> {
   const first = await bench.customer(1_000_000n)
   const second = await bench.customer(1_000_000n)
   const keyId = newId('key_')
-  const created = { id: keyId, accountId: first.accountId, name: 'second', digest: Buffer.from(keyId.padEnd(32).slice(0, 32)), label: 'sk', limitMicro: null, limitReset: null, expiresAtMs: null, allowedModels: null, createdAtMs: NOON_MS }
+  const created = {
+    id: keyId,
+    accountId: first.accountId,
+    name: 'second',
+    digest: Buffer.from(keyId.padEnd(32).slice(0, 32)),
+    label: 'sk',
+    limitMicro: null,
+    limitReset: null,
+    expiresAtMs: null,
+    allowedModels: null,
+    createdAtMs: NOON_MS,
+  }
   await bench.store.keys.create(created)
   return [first, second, { ...first, keyId }]
 }
 
 function expected(all: readonly GenerationRow[], filter: GenerationFilter): readonly GenerationRow[] {
   const asked: readonly (readonly [unknown, (row: GenerationRow) => unknown])[] = [
-    [filter.accountId, (row) => row.accountId], [filter.keyId, (row) => row.keyId], [filter.model, (row) => row.model], [filter.type, (row) => row.type],
-    [filter.provider, (row) => row.providerSlug], [filter.status, (row) => row.status], [filter.requestId, (row) => row.requestId], [filter.generationId, (row) => row.generationId],
+    [filter.accountId, (row) => row.accountId],
+    [filter.keyId, (row) => row.keyId],
+    [filter.model, (row) => row.model],
+    [filter.type, (row) => row.type],
+    [filter.provider, (row) => row.providerSlug],
+    [filter.status, (row) => row.status],
+    [filter.requestId, (row) => row.requestId],
+    [filter.generationId, (row) => row.generationId],
   ]
-  return all.filter((row) => asked.every(([value, of]) => value === undefined || value === of(row)) && row.endedAtMs >= (filter.fromMs ?? 0) && row.endedAtMs < (filter.toMs ?? Infinity))
+  return all.filter(
+    (row) =>
+      asked.every(([value, of]) => value === undefined || value === of(row)) &&
+      row.endedAtMs >= (filter.fromMs ?? 0) &&
+      row.endedAtMs < (filter.toMs ?? Infinity),
+  )
 }
 
 /** Every subset of the filters, with a few values each. */
 function* filters(customers: readonly Customer[], all: readonly GenerationRow[]): Generator<GenerationFilter> {
   const [first, second] = customers
   const choices: readonly (readonly Partial<GenerationFilter>[])[] = [
-    [{}, { accountId: first?.accountId ?? '' }, { accountId: second?.accountId ?? '', keyId: first?.keyId ?? '' }, { keyId: customers[2]?.keyId ?? '' }, { keyId: 'key_unknown' }],
+    [
+      {},
+      { accountId: first?.accountId ?? '' },
+      { accountId: second?.accountId ?? '', keyId: first?.keyId ?? '' },
+      { keyId: customers[2]?.keyId ?? '' },
+      { keyId: 'key_unknown' },
+    ],
     [{}, { model: 'rare/model' }, { model: 'openai/gpt-4o' }],
     [{}, { type: 'chat' }, { type: 'image' }],
     [{}, { status: 'error' }, { status: 'completed' }],
     [{}, { fromMs: NOON_MS + 20_000 }, { fromMs: NOON_MS + 10_000, toMs: NOON_MS + 40_000 }, { toMs: NOON_MS }],
     [{}, { provider: 'azure' }, { requestId: 'req-3' }, { generationId: all[17]?.generationId ?? '' }],
   ]
-  for (const one of choices[0] ?? []) for (const two of choices[1] ?? []) for (const three of choices[2] ?? []) for (const four of choices[3] ?? []) for (const five of choices[4] ?? []) for (const six of choices[5] ?? []) {
-    yield { ...one, ...two, ...three, ...four, ...five, ...six, limit: 4, offset: 1 }
-  }
+  for (const one of choices[0] ?? [])
+    for (const two of choices[1] ?? [])
+      for (const three of choices[2] ?? [])
+        for (const four of choices[3] ?? [])
+          for (const five of choices[4] ?? [])
+            for (const six of choices[5] ?? []) {
+              yield { ...one, ...two, ...three, ...four, ...five, ...six, limit: 4, offset: 1 }
+            }
 }
 
 export function logContract(open: () => Promise<Store>): void {
@@ -75,48 +113,76 @@ export function logContract(open: () => Promise<Store>): void {
     })
   }
 
-  log('every mix of filters answers its page and its total, as if each row had been looked at', async (bench, customers) => {
-    const all = (await bench.store.generations.list({ limit: 1_000, offset: 0 })).data
-    assert.equal(all.length, ROWS)
-    let asked = 0
-    // Each question is a few round trips there.
-    const every = bench.store.kind === 'postgres' ? 11 : 1
-    for (const filter of filters(customers, all)) {
-      asked += 1
-      if (asked % every !== 0) continue
-      const page = await bench.store.generations.list(filter)
-      const rows = expected(all, filter)
-      assert.deepEqual({ total: page.total, ids: page.data.map(({ id }) => id) }, { total: rows.length, ids: rows.slice(1, 5).map(({ id }) => id) }, JSON.stringify(filter))
-      assert.equal(page.atLeast, undefined)
-    }
-    assert.ok(asked > 1_000)
-  })
+  log(
+    'every mix of filters answers its page and its total, as if each row had been looked at',
+    async (bench, customers) => {
+      const all = (await bench.store.generations.list({ limit: 1_000, offset: 0 })).data
+      assert.equal(all.length, ROWS)
+      let asked = 0
+      // Each question is a few round trips there.
+      const every = bench.store.kind === 'postgres' ? 11 : 1
+      for (const filter of filters(customers, all)) {
+        asked += 1
+        if (asked % every !== 0) continue
+        const page = await bench.store.generations.list(filter)
+        const rows = expected(all, filter)
+        assert.deepEqual(
+          { total: page.total, ids: page.data.map(({ id }) => id) },
+          { total: rows.length, ids: rows.slice(1, 5).map(({ id }) => id) },
+          JSON.stringify(filter),
+        )
+        assert.equal(page.atLeast, undefined)
+      }
+      assert.ok(asked > 1_000)
+    },
+  )
 
-  log('an offset that would have to skip many rows one by one is refused; of an account alone it may be anything', async (bench, [customer]) => {
-    await assert.rejects(bench.store.generations.list({ model: 'rare/model', limit: 1, offset: 10_001 }), /offset: at most 10000/)
-    assert.deepEqual(await bench.store.generations.list({ accountId: customer?.accountId ?? '', limit: 1, offset: 1_000_000_000 }), { data: [], total: 40 })
-  })
+  log(
+    'an offset that would have to skip many rows one by one is refused; of an account alone it may be anything',
+    async (bench, [customer]) => {
+      await assert.rejects(
+        bench.store.generations.list({ model: 'rare/model', limit: 1, offset: 10_001 }),
+        /offset: at most 10000/,
+      )
+      assert.deepEqual(
+        await bench.store.generations.list({ accountId: customer?.accountId ?? '', limit: 1, offset: 1_000_000_000 }),
+        { data: [], total: 40 },
+      )
+    },
+  )
 
-  log('old rows go, oldest first, and nothing else does: pages, totals, sums, the audit and new rows are right', async (bench, customers) => {
-    const { generations, logUpkeep } = bench.store
-    const all = (await generations.list({ limit: 1_000, offset: 0 })).data
-    const usage = await generations.usage({ groupBy: 'model', fromDay: '2026-01-01', toDay: '2027-01-01' })
-    const beforeMs = NOON_MS + 25_000
-    assert.equal(await logUpkeep.removeSome(beforeMs), 24)
-    assert.equal(await logUpkeep.removeSome(beforeMs), 0)
-    await bench.auditClean()
-    const kept = all.filter(({ endedAtMs }) => endedAtMs >= beforeMs)
-    assert.deepEqual((await generations.list({ limit: 1_000, offset: 0 })).data.map(({ id }) => id), kept.map(({ id }) => id))
-    for (const { accountId } of customers) {
-      const own = kept.filter((row) => row.accountId === accountId)
-      const page = await generations.list({ accountId, limit: 3, offset: own.length - 2 })
-      assert.deepEqual({ total: page.total, ids: page.data.map(({ id }) => id) }, { total: own.length, ids: own.slice(-2).map(({ id }) => id) })
-      assert.equal((await generations.list({ accountId, fromMs: NOON_MS, limit: 3, offset: 0 })).total, own.length)
-    }
-    assert.deepEqual(await generations.usage({ groupBy: 'model', fromDay: '2026-01-01', toDay: '2027-01-01' }), usage)
-    await fill(bench, customers)
-    assert.equal((await generations.list({ accountId: customers[1]?.accountId ?? '', limit: 1, offset: 0 })).total, 12 + 20)
-  })
+  log(
+    'old rows go, oldest first, and nothing else does: pages, totals, sums, the audit and new rows are right',
+    async (bench, customers) => {
+      const { generations, logUpkeep } = bench.store
+      const all = (await generations.list({ limit: 1_000, offset: 0 })).data
+      const usage = await generations.usage({ groupBy: 'model', fromDay: '2026-01-01', toDay: '2027-01-01' })
+      const beforeMs = NOON_MS + 25_000
+      assert.equal(await logUpkeep.removeSome(beforeMs), 24)
+      assert.equal(await logUpkeep.removeSome(beforeMs), 0)
+      await bench.auditClean()
+      const kept = all.filter(({ endedAtMs }) => endedAtMs >= beforeMs)
+      assert.deepEqual(
+        (await generations.list({ limit: 1_000, offset: 0 })).data.map(({ id }) => id),
+        kept.map(({ id }) => id),
+      )
+      for (const { accountId } of customers) {
+        const own = kept.filter((row) => row.accountId === accountId)
+        const page = await generations.list({ accountId, limit: 3, offset: own.length - 2 })
+        assert.deepEqual(
+          { total: page.total, ids: page.data.map(({ id }) => id) },
+          { total: own.length, ids: own.slice(-2).map(({ id }) => id) },
+        )
+        assert.equal((await generations.list({ accountId, fromMs: NOON_MS, limit: 3, offset: 0 })).total, own.length)
+      }
+      assert.deepEqual(await generations.usage({ groupBy: 'model', fromDay: '2026-01-01', toDay: '2027-01-01' }), usage)
+      await fill(bench, customers)
+      assert.equal(
+        (await generations.list({ accountId: customers[1]?.accountId ?? '', limit: 1, offset: 0 })).total,
+        12 + 20,
+      )
+    },
+  )
 
   log('when all is old the newest row stays, so that no number is given twice', async (bench, customers) => {
     const { generations, logUpkeep } = bench.store
@@ -125,12 +191,18 @@ export function logContract(open: () => Promise<Store>): void {
     bench.clock.advance(90 * 86_400_000)
     assert.equal(await logUpkeep.removeSome(bench.clock.now() - 86_400_000), ROWS - 1)
     assert.equal(await logUpkeep.removeSome(bench.clock.now() - 86_400_000), 0)
-    assert.deepEqual((await generations.list({ limit: 10, offset: 0 })).data.map(({ id }) => id), [newest?.id])
+    assert.deepEqual(
+      (await generations.list({ limit: 10, offset: 0 })).data.map(({ id }) => id),
+      [newest?.id],
+    )
     await bench.auditClean()
     await fill(bench, customers)
     const ids = (await generations.list({ limit: 1_000, offset: 0 })).data.map(({ id }) => id)
     assert.ok(ids.length === ROWS + 1 && Math.min(...ids) === newest?.id)
-    assert.equal((await bench.spend(customers[0] ?? { accountId: '', keyId: '', digest: Buffer.alloc(0) })).total, 2n * spent.total)
+    assert.equal(
+      (await bench.spend(customers[0] ?? { accountId: '', keyId: '', digest: Buffer.alloc(0) })).total,
+      2n * spent.total,
+    )
   })
 
   log('rows are removed by two nodes at once, each once', async (bench) => {

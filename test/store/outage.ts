@@ -9,7 +9,11 @@ const ANSWERS = 120
 const ANSWER_MICRO = 7n
 
 /** What holds when the database goes away in the middle of the work. */
-export function outageContract(newDatabase: () => Promise<string>, open: (url: string) => Promise<Store>, crash: () => Promise<void>): void {
+export function outageContract(
+  newDatabase: () => Promise<string>,
+  open: (url: string) => Promise<Store>,
+  crash: () => Promise<void>,
+): void {
   test('the database crashes under load: what was acknowledged is charged once, the rest not at all or once, and work goes on', async () => {
     const url = await newDatabase()
     const bench = new Bench(await open(url), systemClock)

@@ -49,18 +49,38 @@ function postgresTests(postgres: Postgres): void {
     // A database of its own for each test, since an audit reads everything there is; migrated once for all of them.
     const newDatabase = async (): Promise<string> => emptyDatabase(await (migrated ??= template()))
     storeContract(async () => open(await newDatabase()))
-    storeProperties(async () => open(await newDatabase()), { runs: form({ short: 20, long: 100 }), nodesMax: 8, budgetMs: 240_000 })
+    storeProperties(async () => open(await newDatabase()), {
+      runs: form({ short: 20, long: 100 }),
+      nodesMax: 8,
+      budgetMs: 240_000,
+    })
     twoNodeContract(newDatabase, open)
     const openBelow = async (): Promise<OpenedBelow> => {
       const url = await newDatabase()
       const store = await open(url)
       const columns: OpenedBelow['columns'] = async () => {
-        const rows = await direct(url, "SELECT table_name AS name, column_name, data_type AS type FROM information_schema.columns WHERE table_schema = 'public'")
+        const rows = await direct(
+          url,
+          "SELECT table_name AS name, column_name, data_type AS type FROM information_schema.columns WHERE table_schema = 'public'",
+        )
         const filled = new Set<string>()
-        for (const name of new Set(rows.map(({ name: table }) => String(table)))) if ((await direct(url, `SELECT 1 FROM ${name} LIMIT 1`)).length > 0) filled.add(name)
-        return rows.map((row) => ({ table: String(row['name']), column: String(row['column_name']), whole: row['type'] === 'bigint', filled: filled.has(String(row['name'])) }))
+        for (const name of new Set(rows.map(({ name: table }) => String(table))))
+          if ((await direct(url, `SELECT 1 FROM ${name} LIMIT 1`)).length > 0) filled.add(name)
+        return rows.map((row) => ({
+          table: String(row['name']),
+          column: String(row['column_name']),
+          whole: row['type'] === 'bigint',
+          filled: filled.has(String(row['name'])),
+        }))
       }
-      return { store, isOpen: () => true, openAgain: (keyWrap) => openStore({ dataDir: '', databaseUrl: url, keyWrap }), columns, below: async (statement) => void (await direct(url, statement)), dropTriggers: ['entry', 'event'].map((table) => `DROP TRIGGER ${table}_append_only ON ${table}`) }
+      return {
+        store,
+        isOpen: () => true,
+        openAgain: (keyWrap) => openStore({ dataDir: '', databaseUrl: url, keyWrap }),
+        columns,
+        below: async (statement) => void (await direct(url, statement)),
+        dropTriggers: ['entry', 'event'].map((table) => `DROP TRIGGER ${table}_append_only ON ${table}`),
+      }
     }
     appendOnlyContract(openBelow)
     plantedViolations(openBelow)
@@ -72,15 +92,28 @@ function postgresTests(postgres: Postgres): void {
       const { pathname } = new URL(url)
       await open(url).then((store) => store.close())
       const refused = async (given: string): Promise<void> => {
-        await assert.rejects(open(given), (thrown: Error) => thrown.name === 'UnsafeCommitError' && /^PostgreSQL has synchronous_commit=off for this connection \(set by: [\w ]+\), so .+ start again\.$/.test(thrown.message))
+        await assert.rejects(
+          open(given),
+          (thrown: Error) =>
+            thrown.name === 'UnsafeCommitError' &&
+            /^PostgreSQL has synchronous_commit=off for this connection \(set by: [\w ]+\), so .+ start again\.$/.test(
+              thrown.message,
+            ),
+        )
       }
       await refused(`${url}?options=${encodeURIComponent('-c synchronous_commit=off')}`)
       await direct(url, `ALTER DATABASE ${pathname.slice(1)} SET synchronous_commit = off`)
       await refused(url)
-      await assert.rejects(startTollgate({ env: { DATABASE_URL: url, TOLLGATE_KEK: randomBytes(32).toString('base64') } }), (thrown: Error) => {
-        assert.match(thrown.message, /^ended with 2 before it was ready\n\s*tollgate: PostgreSQL has synchronous_commit=off[^\n]+\n?$/)
-        return true
-      })
+      await assert.rejects(
+        startTollgate({ env: { DATABASE_URL: url, TOLLGATE_KEK: randomBytes(32).toString('base64') } }),
+        (thrown: Error) => {
+          assert.match(
+            thrown.message,
+            /^ended with 2 before it was ready\n\s*tollgate: PostgreSQL has synchronous_commit=off[^\n]+\n?$/,
+          )
+          return true
+        },
+      )
       await direct(url, `ALTER DATABASE ${pathname.slice(1)} SET synchronous_commit = local`)
       await open(url).then((store) => store.close())
     })
@@ -88,8 +121,14 @@ function postgresTests(postgres: Postgres): void {
       const url = await newDatabase()
       const [first, second] = [await open(url), await open(url)]
       const file = { id: 'img-1', accountId: 'acc_1', mediaType: 'image/png', tokenDigest: null, expiresAtMs: 9e15 }
-      const chunk = (content: string, createdAtMs: number) => direct(url, `INSERT INTO stored_chunk VALUES ('${content}', 0, 'x', ${createdAtMs})`)
-      await first.files.put(file, (async function* () { yield Buffer.from('bytes') })())
+      const chunk = (content: string, createdAtMs: number) =>
+        direct(url, `INSERT INTO stored_chunk VALUES ('${content}', 0, 'x', ${createdAtMs})`)
+      await first.files.put(
+        file,
+        (async function* () {
+          yield Buffer.from('bytes')
+        })(),
+      )
       const nowMs = Date.now()
       await chunk('dead', nowMs - 24 * 3_600_000)
       await chunk('being-written', nowMs)
@@ -110,16 +149,30 @@ function postgresTests(postgres: Postgres): void {
         bench.clock.advance(1_000)
         await bench.settle(customer, id, 1n)
       }
-      const parts = async (): Promise<readonly unknown[]> => (await direct(url, `SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = 'generation'::regclass ORDER BY 1`)).map((row) => Object.values(row ?? {})[0])
+      const parts = async (): Promise<readonly unknown[]> =>
+        (
+          await direct(
+            url,
+            `SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = 'generation'::regclass ORDER BY 1`,
+          )
+        ).map((row) => Object.values(row ?? {})[0])
       for (let count = 0; count < 3; count += 1) await answer()
       assert.deepEqual(await parts(), ['generation_0', 'generation_10000000', 'generation_5000000'])
       await direct(url, `SELECT setval('generation_number', 4999998)`)
       for (let count = 0; count < 4; count += 1) await answer()
       await bench.store.logUpkeep.makeRoom()
       await bench.store.logUpkeep.makeRoom()
-      assert.deepEqual(await parts(), ['generation_0', 'generation_10000000', 'generation_15000000', 'generation_5000000'])
+      assert.deepEqual(await parts(), [
+        'generation_0',
+        'generation_10000000',
+        'generation_15000000',
+        'generation_5000000',
+      ])
       await bench.auditClean()
-      assert.equal((await bench.store.generations.list({ accountId: customer.accountId, limit: 10, offset: 0 })).data.length, 7)
+      assert.equal(
+        (await bench.store.generations.list({ accountId: customer.accountId, limit: 10, offset: 0 })).data.length,
+        7,
+      )
       // Five rows are in the first part; its last one is not old yet.
       assert.equal(await bench.store.logUpkeep.removeSome(NOON_MS + 5_000), 4)
       assert.equal(await bench.store.logUpkeep.removeSome(NOON_MS + 6_000), 1)

@@ -33,7 +33,11 @@ function newDirectory(parent = tmpdir()): string {
 describe('embedded store', () => {
   const open = () => openStore({ dataDir: newDirectory(), databaseUrl: null, keyWrap: KEY_WRAP })
   storeContract(open)
-  storeProperties(() => openStore({ dataDir: newDirectory(MEMORY), databaseUrl: null, keyWrap: KEY_WRAP }), { runs: form({ short: 50, long: 500 }), nodesMax: 4, budgetMs: 120_000 })
+  storeProperties(() => openStore({ dataDir: newDirectory(MEMORY), databaseUrl: null, keyWrap: KEY_WRAP }), {
+    runs: form({ short: 50, long: 500 }),
+    nodesMax: 4,
+    budgetMs: 120_000,
+  })
   const openBelow = async (): Promise<OpenedBelow> => {
     const dataDir = newDirectory()
     const store = await openStore({ dataDir, databaseUrl: null, keyWrap: KEY_WRAP })
@@ -48,9 +52,22 @@ describe('embedded store', () => {
     const columns: OpenedBelow['columns'] = async () => {
       const database = new DatabaseSync(join(dataDir, 'tollgate.db'))
       try {
-        const rows = database.prepare("SELECT m.name AS name, p.name AS column_name, p.type AS type FROM sqlite_master m JOIN pragma_table_info(m.name) p WHERE m.type = 'table'").all()
-        const filled = new Set(rows.map(({ name }) => String(name)).filter((name) => database.prepare(`SELECT 1 FROM ${name} LIMIT 1`).get() !== undefined))
-        return rows.map((row) => ({ table: String(row['name']), column: String(row['column_name']), whole: /INT/.test(String(row['type'])), filled: filled.has(String(row['name'])) }))
+        const rows = database
+          .prepare(
+            "SELECT m.name AS name, p.name AS column_name, p.type AS type FROM sqlite_master m JOIN pragma_table_info(m.name) p WHERE m.type = 'table'",
+          )
+          .all()
+        const filled = new Set(
+          rows
+            .map(({ name }) => String(name))
+            .filter((name) => database.prepare(`SELECT 1 FROM ${name} LIMIT 1`).get() !== undefined),
+        )
+        return rows.map((row) => ({
+          table: String(row['name']),
+          column: String(row['column_name']),
+          whole: /INT/.test(String(row['type'])),
+          filled: filled.has(String(row['name'])),
+        }))
       } finally {
         database.close()
       }
@@ -61,7 +78,17 @@ describe('embedded store', () => {
       isOpen = false
       return openStore({ dataDir, databaseUrl: null, keyWrap })
     }
-    return { store, openAgain, isOpen: () => isOpen, below, columns, dropTriggers: ['entry', 'event'].flatMap((table) => [`DROP TRIGGER ${table}_no_update`, `DROP TRIGGER ${table}_no_delete`]) }
+    return {
+      store,
+      openAgain,
+      isOpen: () => isOpen,
+      below,
+      columns,
+      dropTriggers: ['entry', 'event'].flatMap((table) => [
+        `DROP TRIGGER ${table}_no_update`,
+        `DROP TRIGGER ${table}_no_delete`,
+      ]),
+    }
   }
   appendOnlyContract(openBelow)
   plantedViolations(openBelow)
@@ -72,7 +99,10 @@ describe('embedded store', () => {
   test('a second process finds the directory taken and says so in one sentence', async () => {
     const dataDir = newDirectory()
     const first = await openStore({ dataDir, databaseUrl: null, keyWrap: KEY_WRAP })
-    await assert.rejects(openStore({ dataDir, databaseUrl: null, keyWrap: KEY_WRAP }), (error: unknown) => error instanceof StoreBusyError && error.message.includes(dataDir))
+    await assert.rejects(
+      openStore({ dataDir, databaseUrl: null, keyWrap: KEY_WRAP }),
+      (error: unknown) => error instanceof StoreBusyError && error.message.includes(dataDir),
+    )
     await first.close()
     const second = await openStore({ dataDir, databaseUrl: null, keyWrap: KEY_WRAP })
     await second.close()
@@ -84,7 +114,12 @@ describe('embedded store', () => {
     const kept = { id: 'img-1', accountId: 'acc_1', mediaType: 'image/png', tokenDigest: null, expiresAtMs: 10 }
     mkdirSync(join(dataDir, 'files'), { recursive: true })
     for (const name of ['dead.part', 'dead-too']) writeFileSync(join(dataDir, 'files', name), 'x')
-    await store.files.put(kept, (async function* () { yield Buffer.from('bytes') })())
+    await store.files.put(
+      kept,
+      (async function* () {
+        yield Buffer.from('bytes')
+      })(),
+    )
     await store.files.removeExpired(5)
     assert.equal(readdirSync(join(dataDir, 'files')).length, 1)
     await store.files.removeExpired(10)
@@ -95,7 +130,14 @@ describe('embedded store', () => {
   test('what was committed is there after the store is opened again', async () => {
     const dataDir = newDirectory()
     const first = await openStore({ dataDir, databaseUrl: null, keyWrap: KEY_WRAP })
-    await first.accounts.create({ id: 'acc_1', name: 'kept', email: null, defaultModel: null, rateLimit: null, createdAtMs: 1 })
+    await first.accounts.create({
+      id: 'acc_1',
+      name: 'kept',
+      email: null,
+      defaultModel: null,
+      rateLimit: null,
+      createdAtMs: 1,
+    })
     await first.close()
     const second = await openStore({ dataDir, databaseUrl: null, keyWrap: KEY_WRAP })
     assert.equal((await second.accounts.get('acc_1'))?.name, 'kept')

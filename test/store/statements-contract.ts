@@ -12,14 +12,30 @@ const CREDITS = 10_501
 
 /** What a customer is told of a month stays so. */
 export function statementsContract(open: () => Promise<OpenedBelow>): void {
-  const withAccount = async (body: (parts: { readonly bench: Bench; readonly customer: Customer; readonly opened: OpenedBelow; readonly read: (from: string, to: string, timezone?: string) => Promise<StatementSheet> }) => Promise<void>): Promise<void> => {
+  const withAccount = async (
+    body: (parts: {
+      readonly bench: Bench
+      readonly customer: Customer
+      readonly opened: OpenedBelow
+      readonly read: (from: string, to: string, timezone?: string) => Promise<StatementSheet>
+    }) => Promise<void>,
+  ): Promise<void> => {
     const opened = await open()
     const bench = new Bench(opened.store, new TestClock(SEPTEMBER_MS))
     const customer = await bench.customer(1_000n)
     const read = async (from: string, to: string, timezone = 'UTC'): Promise<StatementSheet> => {
-      const sheet = await opened.store.statements.read({ accountId: customer.accountId, from, to, timezone, nowMs: bench.clock.now() })
+      const sheet = await opened.store.statements.read({
+        accountId: customer.accountId,
+        from,
+        to,
+        timezone,
+        nowMs: bench.clock.now(),
+      })
       assert.ok(sheet !== 'too_long')
-      assert.equal(sheet.openingMicro + sheet.lines.reduce((sum, { amountMicro }) => sum + amountMicro, 0n), sheet.closingMicro)
+      assert.equal(
+        sheet.openingMicro + sheet.lines.reduce((sum, { amountMicro }) => sum + amountMicro, 0n),
+        sheet.closingMicro,
+      )
       return sheet
     }
     await body({ bench, customer, opened, read })
@@ -52,7 +68,13 @@ export function statementsContract(open: () => Promise<OpenedBelow>): void {
       assert.deepEqual(await read('2026-10-01', '2026-10-31'), october)
       const november = await read('2026-11-01', '2026-11-30')
       assert.deepEqual([november.closed, ...ends(november)], [false, 960n, 947n])
-      assert.deepEqual(november.lines.map(({ kind, day, ofDay }) => [kind, day, ofDay]), [['topup', '2026-11-02', null], ['charge', '2026-11-02', '2026-10-31']])
+      assert.deepEqual(
+        november.lines.map(({ kind, day, ofDay }) => [kind, day, ofDay]),
+        [
+          ['topup', '2026-11-02', null],
+          ['charge', '2026-11-02', '2026-10-31'],
+        ],
+      )
       assert.deepEqual(ends(await read('2026-09-01', '2026-09-30')), [0n, 980n])
     }))
 
@@ -74,14 +96,30 @@ export function statementsContract(open: () => Promise<OpenedBelow>): void {
       const october = await read('2026-10-01', '2026-10-31')
       // As it was asked for on the day before.
       const { LedgerBatch } = await import('../../src/ledger/ledger-core.ts')
-      const settle = { op: 'settle', generationId: id, costMicro: 20n, providerCostMicro: 10n, insuredMicro: 0n, record: bench.record(customer, id), atMs: OCTOBER_END_MS, day: '2026-10-31' } as const
-      await opened.store.ledger.commit([settle], (rows) => {
-        const batch = new LedgerBatch(rows)
-        batch.apply(settle)
-        return batch.changes()
-      }, true)
+      const settle = {
+        op: 'settle',
+        generationId: id,
+        costMicro: 20n,
+        providerCostMicro: 10n,
+        insuredMicro: 0n,
+        record: bench.record(customer, id),
+        atMs: OCTOBER_END_MS,
+        day: '2026-10-31',
+      } as const
+      await opened.store.ledger.commit(
+        [settle],
+        (rows) => {
+          const batch = new LedgerBatch(rows)
+          batch.apply(settle)
+          return batch.changes()
+        },
+        true,
+      )
       assert.deepEqual(await read('2026-10-01', '2026-10-31'), october)
-      assert.deepEqual((await read('2026-11-01', '2026-11-30')).lines.map(({ day, ofDay }) => [day, ofDay]), [['2026-11-01', '2026-10-31']])
+      assert.deepEqual(
+        (await read('2026-11-01', '2026-11-30')).lines.map(({ day, ofDay }) => [day, ofDay]),
+        [['2026-11-01', '2026-10-31']],
+      )
     }))
 
   test('another time zone leaves closed months as they are, and each month opens with what the one before closed with', () =>
@@ -98,16 +136,32 @@ export function statementsContract(open: () => Promise<OpenedBelow>): void {
       await spend(bench, customer)
       const months = ['2026-09', '2026-10', '2026-11', '2026-12', '2027-01']
       const sheets: StatementSheet[] = []
-      for (const month of months) sheets.push(await read(`${month}-01`, month === '2026-12' || month === '2027-01' || month === '2026-10' ? `${month}-31` : `${month}-30`, 'Europe/Moscow'))
-      for (const [index, sheet] of sheets.entries()) assert.equal(sheet.openingMicro, sheets[index - 1]?.closingMicro ?? 0n, months[index])
-      assert.deepEqual(sheets.map(({ closed }) => closed), [true, true, true, true, false])
+      for (const month of months)
+        sheets.push(
+          await read(
+            `${month}-01`,
+            month === '2026-12' || month === '2027-01' || month === '2026-10' ? `${month}-31` : `${month}-30`,
+            'Europe/Moscow',
+          ),
+        )
+      for (const [index, sheet] of sheets.entries())
+        assert.equal(sheet.openingMicro, sheets[index - 1]?.closingMicro ?? 0n, months[index])
+      assert.deepEqual(
+        sheets.map(({ closed }) => closed),
+        [true, true, true, true, false],
+      )
     }))
 
   test(`with ${CREDITS} credits a month opens with what the one before it closed with`, () =>
     withAccount(async ({ bench, customer, opened, read }) => {
       // Not posted one by one: what is read does not look at the chain.
-      const seeds = opened.store.kind === 'embedded' ? `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${CREDITS}) SELECT i FROM n` : `SELECT i FROM generate_series(1, ${CREDITS}) AS n (i)`
-      await opened.below(`INSERT INTO entry (debit, credit, amount, kind, ref, account_id, created_at, hash) SELECT 'world', 'account:${customer.accountId}', 1, 'topup', 'many-' || i, '${customer.accountId}', ${OCTOBER_END_MS}, '' FROM (${seeds}) AS seeds`)
+      const seeds =
+        opened.store.kind === 'embedded'
+          ? `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${CREDITS}) SELECT i FROM n`
+          : `SELECT i FROM generate_series(1, ${CREDITS}) AS n (i)`
+      await opened.below(
+        `INSERT INTO entry (debit, credit, amount, kind, ref, account_id, created_at, hash) SELECT 'world', 'account:${customer.accountId}', 1, 'topup', 'many-' || i, '${customer.accountId}', ${OCTOBER_END_MS}, '' FROM (${seeds}) AS seeds`,
+      )
       await opened.below(`UPDATE account SET available = available + ${CREDITS} WHERE id = '${customer.accountId}'`)
       bench.clock.advance(OCTOBER_END_MS - SEPTEMBER_MS)
       assert.deepEqual(ends(await read('2026-10-01', '2026-10-31')), [1_000n, 1_000n + BigInt(CREDITS)])
@@ -131,7 +185,8 @@ export function statementsContract(open: () => Promise<OpenedBelow>): void {
         await opened.below('CREATE TABLE kept AS SELECT * FROM statement_month')
         await opened.below(statement)
         assert.deepEqual(await brokenChecks(bench), ['I22'])
-        for (const restore of ['DELETE FROM statement_month', 'INSERT INTO statement_month SELECT * FROM kept']) await opened.below(restore)
+        for (const restore of ['DELETE FROM statement_month', 'INSERT INTO statement_month SELECT * FROM kept'])
+          await opened.below(restore)
       }))
   }
 }

@@ -7,7 +7,11 @@ import { Bench, NOON_MS, TestClock, type Customer } from './ledger-fixture.ts'
 import { LedgerModel } from './ledger-model.ts'
 import type { Nodes } from './ledger-together.ts'
 
-const CUSTOMERS: readonly { readonly balance: bigint; readonly limit: bigint | null; readonly reset: LimitReset | null }[] = [
+const CUSTOMERS: readonly {
+  readonly balance: bigint
+  readonly limit: bigint | null
+  readonly reset: LimitReset | null
+}[] = [
   { balance: 100n, limit: null, reset: null },
   { balance: 100n, limit: 70n, reset: null },
   { balance: 100n, limit: 40n, reset: 'daily' },
@@ -29,25 +33,37 @@ export interface PropertyRuns {
  */
 export function storeProperties(open: () => Promise<Store>, { runs, nodesMax, budgetMs }: PropertyRuns): void {
   const asked = Number(process.env['TOLLGATE_MODEL_RUNS'] ?? runs)
-  test(`${asked} runs of up to ${COMMANDS_MAX} commands answer what the model answers`, { timeout: (budgetMs * asked) / runs + 2 * SHRINK_MS }, async () => {
-    let failedAtMs: number | null = null
-    await fc.assert(
-      fc.asyncProperty(fc.commands([...COMMANDS], { maxCommands: COMMANDS_MAX, size: 'max' }), fc.integer({ min: 1, max: nodesMax }), async (commands, count) => {
-        // What is left of the shrinking passes at once.
-        if (failedAtMs !== null && performance.now() - failedAtMs > SHRINK_MS) return
-        try {
-          await played(open, commands, count)
-        } catch (thrown) {
-          failedAtMs ??= performance.now()
-          throw thrown
-        }
-      }),
-      { numRuns: asked },
-    )
-  })
+  test(
+    `${asked} runs of up to ${COMMANDS_MAX} commands answer what the model answers`,
+    { timeout: (budgetMs * asked) / runs + 2 * SHRINK_MS },
+    async () => {
+      let failedAtMs: number | null = null
+      await fc.assert(
+        fc.asyncProperty(
+          fc.commands([...COMMANDS], { maxCommands: COMMANDS_MAX, size: 'max' }),
+          fc.integer({ min: 1, max: nodesMax }),
+          async (commands, count) => {
+            // What is left of the shrinking passes at once.
+            if (failedAtMs !== null && performance.now() - failedAtMs > SHRINK_MS) return
+            try {
+              await played(open, commands, count)
+            } catch (thrown) {
+              failedAtMs ??= performance.now()
+              throw thrown
+            }
+          },
+        ),
+        { numRuns: asked },
+      )
+    },
+  )
 }
 
-async function played(open: () => Promise<Store>, commands: Iterable<fc.AsyncCommand<LedgerModel, Nodes>>, count: number): Promise<void> {
+async function played(
+  open: () => Promise<Store>,
+  commands: Iterable<fc.AsyncCommand<LedgerModel, Nodes>>,
+  count: number,
+): Promise<void> {
   const store = await open()
   const clock = new TestClock(NOON_MS)
   const benches = Array.from({ length: count }, (_, index) => new Bench(store, clock, `node-${index + 1}`))
@@ -55,7 +71,13 @@ async function played(open: () => Promise<Store>, commands: Iterable<fc.AsyncCom
   try {
     if (bench === undefined) return
     const customers: Customer[] = []
-    for (const { balance, limit, reset } of CUSTOMERS) customers.push(await bench.customer(balance, { ...(limit === null ? {} : { limitMicro: limit }), ...(reset === null ? {} : { limitReset: reset }) }))
+    for (const { balance, limit, reset } of CUSTOMERS)
+      customers.push(
+        await bench.customer(balance, {
+          ...(limit === null ? {} : { limitMicro: limit }),
+          ...(reset === null ? {} : { limitReset: reset }),
+        }),
+      )
     const model = new LedgerModel(NOON_MS, CUSTOMERS)
     const real: Nodes = { benches, customers, running: benches.map(() => new Set<string>()) }
     await fc.asyncModelRun(() => ({ model, real }), commands)

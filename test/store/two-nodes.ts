@@ -16,7 +16,11 @@ export function twoNodeContract(newDatabase: () => Promise<string>, open: (url: 
     const url = await newDatabase()
     const first = new Bench(await open(url), new TestClock(NOON_MS))
     const second = new Bench(await open(url), first.clock, 'node-2')
-    const customers = [await first.customer(10n), await first.customer(10n), await first.customer(10n, { limitMicro: 5n })]
+    const customers = [
+      await first.customer(10n),
+      await first.customer(10n),
+      await first.customer(10n, { limitMicro: 5n }),
+    ]
     for (let round = 0; round < 10; round += 1) {
       const ids = Array.from({ length: 20 }, () => newId('gen-'))
       const outcomes = await Promise.all(
@@ -33,7 +37,9 @@ export function twoNodeContract(newDatabase: () => Promise<string>, open: (url: 
           assert.ok(customer)
           if (outcomes[index]?.status !== 'held') return null
           const node = index % 2 === 0 ? second : first
-          return index % 5 === 0 ? node.settle(customer, id, 1n) : Promise.all([node.void(customer, id), first.void(customer, id)])
+          return index % 5 === 0
+            ? node.settle(customer, id, 1n)
+            : Promise.all([node.void(customer, id), first.void(customer, id)])
         }),
       )
       await first.auditClean()
@@ -50,7 +56,9 @@ export function twoNodeContract(newDatabase: () => Promise<string>, open: (url: 
     const customer = await first.customer(1_000n)
     const ids = Array.from({ length: 20 }, () => newId('gen-'))
     await Promise.all(ids.map((id) => first.hold(customer, 10n, id)))
-    const outcomes = await Promise.all(ids.flatMap((id) => [first.settle(customer, id, 7n), second.settle(customer, id, 7n)]))
+    const outcomes = await Promise.all(
+      ids.flatMap((id) => [first.settle(customer, id, 7n), second.settle(customer, id, 7n)]),
+    )
     assert.equal(outcomes.filter(({ status }) => status === 'settled').length, 20)
     assert.equal(outcomes.filter(({ status }) => status === 'replayed').length, 20)
     assert.deepEqual(await first.money(customer.accountId), { available: 860n, held: 0n })
@@ -65,7 +73,14 @@ export function twoNodeContract(newDatabase: () => Promise<string>, open: (url: 
     const beat = async (index: number) => (await stores[index]?.nodes?.beat(`node-${index}`)) ?? assert.fail()
     assert.deepEqual([(await beat(0)).leads, (await beat(1)).leads, (await beat(2)).leads], [true, false, false])
     const views = [await beat(0), await beat(1), await beat(2)]
-    assert.deepEqual(views.map(({ nodes, leads }) => [nodes, leads]), [[3, true], [3, false], [3, false]])
+    assert.deepEqual(
+      views.map(({ nodes, leads }) => [nodes, leads]),
+      [
+        [3, true],
+        [3, false],
+        [3, false],
+      ],
+    )
     assert.ok(Math.abs((views[0]?.nowMs ?? 0) - Date.now()) < 5_000)
     await stores[0]?.nodes?.leave('node-0')
     assert.deepEqual([(await beat(1)).leads, (await beat(2)).leads], [true, false])

@@ -10,7 +10,10 @@ import { drive, job, newWorld, runnerOf, VIDEO } from './video-world.ts'
 const directory = mkdtempSync(join(tmpdir(), 'tollgate-video-steps-'))
 after(() => rmSync(directory, { recursive: true, force: true }))
 
-/** A process that dies at the k-th time it does some thing to the world: before it is done, or after it is done and before it is known. */
+/**
+ * A process that dies at the k-th time it does some thing to the world: before it is done, or after it is done and
+ * before it is known.
+ */
 class Death {
   reached = false
   readonly #name: string
@@ -28,7 +31,8 @@ class Death {
       get: (object, property) => {
         const value: unknown = Reflect.get(object, property)
         if (typeof value !== 'function') return value
-        return (...values: unknown[]): unknown => this.#call(() => Reflect.apply(value, object, values), `${name}.${String(property)}`)
+        return (...values: unknown[]): unknown =>
+          this.#call(() => Reflect.apply(value, object, values), `${name}.${String(property)}`)
       },
     })
   }
@@ -44,8 +48,15 @@ class Death {
   }
 }
 
-/** One life that ends at the k-th time it does a thing, and a second one that finishes. Answers whether the first died at all. */
-async function liveTwice(name: string, at: number, moment: 'before' | 'after'): Promise<{ readonly died: boolean; readonly status: string }> {
+/**
+ * One life that ends at the k-th time it does a thing, and a second one that finishes. Answers whether the first died
+ * at all.
+ */
+async function liveTwice(
+  name: string,
+  at: number,
+  moment: 'before' | 'after',
+): Promise<{ readonly died: boolean; readonly status: string }> {
   const world = await newWorld(join(directory, `${moment}-${name}-${at}`))
   const { bench, provider, customer } = world
   const death = new Death(name, at, moment)
@@ -61,7 +72,11 @@ async function liveTwice(name: string, at: number, moment: 'before' | 'after'): 
   const second = runnerOf(world, clock)
   await second.start()
   // What is parked waits for its deadline.
-  await drive(clock, async () => !['pending', 'in_progress'].includes((await job(world)).status), phase === 'sending' ? 60_000 : 500)
+  await drive(
+    clock,
+    async () => !['pending', 'in_progress'].includes((await job(world)).status),
+    phase === 'sending' ? 60_000 : 500,
+  )
   await second.stop()
   const end = await job(world)
   await bench.auditClean()
@@ -84,7 +99,17 @@ async function liveTwice(name: string, at: number, moment: 'before' | 'after'): 
   return { died: death.reached, status: end.status }
 }
 
-const THINGS = ['jobs.release', 'jobs.claim', 'jobs.move', 'jobs.nextDueMs', 'provider.submit', 'provider.poll', 'provider.open', 'files.put', 'ledger.settle']
+const THINGS = [
+  'jobs.release',
+  'jobs.claim',
+  'jobs.move',
+  'jobs.nextDueMs',
+  'provider.submit',
+  'provider.poll',
+  'provider.open',
+  'files.put',
+  'ledger.settle',
+]
 const TIMES_MAX = 3
 
 for (const moment of ['before', 'after'] as const) {
@@ -93,7 +118,8 @@ for (const moment of ['before', 'after'] as const) {
       for (let at = 1; at <= TIMES_MAX; at += 1) {
         const { died, status } = await liveTwice(name, at, moment)
         assert.ok(died || at > 1, `${name} is something that a job needs`)
-        if (name === 'provider.submit' && died) assert.equal(status, 'expired', 'a submission whose answer was lost is parked')
+        if (name === 'provider.submit' && died)
+          assert.equal(status, 'expired', 'a submission whose answer was lost is parked')
         if (!died) break
       }
     })

@@ -20,7 +20,16 @@ test('a video is kept for 72 hours: then its file is gone, and its record stays 
   await runner.stop()
   const seal = { seal: (plain: Buffer) => plain, open: (sealed: Buffer) => sealed }
   const { jobs, files } = bench.store
-  const desk = new VideoDesk({ jobs, files, ledger: bench.ledger, adapters: new Map(), clock: bench.clock, seal, relay: { admitJob: () => Promise.reject(new Error('no job is made here')) }, created: () => undefined })
+  const desk = new VideoDesk({
+    jobs,
+    files,
+    ledger: bench.ledger,
+    adapters: new Map(),
+    clock: bench.clock,
+    seal,
+    relay: { admitJob: () => Promise.reject(new Error('no job is made here')) },
+    created: () => undefined,
+  })
   const { expiresAtMs } = await job(world)
   assert.ok(expiresAtMs !== null)
   const record = (await desk.history(customer.accountId, 10, 0, 'http://gate.test')).data[0]
@@ -30,12 +39,18 @@ test('a video is kept for 72 hours: then its file is gone, and its record stays 
   bench.clock.advance(VIDEO_KEPT_MS)
   await assert.rejects(desk.file(customer.accountId, id, 0), (thrown: unknown) => {
     assert.ok(thrown instanceof ApiError)
-    assert.deepEqual([thrown.errorType, thrown.status, thrown.message], ['job_not_found', 404, `The video file of job '${id}' expired at ${new Date(expiresAtMs).toISOString()}`])
+    assert.deepEqual(
+      [thrown.errorType, thrown.status, thrown.message],
+      ['job_not_found', 404, `The video file of job '${id}' expired at ${new Date(expiresAtMs).toISOString()}`],
+    )
     return true
   })
   assert.equal(await files.removeExpired(bench.clock.now()), 1)
   const later = await desk.history(customer.accountId, 10, 0, 'http://gate.test')
-  assert.deepEqual([later.total, later.data[0]?.['status'], later.data[0]?.['unsigned_urls'], later.data[0]?.['expires_at']], [1, 'completed', undefined, record?.['expires_at']])
+  assert.deepEqual(
+    [later.total, later.data[0]?.['status'], later.data[0]?.['unsigned_urls'], later.data[0]?.['expires_at']],
+    [1, 'completed', undefined, record?.['expires_at']],
+  )
   await bench.ledger.stop()
   await bench.store.close()
 })

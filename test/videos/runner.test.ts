@@ -36,7 +36,12 @@ async function settle(until: () => boolean | Promise<boolean>): Promise<void> {
 }
 
 /** A provider's call that a test holds. */
-function gate(): { readonly opened: Promise<void>; readonly reached: () => boolean; pass(): Promise<void>; open(): void } {
+function gate(): {
+  readonly opened: Promise<void>
+  readonly reached: () => boolean
+  pass(): Promise<void>
+  open(): void
+} {
   const { promise, resolve } = Promise.withResolvers<void>()
   let reached = false
   return {
@@ -68,9 +73,13 @@ test('a job is polled after 1 s, then at intervals growing to 10 s, and expires 
     const gaps = atMs.slice(1).map((ms, index) => ms - (atMs[index] ?? 0))
     assert.ok((atMs[0] ?? 0) >= 1_000, String(atMs[0]))
     // The clock of the test runs ahead of the disk, so that only the shortest wait is certain.
-    for (const [index, gap] of gaps.entries()) assert.ok(gap >= Math.min(10_000, 1_000 * 1.5 ** (index + 1)), `gap ${index}: ${gap}`)
+    for (const [index, gap] of gaps.entries())
+      assert.ok(gap >= Math.min(10_000, 1_000 * 1.5 ** (index + 1)), `gap ${index}: ${gap}`)
     const end = await job(world)
-    assert.deepEqual([end.details.error, end.details.errorType, end.progress], ['The video was not finished within 60 minutes', 'provider_timeout', 20])
+    assert.deepEqual(
+      [end.details.error, end.details.errorType, end.progress],
+      ['The video was not finished within 60 minutes', 'provider_timeout', 20],
+    )
     assert.deepEqual(await bench.money(customer.accountId), { available: 1_000n, held: 0n })
     const { data } = await bench.store.generations.list({ accountId: customer.accountId, limit: 10, offset: 0 })
     assert.deepEqual([data[0]?.status, data[0]?.costMicro, data[0]?.insuredMicro], ['error', 0n, 200n])
@@ -81,7 +90,18 @@ test('a parked job is not looked at before its deadline, and then expires', () =
     const { bench, provider } = world
     provider.submit = async () => {
       provider.submissions += 1
-      return { status: 'unknown', failure: { reason: 'cut', status: null, publicMessage: null, said: null, refusal: null, retryAfterSeconds: null, detail: 'cut' } }
+      return {
+        status: 'unknown',
+        failure: {
+          reason: 'cut',
+          status: null,
+          publicMessage: null,
+          said: null,
+          refusal: null,
+          retryAfterSeconds: null,
+          detail: 'cut',
+        },
+      }
     }
     const runner = runnerOf(world, bench.clock)
     await runner.start()
@@ -131,7 +151,13 @@ test('a job that was cancelled while its submission was on its way stays cancell
     await runner.start()
     await settle(held.reached)
     const seal = { seal: (plain: Buffer) => plain, open: (sealed: Buffer) => sealed }
-    assert.equal(await endFree({ ledger: bench.ledger, clock: bench.clock, seal }, await job(world), 'cancelled', { error: 'The job was cancelled', errorType: null }), true)
+    assert.equal(
+      await endFree({ ledger: bench.ledger, clock: bench.clock, seal }, await job(world), 'cancelled', {
+        error: 'The job was cancelled',
+        errorType: null,
+      }),
+      true,
+    )
     held.open()
     await settle(() => cancelled.length > 0)
     await runner.stop()
@@ -174,7 +200,19 @@ test('a runner that stops cuts a poll, leaves the job as it was, and gives its l
     provider.poll = Object.assign(async (handle?: VideoHandle): Promise<VideoState> => {
       asked = true
       await new Promise<void>((resolve) => handle?.signal.addEventListener('abort', () => resolve()))
-      return { status: 'unreachable', gone: false, failure: { reason: 'cancelled', status: null, publicMessage: null, said: null, refusal: null, retryAfterSeconds: null, detail: 'cancelled' } }
+      return {
+        status: 'unreachable',
+        gone: false,
+        failure: {
+          reason: 'cancelled',
+          status: null,
+          publicMessage: null,
+          said: null,
+          refusal: null,
+          retryAfterSeconds: null,
+          detail: 'cancelled',
+        },
+      }
     })
     const runner = runnerOf(world, bench.clock)
     await runner.start()

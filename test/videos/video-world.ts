@@ -17,7 +17,18 @@ import { JOB_TTL_MS } from '../../src/videos/video-job.ts'
 import { Bench, newId, NOON_MS, TestClock, type Customer } from '../store/ledger-fixture.ts'
 
 export const COST = 300n
-const ORDER: VideoOrder = { prompt: 'A lake', size: '64x48', duration: 4, resolution: null, aspectRatio: null, frameImages: [], inputReferences: [], generateAudio: null, seed: null, user: null }
+const ORDER: VideoOrder = {
+  prompt: 'A lake',
+  size: '64x48',
+  duration: 4,
+  resolution: null,
+  aspectRatio: null,
+  frameImages: [],
+  inputReferences: [],
+  generateAudio: null,
+  seed: null,
+  user: null,
+}
 export const VIDEO = plainMp4({ width: 64, height: 48, seconds: 4, colour: [90, 180, 60] })
 const PLAIN_SEAL = { seal: (plain: Buffer) => plain, open: (sealed: Buffer) => sealed }
 
@@ -34,11 +45,18 @@ export class Provider implements VideoUpstream {
 
   async poll(): ReturnType<VideoUpstream['poll']> {
     this.polls += 1
-    return this.polls < 2 ? { status: 'running', progress: 40 } : { status: 'done', videos: [{ bytes: VIDEO, mediaType: 'video/mp4' }] }
+    return this.polls < 2
+      ? { status: 'running', progress: 40 }
+      : { status: 'done', videos: [{ bytes: VIDEO, mediaType: 'video/mp4' }] }
   }
 
   async open(): ReturnType<VideoUpstream['open']> {
-    return { mediaType: 'video/mp4', bytes: (async function* () { yield VIDEO })() }
+    return {
+      mediaType: 'video/mp4',
+      bytes: (async function* () {
+        yield VIDEO
+      })(),
+    }
   }
 }
 
@@ -54,15 +72,57 @@ export async function newWorld(dataDir: string): Promise<World> {
   const customer = await bench.customer(1_000n)
   const id = newId('gen-vid-')
   const held = await bench.ledger.hold({
-    generationId: id, accountId: customer.accountId, keyId: customer.keyId, amountMicro: COST, priceVersion: 1,
+    generationId: id,
+    accountId: customer.accountId,
+    keyId: customer.keyId,
+    amountMicro: COST,
+    priceVersion: 1,
     subject: { type: 'video', model: 'v/video', requestId: 'r', streamed: false },
     job: {
-      id, accountId: customer.accountId, keyId: customer.keyId, requestId: 'r', model: 'v/video', request: Buffer.from(JSON.stringify(ORDER)), priceVersion: 1, holdMicro: COST,
-      createdAtMs: NOON_MS, deadlineMs: NOON_MS + JOB_TTL_MS, status: 'pending', phase: 'ready', progress: 0, dueAtMs: NOON_MS, completedAtMs: null, expiresAtMs: null,
+      id,
+      accountId: customer.accountId,
+      keyId: customer.keyId,
+      requestId: 'r',
+      model: 'v/video',
+      request: Buffer.from(JSON.stringify(ORDER)),
+      priceVersion: 1,
+      holdMicro: COST,
+      createdAtMs: NOON_MS,
+      deadlineMs: NOON_MS + JOB_TTL_MS,
+      status: 'pending',
+      phase: 'ready',
+      progress: 0,
+      dueAtMs: NOON_MS,
+      completedAtMs: null,
+      expiresAtMs: null,
       details: {
-        candidates: [{ endpointId: 'p/m', providerSlug: 'p', providerName: 'P', upstreamModel: 'm', variant: null, costMicro: String(COST), buyMicro: '200' }],
-        current: 0, refused: [], attempts: 0, keyPrint: null, reference: null, upstreamId: null, polls: 0, misses: 0, acceptedAtMs: null, files: 0, costMicro: '0', error: null, errorType: null,
-        appUrl: null, appTitle: null, sessionId: null,
+        candidates: [
+          {
+            endpointId: 'p/m',
+            providerSlug: 'p',
+            providerName: 'P',
+            upstreamModel: 'm',
+            variant: null,
+            costMicro: String(COST),
+            buyMicro: '200',
+          },
+        ],
+        current: 0,
+        refused: [],
+        attempts: 0,
+        keyPrint: null,
+        reference: null,
+        upstreamId: null,
+        polls: 0,
+        misses: 0,
+        acceptedAtMs: null,
+        files: 0,
+        costMicro: '0',
+        error: null,
+        errorType: null,
+        appUrl: null,
+        appTitle: null,
+        sessionId: null,
       },
     },
   })
@@ -73,24 +133,51 @@ export async function newWorld(dataDir: string): Promise<World> {
 export type Wrap = <T extends object>(target: T, name: string) => T
 
 /** A process that works on the world's jobs; `wrap` stands between it and what it does. */
-export function runnerOf({ bench, provider }: World, clock: TestClock, wrap: Wrap = (target) => target, node = 'node-1'): VideoRunner {
+export function runnerOf(
+  { bench, provider }: World,
+  clock: TestClock,
+  wrap: Wrap = (target) => target,
+  node = 'node-1',
+): VideoRunner {
   const way = endpoint('p', { id: 'p/m' })
   const snapshot = {
-    priceVersion: 1, providers: new Map([['p', way.provider]]), models: new Map([['v/video', model('v/video', { type: 'video', endpoints: [way] })]]), aliases: new Map(),
+    priceVersion: 1,
+    providers: new Map([['p', way.provider]]),
+    models: new Map([['v/video', model('v/video', { type: 'video', endpoints: [way] })]]),
+    aliases: new Map(),
     // Jobs look at no setting.
     settings: {} as Snapshot['settings'],
   }
-  const adapter: Adapter = { name: 'openai', supportedParameters: [], videos: wrap<VideoUpstream>(provider, 'provider') }
+  const adapter: Adapter = {
+    name: 'openai',
+    supportedParameters: [],
+    videos: wrap<VideoUpstream>(provider, 'provider'),
+  }
   const ports: RunnerPorts = {
-    clock, jobs: wrap(bench.store.jobs, 'jobs'), files: wrap(bench.store.files, 'files'), ledger: wrap(bench.ledger, 'ledger'), catalog: { current: () => snapshot },
-    adapters: new Map([['openai', adapter]]), seal: PLAIN_SEAL, notice: () => undefined, health: new EndpointHealthBook(clock), keyPools: new KeyPools(clock, () => undefined),
-    retries: new RetryBudget(clock, () => 0), node, singleProcess: node === 'node-1',
+    clock,
+    jobs: wrap(bench.store.jobs, 'jobs'),
+    files: wrap(bench.store.files, 'files'),
+    ledger: wrap(bench.ledger, 'ledger'),
+    catalog: { current: () => snapshot },
+    adapters: new Map([['openai', adapter]]),
+    seal: PLAIN_SEAL,
+    notice: () => undefined,
+    health: new EndpointHealthBook(clock),
+    keyPools: new KeyPools(clock, () => undefined),
+    retries: new RetryBudget(clock, () => 0),
+    node,
+    singleProcess: node === 'node-1',
   }
   return new VideoRunner(ports)
 }
 
 /** Lets the work of the moment be done, then moves the clock, until `over`. */
-export async function drive(clock: TestClock, over: () => Promise<boolean>, stepMs = 500, stepsMax = 400): Promise<void> {
+export async function drive(
+  clock: TestClock,
+  over: () => Promise<boolean>,
+  stepMs = 500,
+  stepsMax = 400,
+): Promise<void> {
   for (let step = 0; step < stepsMax; step += 1) {
     for (let turn = 0; turn < 4; turn += 1) {
       if (await over()) return
@@ -106,4 +193,3 @@ export async function job({ bench, id }: World): Promise<JobRow> {
   assert.ok(row)
   return row
 }
-

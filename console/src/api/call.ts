@@ -14,7 +14,13 @@ export class ApiFailure extends Error {
   readonly retryAfterSeconds: number | null
   readonly metadata: Readonly<Record<string, unknown>>
 
-  constructor(status: number, errorType: string, message: string, retryAfterSeconds: number | null, metadata: Readonly<Record<string, unknown>> = {}) {
+  constructor(
+    status: number,
+    errorType: string,
+    message: string,
+    retryAfterSeconds: number | null,
+    metadata: Readonly<Record<string, unknown>> = {},
+  ) {
     super(message)
     this.status = status
     this.errorType = isKnown(errorType) ? errorType : 'unknown'
@@ -61,11 +67,24 @@ async function failureOf(response: Response): Promise<ApiFailure> {
   if (!isErrorBody(body)) return new ApiFailure(response.status, 'unknown', `HTTP ${response.status}`, null)
   const { message, metadata } = body.error
   const retryAfter = response.headers.get('retry-after')
-  return new ApiFailure(response.status, metadata.error_type, message, retryAfter === null ? null : Number(retryAfter), metadata)
+  return new ApiFailure(
+    response.status,
+    metadata.error_type,
+    message,
+    retryAfter === null ? null : Number(retryAfter),
+    metadata,
+  )
 }
 
 function isErrorBody(body: unknown): body is ErrorBody {
   if (body === null || typeof body !== 'object' || !('error' in body)) return false
   const { error } = body
-  return error !== null && typeof error === 'object' && 'message' in error && typeof error.message === 'string' && 'metadata' in error && typeof error.metadata === 'object'
+  return (
+    error !== null &&
+    typeof error === 'object' &&
+    'message' in error &&
+    typeof error.message === 'string' &&
+    'metadata' in error &&
+    typeof error.metadata === 'object'
+  )
 }

@@ -13,9 +13,19 @@ type ParameterNames<Path extends string> = Path extends `${string}/${':' | '*'}$
     ? Name
     : never
 
-type Parameters<E extends Endpoint> = [ParameterNames<E>] extends [never] ? unknown : { readonly params: Readonly<Record<ParameterNames<E>, string>> }
-type Query<E extends Endpoint> = Api[E] extends { readonly query: infer Q } ? ({} extends Q ? { readonly query?: Q } : { readonly query: Q }) : unknown
-type Body<E extends Endpoint> = Api[E] extends { readonly body: infer B } ? ({} extends B ? { readonly body?: B } : { readonly body: B }) : unknown
+type Parameters<E extends Endpoint> = [ParameterNames<E>] extends [never]
+  ? unknown
+  : { readonly params: Readonly<Record<ParameterNames<E>, string>> }
+type Query<E extends Endpoint> = Api[E] extends { readonly query: infer Q }
+  ? {} extends Q
+    ? { readonly query?: Q }
+    : { readonly query: Q }
+  : unknown
+type Body<E extends Endpoint> = Api[E] extends { readonly body: infer B }
+  ? {} extends B
+    ? { readonly body?: B }
+    : { readonly body: B }
+  : unknown
 
 /** What a call of the endpoint must and may be given. */
 export type Input<E extends Endpoint> = Parameters<E> & Query<E> & Body<E>
@@ -31,7 +41,11 @@ export interface AnyInput {
 export function address(endpoint: string, { params = {}, query = {} }: AnyInput): string {
   const path = endpoint
     .slice(endpoint.indexOf(' ') + 1)
-    .replaceAll(/([:*])(\w+)/g, (_, kind: string, name: string) => (kind === '*' ? (params[name] ?? '').split('/').map(encodeURIComponent).join('/') : encodeURIComponent(params[name] ?? '')))
+    .replaceAll(/([:*])(\w+)/g, (_, kind: string, name: string) =>
+      kind === '*'
+        ? (params[name] ?? '').split('/').map(encodeURIComponent).join('/')
+        : encodeURIComponent(params[name] ?? ''),
+    )
   const search = queryText(query)
   return search === '' ? path : `${path}?${search}`
 }

@@ -1,5 +1,13 @@
 import { notifications } from '@mantine/notifications'
-import { keepPreviousData, QueryClient, useMutation, useQuery, useQueryClient, type UseMutationResult, type UseQueryResult } from '@tanstack/react-query'
+import {
+  keepPreviousData,
+  QueryClient,
+  useMutation,
+  useQuery,
+  useQueryClient,
+  type UseMutationResult,
+  type UseQueryResult,
+} from '@tanstack/react-query'
 import i18n from 'i18next'
 import { createElement } from 'react'
 import type { SessionState } from '../../../src/cabinet/contract.ts'
@@ -14,7 +22,8 @@ export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: FRESH_MS,
-      retry: (failures, failure) => failures < TRIES_MAX && failure instanceof ApiFailure && (failure.status === 0 || failure.status >= 500),
+      retry: (failures, failure) =>
+        failures < TRIES_MAX && failure instanceof ApiFailure && (failure.status === 0 || failure.status >= 500),
       refetchOnWindowFocus: false,
     },
   },
@@ -39,7 +48,11 @@ export function queryKey(endpoint: Endpoint, input: object = {}): readonly unkno
 }
 
 /** Reads an endpoint and keeps the answer. A session that ended shows the sign-in page. */
-export function useRead<E extends ReadEndpoint>(endpoint: E, input: Input<E>, options: ReadOptions = {}): UseQueryResult<Answer<E>> {
+export function useRead<E extends ReadEndpoint>(
+  endpoint: E,
+  input: Input<E>,
+  options: ReadOptions = {},
+): UseQueryResult<Answer<E>> {
   const client = useQueryClient()
   return useQuery<Answer<E>>({
     // An input is a plain object of texts and numbers.
@@ -48,7 +61,8 @@ export function useRead<E extends ReadEndpoint>(endpoint: E, input: Input<E>, op
       try {
         return await call(endpoint, input, signal)
       } catch (thrown) {
-        if (thrown instanceof ApiFailure && thrown.status === 401) void client.invalidateQueries({ queryKey: ['GET /cabinet/v1/session'] })
+        if (thrown instanceof ApiFailure && thrown.status === 401)
+          void client.invalidateQueries({ queryKey: ['GET /cabinet/v1/session'] })
         throw thrown
       }
     },
@@ -69,7 +83,10 @@ export interface ActOptions<A> {
 }
 
 /** Calls a changing endpoint when asked to; failures are notifications unless the form shows them. */
-export function useAct<E extends ActEndpoint>(endpoint: E, options: ActOptions<Answer<E>> = {}): UseMutationResult<Answer<E>, Error, Input<E>> {
+export function useAct<E extends ActEndpoint>(
+  endpoint: E,
+  options: ActOptions<Answer<E>> = {},
+): UseMutationResult<Answer<E>, Error, Input<E>> {
   const client = useQueryClient()
   return useMutation<Answer<E>, Error, Input<E>>({
     mutationFn: (input) => call(endpoint, input),
@@ -79,7 +96,12 @@ export function useAct<E extends ActEndpoint>(endpoint: E, options: ActOptions<A
       options.done?.(answer)
     },
     onError: (failure) => {
-      if (options.quiet !== true) notifications.show({ title: i18n.t('failure.title'), message: createElement(FailureWords, { failure }), color: 'red' })
+      if (options.quiet !== true)
+        notifications.show({
+          title: i18n.t('failure.title'),
+          message: createElement(FailureWords, { failure }),
+          color: 'red',
+        })
     },
   })
 }

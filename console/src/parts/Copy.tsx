@@ -12,7 +12,12 @@ export function CopyIconButton({ text }: { readonly text: string }): ReactNode {
     <CopyButton value={text} timeout={SHOWN_MS}>
       {({ copied, copy }) => (
         <Tooltip label={copied ? t('common.copied') : t('common.copy')}>
-          <ActionIcon variant="subtle" color={copied ? 'sea' : 'gray'} onClick={copy} aria-label={copied ? t('common.copied') : t('common.copy')}>
+          <ActionIcon
+            variant="subtle"
+            color={copied ? 'sea' : 'gray'}
+            onClick={copy}
+            aria-label={copied ? t('common.copied') : t('common.copy')}
+          >
             {copied ? <CheckIcon size={17} /> : <CopyIcon size={17} />}
           </ActionIcon>
         </Tooltip>
@@ -26,11 +31,20 @@ export function CopyBlock({ text, label }: { readonly text: string; readonly lab
   const { t } = useTranslation()
   return (
     <div>
-      <code className={css.code} tabIndex={0} role="region" aria-label={label}>{text}</code>
+      <code className={css.code} tabIndex={0} role="region" aria-label={label}>
+        {text}
+      </code>
       <Group justify="flex-end" mt={8}>
         <CopyButton value={text} timeout={SHOWN_MS}>
           {({ copied, copy }) => (
-            <Button size="xs" variant={copied ? 'light' : 'default'} onClick={copy} leftSection={copied ? <CheckIcon size={15} /> : <CopyIcon size={15} />}>{copied ? t('common.copied') : t('common.copy')}</Button>
+            <Button
+              size="xs"
+              variant={copied ? 'light' : 'default'}
+              onClick={copy}
+              leftSection={copied ? <CheckIcon size={15} /> : <CopyIcon size={15} />}
+            >
+              {copied ? t('common.copied') : t('common.copy')}
+            </Button>
           )}
         </CopyButton>
       </Group>

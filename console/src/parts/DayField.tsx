@@ -22,7 +22,15 @@ export interface DayFieldProps {
 }
 
 /** A day, typed or picked, written as the chosen language does; a native field would speak the browser's. */
-export function DayField({ label, description, value, onChange, required = false, min, max }: DayFieldProps): ReactNode {
+export function DayField({
+  label,
+  description,
+  value,
+  onChange,
+  required = false,
+  min,
+  max,
+}: DayFieldProps): ReactNode {
   const { t, i18n } = useTranslation()
   const isRussian = i18n.language === 'ru'
   return (

@@ -11,12 +11,32 @@ export function FailureWords({ failure }: { readonly failure: unknown }): ReactN
   const { lines, more } = problemTexts(failure)
   return (
     <>
-      <Text size="sm" component="span" display="block">{failureText(failure)}</Text>
-      {words !== null && <Text size="xs" c="dimmed" component="span" display="block">{t('failure.said')}: <code className={css.mono} lang="en">{words}</code></Text>}
+      <Text size="sm" component="span" display="block">
+        {failureText(failure)}
+      </Text>
+      {words !== null && (
+        <Text size="xs" c="dimmed" component="span" display="block">
+          {t('failure.said')}:{' '}
+          <code className={css.mono} lang="en">
+            {words}
+          </code>
+        </Text>
+      )}
       {lines.map(({ path, text, words: said }) => (
-        <Text key={`${path} ${said}`} size="sm" component="span" display="block">{path !== '' && <code className={css.mono}>{path}: </code>}{text ?? <code className={css.mono} lang="en">{said}</code>}</Text>
+        <Text key={`${path} ${said}`} size="sm" component="span" display="block">
+          {path !== '' && <code className={css.mono}>{path}: </code>}
+          {text ?? (
+            <code className={css.mono} lang="en">
+              {said}
+            </code>
+          )}
+        </Text>
       ))}
-      {more > 0 && <Text size="sm" component="span" display="block">{t('failure.problems_more', { count: more })}</Text>}
+      {more > 0 && (
+        <Text size="sm" component="span" display="block">
+          {t('failure.problems_more', { count: more })}
+        </Text>
+      )}
     </>
   )
 }

@@ -11,7 +11,13 @@ export function FilterPanel({ children }: { readonly children: ReactNode }): Rea
   const [opened, setOpened] = useState(false)
   return (
     <>
-      {isNarrow && <div><Button size="xs" variant="default" aria-expanded={opened} onClick={() => setOpened(!opened)}>{t('common.filters')}</Button></div>}
+      {isNarrow && (
+        <div>
+          <Button size="xs" variant="default" aria-expanded={opened} onClick={() => setOpened(!opened)}>
+            {t('common.filters')}
+          </Button>
+        </div>
+      )}
       {(!isNarrow || opened) && <div className={css.fields}>{children}</div>}
     </>
   )

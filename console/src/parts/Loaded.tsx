@@ -24,7 +24,11 @@ export function Failed({ failure, retry }: { readonly failure: unknown; readonly
   return (
     <Alert color="red" variant="light" icon={<WarningIcon />} title={t('failure.title')} role="alert">
       <FailureWords failure={failure} />
-      {retry !== undefined && <Button mt="sm" size="xs" variant="default" leftSection={<RetryIcon size={16} />} onClick={retry}>{t('common.retry')}</Button>}
+      {retry !== undefined && (
+        <Button mt="sm" size="xs" variant="default" leftSection={<RetryIcon size={16} />} onClick={retry}>
+          {t('common.retry')}
+        </Button>
+      )}
     </Alert>
   )
 }
@@ -50,7 +54,11 @@ export function Empty({ title, text, action }: EmptyProps): ReactNode {
   return (
     <Stack align="center" gap={6} py={48} px="md" ta="center">
       <Text fw={600}>{title}</Text>
-      {text !== undefined && <Text c="dimmed" size="sm" maw={440}>{text}</Text>}
+      {text !== undefined && (
+        <Text c="dimmed" size="sm" maw={440}>
+          {text}
+        </Text>
+      )}
       {action !== undefined && <div>{action}</div>}
     </Stack>
   )

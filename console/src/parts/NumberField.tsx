@@ -15,16 +15,31 @@ interface NumberFieldProps extends NumberBounds, Omit<TextInputProps, 'value' | 
 }
 
 /**
- * Every number that a person types: an amount, a price, a count. It takes what is pasted whole, in either way of writing, shows on leaving
- * how it was read, and changes nothing in silence: what is ambiguous or out of bounds is said, and keeps its form from being sent.
+ * Every number that a person types: an amount, a price, a count. It takes what is pasted whole, in either way of
+ * writing, shows on leaving how it was read, and changes nothing in silence: what is ambiguous or out of bounds is
+ * said, and keeps its form from being sent.
  */
-export function NumberField({ value = '', onChange, decimals, least, most, unit, error, onBlur, ...props }: NumberFieldProps): ReactNode {
+export function NumberField({
+  value = '',
+  onChange,
+  decimals,
+  least,
+  most,
+  unit,
+  error,
+  onBlur,
+  ...props
+}: NumberFieldProps): ReactNode {
   const { t } = useTranslation()
   const { decimalMark } = useFormat()
   const [told, setTold] = useState(value)
   const [text, setText] = useState(() => writtenNumber(value, decimalMark))
   const input = useRef<HTMLInputElement>(null)
-  const bounds: NumberBounds = { decimals, ...(least === undefined ? {} : { least }), ...(most === undefined ? {} : { most }) }
+  const bounds: NumberBounds = {
+    decimals,
+    ...(least === undefined ? {} : { least }),
+    ...(most === undefined ? {} : { most }),
+  }
   if (value !== told) {
     // Somebody else set it: a form that was reset, a button with a ready amount.
     setTold(value)
@@ -55,7 +70,17 @@ export function NumberField({ value = '', onChange, decimals, least, most, unit,
         if (reading !== null && 'value' in reading) setText(writtenNumber(reading.value, decimalMark))
         onBlur?.(event)
       }}
-      {...(unit === undefined ? {} : { rightSection: <Text size="sm" c="dimmed">{unit}</Text>, rightSectionWidth: unit.length > 1 ? 48 : 32, rightSectionPointerEvents: 'none' as const })}
+      {...(unit === undefined
+        ? {}
+        : {
+            rightSection: (
+              <Text size="sm" c="dimmed">
+                {unit}
+              </Text>
+            ),
+            rightSectionWidth: unit.length > 1 ? 48 : 32,
+            rightSectionPointerEvents: 'none' as const,
+          })}
     />
   )
 }

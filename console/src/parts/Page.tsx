@@ -19,9 +19,17 @@ export function Page({ title, lead, actions, children }: PageProps): ReactNode {
       <div className={css.head}>
         <div>
           <Title order={1}>{title}</Title>
-          {lead !== undefined && <Text c="dimmed" mt={4} className={css.lead ?? ''} component="div">{lead}</Text>}
+          {lead !== undefined && (
+            <Text c="dimmed" mt={4} className={css.lead ?? ''} component="div">
+              {lead}
+            </Text>
+          )}
         </div>
-        {actions !== undefined && <Group gap="xs" className="off-paper">{actions}</Group>}
+        {actions !== undefined && (
+          <Group gap="xs" className="off-paper">
+            {actions}
+          </Group>
+        )}
       </div>
       {children}
     </div>

@@ -19,10 +19,20 @@ export function Pager({ offset, size, total, go, atLeast = false }: PagerProps):
   if (total <= size && offset === 0) return null
   return (
     <Group justify="space-between">
-      <Text size="sm" c="dimmed">{t(atLeast ? 'requests.at_least' : 'common.shown', { from: format.number(Math.min(offset + 1, total)), to: format.number(Math.min(offset + size, total)), total: format.number(total) })}</Text>
+      <Text size="sm" c="dimmed">
+        {t(atLeast ? 'requests.at_least' : 'common.shown', {
+          from: format.number(Math.min(offset + 1, total)),
+          to: format.number(Math.min(offset + size, total)),
+          total: format.number(total),
+        })}
+      </Text>
       <Group gap="xs">
-        <Button size="xs" variant="default" disabled={offset === 0} onClick={() => go(Math.max(0, offset - size))}>{t('common.previous')}</Button>
-        <Button size="xs" variant="default" disabled={offset + size >= total} onClick={() => go(offset + size)}>{t('common.next')}</Button>
+        <Button size="xs" variant="default" disabled={offset === 0} onClick={() => go(Math.max(0, offset - size))}>
+          {t('common.previous')}
+        </Button>
+        <Button size="xs" variant="default" disabled={offset + size >= total} onClick={() => go(offset + size)}>
+          {t('common.next')}
+        </Button>
       </Group>
     </Group>
   )

@@ -13,8 +13,14 @@ export function Section({ title, lead, actions, children }: SectionProps): React
     <Card component="section">
       <Group justify="space-between" mb="md" gap="sm" align="flex-start">
         <div>
-          <Title order={2} size="h4">{title}</Title>
-          {lead !== undefined && <Text size="sm" c="dimmed" mt={2} component="div">{lead}</Text>}
+          <Title order={2} size="h4">
+            {title}
+          </Title>
+          {lead !== undefined && (
+            <Text size="sm" c="dimmed" mt={2} component="div">
+              {lead}
+            </Text>
+          )}
         </div>
         {actions}
       </Group>

@@ -21,8 +21,15 @@ export function lastDays(days: number): DayRange {
 }
 
 /** Two days as the times that they begin and end at in the reader's time zone; what is no day is left out. */
-export function timesOf(from: string | undefined, to: string | undefined, zone: string): { readonly from?: string; readonly to?: string } {
+export function timesOf(
+  from: string | undefined,
+  to: string | undefined,
+  zone: string,
+): { readonly from?: string; readonly to?: string } {
   const start = startOfDay(from ?? '', zone)
   const end = endOfDay(to ?? '', zone)
-  return { ...(start === null ? {} : { from: start.toISOString() }), ...(end === null ? {} : { to: end.toISOString() }) }
+  return {
+    ...(start === null ? {} : { from: start.toISOString() }),
+    ...(end === null ? {} : { to: end.toISOString() }),
+  }
 }

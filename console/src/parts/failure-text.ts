@@ -5,8 +5,24 @@ import { ApiFailure, type FailureType } from '../api/call.ts'
 
 /** Their messages name what was wrong in words of the API, which no page can know. */
 const TOLD_BY_SERVER: ReadonlySet<FailureType> = new Set<FailureType>([
-  'invalid_json', 'invalid_filter', 'invalid_message_format', 'invalid_message_role', 'invalid_response_format', 'invalid_input', 'invalid_range', 'model_not_supported', 'token_limit_exceeded',
-  'input_too_long', 'prompt_too_long', 'streaming_not_supported', 'file_upload_error', 'no_available_provider', 'access_denied', 'conflict', 'maintenance_mode', 'provider_error',
+  'invalid_json',
+  'invalid_filter',
+  'invalid_message_format',
+  'invalid_message_role',
+  'invalid_response_format',
+  'invalid_input',
+  'invalid_range',
+  'model_not_supported',
+  'token_limit_exceeded',
+  'input_too_long',
+  'prompt_too_long',
+  'streaming_not_supported',
+  'file_upload_error',
+  'no_available_provider',
+  'access_denied',
+  'conflict',
+  'maintenance_mode',
+  'provider_error',
 ])
 
 /** The error type in the reader's language; as it stands where another release knows more of them. */
@@ -22,7 +38,10 @@ export function failureText(failure: unknown): string {
   const field = checkOf(failure)
   if (field !== null) return `${fieldName(field.field)}: ${field.message}`
   const name = i18n.t(`failure.types.${failure.errorType}`)
-  const rest = [advice(failure), failure.retryAfterSeconds === null ? null : i18n.t('failure.retry_after', { count: failure.retryAfterSeconds })].filter((part) => part !== null && part !== '')
+  const rest = [
+    advice(failure),
+    failure.retryAfterSeconds === null ? null : i18n.t('failure.retry_after', { count: failure.retryAfterSeconds }),
+  ].filter((part) => part !== null && part !== '')
   return rest.length === 0 ? name : `${name}. ${rest.join(' ')}`
 }
 
@@ -34,22 +53,36 @@ export function serverWords(failure: unknown): string | null {
 }
 
 function advice({ errorType, metadata }: ApiFailure): string | null {
-  const rub = (name: string): string => figure(metadata[name], { style: 'currency', currency: 'RUB', maximumFractionDigits: 6 })
+  const rub = (name: string): string =>
+    figure(metadata[name], { style: 'currency', currency: 'RUB', maximumFractionDigits: 6 })
   const has = (...names: readonly string[]): boolean => names.every((name) => typeof metadata[name] === 'number')
   switch (errorType) {
     case 'unreachable':
     case 'internal_error':
       return i18n.t(`failure.advice.${errorType}`)
     case 'insufficient_balance':
-      return has('required', 'available') ? i18n.t('failure.advice.insufficient_balance', { required: rub('required'), available: rub('available') }) : null
+      return has('required', 'available')
+        ? i18n.t('failure.advice.insufficient_balance', { required: rub('required'), available: rub('available') })
+        : null
     case 'limit_exceeded': {
       if (!has('spent', 'limit', 'required')) return null
       const resets = metadata['resets_at']
-      const text = i18n.t('failure.advice.limit_exceeded', { spent: rub('spent'), limit: rub('limit'), required: rub('required') })
-      return typeof resets === 'string' ? `${text} ${i18n.t('failure.advice.limit_resets', { when: new Intl.DateTimeFormat(i18n.language, { dateStyle: 'medium', timeStyle: 'short' }).format(new Date(resets)) })}` : text
+      const text = i18n.t('failure.advice.limit_exceeded', {
+        spent: rub('spent'),
+        limit: rub('limit'),
+        required: rub('required'),
+      })
+      return typeof resets === 'string'
+        ? `${text} ${i18n.t('failure.advice.limit_resets', { when: new Intl.DateTimeFormat(i18n.language, { dateStyle: 'medium', timeStyle: 'short' }).format(new Date(resets)) })}`
+        : text
     }
     case 'input_tokens_exceeded':
-      return has('input_tokens', 'max_input_tokens') ? i18n.t('failure.advice.input_tokens_exceeded', { input: figure(metadata['input_tokens']), most: figure(metadata['max_input_tokens']) }) : null
+      return has('input_tokens', 'max_input_tokens')
+        ? i18n.t('failure.advice.input_tokens_exceeded', {
+            input: figure(metadata['input_tokens']),
+            most: figure(metadata['max_input_tokens']),
+          })
+        : null
     default:
       return null
   }
@@ -59,8 +92,14 @@ function figure(value: unknown, options: Intl.NumberFormatOptions = {}): string 
   return new Intl.NumberFormat(i18n.language, options).format(Number(value))
 }
 
-/** The field of a form that was refused, and what is said of it; null where the form shows no such field, so that the whole of it says it. */
-export function fieldFailure<F extends string>(failure: unknown, fields: readonly F[]): { readonly field: F; readonly message: string } | null {
+/**
+ * The field of a form that was refused, and what is said of it; null where the form shows no such field, so that the
+ * whole of it says it.
+ */
+export function fieldFailure<F extends string>(
+  failure: unknown,
+  fields: readonly F[],
+): { readonly field: F; readonly message: string } | null {
   const found = checkOf(failure)
   const field = fields.find((name) => name === found?.field)
   return found === null || field === undefined ? null : { field, message: found.message }
@@ -84,7 +123,14 @@ export function problemTexts(failure: unknown): { readonly lines: readonly Probl
   const { problems, problem_count: count } = failure instanceof ApiFailure ? failure.metadata : {}
   // What the server sends under this name.
   const lines = Array.isArray(problems) ? (problems as readonly CatalogProblem[]) : []
-  return { lines: lines.map(({ path, message, check, params }) => ({ path, text: isCheck(check) ? checkText(check, params) : null, words: message })), more: Math.max(0, Number(count ?? 0) - lines.length) }
+  return {
+    lines: lines.map(({ path, message, check, params }) => ({
+      path,
+      text: isCheck(check) ? checkText(check, params) : null,
+      words: message,
+    })),
+    more: Math.max(0, Number(count ?? 0) - lines.length),
+  }
 }
 
 function isCheck(name: unknown): name is FieldCheck {
@@ -99,12 +145,20 @@ function checkText(check: FieldCheck, params: unknown): string {
   return i18n.t(`check.${check}`, { replace: shown(params) })
 }
 
-/** What the reader calls a field, `rate_limit.window` by its last part; its name in the API where the console has no such field. */
+/**
+ * What the reader calls a field, `rate_limit.window` by its last part; its name in the API where the console has no
+ * such field.
+ */
 function fieldName(field: string): string {
   const key = `field.${field.slice(field.lastIndexOf('.') + 1)}`
   return i18n.exists(key) ? i18n.t(key as 'field.name') : field
 }
 
 function shown(params: unknown): Record<string, string> {
-  return Object.fromEntries(Object.entries(params ?? {}).map(([name, value]) => [name, typeof value === 'number' ? figure(value, { maximumFractionDigits: 6 }) : String(value)]))
+  return Object.fromEntries(
+    Object.entries(params ?? {}).map(([name, value]) => [
+      name,
+      typeof value === 'number' ? figure(value, { maximumFractionDigits: 6 }) : String(value),
+    ]),
+  )
 }

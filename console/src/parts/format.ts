@@ -29,25 +29,38 @@ export function createFormat(language: string, zone: string): Format {
   // Making a formatter takes longer than a row of a list may: each is made once.
   const numbers = remembered((options: Intl.NumberFormatOptions) => new Intl.NumberFormat(locale, options))
   const times = remembered((options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat(locale, options))
-  const rub = (value: number, options: Intl.NumberFormatOptions): string => numbers({ style: 'currency', currency: 'RUB', currencyDisplay: 'narrowSymbol', ...options }).format(value)
-  const time = (iso: string, options: Intl.DateTimeFormatOptions): string => times({ timeZone: zone, ...options }).format(new Date(iso))
+  const rub = (value: number, options: Intl.NumberFormatOptions): string =>
+    numbers({ style: 'currency', currency: 'RUB', currencyDisplay: 'narrowSymbol', ...options }).format(value)
+  const time = (iso: string, options: Intl.DateTimeFormatOptions): string =>
+    times({ timeZone: zone, ...options }).format(new Date(iso))
   const number = (value: number, digits = 0): string => numbers({ maximumFractionDigits: digits }).format(value)
   return {
     locale,
     zone,
-    decimalMark: numbers({}).formatToParts(0.5).find(({ type }) => type === 'decimal')?.value ?? '.',
+    decimalMark:
+      numbers({})
+        .formatToParts(0.5)
+        .find(({ type }) => type === 'decimal')?.value ?? '.',
     number,
     money: (value) => rub(value, { minimumFractionDigits: 2, maximumFractionDigits: MICRO_DIGITS }),
-    price: (value) => rub(Number(value), { minimumFractionDigits: 0, maximumFractionDigits: Math.abs(Number(value)) < 1 ? MICRO_DIGITS : 2 }),
+    price: (value) =>
+      rub(Number(value), {
+        minimumFractionDigits: 0,
+        maximumFractionDigits: Math.abs(Number(value)) < 1 ? MICRO_DIGITS : 2,
+      }),
     compact: (value) => numbers({ notation: 'compact', maximumFractionDigits: 1 }).format(value),
-    compactMoney: (value) => rub(value, { notation: 'compact', minimumFractionDigits: 0, maximumFractionDigits: Math.abs(value) < 1 ? 4 : 1 }),
+    compactMoney: (value) =>
+      rub(value, { notation: 'compact', minimumFractionDigits: 0, maximumFractionDigits: Math.abs(value) < 1 ? 4 : 1 }),
     percent: (share, digits = 1) => numbers({ style: 'percent', maximumFractionDigits: digits }).format(share),
     dateTime: (iso) => time(iso, { dateStyle: 'medium', timeStyle: 'medium' }),
     date: (iso) => time(iso, { dateStyle: 'medium' }),
     day: (day) => times({ timeZone: 'UTC', day: 'numeric', month: 'short' }).format(new Date(`${day}T00:00:00Z`)),
     time: (iso) => time(iso, { timeStyle: 'medium' }),
     ago: (iso) => ago(locale, iso),
-    duration: (ms) => (ms < 1_000 ? `${number(ms)} ${language === 'ru' ? 'мс' : 'ms'}` : `${number(ms / 1_000, ms < 10_000 ? 2 : 1)} ${language === 'ru' ? 'с' : 's'}`),
+    duration: (ms) =>
+      ms < 1_000
+        ? `${number(ms)} ${language === 'ru' ? 'мс' : 'ms'}`
+        : `${number(ms / 1_000, ms < 10_000 ? 2 : 1)} ${language === 'ru' ? 'с' : 's'}`,
   }
 }
 
@@ -61,11 +74,16 @@ function remembered<O, F>(make: (options: O) => F): (options: O) => F {
   }
 }
 
-const STEPS: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [['day', 86_400], ['hour', 3_600], ['minute', 60]]
+const STEPS: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+]
 
 function ago(locale: string, iso: string): string {
   const seconds = (Date.parse(iso) - Date.now()) / 1_000
   const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' })
-  for (const [unit, size] of STEPS) if (Math.abs(seconds) >= size) return relative.format(Math.round(seconds / size), unit)
+  for (const [unit, size] of STEPS)
+    if (Math.abs(seconds) >= size) return relative.format(Math.round(seconds / size), unit)
   return relative.format(Math.round(seconds), 'second')
 }

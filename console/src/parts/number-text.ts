@@ -9,7 +9,10 @@ export interface NumberBounds {
 /** `value` is a plain decimal such as `-1234.5`; a problem is a key of the texts under `number`, with what they show. */
 export type NumberReading =
   | { readonly value: string }
-  | { readonly problem: 'invalid' | 'ambiguous' | 'whole' | 'decimals' | 'least' | 'most'; readonly shown: Readonly<Record<string, string | number>> }
+  | {
+      readonly problem: 'invalid' | 'ambiguous' | 'whole' | 'decimals' | 'least' | 'most'
+      readonly shown: Readonly<Record<string, string | number>>
+    }
 
 const DIGITS_MAX = 15
 /** Of any width: figures are copied out of tables, letters and bills. */
@@ -22,8 +25,8 @@ export function isPlainNumber(text: string): boolean {
 }
 
 /**
- * Reads a number as people write it: `1 234,56`, `1,234.56`, `1.234,56 ₽`. What may mean two numbers (`1,234`) is a problem and never a guess,
- * and so is what lies outside the bounds: nothing is moved into them.
+ * Reads a number as people write it: `1 234,56`, `1,234.56`, `1.234,56 ₽`. What may mean two numbers (`1,234`) is a
+ * problem and never a guess, and so is what lies outside the bounds: nothing is moved into them.
  */
 export function readNumber(text: string, { decimals, least, most }: NumberBounds): NumberReading {
   const bare = text.replaceAll(UNITS, '').trim().replaceAll('\u2212', '-')
@@ -32,11 +35,21 @@ export function readNumber(text: string, { decimals, least, most }: NumberBounds
   if (read === 'ambiguous') {
     const digits = bare.replaceAll(/[.,]/g, '')
     const fraction = bare.replace(',', '.')
-    return { problem: 'ambiguous', shown: { text, whole: digits, fraction: decimals > 3 ? `${fraction}0` : fraction.slice(0, fraction.indexOf('.') + 1 + decimals) } }
+    return {
+      problem: 'ambiguous',
+      shown: {
+        text,
+        whole: digits,
+        fraction: decimals > 3 ? `${fraction}0` : fraction.slice(0, fraction.indexOf('.') + 1 + decimals),
+      },
+    }
   }
   const [whole = '', fraction = ''] = read.split('.')
   if (whole.replace('-', '').length + fraction.length > DIGITS_MAX) return { problem: 'invalid', shown: { text } }
-  if (fraction.length > decimals) return decimals === 0 ? { problem: 'whole', shown: { text } } : { problem: 'decimals', shown: { text, count: decimals } }
+  if (fraction.length > decimals)
+    return decimals === 0
+      ? { problem: 'whole', shown: { text } }
+      : { problem: 'decimals', shown: { text, count: decimals } }
   const value = Number(read)
   if (least !== undefined && value < least) return { problem: 'least', shown: { text, least } }
   if (most !== undefined && value > most) return { problem: 'most', shown: { text, most } }
@@ -49,7 +62,8 @@ function plainOf(bare: string): string | null {
   const rest = sign === '' ? bare : bare.slice(1).trim()
   if (!/^[\d.,\s\u00a0\u2009\u202f']+$/.test(rest) || !/^[\d.,]/.test(rest) || !/\d$/.test(rest)) return null
   const marks = new Set(rest.match(/[.,]/g) ?? [])
-  const decimal = marks.size === 2 ? rest.charAt(Math.max(rest.lastIndexOf('.'), rest.lastIndexOf(','))) : single(rest, [...marks][0])
+  const decimal =
+    marks.size === 2 ? rest.charAt(Math.max(rest.lastIndexOf('.'), rest.lastIndexOf(','))) : single(rest, [...marks][0])
   if (decimal === 'ambiguous') return decimal
   const parts = decimal === null ? [rest] : rest.split(decimal)
   if (parts.length > 2) return null
@@ -61,7 +75,10 @@ function plainOf(bare: string): string | null {
   return `${sign}${digits === '' ? '0' : digits}${places === '' ? '' : `.${places}`}`
 }
 
-/** The mark that stands before the fraction, where a text has marks of one kind; null = it groups digits, or there is none. */
+/**
+ * The mark that stands before the fraction, where a text has marks of one kind; null = it groups digits, or there is
+ * none.
+ */
 function single(rest: string, mark: string | undefined): string | null {
   if (mark === undefined) return null
   const parts = rest.split(mark)

@@ -35,14 +35,30 @@ const clocks = new Map<string, Intl.DateTimeFormat>()
 function clockOf(zone: string): Intl.DateTimeFormat {
   const known = clocks.get(zone)
   if (known !== undefined) return known
-  const clock = new Intl.DateTimeFormat('en-US', { timeZone: zone, hourCycle: 'h23', year: 'numeric', month: 'numeric', day: 'numeric', hour: 'numeric', minute: 'numeric', second: 'numeric' })
+  const clock = new Intl.DateTimeFormat('en-US', {
+    timeZone: zone,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+    second: 'numeric',
+  })
   clocks.set(zone, clock)
   return clock
 }
 
 /** How far the clocks of a zone are ahead of UTC at `ms`. */
 function offsetMs(ms: number, zone: string): number {
-  const parts = new Map(clockOf(zone).formatToParts(ms).map(({ type, value }) => [type, Number(value)]))
+  const parts = new Map(
+    clockOf(zone)
+      .formatToParts(ms)
+      .map(({ type, value }) => [type, Number(value)]),
+  )
   const at = (type: Intl.DateTimeFormatPartTypes): number => parts.get(type) ?? 0
-  return Date.UTC(at('year'), at('month') - 1, at('day'), at('hour'), at('minute'), at('second')) - Math.floor(ms / 1_000) * 1_000
+  return (
+    Date.UTC(at('year'), at('month') - 1, at('day'), at('hour'), at('minute'), at('second')) -
+    Math.floor(ms / 1_000) * 1_000
+  )
 }

@@ -12,7 +12,9 @@ export function EntryFrame({ children }: { readonly children: ReactNode }): Reac
     <div className={css.entry}>
       <header className={css.entryHead}>
         <Brand />
-        <Group gap={4}><Preferences /></Group>
+        <Group gap={4}>
+          <Preferences />
+        </Group>
       </header>
       <main className={css.entryMain} id="content">
         <section className={css.pitch} aria-label="Tollgate">
@@ -25,7 +27,9 @@ export function EntryFrame({ children }: { readonly children: ReactNode }): Reac
         </section>
         <div className={css.entryCard}>{children}</div>
       </main>
-      <Text component="footer" size="xs" c="dimmed" ta="center" p="md">Tollgate</Text>
+      <Text component="footer" size="xs" c="dimmed" ta="center" p="md">
+        Tollgate
+      </Text>
     </div>
   )
 }

@@ -9,7 +9,14 @@ export function NotFound(): ReactNode {
   const { t } = useTranslation()
   return (
     <Page title={t('shell.not_found')}>
-      <Empty title={t('shell.not_found_text')} action={<Button component={Link} to="/" mt="sm">{t('nav.home')}</Button>} />
+      <Empty
+        title={t('shell.not_found_text')}
+        action={
+          <Button component={Link} to="/" mt="sm">
+            {t('nav.home')}
+          </Button>
+        }
+      />
     </Page>
   )
 }

@@ -24,7 +24,10 @@ function useSaveWish(): (wish: { readonly language?: Language; readonly theme?: 
   const { profile } = useSession()
   const client = useQueryClient()
   const save = useAct('PATCH /cabinet/v1/profile', {
-    done: (answer) => client.setQueryData<SessionState>(SESSION_KEY, (state) => (state === undefined ? state : { ...state, profile: answer })),
+    done: (answer) =>
+      client.setQueryData<SessionState>(SESSION_KEY, (state) =>
+        state === undefined ? state : { ...state, profile: answer },
+      ),
   })
   return (wish) => {
     if (profile !== null) save.mutate({ body: wish })
@@ -39,7 +42,18 @@ function LanguageSwitch(): ReactNode {
     void speak(other)
     save({ language: other })
   }
-  return <Button variant="subtle" color="gray" size="compact-md" onClick={change} lang={other} aria-label={t('shell.switch_language')}>{other === 'ru' ? 'Русский' : 'English'}</Button>
+  return (
+    <Button
+      variant="subtle"
+      color="gray"
+      size="compact-md"
+      onClick={change}
+      lang={other}
+      aria-label={t('shell.switch_language')}
+    >
+      {other === 'ru' ? 'Русский' : 'English'}
+    </Button>
+  )
 }
 
 function ThemeSwitch(): ReactNode {
@@ -54,10 +68,16 @@ function ThemeSwitch(): ReactNode {
   return (
     <Menu position="bottom-end">
       <Menu.Target>
-        <ActionIcon variant="subtle" color="gray" size="lg" aria-label={t('shell.theme')}>{icons[colorScheme]}</ActionIcon>
+        <ActionIcon variant="subtle" color="gray" size="lg" aria-label={t('shell.theme')}>
+          {icons[colorScheme]}
+        </ActionIcon>
       </Menu.Target>
       <Menu.Dropdown>
-        {(['light', 'dark', 'auto'] as const).map((theme) => <Menu.Item key={theme} leftSection={icons[theme]} onClick={() => change(theme)}>{t(`theme.${theme}`)}</Menu.Item>)}
+        {(['light', 'dark', 'auto'] as const).map((theme) => (
+          <Menu.Item key={theme} leftSection={icons[theme]} onClick={() => change(theme)}>
+            {t(`theme.${theme}`)}
+          </Menu.Item>
+        ))}
       </Menu.Dropdown>
     </Menu>
   )

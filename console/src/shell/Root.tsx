@@ -22,7 +22,15 @@ export function Root(): ReactNode {
       </SessionProvider>
     )
   }
-  return <Center mih="100vh" p="md">{session.isError ? <Failed failure={session.error} retry={() => void session.refetch()} /> : <Loader aria-label="Loading" />}</Center>
+  return (
+    <Center mih="100vh" p="md">
+      {session.isError ? (
+        <Failed failure={session.error} retry={() => void session.refetch()} />
+      ) : (
+        <Loader aria-label="Loading" />
+      )}
+    </Center>
+  )
 }
 
 function Entered({ state }: { readonly state: SessionState }): ReactNode {
@@ -30,12 +38,28 @@ function Entered({ state }: { readonly state: SessionState }): ReactNode {
   useWishes(state)
   const isEntry = ENTRY_PATHS.includes(pathname)
   if (state.profile === null) {
-    if (!isEntry) return <Navigate to="/sign-in" search={pathname === '/' ? {} : { next: `${pathname}${searchStr}` }} replace />
-    return <EntryFrame><Outlet /></EntryFrame>
+    if (!isEntry)
+      return <Navigate to="/sign-in" search={pathname === '/' ? {} : { next: `${pathname}${searchStr}` }} replace />
+    return (
+      <EntryFrame>
+        <Outlet />
+      </EntryFrame>
+    )
   }
-  if (pathname === '/setup') return <EntryFrame><Outlet /></EntryFrame>
+  if (pathname === '/setup')
+    return (
+      <EntryFrame>
+        <Outlet />
+      </EntryFrame>
+    )
   if (isEntry) return <Navigate to={ownPath(new URLSearchParams(searchStr).get('next'))} replace />
-  return <Suspense fallback={null}><Shell><Outlet /></Shell></Suspense>
+  return (
+    <Suspense fallback={null}>
+      <Shell>
+        <Outlet />
+      </Shell>
+    </Suspense>
+  )
 }
 
 /** Only a path of this console: what stands in a link must not lead elsewhere. */

@@ -28,22 +28,47 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactNode
   }, [pathname, close])
   return (
     <div className={css.shell}>
-      <a href="#content" className="skip">{t('shell.skip')}</a>
+      <a href="#content" className="skip">
+        {t('shell.skip')}
+      </a>
       <header className={`${css.bar} off-paper`}>
         <Group gap="xs" wrap="nowrap">
-          <ActionIcon className={css.burger ?? ''} variant="subtle" color="gray" size="lg" onClick={open} aria-label={t('shell.menu')}><MenuIcon /></ActionIcon>
-          <Link to="/" className={css.home} aria-label={`Tollgate · ${t('nav.home')}`}><Brand /></Link>
+          <ActionIcon
+            className={css.burger ?? ''}
+            variant="subtle"
+            color="gray"
+            size="lg"
+            onClick={open}
+            aria-label={t('shell.menu')}
+          >
+            <MenuIcon />
+          </ActionIcon>
+          <Link to="/" className={css.home} aria-label={`Tollgate · ${t('nav.home')}`}>
+            <Brand />
+          </Link>
         </Group>
         <Group gap={6} wrap="nowrap">
           <Balance />
-          <span className={css.wide}><Preferences /></span>
+          <span className={css.wide}>
+            <Preferences />
+          </span>
           <UserMenu />
         </Group>
       </header>
-      <aside className={`${css.side} off-paper`}><Navigation /></aside>
-      <Drawer opened={opened} onClose={close} size={290} title={<Brand />} closeButtonProps={{ 'aria-label': t('common.close') }}>
+      <aside className={`${css.side} off-paper`}>
         <Navigation />
-        <Group mt="lg" gap="xs"><Preferences /></Group>
+      </aside>
+      <Drawer
+        opened={opened}
+        onClose={close}
+        size={290}
+        title={<Brand />}
+        closeButtonProps={{ 'aria-label': t('common.close') }}
+      >
+        <Navigation />
+        <Group mt="lg" gap="xs">
+          <Preferences />
+        </Group>
       </Drawer>
       <main className={css.main} id="content" tabIndex={-1} ref={main}>
         <Notices />
@@ -67,7 +92,10 @@ function Navigation(): ReactNode {
           mb="sm"
           value={isOperator ? 'operator' : 'cabinet'}
           onChange={(value) => void navigate({ to: value === 'operator' ? '/operator/accounts' : '/' })}
-          data={[{ value: 'cabinet', label: t('shell.cabinet') }, { value: 'operator', label: t('shell.operator') }]}
+          data={[
+            { value: 'cabinet', label: t('shell.cabinet') },
+            { value: 'operator', label: t('shell.operator') },
+          ]}
           aria-label={t('shell.area')}
         />
       )}
@@ -77,7 +105,12 @@ function Navigation(): ReactNode {
           <ul>
             {items.map(({ to, name: item, icon: ItemIcon }) => (
               <li key={to}>
-                <Link to={to} className={css.link} activeOptions={{ exact: to === '/' }} activeProps={{ 'aria-current': 'page' }}>
+                <Link
+                  to={to}
+                  className={css.link}
+                  activeOptions={{ exact: to === '/' }}
+                  activeProps={{ 'aria-current': 'page' }}
+                >
                   <ItemIcon size={18} stroke={1.7} aria-hidden />
                   {t(`nav.${item}`)}
                 </Link>
@@ -96,7 +129,11 @@ function Balance(): ReactNode {
   const summary = useRead('GET /cabinet/v1/summary', {})
   if (summary.data === undefined) return null
   return (
-    <Link to="/top-up" className={css.balance} aria-label={t('shell.balance', { amount: format.money(summary.data.money.balance) })}>
+    <Link
+      to="/top-up"
+      className={css.balance}
+      aria-label={t('shell.balance', { amount: format.money(summary.data.money.balance) })}
+    >
       <WalletIcon size={17} stroke={1.8} aria-hidden />
       {format.money(summary.data.money.balance)}
     </Link>
@@ -118,14 +155,25 @@ function UserMenu(): ReactNode {
   return (
     <Menu position="bottom-end" width={240}>
       <Menu.Target>
-        <UnstyledButton className={css.avatar} aria-label={`${initials} · ${t('shell.user_menu', { email: profile.email })}`}>{initials}</UnstyledButton>
+        <UnstyledButton
+          className={css.avatar}
+          aria-label={`${initials} · ${t('shell.user_menu', { email: profile.email })}`}
+        >
+          {initials}
+        </UnstyledButton>
       </Menu.Target>
       <Menu.Dropdown>
         <Menu.Label>{profile.email}</Menu.Label>
-        <Menu.Item component={Link} to="/settings" leftSection={<SettingsIcon size={17} />}>{t('nav.settings')}</Menu.Item>
-        <Menu.Item component={Link} to="/security" leftSection={<SecurityIcon size={17} />}>{t('nav.security')}</Menu.Item>
+        <Menu.Item component={Link} to="/settings" leftSection={<SettingsIcon size={17} />}>
+          {t('nav.settings')}
+        </Menu.Item>
+        <Menu.Item component={Link} to="/security" leftSection={<SecurityIcon size={17} />}>
+          {t('nav.security')}
+        </Menu.Item>
         <Menu.Divider />
-        <Menu.Item leftSection={<SignOutIcon size={17} />} onClick={() => signOut.mutate({})}>{t('shell.sign_out')}</Menu.Item>
+        <Menu.Item leftSection={<SignOutIcon size={17} />} onClick={() => signOut.mutate({})}>
+          {t('shell.sign_out')}
+        </Menu.Item>
       </Menu.Dropdown>
     </Menu>
   )
@@ -138,14 +186,27 @@ function Notices(): ReactNode {
   const profile = useProfile()
   return (
     <div className={css.notices}>
-      {service.maintenance !== null && <Alert color="yellow" icon={<WarningIcon />} title={t('shell.maintenance')}>{service.maintenance.message}</Alert>}
-      {profile.account_status !== 'active' && <Alert color="red" icon={<WarningIcon />} title={t(`shell.account_${profile.account_status}`)} />}
-      {profile.must_enrol_totp && <Alert color="yellow" icon={<WarningIcon />} title={t('shell.enrol')}><Link to="/security">{t('shell.enrol_link')}</Link></Alert>}
+      {service.maintenance !== null && (
+        <Alert color="yellow" icon={<WarningIcon />} title={t('shell.maintenance')}>
+          {service.maintenance.message}
+        </Alert>
+      )}
+      {profile.account_status !== 'active' && (
+        <Alert color="red" icon={<WarningIcon />} title={t(`shell.account_${profile.account_status}`)} />
+      )}
+      {profile.must_enrol_totp && (
+        <Alert color="yellow" icon={<WarningIcon />} title={t('shell.enrol')}>
+          <Link to="/security">{t('shell.enrol_link')}</Link>
+        </Alert>
+      )}
     </div>
   )
 }
 
 function initialsOf(name: string): string {
   const words = name.split(/[\s.@_-]+/).filter((word) => word !== '')
-  return words.slice(0, 2).map((word) => [...word][0]?.toUpperCase() ?? '').join('')
+  return words
+    .slice(0, 2)
+    .map((word) => [...word][0]?.toUpperCase() ?? '')
+    .join('')
 }

@@ -1,7 +1,28 @@
 import type { Icon } from '@tabler/icons-react'
 import {
-  AccountsIcon, AdministratorsIcon, AppsIcon, AuditIcon, BlocksIcon, CodesIcon, DifferenceIcon, EventsIcon, HealthIcon, HomeIcon, KeyIcon, LogIcon, MarginIcon, ModelsIcon, PaymentsIcon,
-  PlaygroundIcon, PricesIcon, ProviderIcon, SecurityIcon, SettingsIcon, StatementIcon, UsageIcon, WalletIcon,
+  AccountsIcon,
+  AdministratorsIcon,
+  AppsIcon,
+  AuditIcon,
+  BlocksIcon,
+  CodesIcon,
+  DifferenceIcon,
+  EventsIcon,
+  HealthIcon,
+  HomeIcon,
+  KeyIcon,
+  LogIcon,
+  MarginIcon,
+  ModelsIcon,
+  PaymentsIcon,
+  PlaygroundIcon,
+  PricesIcon,
+  ProviderIcon,
+  SecurityIcon,
+  SettingsIcon,
+  StatementIcon,
+  UsageIcon,
+  WalletIcon,
 } from '../parts/icons.ts'
 import type en from '../locales/en.json'
 

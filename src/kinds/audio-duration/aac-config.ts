@@ -20,7 +20,10 @@ export interface FrameForm {
   readonly bytesMax: number
 }
 
-/** What an AAC frame can be by its AudioSpecificConfig; null where that cannot be read. Spectral replication doubles both the samples and their rate, so a frame stays as long. */
+/**
+ * What an AAC frame can be by its AudioSpecificConfig; null where that cannot be read. Spectral replication doubles
+ * both the samples and their rate, so a frame stays as long.
+ */
 export function aacForm(config: Buffer): FrameForm | null {
   if (config.length < 2) return null
   let at = 0
@@ -35,5 +38,8 @@ export function aacForm(config: Buffer): FrameForm | null {
   const rate = index === RATE_ESCAPE ? bits(24) : RATES[index]
   const channels = bits(4) || CHANNELS_MAX
   if (rate === undefined || rate === 0) return null
-  return { seconds: (object === OBJECT_USAC ? USAC_SAMPLES_MAX : BLOCK_SAMPLES) / rate, bytesMax: CHANNEL_BYTES_MAX * Math.min(channels, CHANNELS_MAX) }
+  return {
+    seconds: (object === OBJECT_USAC ? USAC_SAMPLES_MAX : BLOCK_SAMPLES) / rate,
+    bytesMax: CHANNEL_BYTES_MAX * Math.min(channels, CHANNELS_MAX),
+  }
 }

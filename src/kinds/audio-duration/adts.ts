@@ -1,10 +1,18 @@
-export const RATES = [96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8_000, 7_350] as const
+export const RATES = [
+  96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8_000, 7_350,
+] as const
 const HEADER_BYTES = 7
 const BLOCK_SAMPLES = 1_024
 
 /** Whether an AAC frame with its own header begins here. */
 export function isAdtsFrame(bytes: Buffer, at: number): boolean {
-  return at + HEADER_BYTES <= bytes.length && bytes[at] === 0xff && ((bytes[at + 1] ?? 0) & 0xf6) === 0xf0 && lengthAt(bytes, at) >= HEADER_BYTES && rateAt(bytes, at) !== undefined
+  return (
+    at + HEADER_BYTES <= bytes.length &&
+    bytes[at] === 0xff &&
+    ((bytes[at + 1] ?? 0) & 0xf6) === 0xf0 &&
+    lengthAt(bytes, at) >= HEADER_BYTES &&
+    rateAt(bytes, at) !== undefined
+  )
 }
 
 /** Seconds of an AAC stream, frame by frame; null where it breaks off before its first. */
@@ -15,7 +23,9 @@ export function adtsSeconds(bytes: Buffer, start: number): number | null {
     const rate = rateAt(bytes, at) ?? 0
     blocksByRate.set(rate, (blocksByRate.get(rate) ?? 0) + ((bytes[at + 6] ?? 0) & 3) + 1)
   }
-  return blocksByRate.size === 0 ? null : [...blocksByRate].reduce((seconds, [rate, blocks]) => seconds + (blocks * BLOCK_SAMPLES) / rate, 0)
+  return blocksByRate.size === 0
+    ? null
+    : [...blocksByRate].reduce((seconds, [rate, blocks]) => seconds + (blocks * BLOCK_SAMPLES) / rate, 0)
 }
 
 /** Bytes of its frames, in a row from the first. */

@@ -2,7 +2,20 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import {
-  adtsFrames, box, element, flacFile, fragmentedM4a, id3Tag, m4aFile, mp3Frames, oggPage, opusHead, vorbisHead, wavFile, webmFile, xingFrame,
+  adtsFrames,
+  box,
+  element,
+  flacFile,
+  fragmentedM4a,
+  id3Tag,
+  m4aFile,
+  mp3Frames,
+  oggPage,
+  opusHead,
+  vorbisHead,
+  wavFile,
+  webmFile,
+  xingFrame,
 } from '../../../test/harness/audio-files.ts'
 import { audioContainer, audioSeconds } from './audio-duration.ts'
 import { cpuMs } from '../../../test/harness/patience.ts'
@@ -15,13 +28,23 @@ test('wav: by the sample form, whatever size the header says; a byte rate that l
   lying.writeUInt32LE(1_000_000_000, 28)
   assert.equal(audioSeconds(lying), 2)
   const listed = wavFile(3)
-  assert.equal(audioSeconds(Buffer.concat([listed.subarray(0, 36), Buffer.from('LIST\u0003\u0000\u0000\u0000abc\u0000', 'latin1'), listed.subarray(36)])), 3)
+  assert.equal(
+    audioSeconds(
+      Buffer.concat([
+        listed.subarray(0, 36),
+        Buffer.from('LIST\u0003\u0000\u0000\u0000abc\u0000', 'latin1'),
+        listed.subarray(36),
+      ]),
+    ),
+    3,
+  )
   assert.equal(audioSeconds(wavFile(1).subarray(0, 30)), null)
 })
 
 test('mp3: frame by frame, of one bit rate or many, behind tags, with a table that is no sound, and with strays between', () => {
   const second = 1_152 / 44_100
-  const near = (bytes: Buffer, frames: number): void => assert.ok(Math.abs((audioSeconds(bytes) ?? 0) - frames * second) < 1e-9, `${audioSeconds(bytes)}`)
+  const near = (bytes: Buffer, frames: number): void =>
+    assert.ok(Math.abs((audioSeconds(bytes) ?? 0) - frames * second) < 1e-9, `${audioSeconds(bytes)}`)
   near(mp3Frames(100), 100)
   near(mp3Frames(99, [64, 128, 320]), 99)
   near(Buffer.concat([xingFrame(), mp3Frames(50)]), 50)
@@ -33,13 +56,30 @@ test('mp3: frame by frame, of one bit rate or many, behind tags, with a table th
 })
 
 test('ogg: the last position of each stream, less what Opus skips', () => {
-  const opus = Buffer.concat([oggPage(1, 0n, opusHead(312)), oggPage(1, -1n, Buffer.alloc(600)), oggPage(1, 48_312n, Buffer.alloc(255)), oggPage(1, 96_312n, Buffer.alloc(10))])
+  const opus = Buffer.concat([
+    oggPage(1, 0n, opusHead(312)),
+    oggPage(1, -1n, Buffer.alloc(600)),
+    oggPage(1, 48_312n, Buffer.alloc(255)),
+    oggPage(1, 96_312n, Buffer.alloc(10)),
+  ])
   assert.equal(audioSeconds(opus), 2)
   const vorbis = Buffer.concat([oggPage(7, 0n, vorbisHead(44_100)), oggPage(7, 66_150n, Buffer.alloc(10))])
   assert.equal(audioSeconds(vorbis), 1.5)
   assert.equal(audioSeconds(Buffer.concat([opus, vorbis])), 3.5)
   assert.equal(audioSeconds(oggPage(1, 5n, Buffer.alloc(100))), null)
-  assert.equal(audioSeconds(Buffer.concat([oggPage(1, 0n, Buffer.concat([Buffer.from('\u007fFLAC\u0001\u0000\u0000\u0001', 'latin1'), flacFile(8_000, 0)])), oggPage(1, 4_000n, Buffer.alloc(1))])), 0.5)
+  assert.equal(
+    audioSeconds(
+      Buffer.concat([
+        oggPage(
+          1,
+          0n,
+          Buffer.concat([Buffer.from('\u007fFLAC\u0001\u0000\u0000\u0001', 'latin1'), flacFile(8_000, 0)]),
+        ),
+        oggPage(1, 4_000n, Buffer.alloc(1)),
+      ]),
+    ),
+    0.5,
+  )
 })
 
 test('flac: samples of the head; 0 means that nobody knows', () => {
@@ -55,7 +95,10 @@ test('aac: frame by frame', () => {
 test('m4a: of the sound track, not of the film; fragments are added up', () => {
   assert.equal(audioSeconds(m4aFile(44_100, 441_000)), 10)
   assert.equal(audioSeconds(fragmentedM4a()), (150 * 1_024) / 48_000)
-  const silentFilm = Buffer.concat([box('ftyp', Buffer.from('isom\u0000\u0000\u0000\u0000')), box('moov', box('mvhd', Buffer.from('000000000000000000000000000003e8000007d000000000', 'hex')))])
+  const silentFilm = Buffer.concat([
+    box('ftyp', Buffer.from('isom\u0000\u0000\u0000\u0000')),
+    box('moov', box('mvhd', Buffer.from('000000000000000000000000000003e8000007d000000000', 'hex'))),
+  ])
   assert.equal(audioSeconds(silentFilm), 2)
 })
 
@@ -66,12 +109,22 @@ test('webm: its own duration, or the time of the last block of a recording that 
 })
 
 test('what is no audio has no duration, and neither has a month of it', () => {
-  for (const bytes of ['', 'x', 'PK\u0003\u0004', '<html></html>', 'RIFF....AVI ']) assert.equal(audioContainer(Buffer.from(bytes, 'latin1')), null)
+  for (const bytes of ['', 'x', 'PK\u0003\u0004', '<html></html>', 'RIFF....AVI '])
+    assert.equal(audioContainer(Buffer.from(bytes, 'latin1')), null)
   assert.equal(audioSeconds(m4aFile(1, 0xffff_fff0)), null)
 })
 
 test('damage never throws, and 10 MB of whatever costs most to read takes a moment', () => {
-  const files = [wavFile(0.1), mp3Frames(5), oggPage(1, 0n, opusHead(0)), flacFile(1, 1), adtsFrames(3), m4aFile(1, 1), fragmentedM4a(), webmFile(null, 100)]
+  const files = [
+    wavFile(0.1),
+    mp3Frames(5),
+    oggPage(1, 0n, opusHead(0)),
+    flacFile(1, 1),
+    adtsFrames(3),
+    m4aFile(1, 1),
+    fragmentedM4a(),
+    webmFile(null, 100),
+  ]
   fc.assert(
     fc.property(fc.constantFrom(...files), fc.nat(2_000), fc.uint8Array({ maxLength: 20 }), (file, at, noise) => {
       const damaged = Buffer.concat([file.subarray(0, at), Buffer.from(noise), file.subarray(at + noise.length)])

@@ -64,9 +64,18 @@ export function audioStart(bytes: Buffer): number {
   return at
 }
 
-/** Bytes of the tag that stands here; 0 = none. Where decoders see no tag they look for sound, and so must we: one with a version or a size that cannot be, or that goes past the end. */
+/**
+ * Bytes of the tag that stands here; 0 = none. Where decoders see no tag they look for sound, and so must we: one with
+ * a version or a size that cannot be, or that goes past the end.
+ */
 function tagBytes(bytes: Buffer, at: number): number {
-  if (at + ID3_HEADER_BYTES > bytes.length || bytes.toString('latin1', at, at + 3) !== 'ID3' || bytes[at + 3] === 0xff || bytes[at + 4] === 0xff) return 0
+  if (
+    at + ID3_HEADER_BYTES > bytes.length ||
+    bytes.toString('latin1', at, at + 3) !== 'ID3' ||
+    bytes[at + 3] === 0xff ||
+    bytes[at + 4] === 0xff
+  )
+    return 0
   const parts = bytes.subarray(at + 6, at + ID3_HEADER_BYTES)
   if (parts.some((part) => part > 127)) return 0
   const size = ID3_HEADER_BYTES + parts.reduce((total, part) => total * 128 + part, 0)

@@ -23,7 +23,10 @@ const MARKS_MAX = 200_000
 const SILENCE_BYTES_PER_SECOND = 1
 const RATE_DEFAULT = 8_000
 
-/** Seconds of all its frames, each told by its own header and the sum of that: what the head of the file says is not asked. */
+/**
+ * Seconds of all its frames, each told by its own header and the sum of that: what the head of the file says is not
+ * asked.
+ */
 export function flacFrameSeconds(bytes: Buffer, start: number): number {
   const told = flacRate(bytes, start) || RATE_DEFAULT
   const samplesByRate = new Map<number, number>()
@@ -58,7 +61,9 @@ function frameAt(bytes: Buffer, at: number): { readonly samples: number; readonl
   if (rateCode === 12) rate = (bytes[next] ?? 0) * 1_000
   if (rateCode > 12) rate = next + 2 <= bytes.length ? bytes.readUInt16BE(next) * (rateCode === 14 ? 10 : 1) : 0
   next += rateCode === 12 ? 1 : rateCode > 12 ? 2 : 0
-  return next - at < FRAME_HEADER_BYTES_MAX && next < bytes.length && crc8(bytes, at, next) === bytes[next] ? { samples, rate } : null
+  return next - at < FRAME_HEADER_BYTES_MAX && next < bytes.length && crc8(bytes, at, next) === bytes[next]
+    ? { samples, rate }
+    : null
 }
 
 function crc8(bytes: Buffer, from: number, to: number): number {

@@ -31,7 +31,7 @@ export function mp3Sound(bytes: Buffer, start: number): { readonly seconds: numb
   let synced = false
   let strays = 0
   let explained = 0
-  for (let at = bytes.indexOf(0xff, start); at !== -1 && at + 4 <= bytes.length && strays < STRAYS_MAX; ) {
+  for (let at = bytes.indexOf(0xff, start); at !== -1 && at + 4 <= bytes.length && strays < STRAYS_MAX;) {
     const frame = frameAt(bytes, at)
     // Anything may look like one frame; two in a row are no accident.
     if (frame === null || (!synced && !isFollowed(bytes, at + frame.bytes))) {
@@ -40,12 +40,16 @@ export function mp3Sound(bytes: Buffer, start: number): { readonly seconds: numb
       at = bytes.indexOf(0xff, at + 1)
       continue
     }
-    if (synced || !isTable(bytes, at)) samplesByRate.set(frame.rate, (samplesByRate.get(frame.rate) ?? 0) + frame.samples)
+    if (synced || !isTable(bytes, at))
+      samplesByRate.set(frame.rate, (samplesByRate.get(frame.rate) ?? 0) + frame.samples)
     synced = true
     explained += Math.min(frame.bytes, bytes.length - at)
     at += frame.bytes
   }
-  return { seconds: [...samplesByRate].reduce((seconds, [rate, samples]) => seconds + samples / rate, 0), bytes: explained }
+  return {
+    seconds: [...samplesByRate].reduce((seconds, [rate, samples]) => seconds + samples / rate, 0),
+    bytes: explained,
+  }
 }
 
 /** Whether MPEG audio begins here. */
@@ -70,7 +74,9 @@ function frameAt(bytes: Buffer, at: number): Frame | null {
   const rateBase = RATES[rateIndex]
   if (header >>> 21 !== 0x7ff || version === 1 || layer === 4 || rateBase === undefined) return null
   const first = version === 3
-  const kbits = (first ? [KBITS.v1l1, KBITS.v1l2, KBITS.v1l3] : [KBITS.v2l1, KBITS.v2l23, KBITS.v2l23])[layer - 1]?.[(header >>> 12) & 15]
+  const kbits = (first ? [KBITS.v1l1, KBITS.v1l2, KBITS.v1l3] : [KBITS.v2l1, KBITS.v2l23, KBITS.v2l23])[layer - 1]?.[
+    (header >>> 12) & 15
+  ]
   // Index 0 is a bit rate that the header does not tell, 15 is none.
   if (kbits === undefined || kbits === 0) return null
   const rate = first ? rateBase : version === 2 ? rateBase / 2 : rateBase / 4

@@ -2,7 +2,17 @@ import { AAC_BYTES_PER_SECOND, CAUTIOUS_BYTES_PER_SECOND } from './aac-config.ts
 import { longestForm, pcmWidth } from './mp4-codec.ts'
 import { mp3Sound } from './mp3.ts'
 
-const CONTAINERS: ReadonlySet<string> = new Set(['moov', 'trak', 'edts', 'mdia', 'minf', 'stbl', 'mvex', 'moof', 'traf'])
+const CONTAINERS: ReadonlySet<string> = new Set([
+  'moov',
+  'trak',
+  'edts',
+  'mdia',
+  'minf',
+  'stbl',
+  'mvex',
+  'moof',
+  'traf',
+])
 const DEPTH_MAX = 6
 const BOXES_MAX = 200_000
 /** More than any honest file has. */
@@ -41,9 +51,20 @@ interface Movie {
   data: number
 }
 
-/** The most seconds that the sound tracks of an MP4, M4A or QuickTime file decode to: by how many samples their tables count, whatever they say of times. */
+/**
+ * The most seconds that the sound tracks of an MP4, M4A or QuickTime file decode to: by how many samples their tables
+ * count, whatever they say of times.
+ */
 export function mp4SecondsMax(bytes: Buffer): number {
-  const movie: Movie = { boxes: 0, timescale: 0, tracks: [], defaults: new Map(), fragments: new Map(), fragment: { track: 0, sampleBytes: 0 }, data: 0 }
+  const movie: Movie = {
+    boxes: 0,
+    timescale: 0,
+    tracks: [],
+    defaults: new Map(),
+    fragments: new Map(),
+    fragment: { track: 0, sampleBytes: 0 },
+    data: 0,
+  }
   readBoxes(bytes, movie, { depth: 0, fileBytes: bytes.length })
   let mpeg: number | null = null
   const mpegSeconds = (): number => (mpeg ??= mp3Sound(bytes, 0).seconds)
@@ -51,15 +72,22 @@ export function mp4SecondsMax(bytes: Buffer): number {
   let explained = 0
   for (const track of movie.tracks) {
     const run = movie.fragments.get(track.id) ?? { count: 0, bytes: 0, most: 0 }
-    const samples = { count: track.count + run.count, bytes: track.bytes + run.bytes, most: Math.max(track.most, run.most) }
+    const samples = {
+      count: track.count + run.count,
+      bytes: track.bytes + run.bytes,
+      most: Math.max(track.most, run.most),
+    }
     explained += Math.max(samples.bytes, samples.count * pcmWidth(track.entries))
-    if (isSound(track)) longest = Math.max(longest, trackSeconds(track, samples, mpegSeconds) * plays(track, movie.timescale))
+    if (isSound(track))
+      longest = Math.max(longest, trackSeconds(track, samples, mpegSeconds) * plays(track, movie.timescale))
   }
   return Math.min(SECONDS_MAX, longest + Math.max(0, movie.data - explained) / CAUTIOUS_BYTES_PER_SECOND)
 }
 
 function isSound({ handlers, entries }: Track): boolean {
-  return handlers.includes('soun') || (!handlers.includes('vide') && (entries.length === 0 || longestForm(entries) !== null))
+  return (
+    handlers.includes('soun') || (!handlers.includes('vide') && (entries.length === 0 || longestForm(entries) !== null))
+  )
 }
 
 function trackSeconds({ entries }: Track, { count, bytes: size, most }: Samples, mpegSeconds: () => number): number {
@@ -69,7 +97,10 @@ function trackSeconds({ entries }: Track, { count, bytes: size, most }: Samples,
   if (form.isMpeg) return Math.max(seconds, mpegSeconds())
   // More bytes than a frame can have are several frames, which decoders take one after the other.
   const atLeast = form.bytesMax === Infinity ? 0 : size / AAC_BYTES_PER_SECOND
-  return Math.max(seconds, atLeast) + (most > form.bytesMax ? Math.max(0, size - form.bytesMax) / CAUTIOUS_BYTES_PER_SECOND : 0)
+  return (
+    Math.max(seconds, atLeast) +
+    (most > form.bytesMax ? Math.max(0, size - form.bytesMax) / CAUTIOUS_BYTES_PER_SECOND : 0)
+  )
 }
 
 /** How often an edit list may play the same sample: as often as its parts lie over each other. */
@@ -102,7 +133,17 @@ function readBoxes(bytes: Buffer, movie: Movie, { depth, fileBytes }: { depth: n
     if (size < head) break
     const name = bytes.toString('latin1', at + 4, at + 8)
     const content = bytes.subarray(at + head, at + size)
-    if (name === 'trak') movie.tracks.push({ id: 0, handlers: [], entries: Buffer.alloc(0), timescale: 0, edits: Buffer.alloc(0), count: 0, bytes: 0, most: 0 })
+    if (name === 'trak')
+      movie.tracks.push({
+        id: 0,
+        handlers: [],
+        entries: Buffer.alloc(0),
+        timescale: 0,
+        edits: Buffer.alloc(0),
+        count: 0,
+        bytes: 0,
+        most: 0,
+      })
     if (CONTAINERS.has(name) && depth < DEPTH_MAX) readBoxes(content, movie, { depth: depth + 1, fileBytes })
     // What says that it goes on past the end may hide others.
     else if (name === 'mdat' || at + size > bytes.length) movie.data += content.length

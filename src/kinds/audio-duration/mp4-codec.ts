@@ -13,7 +13,17 @@ const MP3_RATE_MIN = 8_000
 const MP3_TYPES: ReadonlySet<number> = new Set([0x69, 0x6b])
 const AAC_TYPES: ReadonlySet<number> = new Set([0x40, 0x66, 0x67, 0x68])
 /** Bytes of one value of sound without compression. */
-const PCM_BYTES: ReadonlyMap<string, number> = new Map([['ulaw', 1], ['alaw', 1], ['raw ', 1], ['sowt', 2], ['twos', 2], ['in24', 3], ['in32', 4], ['fl32', 4], ['fl64', 8]])
+const PCM_BYTES: ReadonlyMap<string, number> = new Map([
+  ['ulaw', 1],
+  ['alaw', 1],
+  ['raw ', 1],
+  ['sowt', 2],
+  ['twos', 2],
+  ['in24', 3],
+  ['in32', 4],
+  ['fl32', 4],
+  ['fl64', 8],
+])
 const ENTRY_BYTES = 36
 
 /** The longest frame of the first entry of `stsd`; null where it has several, or one of a codec that is not known. */
@@ -22,7 +32,8 @@ export function longestForm(entries: Buffer): SampleForm | null {
   const entry = entries.subarray(8)
   const name = entry.toString('latin1', 4, 8)
   if (name === 'Opus') return { seconds: OPUS_SECONDS_MAX, bytesMax: Infinity, isMpeg: false }
-  if (name === '.mp3') return { seconds: MP3_SAMPLES / Math.max(MP3_RATE_MIN, entry.readUInt16BE(32)), bytesMax: Infinity, isMpeg: true }
+  if (name === '.mp3')
+    return { seconds: MP3_SAMPLES / Math.max(MP3_RATE_MIN, entry.readUInt16BE(32)), bytesMax: Infinity, isMpeg: true }
   if (name === 'alac') return longest(entry, 'alac', alacForm)
   if (name === 'mp4a') return longest(entry, 'esds', mp4aForm)
   const rate = entry.readUInt16BE(32)
@@ -35,7 +46,10 @@ export function pcmWidth(entries: Buffer): number {
   return (PCM_BYTES.get(entries.toString('latin1', 12, 16)) ?? 0) * entries.readUInt16BE(8 + 24)
 }
 
-/** Of all descriptions in the entry the one with the longest frames: which of them a decoder takes depends on the decoder. */
+/**
+ * Of all descriptions in the entry the one with the longest frames: which of them a decoder takes depends on the
+ * decoder.
+ */
 function longest(entry: Buffer, name: string, formOf: (description: Buffer) => SampleForm | null): SampleForm | null {
   let found: SampleForm | null = null
   let count = 0
@@ -43,7 +57,14 @@ function longest(entry: Buffer, name: string, formOf: (description: Buffer) => S
     count += 1
     const form = count > FOUND_MAX ? null : formOf(entry.subarray(at + 8))
     if (form === null) return null
-    found = found === null ? form : { seconds: Math.max(found.seconds, form.seconds), bytesMax: Math.min(found.bytesMax, form.bytesMax), isMpeg: found.isMpeg || form.isMpeg }
+    found =
+      found === null
+        ? form
+        : {
+            seconds: Math.max(found.seconds, form.seconds),
+            bytesMax: Math.min(found.bytesMax, form.bytesMax),
+            isMpeg: found.isMpeg || form.isMpeg,
+          }
   }
   return found
 }
@@ -60,7 +81,10 @@ function mp4aForm(descriptor: Buffer): SampleForm | null {
   if (stream === null) return null
   const flags = stream[2] ?? 0
   const url = (flags & 0x40) === 0 ? 0 : 1 + (stream[3 + ((flags & 0x80) === 0 ? 0 : 2)] ?? 0)
-  const decoder = contentOf(stream.subarray(3 + ((flags & 0x80) === 0 ? 0 : 2) + url + ((flags & 0x20) === 0 ? 0 : 2)), 0x04)
+  const decoder = contentOf(
+    stream.subarray(3 + ((flags & 0x80) === 0 ? 0 : 2) + url + ((flags & 0x20) === 0 ? 0 : 2)),
+    0x04,
+  )
   if (decoder === null) return null
   const type = decoder[0] ?? 0
   if (MP3_TYPES.has(type)) return { seconds: MP3_SAMPLES / MP3_RATE_MIN, bytesMax: Infinity, isMpeg: true }

@@ -26,7 +26,14 @@ interface Movie {
 
 /** Seconds of the sound of an MP4, M4A or QuickTime file, cut into fragments or not; null where it cannot be read. */
 export function mp4Seconds(bytes: Buffer): number | null {
-  const movie: Movie = { boxes: 0, tracks: [], defaults: new Map(), seconds: 0, fragments: new Map(), fragment: { track: 0, sampleDuration: 0 } }
+  const movie: Movie = {
+    boxes: 0,
+    tracks: [],
+    defaults: new Map(),
+    seconds: 0,
+    fragments: new Map(),
+    fragment: { track: 0, sampleDuration: 0 },
+  }
   readBoxes(bytes, movie, 0)
   const track = movie.tracks.find(({ sound, timescale }) => sound && timescale > 0)
   const duration = track === undefined ? 0 : track.duration + (movie.fragments.get(track.id) ?? 0)
@@ -93,7 +100,9 @@ function addRun(content: Buffer, movie: Movie): void {
   const stride = TRUN_SAMPLE_FIELDS.filter((field) => (flags & field) !== 0).length * 4
   let duration = 0
   if ((flags & 0x100) === 0) duration = samples * sampleDuration
-  else for (let index = 0; index < samples && start + index * stride + 4 <= content.length; index += 1) duration += wordAt(content, start + index * stride)
+  else
+    for (let index = 0; index < samples && start + index * stride + 4 <= content.length; index += 1)
+      duration += wordAt(content, start + index * stride)
   movie.fragments.set(track, (movie.fragments.get(track) ?? 0) + duration)
 }
 

@@ -12,7 +12,10 @@ interface Streams {
   vorbis: number
 }
 
-/** The most seconds that all packets of an Ogg file of Opus or Vorbis decode to: a page may lie of its position. null where it holds another codec. */
+/**
+ * The most seconds that all packets of an Ogg file of Opus or Vorbis decode to: a page may lie of its position. null
+ * where it holds another codec.
+ */
 export function oggSecondsMax(bytes: Buffer): number | null {
   const streams: Streams = { opus: false, vorbis: 0 }
   let seconds = 0

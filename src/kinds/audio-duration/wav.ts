@@ -1,4 +1,7 @@
-/** PCM, float, A-law and µ-law: the bytes of a second follow from the sample form. What the file says of them is not asked. */
+/**
+ * PCM, float, A-law and µ-law: the bytes of a second follow from the sample form. What the file says of them is not
+ * asked.
+ */
 const PLAIN_FORMATS: ReadonlySet<number> = new Set([1, 3, 6, 7, 0xfffe])
 
 /** No honest file has more of them before its sound. */
@@ -19,7 +22,10 @@ export function wavSeconds(bytes: Buffer): number | null {
   return null
 }
 
-/** All that follows the head of the sound, at the poorest form that the file names; null where the form does not say how many bytes a second has. */
+/**
+ * All that follows the head of the sound, at the poorest form that the file names; null where the form does not say how
+ * many bytes a second has.
+ */
 export function wavSecondsMax(bytes: Buffer): number | null {
   let poorest = Infinity
   for (let at = 12, chunks = 0; at + 8 <= bytes.length && chunks < CHUNKS_MAX; chunks += 1) {

@@ -3,8 +3,19 @@ import { opusPacketSeconds, OPUS_PACKET_SECONDS_MAX, vorbisPacketSeconds } from 
 import { lengthOf, numberAt, sizeAt } from './webm.ts'
 
 const ID = {
-  segment: 0x18538067, cluster: 0x1f43b675, blockGroup: 0xa0, simpleBlock: 0xa3, block: 0xa1, tracks: 0x1654ae6b, track: 0xae, audio: 0xe1,
-  number: 0xd7, type: 0x83, codec: 0x86, private: 0x63a2, encodings: 0x6d80,
+  segment: 0x18538067,
+  cluster: 0x1f43b675,
+  blockGroup: 0xa0,
+  simpleBlock: 0xa3,
+  block: 0xa1,
+  tracks: 0x1654ae6b,
+  track: 0xae,
+  audio: 0xe1,
+  number: 0xd7,
+  type: 0x83,
+  codec: 0x86,
+  private: 0x63a2,
+  encodings: 0x6d80,
 } as const
 const OPENED: ReadonlySet<number> = new Set([ID.segment, ID.cluster, ID.blockGroup, ID.tracks, ID.track, ID.audio])
 const CLUSTER = Buffer.from('1f43b675', 'hex')
@@ -31,7 +42,10 @@ interface Blocks {
   opusSeconds: number
 }
 
-/** The most seconds that the sound tracks of a WebM or Matroska file decode to: by the frames in its blocks, whatever it says of times. */
+/**
+ * The most seconds that the sound tracks of a WebM or Matroska file decode to: by the frames in its blocks, whatever it
+ * says of times.
+ */
 export function webmSecondsMax(bytes: Buffer): number {
   const tracks: Track[] = []
   const blocks = new Map<number, Blocks>()
@@ -52,13 +66,24 @@ export function webmSecondsMax(bytes: Buffer): number {
     if (size === null) break
     const content = bytes.subarray(start, start + size)
     // Decoders look for the next cluster where a size cannot be: one inside another element may be played.
-    if (start + size > bytes.length || (size > CLUSTER.length && content.includes(CLUSTER))) unexplained += content.length
+    if (start + size > bytes.length || (size > CLUSTER.length && content.includes(CLUSTER)))
+      unexplained += content.length
     if (id === ID.simpleBlock || id === ID.block) addBlock(content, blocks)
     else readTrack(id, content, tracks.at(-1))
     at = start + size
   }
   unexplained += Math.max(0, bytes.length - at)
-  const longest = [...blocks].reduce((most, [number, found]) => Math.max(most, blocksSeconds(found, tracks.filter((track) => track.number === number))), 0)
+  const longest = [...blocks].reduce(
+    (most, [number, found]) =>
+      Math.max(
+        most,
+        blocksSeconds(
+          found,
+          tracks.filter((track) => track.number === number),
+        ),
+      ),
+    0,
+  )
   return longest + unexplained / CAUTIOUS_BYTES_PER_SECOND
 }
 
@@ -99,7 +124,10 @@ function trackSeconds({ frames, bytes, most, opusSeconds }: Blocks, { type, code
   if (vorbis !== null) return frames * vorbis
   const aac = codec === 'A_AAC' ? aacForm(config) : null
   if (aac === null || (isCoded && most > 0)) return bytes / CAUTIOUS_BYTES_PER_SECOND
-  return Math.max(frames * aac.seconds, bytes / AAC_BYTES_PER_SECOND) + (most > aac.bytesMax ? bytes / CAUTIOUS_BYTES_PER_SECOND : 0)
+  return (
+    Math.max(frames * aac.seconds, bytes / AAC_BYTES_PER_SECOND) +
+    (most > aac.bytesMax ? bytes / CAUTIOUS_BYTES_PER_SECOND : 0)
+  )
 }
 
 /** Where the first of the three heads of Vorbis stands: behind their number and the sizes of the first two. */

@@ -1,4 +1,14 @@
-const ID = { segment: 0x18538067, info: 0x1549a966, timecodeScale: 0x2ad7b1, duration: 0x4489, cluster: 0x1f43b675, timecode: 0xe7, simpleBlock: 0xa3, blockGroup: 0xa0, block: 0xa1 } as const
+const ID = {
+  segment: 0x18538067,
+  info: 0x1549a966,
+  timecodeScale: 0x2ad7b1,
+  duration: 0x4489,
+  cluster: 0x1f43b675,
+  timecode: 0xe7,
+  simpleBlock: 0xa3,
+  blockGroup: 0xa0,
+  block: 0xa1,
+} as const
 const OPENED: ReadonlySet<number> = new Set([ID.segment, ID.info, ID.cluster, ID.blockGroup])
 const NANOSECONDS = 1_000_000_000
 const SCALE_DEFAULT = 1_000_000
@@ -13,7 +23,10 @@ interface Found {
   gap: number
 }
 
-/** Seconds of a WebM or Matroska file: its own duration, or for a recording that was never finished the time of its last block. null where it has neither. */
+/**
+ * Seconds of a WebM or Matroska file: its own duration, or for a recording that was never finished the time of its last
+ * block. null where it has neither.
+ */
 export function webmSeconds(bytes: Buffer): number | null {
   const found: Found = { scale: SCALE_DEFAULT, duration: 0, cluster: 0, last: 0, gap: 0 }
   for (let at = 0, elements = 0; at < bytes.length && elements < ELEMENTS_MAX; elements += 1) {

@@ -1,7 +1,10 @@
 import type { ItemFields } from '../answer-event.ts'
 import { isObject } from '../json-fields.ts'
 
-/** An annotation in the form of Responses, which has no object within: chat's `{type, url_citation: {…}}` is one with its members. */
+/**
+ * An annotation in the form of Responses, which has no object within: chat's `{type, url_citation: {…}}` is one with
+ * its members.
+ */
 export function flatAnnotation(annotation: unknown): unknown {
   if (!isObject(annotation) || typeof annotation['type'] !== 'string') return annotation
   const { type } = annotation

@@ -4,8 +4,23 @@ import type { ResponsesInput } from './responses-request.ts'
 
 /** Tools and items of turns that the client runs itself, or that only say what was: they cost what their text comes to. */
 const CLIENT_TYPES: ReadonlySet<string> = new Set([
-  'function', 'custom', 'custom_tool_call', 'custom_tool_call_output', 'local_shell', 'local_shell_call', 'local_shell_call_output', 'apply_patch', 'apply_patch_call', 'apply_patch_call_output',
-  'namespace', 'tool_search', 'tool_search_call', 'tool_search_output', 'web_search_call', 'compaction', 'image_generation_call',
+  'function',
+  'custom',
+  'custom_tool_call',
+  'custom_tool_call_output',
+  'local_shell',
+  'local_shell_call',
+  'local_shell_call_output',
+  'apply_patch',
+  'apply_patch_call',
+  'apply_patch_call_output',
+  'namespace',
+  'tool_search',
+  'tool_search_call',
+  'tool_search_output',
+  'web_search_call',
+  'compaction',
+  'image_generation_call',
 ])
 /** Calls that the provider may make by itself where the request names no number. */
 const CALLS_MAX_DEFAULT = 8
@@ -22,10 +37,18 @@ export interface HostedUse {
 /** null = nothing but answering: what the request shows is all that is read. */
 export function hostedUse({ tools, items, maxToolCalls, toolChoice }: ResponsesInput): HostedUse | null {
   const types = tools.map(typeOf).filter((type) => !CLIENT_TYPES.has(type))
-  const chosen = typeof toolChoice === 'object' && toolChoice !== null ? [typeOf(toolChoice)].filter((type) => type !== 'allowed_tools' && !CLIENT_TYPES.has(type)) : []
-  const isSeen = items.every((item) => item.type !== 'native' || (CLIENT_TYPES.has(typeOf(item.value)) && !holdsMedia(item.value)))
+  const chosen =
+    typeof toolChoice === 'object' && toolChoice !== null
+      ? [typeOf(toolChoice)].filter((type) => type !== 'allowed_tools' && !CLIENT_TYPES.has(type))
+      : []
+  const isSeen = items.every(
+    (item) => item.type !== 'native' || (CLIENT_TYPES.has(typeOf(item.value)) && !holdsMedia(item.value)),
+  )
   if (types.length === 0 && chosen.length === 0 && isSeen) return null
-  return { callsMax: types.length === 0 ? 0 : Math.min(Math.max(maxToolCalls ?? CALLS_MAX_DEFAULT, 1), CALLS_MAX), types: [...new Set([...types, ...chosen])] }
+  return {
+    callsMax: types.length === 0 ? 0 : Math.min(Math.max(maxToolCalls ?? CALLS_MAX_DEFAULT, 1), CALLS_MAX),
+    types: [...new Set([...types, ...chosen])],
+  }
 }
 
 /** Searching the web has many spellings, such as `web_search_preview_2025_03_11`. */

@@ -8,16 +8,38 @@ import { openDetails } from './sealed-details.ts'
 const ROLES: readonly MessageRole[] = ['user', 'assistant', 'system', 'developer']
 /** Items of tools that the provider runs itself or that chat has no words for. */
 const NATIVE_ITEMS: ReadonlySet<string> = new Set([
-  'web_search_call', 'file_search_call', 'code_interpreter_call', 'image_generation_call', 'computer_call', 'computer_call_output', 'local_shell_call', 'local_shell_call_output',
-  'shell_call', 'shell_call_output', 'apply_patch_call', 'apply_patch_call_output', 'mcp_list_tools', 'mcp_approval_request', 'mcp_approval_response', 'mcp_call',
-  'custom_tool_call', 'custom_tool_call_output', 'tool_search_call', 'tool_search_output', 'additional_tools', 'program', 'program_output',
-  'compaction', 'compaction_trigger',
+  'web_search_call',
+  'file_search_call',
+  'code_interpreter_call',
+  'image_generation_call',
+  'computer_call',
+  'computer_call_output',
+  'local_shell_call',
+  'local_shell_call_output',
+  'shell_call',
+  'shell_call_output',
+  'apply_patch_call',
+  'apply_patch_call_output',
+  'mcp_list_tools',
+  'mcp_approval_request',
+  'mcp_approval_response',
+  'mcp_call',
+  'custom_tool_call',
+  'custom_tool_call_output',
+  'tool_search_call',
+  'tool_search_output',
+  'additional_tools',
+  'program',
+  'program_output',
+  'compaction',
+  'compaction_trigger',
 ])
 
 /** Reads `input` of a Responses request (wire.md D-2.4). */
 export function parseInput(body: RawObject): readonly InputItem[] {
   const input = field(body, 'input')
-  if (input === undefined || input === '' || (Array.isArray(input) && input.length === 0)) throw new ApiError('missing_input', "Parameter 'input' is required")
+  if (input === undefined || input === '' || (Array.isArray(input) && input.length === 0))
+    throw new ApiError('missing_input', "Parameter 'input' is required")
   if (typeof input === 'string') return [{ type: 'message', role: 'user', content: input, phase: null }]
   if (!Array.isArray(input)) throw invalidInput('input', 'must be a string or an array of input items')
   return input.map((item: unknown, index) => itemOf(item, `input[${index}]`))
@@ -28,7 +50,12 @@ function itemOf(raw: unknown, path: string): InputItem {
   const type = field(raw, 'type') ?? (field(raw, 'role') === undefined ? undefined : 'message')
   switch (type) {
     case 'message':
-      return { type: 'message', role: roleOf(raw, path), content: contentOf(raw, 'content', path), phase: stringField(raw, 'phase', `${path}.phase`) ?? null }
+      return {
+        type: 'message',
+        role: roleOf(raw, path),
+        content: contentOf(raw, 'content', path),
+        phase: stringField(raw, 'phase', `${path}.phase`) ?? null,
+      }
     case 'function_call':
       return {
         type: 'function_call',
@@ -38,7 +65,11 @@ function itemOf(raw: unknown, path: string): InputItem {
         namespace: stringField(raw, 'namespace', `${path}.namespace`) ?? null,
       }
     case 'function_call_output':
-      return { type: 'function_call_output', callId: named(raw, 'call_id', path), output: contentOf(raw, 'output', path) }
+      return {
+        type: 'function_call_output',
+        callId: named(raw, 'call_id', path),
+        output: contentOf(raw, 'output', path),
+      }
     case 'reasoning':
       return reasoningOf(raw, path)
     case 'item_reference':
@@ -59,7 +90,13 @@ function nativeOf(raw: RawObject, path: string): InputItem {
 function reasoningOf(raw: RawObject, path: string): InputItem {
   const encrypted = stringField(raw, 'encrypted_content', `${path}.encrypted_content`) ?? null
   const details = encrypted === null ? null : openDetails(encrypted)
-  return { type: 'reasoning', summary: textsOf(raw, 'summary', path), content: textsOf(raw, 'content', path), encryptedContent: details === null ? encrypted : null, details: details ?? [] }
+  return {
+    type: 'reasoning',
+    summary: textsOf(raw, 'summary', path),
+    content: textsOf(raw, 'content', path),
+    encryptedContent: details === null ? encrypted : null,
+    details: details ?? [],
+  }
 }
 
 function roleOf(raw: RawObject, path: string): MessageRole {
@@ -74,7 +111,8 @@ function contentOf(raw: RawObject, name: string, path: string): Extract<InputIte
   const content = field(raw, name)
   if (typeof content === 'string') return content
   if (content === undefined) throw invalidInput(`${path}.${name}`, 'is required')
-  if (!Array.isArray(content) || content.length === 0) throw invalidInput(`${path}.${name}`, 'must be a string or a non-empty array of content parts')
+  if (!Array.isArray(content) || content.length === 0)
+    throw invalidInput(`${path}.${name}`, 'must be a string or a non-empty array of content parts')
   return inputParts(content, `${path}.${name}`)
 }
 

@@ -4,15 +4,24 @@ import type { InputItem } from './responses-request.ts'
 
 type Assistant = { -readonly [K in keyof ChatMessage]: ChatMessage[K] }
 
-/** The conversation that the items tell, as messages (wire.md D-2.4). Native items stay out, for a provider of chat has no words for them; but images are also made by models of chat. */
+/**
+ * The conversation that the items tell, as messages (wire.md D-2.4). Native items stay out, for a provider of chat has
+ * no words for them; but images are also made by models of chat.
+ */
 export function inputMessages(instructions: string | null, items: readonly InputItem[]): readonly ChatMessage[] {
-  const messages: ChatMessage[] = instructions === null || instructions === '' ? [] : [{ role: 'system', content: instructions }]
+  const messages: ChatMessage[] =
+    instructions === null || instructions === '' ? [] : [{ role: 'system', content: instructions }]
   let reasoning: string[] = []
   let details: unknown[] = []
   /** The assistant's message that the next call belongs to. */
   let open: Assistant | null = null
   const assistant = (content: ChatMessage['content']): Assistant => {
-    const message: Assistant = { role: 'assistant', content, ...(reasoning.length === 0 ? {} : { reasoning: reasoning.join('\n') }), ...(details.length === 0 ? {} : { reasoning_details: details }) }
+    const message: Assistant = {
+      role: 'assistant',
+      content,
+      ...(reasoning.length === 0 ? {} : { reasoning: reasoning.join('\n') }),
+      ...(details.length === 0 ? {} : { reasoning_details: details }),
+    }
     reasoning = []
     details = []
     messages.push(message)
@@ -36,7 +45,8 @@ export function inputMessages(instructions: string | null, items: readonly Input
       case 'reasoning': {
         const texts = (item.content.length > 0 ? item.content : item.summary).filter((text) => text !== '')
         // Signatures that came after the words they are of.
-        if (texts.length === 0 && open !== null && item.details.length > 0) open.reasoning_details = [...(open.reasoning_details ?? []), ...item.details]
+        if (texts.length === 0 && open !== null && item.details.length > 0)
+          open.reasoning_details = [...(open.reasoning_details ?? []), ...item.details]
         else details.push(...item.details)
         reasoning.push(...texts)
         break

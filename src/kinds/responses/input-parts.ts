@@ -49,7 +49,8 @@ function filled(raw: RawObject, name: string, path: string): string {
 }
 
 function notStored(raw: RawObject, path: string): void {
-  if (field(raw, 'file_id') !== undefined) throw invalidInput(`${path}.file_id`, 'files are not stored here, send the data or a URL instead')
+  if (field(raw, 'file_id') !== undefined)
+    throw invalidInput(`${path}.file_id`, 'files are not stored here, send the data or a URL instead')
 }
 
 function imageOf(raw: RawObject, path: string): { url: string; detail?: string } {

@@ -1,5 +1,15 @@
 import type { ChatRequest, ChatTool } from '../chat-request.ts'
-import { booleanField, copyObject, field, invalidInput, isObject, objectField, quoted, stringField, type RawObject } from '../json-fields.ts'
+import {
+  booleanField,
+  copyObject,
+  field,
+  invalidInput,
+  isObject,
+  objectField,
+  quoted,
+  stringField,
+  type RawObject,
+} from '../json-fields.ts'
 import { checkNative } from './native-parts.ts'
 import type { NativeOnly } from './responses-request.ts'
 
@@ -57,15 +67,36 @@ function functionOf(raw: RawObject, path: string): ChatTool {
   }
 }
 
-function flatFunction({ function: { name, description, parameters, strict } }: ChatTool, raw: RawObject, path: string): RawObject {
+function flatFunction(
+  { function: { name, description, parameters, strict } }: ChatTool,
+  raw: RawObject,
+  path: string,
+): RawObject {
   const deferred = booleanField(raw, 'defer_loading', `${path}.defer_loading`)
-  return { type: 'function', name, description: description ?? null, parameters, strict: strict ?? null, ...(deferred === undefined ? {} : { defer_loading: deferred }) }
+  return {
+    type: 'function',
+    name,
+    description: description ?? null,
+    parameters,
+    strict: strict ?? null,
+    ...(deferred === undefined ? {} : { defer_loading: deferred }),
+  }
 }
 
-/** Files, vector stores and containers belong to the operator's account at the provider: an id of one is not the client's to use. */
+/**
+ * Files, vector stores and containers belong to the operator's account at the provider: an id of one is not the
+ * client's to use.
+ */
 function refuseStored(raw: RawObject, path: string): void {
   const container = field(raw, 'container')
-  const stored = field(raw, 'vector_store_ids') !== undefined ? 'vector_store_ids' : typeof container === 'string' ? 'container' : isObject(container) && field(container, 'file_ids') !== undefined ? 'container.file_ids' : null
+  const stored =
+    field(raw, 'vector_store_ids') !== undefined
+      ? 'vector_store_ids'
+      : typeof container === 'string'
+        ? 'container'
+        : isObject(container) && field(container, 'file_ids') !== undefined
+          ? 'container.file_ids'
+          : null
   if (stored !== null) throw invalidInput(`${path}.${stored}`, 'nothing is stored here that an id could name')
 }
 
@@ -80,10 +111,16 @@ export interface InputToolChoice {
 export function parseInputToolChoice(body: RawObject): InputToolChoice {
   const choice = field(body, 'tool_choice')
   if (choice === undefined) return { chat: null, given: null, native: null }
-  if (choice === 'none' || choice === 'auto' || choice === 'required') return { chat: choice, given: choice, native: null }
+  if (choice === 'none' || choice === 'auto' || choice === 'required')
+    return { chat: choice, given: choice, native: null }
   const type = isObject(choice) ? field(choice, 'type') : undefined
   if (!isObject(choice) || typeof type !== 'string' || type === '') throw invalidInput('tool_choice', CHOICE)
-  if (type !== 'function') return { chat: null, given: copyObject(choice, 'tool_choice'), native: { path: 'tool_choice.type', type: quoted(type) } }
+  if (type !== 'function')
+    return {
+      chat: null,
+      given: copyObject(choice, 'tool_choice'),
+      native: { path: 'tool_choice.type', type: quoted(type) },
+    }
   const name = field(choice, 'name')
   if (typeof name !== 'string' || name === '') throw invalidInput('tool_choice', CHOICE)
   return { chat: { type, function: { name } }, given: { type, name }, native: null }

@@ -12,19 +12,36 @@ export interface KeptStream {
 }
 
 /** The Response of a stream that is asked for beside it: what its last event holds, else as far as it can be told. */
-export function keptResponse(identity: ChunkIdentity, echo: RequestEcho, { lastEvent, ended }: KeptStream): Record<string, unknown> {
+export function keptResponse(
+  identity: ChunkIdentity,
+  echo: RequestEcho,
+  { lastEvent, ended }: KeptStream,
+): Record<string, unknown> {
   const response = ended === null || lastEvent === null ? null : responseIn(lastEvent)
   if (response !== null) return response
   const error = ended?.error ?? null
   const failure = error === null ? null : failureOf(error)
   const status = ended === null ? 'in_progress' : failure === null ? 'cancelled' : 'failed'
-  return responseBody(identity, echo, { status, output: [], usage: null, completedAt: null, incompleteReason: null, failure })
+  return responseBody(identity, echo, {
+    status,
+    output: [],
+    usage: null,
+    completedAt: null,
+    incompleteReason: null,
+    failure,
+  })
 }
 
 /** Only the last event of a whole stream holds the Response. */
 function responseIn(event: Buffer): Record<string, unknown> | null {
-  const line = event.toString('utf8').split('\n').find((text) => text.startsWith('data: '))
+  const line = event
+    .toString('utf8')
+    .split('\n')
+    .find((text) => text.startsWith('data: '))
   // Our own writer made it: an event with a Response has no other form.
-  const { type, response } = JSON.parse(line?.slice('data: '.length) ?? '{}') as { type?: string; response?: Record<string, unknown> }
+  const { type, response } = JSON.parse(line?.slice('data: '.length) ?? '{}') as {
+    type?: string
+    response?: Record<string, unknown>
+  }
   return response === undefined || type === 'response.created' || type === 'response.in_progress' ? null : response
 }

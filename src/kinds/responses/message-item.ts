@@ -47,7 +47,14 @@ export class MessageItem implements OutputItem {
   }
 
   body(): Record<string, unknown> {
-    return { type: 'message', id: this.#place.id, role: 'assistant', status: this.#status, content: this.#parts.map(partBody), ...this.#fields }
+    return {
+      type: 'message',
+      id: this.#place.id,
+      role: 'assistant',
+      status: this.#status,
+      content: this.#parts.map(partBody),
+      ...this.#fields,
+    }
   }
 
   #partOf(type: Part['type']): Part {
@@ -69,10 +76,17 @@ export class MessageItem implements OutputItem {
   }
 
   #emit(type: string, fields: Readonly<Record<string, unknown>>): void {
-    this.#place.emit(type, { item_id: this.#place.id, output_index: this.#place.index, content_index: this.#parts.length - 1, ...fields })
+    this.#place.emit(type, {
+      item_id: this.#place.id,
+      output_index: this.#place.index,
+      content_index: this.#parts.length - 1,
+      ...fields,
+    })
   }
 }
 
 function partBody(part: Part): Record<string, unknown> {
-  return part.type === 'output_text' ? { type: part.type, text: part.text, annotations: [...part.annotations], logprobs: [] } : { type: part.type, refusal: part.text }
+  return part.type === 'output_text'
+    ? { type: part.type, text: part.text, annotations: [...part.annotations], logprobs: [] }
+    : { type: part.type, refusal: part.text }
 }

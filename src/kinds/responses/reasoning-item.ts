@@ -39,7 +39,13 @@ export class ReasoningItem implements OutputItem {
   }
 
   body(): Record<string, unknown> {
-    return { type: 'reasoning', id: this.#place.id, summary: this.#parts.map(summaryPart), ...this.#fields, status: this.#status }
+    return {
+      type: 'reasoning',
+      id: this.#place.id,
+      summary: this.#parts.map(summaryPart),
+      ...this.#fields,
+      status: this.#status,
+    }
   }
 
   #closePart(): void {
@@ -50,7 +56,12 @@ export class ReasoningItem implements OutputItem {
   }
 
   #emit(type: string, fields: Readonly<Record<string, unknown>>): void {
-    this.#place.emit(type, { item_id: this.#place.id, output_index: this.#place.index, summary_index: this.#parts.length - 1, ...fields })
+    this.#place.emit(type, {
+      item_id: this.#place.id,
+      output_index: this.#place.index,
+      summary_index: this.#parts.length - 1,
+      ...fields,
+    })
   }
 }
 

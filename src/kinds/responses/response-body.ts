@@ -23,7 +23,11 @@ export interface ResponseFailure {
 }
 
 /** A Response object with all its keys (wire.md D-2.4). */
-export function responseBody(identity: ChunkIdentity, echo: RequestEcho, state: ResponseState): Record<string, unknown> {
+export function responseBody(
+  identity: ChunkIdentity,
+  echo: RequestEcho,
+  state: ResponseState,
+): Record<string, unknown> {
   const { failure } = state
   return {
     id: responseId(identity.id),
@@ -91,7 +95,11 @@ export function endOf(finish: FinishReason | null): Pick<ResponseState, 'status'
     case 'content_filter':
       return { status: 'incomplete', incompleteReason: 'content_filter', failure: null }
     case 'error':
-      return { status: 'failed', incompleteReason: null, failure: { code: 'server_error', message: 'Provider returned an error', errorType: 'provider_error' } }
+      return {
+        status: 'failed',
+        incompleteReason: null,
+        failure: { code: 'server_error', message: 'Provider returned an error', errorType: 'provider_error' },
+      }
     case 'stop':
     case 'tool_calls':
     case null:
@@ -102,5 +110,9 @@ export function endOf(finish: FinishReason | null): Pick<ResponseState, 'status'
 /** Our error in the few words that Responses has for one. */
 export function failureOf(error: ApiError): ResponseFailure {
   const { status, message, errorType } = error
-  return { code: status === 429 ? 'rate_limit_exceeded' : status < 500 ? 'invalid_prompt' : 'server_error', message, errorType }
+  return {
+    code: status === 429 ? 'rate_limit_exceeded' : status < 500 ? 'invalid_prompt' : 'server_error',
+    message,
+    errorType,
+  }
 }

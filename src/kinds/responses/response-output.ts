@@ -30,7 +30,10 @@ export class ResponseOutput {
   readonly #keepsDetails: boolean
   #details: unknown[] = []
 
-  /** `tail` makes the ids: the generation's own without its prefix. `keepsDetails`: the client wants to give back what a model needs to go on thinking. */
+  /**
+   * `tail` makes the ids: the generation's own without its prefix. `keepsDetails`: the client wants to give back what a
+   * model needs to go on thinking.
+   */
   constructor(tail: string, emit: Emit, keepsDetails: boolean) {
     this.#tail = tail
     this.#emit = emit
@@ -51,7 +54,8 @@ export class ResponseOutput {
         return this.#calls.get(event.index)?.add(event.text)
       case 'extra':
         if (event.field === 'annotations' && Array.isArray(event.value)) this.#annotate(event.value.map(flatAnnotation))
-        if (event.field === 'reasoning_details' && this.#keepsDetails && Array.isArray(event.value)) for (const detail of event.value) this.#details.push(detail)
+        if (event.field === 'reasoning_details' && this.#keepsDetails && Array.isArray(event.value))
+          for (const detail of event.value) this.#details.push(detail)
         if (event.field === 'images') for (const image of generatedImages(event.value)) this.#image(image)
         return
       case 'item':
@@ -67,7 +71,8 @@ export class ResponseOutput {
   /** The answer is over; `status` is that of what was still open. */
   close(status: 'completed' | 'incomplete'): void {
     // An answer that is the empty text has a message all the same.
-    if (this.#items.length === 0 && (this.#wasEmptyText || this.#annotations.length > 0)) this.#openMessage().add('output_text', '')
+    if (this.#items.length === 0 && (this.#wasEmptyText || this.#annotations.length > 0))
+      this.#openMessage().add('output_text', '')
     this.#sealDetails()
     for (const item of this.#items) if (item.isOpen) item.close(status)
     this.#message = this.#reasoning = null
@@ -185,7 +190,8 @@ export class ResponseOutput {
   }
 
   #sealDetails(): void {
-    if (this.#reasoning !== null && this.#details.length > 0) this.#reasoning.describe({ encrypted_content: sealDetails(this.#details.splice(0)) })
+    if (this.#reasoning !== null && this.#details.length > 0)
+      this.#reasoning.describe({ encrypted_content: sealDetails(this.#details.splice(0)) })
   }
 
   #closeSpeech(): void {

@@ -3,7 +3,17 @@ import { parseParameters } from '../chat-parameters.ts'
 import { fallbackModelsOf, inputSize, sessionIdOf } from '../chat-parse.ts'
 import type { ChatRequest } from '../chat-request.ts'
 import { parseResponseFormat } from '../chat-tools.ts'
-import { booleanField, copyObject, field, invalidInput, isObject, numberField, objectField, stringField, type RawObject } from '../json-fields.ts'
+import {
+  booleanField,
+  copyObject,
+  field,
+  invalidInput,
+  isObject,
+  numberField,
+  objectField,
+  stringField,
+  type RawObject,
+} from '../json-fields.ts'
 import { parseProviderPreferences } from '../provider-preferences.ts'
 import { parseInput } from './input-items.ts'
 import { inputMessages } from './input-messages.ts'
@@ -11,30 +21,72 @@ import { parseInputToolChoice, parseInputTools } from './input-tools.ts'
 import type { InputItem, NativeOnly, RequestEcho, ResponsesInput, ResponsesRequest } from './responses-request.ts'
 
 /** Parameters that Responses shares with chat, by the same name and rule. `metadata` is a label that only comes back. */
-const SHARED = ['temperature', 'top_p', 'top_k', 'frequency_penalty', 'presence_penalty', 'repetition_penalty', 'min_p', 'top_a', 'seed', 'stop', 'user', 'parallel_tool_calls']
+const SHARED = [
+  'temperature',
+  'top_p',
+  'top_k',
+  'frequency_penalty',
+  'presence_penalty',
+  'repetition_penalty',
+  'min_p',
+  'top_a',
+  'seed',
+  'stop',
+  'user',
+  'parallel_tool_calls',
+]
 /** What would need something stored. */
 const STORED = ['previous_response_id', 'conversation', 'prompt']
 const STORED_REFUSAL = 'not supported: responses are not stored; send the full conversation in input'
-const INCLUDES: ReadonlySet<string> = new Set(['reasoning.encrypted_content', 'web_search_call.action.sources', 'web_search_call.results', 'code_interpreter_call.outputs', 'computer_call_output.output.image_url', 'message.input_image.image_url', 'file_search_call.results'])
+const INCLUDES: ReadonlySet<string> = new Set([
+  'reasoning.encrypted_content',
+  'web_search_call.action.sources',
+  'web_search_call.results',
+  'code_interpreter_call.outputs',
+  'computer_call_output.output.image_url',
+  'message.input_image.image_url',
+  'file_search_call.results',
+])
 const MAX_TOKENS = 'must be an integer of at least 1, or -1 for no limit'
 
 /** Reads the body of a Responses request (wire.md D-2.4): required fields first, then types and ranges. */
 export function parseResponses(json: unknown): ResponsesRequest {
-  if (!isObject(json)) throw new ApiError('invalid_json', 'Request body is not valid JSON: the top level must be an object')
+  if (!isObject(json))
+    throw new ApiError('invalid_json', 'Request body is not valid JSON: the top level must be an object')
   const items = parseInput(json)
   refuseStored(json)
   const model = stringField(json, 'model')
   const instructions = stringField(json, 'instructions') ?? null
   const text = textOf(json)
   const stream = booleanField(json, 'stream') ?? false
-  const maxTokens = numberField(json, 'max_output_tokens', (value) => Number.isSafeInteger(value) && (value >= 1 || value === -1), MAX_TOKENS) ?? null
+  const maxTokens =
+    numberField(
+      json,
+      'max_output_tokens',
+      (value) => Number.isSafeInteger(value) && (value >= 1 || value === -1),
+      MAX_TOKENS,
+    ) ?? null
   const parameters = parametersOf(json, text.verbosity)
   const tools = parseInputTools(json)
   const toolChoice = parseInputToolChoice(json)
   const provider = parseProviderPreferences(json)
   const messages = inputMessages(instructions, items)
-  const echo = echoOf(json, { instructions, maxTokens, parameters, text: text.echo, tools: tools.tools, toolChoice: toolChoice.given })
-  const input: ResponsesInput = { instructions, items, tools: tools.tools, toolChoice: toolChoice.given, include: includeOf(json), maxToolCalls: echo.maxToolCalls }
+  const echo = echoOf(json, {
+    instructions,
+    maxTokens,
+    parameters,
+    text: text.echo,
+    tools: tools.tools,
+    toolChoice: toolChoice.given,
+  })
+  const input: ResponsesInput = {
+    instructions,
+    items,
+    tools: tools.tools,
+    toolChoice: toolChoice.given,
+    include: includeOf(json),
+    maxToolCalls: echo.maxToolCalls,
+  }
   const { inputModalities, textBytes } = inputSize(messages, tools.functions, text.format)
   return {
     chat: {
@@ -71,7 +123,8 @@ function parametersOf(body: RawObject, verbosity: string | undefined): Readonly<
   for (const name of SHARED) shared[name] = field(body, name)
   const reasoning = objectField(body, 'reasoning')
   // Clients send the object with nothing in it, which says nothing.
-  if (reasoning !== undefined && Object.keys(reasoning).some((name) => field(reasoning, name) !== undefined)) shared['reasoning'] = reasoning
+  if (reasoning !== undefined && Object.keys(reasoning).some((name) => field(reasoning, name) !== undefined))
+    shared['reasoning'] = reasoning
   if (verbosity !== undefined) shared['verbosity'] = verbosity
   return parseParameters(shared)
 }
@@ -86,7 +139,9 @@ interface TextOptions {
 function textOf(body: RawObject): TextOptions {
   const text = objectField(body, 'text') ?? {}
   const flat = field(text, 'format')
-  const format = parseResponseFormat({ response_format: isObject(flat) ? { type: field(flat, 'type'), json_schema: flat } : flat })
+  const format = parseResponseFormat({
+    response_format: isObject(flat) ? { type: field(flat, 'type'), json_schema: flat } : flat,
+  })
   const verbosity = stringField(text, 'verbosity', 'text.verbosity')
   return { format, verbosity, echo: { format: flatFormat(format), ...(verbosity === undefined ? {} : { verbosity }) } }
 }
@@ -107,7 +162,10 @@ interface EchoParts {
   readonly toolChoice: string | RawObject | null
 }
 
-function echoOf(body: RawObject, { instructions, maxTokens, parameters, text, tools, toolChoice }: EchoParts): RequestEcho {
+function echoOf(
+  body: RawObject,
+  { instructions, maxTokens, parameters, text, tools, toolChoice }: EchoParts,
+): RequestEcho {
   const reasoning = isObject(parameters['reasoning']) ? parameters['reasoning'] : {}
   const metadata = objectField(body, 'metadata')
   return {
@@ -151,7 +209,9 @@ function numberIn(value: unknown, absent: number): number {
 
 function includeOf(body: RawObject): readonly string[] {
   const include = field(body, 'include')
-  return Array.isArray(include) ? include.filter((name: unknown): name is string => isText(name) && INCLUDES.has(name)) : []
+  return Array.isArray(include)
+    ? include.filter((name: unknown): name is string => isText(name) && INCLUDES.has(name))
+    : []
 }
 
 function nativeItem(items: readonly InputItem[]): NativeOnly | null {

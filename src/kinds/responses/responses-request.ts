@@ -23,9 +23,26 @@ export interface NativeOnly {
  * back. What is encrypted is a native provider's; `details` are those of a provider of chat.
  */
 export type InputItem =
-  | { readonly type: 'message'; readonly role: MessageRole; readonly content: string | readonly ChatPart[]; readonly phase: string | null }
-  | { readonly type: 'reasoning'; readonly summary: readonly string[]; readonly content: readonly string[]; readonly encryptedContent: string | null; readonly details: readonly unknown[] }
-  | { readonly type: 'function_call'; readonly callId: string; readonly name: string; readonly arguments: string; readonly namespace: string | null }
+  | {
+      readonly type: 'message'
+      readonly role: MessageRole
+      readonly content: string | readonly ChatPart[]
+      readonly phase: string | null
+    }
+  | {
+      readonly type: 'reasoning'
+      readonly summary: readonly string[]
+      readonly content: readonly string[]
+      readonly encryptedContent: string | null
+      readonly details: readonly unknown[]
+    }
+  | {
+      readonly type: 'function_call'
+      readonly callId: string
+      readonly name: string
+      readonly arguments: string
+      readonly namespace: string | null
+    }
   | { readonly type: 'function_call_output'; readonly callId: string; readonly output: string | readonly ChatPart[] }
   /** One that only providers with the Responses protocol know, copied. */
   | { readonly type: 'native'; readonly value: RawObject }

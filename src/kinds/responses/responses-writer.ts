@@ -8,7 +8,10 @@ import type { RequestEcho } from './responses-request.ts'
 
 const NOTHING = Buffer.alloc(0)
 
-/** Writes an answer as a Response, or as the events of its stream (wire.md D-2.4): numbered from 0 without gaps, no `[DONE]`. */
+/**
+ * Writes an answer as a Response, or as the events of its stream (wire.md D-2.4): numbered from 0 without gaps, no
+ * `[DONE]`.
+ */
 export class ResponsesWriter implements AnswerWriter {
   readonly #identity: ChunkIdentity
   readonly #echo: RequestEcho
@@ -24,7 +27,11 @@ export class ResponsesWriter implements AnswerWriter {
     this.#identity = identity
     this.#echo = echo
     this.#nowMs = nowMs
-    this.#output = new ResponseOutput(idTail(identity.id), (type, fields) => this.#event(type, fields), echo.keepsDetails)
+    this.#output = new ResponseOutput(
+      idTail(identity.id),
+      (type, fields) => this.#event(type, fields),
+      echo.keepsDetails,
+    )
   }
 
   write(events: readonly AnswerEvent[]): Buffer {
@@ -60,7 +67,9 @@ export class ResponsesWriter implements AnswerWriter {
   }
 
   #last(state: Pick<ResponseState, 'status' | 'incompleteReason' | 'failure' | 'usage'>): void {
-    this.#event(`response.${state.status}`, { response: this.#body({ ...state, output: this.#output.bodies(), completedAt: this.#completedAt(state.status) }) })
+    this.#event(`response.${state.status}`, {
+      response: this.#body({ ...state, output: this.#output.bodies(), completedAt: this.#completedAt(state.status) }),
+    })
   }
 
   #body(state: ResponseState): Record<string, unknown> {
@@ -70,7 +79,14 @@ export class ResponsesWriter implements AnswerWriter {
   /** The first event of all tells that there is a Response. */
   #event(type: string, fields: Readonly<Record<string, unknown>>): void {
     if (this.#sequence === 0) {
-      const response = this.#body({ status: 'in_progress', output: [], usage: null, completedAt: null, incompleteReason: null, failure: null })
+      const response = this.#body({
+        status: 'in_progress',
+        output: [],
+        usage: null,
+        completedAt: null,
+        incompleteReason: null,
+        failure: null,
+      })
       this.#put('response.created', { response })
       this.#put('response.in_progress', { response })
     }

@@ -14,7 +14,10 @@ export function sealDetails(details: readonly unknown[]): string {
 export function openDetails(encrypted: string): readonly unknown[] | null {
   if (!encrypted.startsWith(SEAL)) return null
   try {
-    const details = copyJson(JSON.parse(Buffer.from(encrypted.slice(SEAL.length), 'base64').toString('utf8')), 'encrypted_content')
+    const details = copyJson(
+      JSON.parse(Buffer.from(encrypted.slice(SEAL.length), 'base64').toString('utf8')),
+      'encrypted_content',
+    )
     return Array.isArray(details) ? details : []
   } catch {
     return []

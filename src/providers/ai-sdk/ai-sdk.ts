@@ -11,7 +11,10 @@ import { sdkSpeech } from './sdk-speech.ts'
 import { sdkTranscription } from './sdk-transcription.ts'
 import { sdkRerank } from './sdk-rerank.ts'
 
-/** Providers without an adapter of their own, through the packages of the Vercel AI SDK: the row of the catalogue names the package. */
+/**
+ * Providers without an adapter of their own, through the packages of the Vercel AI SDK: the row of the catalogue names
+ * the package.
+ */
 export function createAiSdk(transport: Transport, now: () => number, files: FileFetch): Adapter {
   const ports = { packages: new SdkPackages(), transport, now }
   return {

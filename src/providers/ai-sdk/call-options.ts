@@ -1,4 +1,9 @@
-import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4FunctionTool, LanguageModelV4ToolChoice } from '@ai-sdk/provider'
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4FunctionTool,
+  LanguageModelV4ToolChoice,
+} from '@ai-sdk/provider'
 import type { ChatRequest, ChatTool } from '../../kinds/chat-request.ts'
 import type { ChatCall } from '../adapter.ts'
 import { objectOf, textOf } from '../raw-json.ts'
@@ -7,11 +12,33 @@ import { sdkPrompt } from './prompt.ts'
 
 /** What a call of the AI SDK has words for; a package drops what its provider lacks. */
 export const SDK_PARAMETERS: readonly string[] = Object.freeze([
-  'max_tokens', 'max_completion_tokens', 'temperature', 'top_p', 'top_k', 'frequency_penalty', 'presence_penalty', 'seed', 'stop',
-  'tools', 'tool_choice', 'response_format', 'structured_outputs', 'reasoning', 'reasoning_effort', 'include_reasoning',
+  'max_tokens',
+  'max_completion_tokens',
+  'temperature',
+  'top_p',
+  'top_k',
+  'frequency_penalty',
+  'presence_penalty',
+  'seed',
+  'stop',
+  'tools',
+  'tool_choice',
+  'response_format',
+  'structured_outputs',
+  'reasoning',
+  'reasoning_effort',
+  'include_reasoning',
 ])
 const EFFORT_DEFAULT = 'medium'
-const EFFORTS: readonly NonNullable<LanguageModelV4CallOptions['reasoning']>[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']
+const EFFORTS: readonly NonNullable<LanguageModelV4CallOptions['reasoning']>[] = [
+  'none',
+  'minimal',
+  'low',
+  'medium',
+  'high',
+  'xhigh',
+  'max',
+]
 
 type Schema = LanguageModelV4FunctionTool['inputSchema']
 
@@ -51,10 +78,12 @@ export function callOptions(call: ChatCall, { urls, name }: ModelTraits): Langua
       seed: number('seed'),
       stopSequences: takes('stop') ? stops(request.parameters['stop']) : undefined,
       reasoning: takes('reasoning') || takes('reasoning_effort') ? effortOf(request.parameters) : undefined,
-      responseFormat: takes('response_format') || takes('structured_outputs') ? formatOf(request.responseFormat) : undefined,
+      responseFormat:
+        takes('response_format') || takes('structured_outputs') ? formatOf(request.responseFormat) : undefined,
       tools: takes('tools') ? request.tools?.map(toolOf) : undefined,
       providerOptions: Object.keys(options).length === 0 ? undefined : { [name]: options },
-      toolChoice: takes('tools') && takes('tool_choice') && request.tools !== null ? choiceOf(request.toolChoice) : undefined,
+      toolChoice:
+        takes('tools') && takes('tool_choice') && request.tools !== null ? choiceOf(request.toolChoice) : undefined,
     }),
   }
 }
@@ -70,7 +99,9 @@ function sharedOptions({ endpoint, request }: ChatCall): Record<string, boolean>
   const parallel = request.parameters['parallel_tool_calls']
   const strict = objectOf(request.responseFormat?.['json_schema'])?.['strict']
   return {
-    ...(typeof parallel === 'boolean' && request.tools !== null && listed('parallel_tool_calls') ? { parallelToolCalls: parallel } : {}),
+    ...(typeof parallel === 'boolean' && request.tools !== null && listed('parallel_tool_calls')
+      ? { parallelToolCalls: parallel }
+      : {}),
     ...(typeof strict === 'boolean' && listed('structured_outputs') ? { strictJsonSchema: strict } : {}),
   }
 }
@@ -106,7 +137,12 @@ function formatOf(format: ChatRequest['responseFormat']): LanguageModelV4CallOpt
   const name = textOf(described['name'])
   const description = textOf(described['description'])
   // A schema is the client's own JSON; the provider is its judge.
-  return { type: 'json', schema: schema as Schema, ...(name === null ? {} : { name }), ...(description === null ? {} : { description }) }
+  return {
+    type: 'json',
+    schema: schema as Schema,
+    ...(name === null ? {} : { name }),
+    ...(description === null ? {} : { description }),
+  }
 }
 
 function toolOf({ function: { name, description, parameters, strict } }: ChatTool): LanguageModelV4FunctionTool {

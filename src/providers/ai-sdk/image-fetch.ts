@@ -17,8 +17,8 @@ export interface ImageFetchPorts {
 }
 
 /**
- * The `fetch` that a package of pictures is given for one call. What it posts goes through our transport and to the provider's own
- * address alone, with its limits; what it gets is a file or the state of its job.
+ * The `fetch` that a package of pictures is given for one call. What it posts goes through our transport and to the
+ * provider's own address alone, with its limits; what it gets is a file or the state of its job.
  */
 export class ImageFetch {
   readonly #ports: ImageFetchPorts
@@ -45,7 +45,8 @@ export class ImageFetch {
     const url = new URL(input)
     const method = init?.method ?? 'GET'
     if (method === 'GET') return this.#get(url, init)
-    if (method !== 'POST' || init?.body === undefined || init.body === null) throw new TypeError('a call is a POST with a body')
+    if (method !== 'POST' || init?.body === undefined || init.body === null)
+      throw new TypeError('a call is a POST with a body')
     return this.#post(url, init)
   }
 
@@ -55,11 +56,28 @@ export class ImageFetch {
     if (url.origin !== new URL(provider.baseUrl).origin) throw new TypeError("the package left the provider's base_url")
     const encoded = new Response(init.body)
     const type = encoded.headers.get('content-type')
-    const headers = { ...(type === null ? {} : { 'content-type': type }), ...Object.fromEntries(new Headers(init.headers)) }
-    const request = { provider: { ...provider, baseUrl: url.origin }, path: url.pathname + url.search, body: Buffer.from(await encoded.arrayBuffer()), headers, streaming: false }
+    const headers = {
+      ...(type === null ? {} : { 'content-type': type }),
+      ...Object.fromEntries(new Headers(init.headers)),
+    }
+    const request = {
+      provider: { ...provider, baseUrl: url.origin },
+      path: url.pathname + url.search,
+      body: Buffer.from(await encoded.arrayBuffer()),
+      headers,
+      streaming: false,
+    }
     const { transport, now } = this.#ports
     try {
-      return answerOf(await exchangeBytes({ ...this.#context, transport, request, bytesMax: IMAGE_BYTES_MAX, error: (status, body, received) => upstreamFailure(status, body, received, now()) }))
+      return answerOf(
+        await exchangeBytes({
+          ...this.#context,
+          transport,
+          request,
+          bytesMax: IMAGE_BYTES_MAX,
+          error: (status, body, received) => upstreamFailure(status, body, received, now()),
+        }),
+      )
     } catch (thrown) {
       if (thrown instanceof CallFailedError) this.failure ??= thrown.failure
       throw thrown
@@ -69,7 +87,15 @@ export class ImageFetch {
   async #get(url: URL, init: RequestInit | undefined): Promise<Response> {
     const ownHost = new URL(this.#call.endpoint.provider.baseUrl).host
     try {
-      return answerOf(await this.#ports.files.get(url.href, { ownHost, headers: Object.fromEntries(new Headers(init?.headers)), bytesMax: IMAGE_BYTES_MAX, timeoutMs: FILE_MS, signal: this.#context.signal }))
+      return answerOf(
+        await this.#ports.files.get(url.href, {
+          ownHost,
+          headers: Object.fromEntries(new Headers(init?.headers)),
+          bytesMax: IMAGE_BYTES_MAX,
+          timeoutMs: FILE_MS,
+          signal: this.#context.signal,
+        }),
+      )
     } catch (thrown) {
       if (thrown instanceof FileFetchError) this.failure ??= failure('garbage', null, thrown.message)
       throw thrown
@@ -79,5 +105,7 @@ export class ImageFetch {
 
 function answerOf(bytes: Buffer): Response {
   const type = parseJson(bytes) === undefined ? 'application/octet-stream' : 'application/json'
-  return new Response(new Uint8Array(bytes), { headers: { 'content-type': type, 'content-length': String(bytes.length) } })
+  return new Response(new Uint8Array(bytes), {
+    headers: { 'content-type': type, 'content-length': String(bytes.length) },
+  })
 }

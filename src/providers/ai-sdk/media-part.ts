@@ -7,10 +7,18 @@ export type SupportedUrls = Readonly<Record<string, readonly RegExp[]>>
 
 const DATA_URL = /^data:([a-z0-9.+/-]*)((?:;[^;,]*)*),/i
 const AUDIO_FORMAT = /^[a-z0-9.+-]{1,32}$/i
-const AUDIO_TYPES: ReadonlyMap<string, string> = new Map([['mp3', 'audio/mpeg'], ['m4a', 'audio/mp4'], ['pcm16', 'audio/L16;rate=24000']])
+const AUDIO_TYPES: ReadonlyMap<string, string> = new Map([
+  ['mp3', 'audio/mpeg'],
+  ['m4a', 'audio/mp4'],
+  ['pcm16', 'audio/L16;rate=24000'],
+])
 
 /** An image, audio, video or document of a message. */
-export function mediaPart(part: Exclude<ChatPart, { type: 'text' | 'refusal' }>, urls: SupportedUrls, path: string): LanguageModelV4FilePart {
+export function mediaPart(
+  part: Exclude<ChatPart, { type: 'text' | 'refusal' }>,
+  urls: SupportedUrls,
+  path: string,
+): LanguageModelV4FilePart {
   switch (part.type) {
     case 'image_url':
       return filePart(part.image_url.url, 'image/*', urls, `${path}.image_url.url`)
@@ -18,12 +26,22 @@ export function mediaPart(part: Exclude<ChatPart, { type: 'text' | 'refusal' }>,
       return filePart(part.video_url.url, 'video/*', urls, `${path}.video_url.url`)
     case 'file': {
       const { filename, file_data: data } = part.file
-      return { ...filePart(data, 'application/pdf', urls, `${path}.file.file_data`), ...(filename === undefined ? {} : { filename }) }
+      return {
+        ...filePart(data, 'application/pdf', urls, `${path}.file.file_data`),
+        ...(filename === undefined ? {} : { filename }),
+      }
     }
     case 'input_audio': {
       const { data, format } = part.input_audio
-      if (!AUDIO_FORMAT.test(format)) throw new UnsendableError(`${path}.input_audio.format: must be the name of an audio format, such as 'wav' or 'mp3'`)
-      return { type: 'file', mediaType: AUDIO_TYPES.get(format.toLowerCase()) ?? `audio/${format.toLowerCase()}`, data: { type: 'data', data } }
+      if (!AUDIO_FORMAT.test(format))
+        throw new UnsendableError(
+          `${path}.input_audio.format: must be the name of an audio format, such as 'wav' or 'mp3'`,
+        )
+      return {
+        type: 'file',
+        mediaType: AUDIO_TYPES.get(format.toLowerCase()) ?? `audio/${format.toLowerCase()}`,
+        data: { type: 'data', data },
+      }
     }
   }
 }
@@ -35,10 +53,16 @@ function filePart(address: string, usual: string, urls: SupportedUrls, path: str
     const [head, named = '', attributes = ''] = found
     if (!/;base64$/i.test(attributes)) throw new UnsendableError(`${path}: the data URL must be in base64`)
     const mediaType = named === '' ? usual : named.toLowerCase()
-    return { type: 'file', mediaType: mediaType === 'image/jpg' ? 'image/jpeg' : mediaType, data: { type: 'data', data: address.slice(head.length) } }
+    return {
+      type: 'file',
+      mediaType: mediaType === 'image/jpg' ? 'image/jpeg' : mediaType,
+      data: { type: 'data', data: address.slice(head.length) },
+    }
   }
-  if (!/^https?:\/\//i.test(address) || !URL.canParse(address)) throw new UnsendableError(`${path}: must be an http or https address or a data URL`)
-  if (!isTaken(address, usual, urls)) throw new UnsendableError(`${path}: this provider takes no addresses of such files; send a data URL`)
+  if (!/^https?:\/\//i.test(address) || !URL.canParse(address))
+    throw new UnsendableError(`${path}: must be an http or https address or a data URL`)
+  if (!isTaken(address, usual, urls))
+    throw new UnsendableError(`${path}: this provider takes no addresses of such files; send a data URL`)
   return { type: 'file', mediaType: usual, data: { type: 'url', url: new URL(address) } }
 }
 

@@ -1,4 +1,10 @@
-import type { LanguageModelV4FilePart, LanguageModelV4Message, LanguageModelV4Prompt, LanguageModelV4TextPart, LanguageModelV4ToolResultPart } from '@ai-sdk/provider'
+import type {
+  LanguageModelV4FilePart,
+  LanguageModelV4Message,
+  LanguageModelV4Prompt,
+  LanguageModelV4TextPart,
+  LanguageModelV4ToolResultPart,
+} from '@ai-sdk/provider'
 import type { ChatMessage } from '../../kinds/chat-request.ts'
 import { UnsendableError } from '../native.ts'
 import { toolInput } from '../tool-input.ts'
@@ -39,33 +45,51 @@ export function sdkPrompt(messages: readonly ChatMessage[], rules: PromptRules):
 function plainText(content: ChatMessage['content'], path: string): string {
   if (content === null || typeof content === 'string') return content ?? ''
   const texts = content.map((part) => {
-    if (part.type !== 'text') throw new UnsendableError(`${path}.content: a system message can only hold text at this provider`)
+    if (part.type !== 'text')
+      throw new UnsendableError(`${path}.content: a system message can only hold text at this provider`)
     return part.text
   })
   return texts.join('\n')
 }
 
-function parts(content: ChatMessage['content'], { urls }: PromptRules, path: string): (LanguageModelV4TextPart | LanguageModelV4FilePart)[] {
+function parts(
+  content: ChatMessage['content'],
+  { urls }: PromptRules,
+  path: string,
+): (LanguageModelV4TextPart | LanguageModelV4FilePart)[] {
   if (content === null) return []
   if (typeof content === 'string') return [{ type: 'text', text: content }]
   return content.map((part, index) => {
     if (part.type === 'text') return { type: 'text', text: part.text }
-    return part.type === 'refusal' ? { type: 'text', text: part.refusal } : mediaPart(part, urls, `${path}.content[${index}]`)
+    return part.type === 'refusal'
+      ? { type: 'text', text: part.refusal }
+      : mediaPart(part, urls, `${path}.content[${index}]`)
   })
 }
 
 function assistantContent(message: ChatMessage, rules: PromptRules, path: string): AssistantContent {
   const { reasoning, content, refusal, tool_calls: calls = [] } = message
-  const said: AssistantContent = rules.reasoning && reasoning !== undefined && reasoning !== '' ? [{ type: 'reasoning', text: reasoning }] : []
+  const said: AssistantContent =
+    rules.reasoning && reasoning !== undefined && reasoning !== '' ? [{ type: 'reasoning', text: reasoning }] : []
   said.push(...parts(content === '' ? null : content, rules, path))
   if (refusal !== undefined && refusal !== '') said.push({ type: 'text', text: refusal })
   for (const [index, { id, function: called }] of calls.entries()) {
-    said.push({ type: 'tool-call', toolCallId: id, toolName: called.name, input: toolInput(called.arguments, `${path}.tool_calls[${index}].function.arguments`) })
+    said.push({
+      type: 'tool-call',
+      toolCallId: id,
+      toolName: called.name,
+      input: toolInput(called.arguments, `${path}.tool_calls[${index}].function.arguments`),
+    })
   }
   return said
 }
 
-function toolResult(message: ChatMessage, toolNames: ReadonlyMap<string, string>, rules: PromptRules, path: string): LanguageModelV4ToolResultPart {
+function toolResult(
+  message: ChatMessage,
+  toolNames: ReadonlyMap<string, string>,
+  rules: PromptRules,
+  path: string,
+): LanguageModelV4ToolResultPart {
   const toolCallId = message.tool_call_id ?? ''
   const found = parts(message.content, rules, path)
   const texts = found.flatMap((part) => (part.type === 'text' ? [part.text] : []))
@@ -73,6 +97,7 @@ function toolResult(message: ChatMessage, toolNames: ReadonlyMap<string, string>
     type: 'tool-result',
     toolCallId,
     toolName: toolNames.get(toolCallId) ?? message.name ?? TOOL_UNKNOWN,
-    output: texts.length === found.length ? { type: 'text', value: texts.join('\n') } : { type: 'content', value: found },
+    output:
+      texts.length === found.length ? { type: 'text', value: texts.join('\n') } : { type: 'content', value: found },
   }
 }

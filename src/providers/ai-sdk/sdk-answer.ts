@@ -1,4 +1,11 @@
-import type { LanguageModelV4Content, LanguageModelV4File, LanguageModelV4FinishReason, LanguageModelV4Source, LanguageModelV4StreamPart, LanguageModelV4ToolCall } from '@ai-sdk/provider'
+import type {
+  LanguageModelV4Content,
+  LanguageModelV4File,
+  LanguageModelV4FinishReason,
+  LanguageModelV4Source,
+  LanguageModelV4StreamPart,
+  LanguageModelV4ToolCall,
+} from '@ai-sdk/provider'
 import type { AnswerEvent } from '../../kinds/answer-event.ts'
 import type { FinishReason } from '../../kinds/chat-answer.ts'
 import { toolCallId } from '../tool-call-id.ts'
@@ -18,10 +25,19 @@ interface OpenCall {
 }
 
 const FINISHES: Readonly<Record<LanguageModelV4FinishReason['unified'], FinishReason | null>> = {
-  stop: 'stop', length: 'length', 'content-filter': 'content_filter', 'tool-calls': 'tool_calls', error: 'error', interrupted: null, other: null,
+  stop: 'stop',
+  length: 'length',
+  'content-filter': 'content_filter',
+  'tool-calls': 'tool_calls',
+  error: 'error',
+  interrupted: null,
+  other: null,
 }
 
-/** Turns a package's parts into events. Calls that the provider runs itself are not the client's, and are left out with their results. */
+/**
+ * Turns a package's parts into events. Calls that the provider runs itself are not the client's, and are left out with
+ * their results.
+ */
 export class SdkAnswer {
   readonly #generationId: string
   readonly #showsReasoning: boolean
@@ -89,7 +105,9 @@ export class SdkAnswer {
     if (index >= CALLS_MAX) throw new Error('the answer holds more tool calls than any answer has')
     this.#calls.set(id, { index, streamed, said: false })
     this.#said = true
-    return [{ type: 'tool_call', choice: 0, index, id: id === '' ? toolCallId(this.#generationId, 0, index) : id, name }]
+    return [
+      { type: 'tool_call', choice: 0, index, id: id === '' ? toolCallId(this.#generationId, 0, index) : id, name },
+    ]
   }
 
   #arguments(id: string, text: string): readonly AnswerEvent[] {
@@ -112,7 +130,10 @@ export class SdkAnswer {
   #file({ mediaType, data }: LanguageModelV4File): readonly AnswerEvent[] {
     if (!mediaType.startsWith('image/')) return []
     this.#said = true
-    const url = data.type === 'url' ? data.url.href : `data:${mediaType};base64,${typeof data.data === 'string' ? data.data : Buffer.from(data.data).toString('base64')}`
+    const url =
+      data.type === 'url'
+        ? data.url.href
+        : `data:${mediaType};base64,${typeof data.data === 'string' ? data.data : Buffer.from(data.data).toString('base64')}`
     return [{ type: 'extra', choice: 0, field: 'images', value: [{ type: 'image_url', image_url: { url } }] }]
   }
 }

@@ -11,7 +11,10 @@ export interface SdkCallPorts extends SdkFetchPorts {
   readonly packages: SdkPackages
 }
 
-/** One chat through a package. The package asks and reads, the limits and the end are ours; it is called once, without its retries. */
+/**
+ * One chat through a package. The package asks and reads, the limits and the end are ours; it is called once, without
+ * its retries.
+ */
 export class SdkCall implements RunningCall {
   readonly #call: ChatCall
   readonly #sink: AnswerSink
@@ -26,12 +29,16 @@ export class SdkCall implements RunningCall {
     this.#sink = sink
     this.#packages = ports.packages
     this.#answer = new SdkAnswer(call.generationId, !hidesReasoning(call.request))
-    this.#fetch = new SdkFetch(ports, { endpoint: call.endpoint, streaming: call.request.stream }, {
-      headers: () => {
-        if (!this.#over) sink.headers()
+    this.#fetch = new SdkFetch(
+      ports,
+      { endpoint: call.endpoint, streaming: call.request.stream },
+      {
+        headers: () => {
+          if (!this.#over) sink.headers()
+        },
+        failed: (found) => this.#fail(found),
       },
-      failed: (found) => this.#fail(found),
-    })
+    )
     // Every failure of it goes to the sink.
     void this.#run()
   }
@@ -50,7 +57,11 @@ export class SdkCall implements RunningCall {
   async #run(): Promise<void> {
     const { endpoint, apiKey, request } = this.#call
     try {
-      const model = await this.#packages.model(endpoint.provider, endpoint.upstreamModel, { apiKey: apiKey ?? '', baseURL: endpoint.provider.baseUrl, fetch: this.#fetch.fetch })
+      const model = await this.#packages.model(endpoint.provider, endpoint.upstreamModel, {
+        apiKey: apiKey ?? '',
+        baseURL: endpoint.provider.baseUrl,
+        fetch: this.#fetch.fetch,
+      })
       const options = callOptions(this.#call, await traitsOf(model))
       if (!this.#over) await (request.stream ? this.#stream(model, options) : this.#whole(model, options))
     } catch (thrown) {
@@ -78,7 +89,8 @@ export class SdkCall implements RunningCall {
       if (this.#over) return
       if (done) return this.#giveUp(failure('cut', null, 'the stream ended without a finish'))
       if (part.type === 'error') return this.#giveUp(thrownFailure(part.error, true))
-      if (part.type === 'finish' && isCut(part.finishReason)) return this.#giveUp(failure('cut', null, 'the stream ended without a finish reason'))
+      if (part.type === 'finish' && isCut(part.finishReason))
+        return this.#giveUp(failure('cut', null, 'the stream ended without a finish reason'))
       const events = this.#answer.read(part)
       if (events.length === 0) continue
       this.#fetch.progressed()

@@ -45,7 +45,11 @@ export class SdkEmbeddings implements RunningCall {
     try {
       const size = await this.#sizeMax()
       if (this.#over) return
-      this.#batches = new BatchedEmbeddings(this.#call.request, { size, ask: (input, pages) => this.#ask(input, pages) }, this.#sink)
+      this.#batches = new BatchedEmbeddings(
+        this.#call.request,
+        { size, ask: (input, pages) => this.#ask(input, pages) },
+        this.#sink,
+      )
     } catch (thrown) {
       if (!this.#over) this.#sink.fail(refusal(thrown) ?? thrownFailure(thrown, false))
     }
@@ -53,7 +57,11 @@ export class SdkEmbeddings implements RunningCall {
 
   async #sizeMax(): Promise<number> {
     const { endpoint, apiKey } = this.#call
-    const model = await this.#model({ apiKey: apiKey ?? '', baseURL: endpoint.provider.baseUrl, fetch: () => Promise.reject(new TypeError('no call yet')) })
+    const model = await this.#model({
+      apiKey: apiKey ?? '',
+      baseURL: endpoint.provider.baseUrl,
+      fetch: () => Promise.reject(new TypeError('no call yet')),
+    })
     return (await model.maxEmbeddingsPerCall) ?? Infinity
   }
 
@@ -63,25 +71,47 @@ export class SdkEmbeddings implements RunningCall {
   }
 
   #ask(input: EmbeddingsInput, pages: ResultSink<EmbeddingsPage>): RunningCall {
-    return new SdkUnitCall<EmbeddingsPage>(this.#ports, this.#call, pages, async (settings) => {
-      const values = [...textsOf(input)]
-      const model = await this.#model(settings)
-      const { embeddings, usage } = await model.doEmbed({ values, ...optionsOf(this.#call, model.provider.split('.', 1)[0] ?? '') })
-      const vectors = embeddings.map((embedding) => ({ form: 'numbers' as const, bytes: Buffer.from(JSON.stringify(embedding)) }))
-      return { vectors, usage: usageOf(usage?.tokens), upstreamId: null }
-    }, BYTES_MAX)
+    return new SdkUnitCall<EmbeddingsPage>(
+      this.#ports,
+      this.#call,
+      pages,
+      async (settings) => {
+        const values = [...textsOf(input)]
+        const model = await this.#model(settings)
+        const { embeddings, usage } = await model.doEmbed({
+          values,
+          ...optionsOf(this.#call, model.provider.split('.', 1)[0] ?? ''),
+        })
+        const vectors = embeddings.map((embedding) => ({
+          form: 'numbers' as const,
+          bytes: Buffer.from(JSON.stringify(embedding)),
+        }))
+        return { vectors, usage: usageOf(usage?.tokens), upstreamId: null }
+      },
+      BYTES_MAX,
+    )
   }
 }
 
-/** What packages share by convention alone goes only to an endpoint that lists the parameter; a vector of another length than asked for would be of no use. */
-function optionsOf({ endpoint: { supportedParameters }, request: { dimensions, inputType } }: EmbeddingsCall, name: string): Pick<EmbeddingModelV4CallOptions, 'dimensions' | 'providerOptions'> {
+/**
+ * What packages share by convention alone goes only to an endpoint that lists the parameter; a vector of another length
+ * than asked for would be of no use.
+ */
+function optionsOf(
+  { endpoint: { supportedParameters }, request: { dimensions, inputType } }: EmbeddingsCall,
+  name: string,
+): Pick<EmbeddingModelV4CallOptions, 'dimensions' | 'providerOptions'> {
   const listed = (parameter: string): boolean => supportedParameters?.includes(parameter) ?? false
-  if (dimensions !== null && !listed('dimensions')) throw new UnsendableError('dimensions: this model has a fixed number of dimensions')
+  if (dimensions !== null && !listed('dimensions'))
+    throw new UnsendableError('dimensions: this model has a fixed number of dimensions')
   const options = {
     ...(dimensions === null ? {} : { dimensions, outputDimension: dimensions, outputDimensionality: dimensions }),
     ...(inputType === null || !listed('input_type') ? {} : { inputType }),
   }
-  return { ...(dimensions === null ? {} : { dimensions }), ...(Object.keys(options).length === 0 ? {} : { providerOptions: { [name]: options } }) }
+  return {
+    ...(dimensions === null ? {} : { dimensions }),
+    ...(Object.keys(options).length === 0 ? {} : { providerOptions: { [name]: options } }),
+  }
 }
 
 function usageOf(tokens: unknown): UsageReport | null {

@@ -9,14 +9,27 @@ const CAUSES_MAX = 4
 /** Names of the packages' own errors about a request that their provider has no words for. */
 const UNSENDABLE: ReadonlySet<string> = new Set(['AI_UnsupportedFunctionalityError', 'AI_InvalidPromptError'])
 
-/** The failure of a request that was never sent because it holds what the provider cannot be asked; null = it is another failure. */
+/**
+ * The failure of a request that was never sent because it holds what the provider cannot be asked; null = it is another
+ * failure.
+ */
 export function refusal(thrown: unknown): AttemptFailure | null {
   const error = objectOf(thrown)
-  const message = thrown instanceof UnsendableError ? thrown.message : UNSENDABLE.has(textOf(error?.['name']) ?? '') ? 'This provider does not support a part of the request' : null
-  return message === null ? null : { ...failure('unsendable', 400, message), publicMessage: message, detail: messageOf(thrown) }
+  const message =
+    thrown instanceof UnsendableError
+      ? thrown.message
+      : UNSENDABLE.has(textOf(error?.['name']) ?? '')
+        ? 'This provider does not support a part of the request'
+        : null
+  return message === null
+    ? null
+    : { ...failure('unsendable', 400, message), publicMessage: message, detail: messageOf(thrown) }
 }
 
-/** What a package threw, or put into its stream. `sent` is false where the request never left: the provider is not to blame for that. */
+/**
+ * What a package threw, or put into its stream. `sent` is false where the request never left: the provider is not to
+ * blame for that.
+ */
 export function thrownFailure(thrown: unknown, sent: boolean): AttemptFailure {
   if (!sent) return failure('connect', null, messageOf(thrown))
   const said = upstreamError(thrown, CAUSES_MAX)
@@ -37,5 +50,11 @@ function upstreamError(thrown: unknown, depth: number): unknown {
 
 /** Name and words alone: the other fields of a package's error hold the request and its address. */
 function messageOf(thrown: unknown): string {
-  return (thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : typeof thrown === 'string' ? thrown : 'the package failed').slice(0, DETAIL_LENGTH_MAX)
+  return (
+    thrown instanceof Error
+      ? `${thrown.name}: ${thrown.message}`
+      : typeof thrown === 'string'
+        ? thrown
+        : 'the package failed'
+  ).slice(0, DETAIL_LENGTH_MAX)
 }

@@ -6,7 +6,10 @@ import { failure, headerOf, type ExchangeRequest, type Transport } from '../tran
 import { UpstreamCall, type AnswerReader, type StreamProgress } from '../upstream-call.ts'
 import { eventFailure, upstreamFailure } from '../upstream-error.ts'
 
-/** Bytes of a stream without a part that the package makes of them: a line longer than any honest one (reliability.md F25). */
+/**
+ * Bytes of a stream without a part that the package makes of them: a line longer than any honest one (reliability.md
+ * F25).
+ */
 const UNREAD_BYTES_MAX = 1_048_576
 /** Bytes that wait for the package before the socket is paused. */
 const WAITING_BYTES = 65_536
@@ -39,8 +42,9 @@ export interface SdkFetchEvents {
 }
 
 /**
- * The `fetch` that a package is given for one call. Its request goes through our transport, so that the provider's limits hold
- * and nothing is followed, inflated or kept without a bound; an error status is read here and not by the package.
+ * The `fetch` that a package is given for one call. Its request goes through our transport, so that the provider's
+ * limits hold and nothing is followed, inflated or kept without a bound; an error status is read here and not by the
+ * package.
  */
 export class SdkFetch {
   readonly #ports: SdkFetchPorts
@@ -84,7 +88,12 @@ export class SdkFetch {
     return this.#send(input, init, bytes, encoded.headers.get('content-type'))
   }
 
-  #send(input: string | URL | Request, init: RequestInit | undefined, body: Buffer, contentType: string | null): Promise<Response> {
+  #send(
+    input: string | URL | Request,
+    init: RequestInit | undefined,
+    body: Buffer,
+    contentType: string | null,
+  ): Promise<Response> {
     const request = this.#request(input, init, body, contentType)
     if (typeof request === 'string') return Promise.reject(new TypeError(request))
     const answer = Promise.withResolvers<Response>()
@@ -114,7 +123,12 @@ export class SdkFetch {
   }
 
   /** What the package may ask for, or why not. */
-  #request(input: string | URL | Request, init: RequestInit | undefined, body: Buffer, contentType: string | null): ExchangeRequest | string {
+  #request(
+    input: string | URL | Request,
+    init: RequestInit | undefined,
+    body: Buffer,
+    contentType: string | null,
+  ): ExchangeRequest | string {
     const { provider } = this.#call.endpoint
     if (this.#upstream !== null) return 'a call is one request'
     if (input instanceof Request || init?.method !== 'POST' || body.length === 0) return 'a call is a POST with a body'
@@ -125,7 +139,10 @@ export class SdkFetch {
       provider: { ...provider, baseUrl: url.origin },
       path: url.pathname + url.search,
       body,
-      headers: { ...(contentType === null ? {} : { 'content-type': contentType }), ...Object.fromEntries(new Headers(init.headers)) },
+      headers: {
+        ...(contentType === null ? {} : { 'content-type': contentType }),
+        ...Object.fromEntries(new Headers(init.headers)),
+      },
       streaming: this.#call.streaming,
     }
   }
@@ -133,7 +150,12 @@ export class SdkFetch {
   #reader(answer: PromiseWithResolvers<Response>): AnswerReader {
     const { streaming, endpoint, bytesMax, takesBytes = false } = this.#call
     return {
-      stream: streaming ? { push: (bytes) => this.#push(bytes, answer), end: () => (this.#body === null ? failure('garbage', null, 'the stream is empty') : null) } : null,
+      stream: streaming
+        ? {
+            push: (bytes) => this.#push(bytes, answer),
+            end: () => (this.#body === null ? failure('garbage', null, 'the stream is empty') : null),
+          }
+        : null,
       whole: (bytes, headers) => {
         const type = headerOf(headers, 'content-type') ?? ''
         if (takesBytes && SOUND.test(type)) {
@@ -143,7 +165,12 @@ export class SdkFetch {
         const body = parseJson(bytes)
         const error = objectOf(body)?.['error'] ?? null
         if (error !== null) return eventFailure(error)
-        if (body === undefined || streaming) return failure('garbage', null, `${streaming ? 'no stream' : 'no JSON'} from ${endpoint.id}: ${bytes.subarray(0, 200).toString('utf8')}`)
+        if (body === undefined || streaming)
+          return failure(
+            'garbage',
+            null,
+            `${streaming ? 'no stream' : 'no JSON'} from ${endpoint.id}: ${bytes.subarray(0, 200).toString('utf8')}`,
+          )
         answer.resolve(new Response(new Uint8Array(bytes), { headers: { 'content-type': 'application/json' } }))
         return null
       },
@@ -154,12 +181,21 @@ export class SdkFetch {
 
   #push(bytes: Buffer, answer: PromiseWithResolvers<Response>): StreamProgress {
     if (this.#body === null) this.#open(answer)
-    if (!this.#decoder.push(bytes) || this.#isBomb) return { failure: failure('too_large', null, 'an event of the stream is larger or deeper than any honest one'), flowing: true, progressed: false, done: false }
+    if (!this.#decoder.push(bytes) || this.#isBomb)
+      return {
+        failure: failure('too_large', null, 'an event of the stream is larger or deeper than any honest one'),
+        flowing: true,
+        progressed: false,
+        done: false,
+      }
     this.#body?.enqueue(bytes)
     this.#unreadBytes += bytes.length
     this.#tail = Buffer.concat([this.#tail.subarray(-TAIL_BYTES), bytes.subarray(-TAIL_BYTES)])
     return {
-      failure: this.#unreadBytes > UNREAD_BYTES_MAX ? failure('too_large', null, 'an event of the stream is longer than 1 MiB') : null,
+      failure:
+        this.#unreadBytes > UNREAD_BYTES_MAX
+          ? failure('too_large', null, 'an event of the stream is longer than 1 MiB')
+          : null,
       flowing: (this.#body?.desiredSize ?? 0) > 0,
       // Said by the call, once the package has made a part of it.
       progressed: false,

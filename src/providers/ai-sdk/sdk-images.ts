@@ -25,7 +25,13 @@ export function sdkImages(ports: SdkImagesPorts): NonNullable<Adapter['images']>
 
 function modelOf(ports: SdkImagesPorts, { endpoint, apiKey }: ImageCall, images: ImageFetch): Promise<ImageModelV4> {
   const { provider, upstreamModel } = endpoint
-  return attempted(images, () => ports.packages.imageModel(provider, upstreamModel, { apiKey: apiKey ?? '', baseURL: provider.baseUrl, fetch: images.fetch }))
+  return attempted(images, () =>
+    ports.packages.imageModel(provider, upstreamModel, {
+      apiKey: apiKey ?? '',
+      baseURL: provider.baseUrl,
+      fetch: images.fetch,
+    }),
+  )
 }
 
 /** The SDK takes a model that names no limit for one that makes one picture. */
@@ -38,7 +44,11 @@ async function askOnce(ports: SdkImagesPorts, call: ImageCall, n: number, contex
   const images = new ImageFetch(ports, call, context)
   const model = await modelOf(ports, call, images)
   const { request } = call
-  const { images: made, usage, providerMetadata } = await attempted(images, async () =>
+  const {
+    images: made,
+    usage,
+    providerMetadata,
+  } = await attempted(images, async () =>
     model.doGenerate({
       prompt: request.prompt,
       n,
@@ -50,8 +60,10 @@ async function askOnce(ports: SdkImagesPorts, call: ImageCall, n: number, contex
       mask: undefined,
       providerOptions: {},
       abortSignal: context.signal,
-    }))
-  const revised = Object.values(providerMetadata ?? {}).map((metadata) => listOf(objectOf(metadata)?.['images']))[0] ?? []
+    }),
+  )
+  const revised =
+    Object.values(providerMetadata ?? {}).map((metadata) => listOf(objectOf(metadata)?.['images']))[0] ?? []
   const spelled = made.map((image, index) => ({
     base64: typeof image === 'string' ? image : Buffer.from(image).toString('base64'),
     url: null,
@@ -59,7 +71,12 @@ async function askOnce(ports: SdkImagesPorts, call: ImageCall, n: number, contex
     revisedPrompt: textOf(objectOf(revised[index])?.['revisedPrompt']),
   }))
   const report = sdkUsage({ inputTokens: { total: usage?.inputTokens }, outputTokens: { total: usage?.outputTokens } })
-  return { images: await readImages(spelled, call, ports.files, context), usage: report === null ? null : { report, imageTokens: 0 }, upstreamId: null, calls: 1 }
+  return {
+    images: await readImages(spelled, call, ports.files, context),
+    usage: report === null ? null : { report, imageTokens: 0 },
+    upstreamId: null,
+    calls: 1,
+  }
 }
 
 /** What the provider said goes before what the package made of it. */
@@ -67,7 +84,9 @@ async function attempted<T>(images: ImageFetch, work: () => Promise<T>): Promise
   try {
     return await work()
   } catch (thrown) {
-    throw new CallFailedError(images.failure ?? (images.started ? null : refusal(thrown)) ?? thrownFailure(thrown, images.started))
+    throw new CallFailedError(
+      images.failure ?? (images.started ? null : refusal(thrown)) ?? thrownFailure(thrown, images.started),
+    )
   }
 }
 
@@ -77,5 +96,7 @@ function pairOf<Sign extends 'x' | ':'>(text: string | null, sign: Sign): `${num
 }
 
 function fileOf(source: SourceImage): ImageModelV4File {
-  return source.type === 'address' ? { type: 'url', url: source.url } : { type: 'file', mediaType: source.mediaType, data: source.base64 }
+  return source.type === 'address'
+    ? { type: 'url', url: source.url }
+    : { type: 'file', mediaType: source.mediaType, data: source.base64 }
 }

@@ -1,4 +1,11 @@
-import type { EmbeddingModelV4, ImageModelV4, LanguageModelV4, RerankingModelV4, SpeechModelV4, TranscriptionModelV4 } from '@ai-sdk/provider'
+import type {
+  EmbeddingModelV4,
+  ImageModelV4,
+  LanguageModelV4,
+  RerankingModelV4,
+  SpeechModelV4,
+  TranscriptionModelV4,
+} from '@ai-sdk/provider'
 import type { Provider } from '../../catalog/catalog.ts'
 import { objectOf } from '../raw-json.ts'
 
@@ -27,37 +34,74 @@ export class SdkPackages {
   readonly #loaded = new Map<string, Promise<Readonly<Record<string, unknown>>>>()
 
   async model(provider: Provider, modelId: string, settings: SdkSettings): Promise<LanguageModelV4> {
-    return this.#made(provider, modelId, settings, { methods: ['languageModel'], plural: 'language models', isModel: isLanguageModel })
+    return this.#made(provider, modelId, settings, {
+      methods: ['languageModel'],
+      plural: 'language models',
+      isModel: isLanguageModel,
+    })
   }
 
   async embeddingModel(provider: Provider, modelId: string, settings: SdkSettings): Promise<EmbeddingModelV4> {
-    return this.#made(provider, modelId, settings, { methods: ['embeddingModel', 'textEmbeddingModel'], plural: 'embedding models', isModel: isEmbeddingModel })
+    return this.#made(provider, modelId, settings, {
+      methods: ['embeddingModel', 'textEmbeddingModel'],
+      plural: 'embedding models',
+      isModel: isEmbeddingModel,
+    })
   }
 
   async rerankingModel(provider: Provider, modelId: string, settings: SdkSettings): Promise<RerankingModelV4> {
-    return this.#made(provider, modelId, settings, { methods: ['rerankingModel'], plural: 'reranking models', isModel: isRerankingModel })
+    return this.#made(provider, modelId, settings, {
+      methods: ['rerankingModel'],
+      plural: 'reranking models',
+      isModel: isRerankingModel,
+    })
   }
 
   async imageModel(provider: Provider, modelId: string, settings: SdkSettings): Promise<ImageModelV4> {
-    return this.#made(provider, modelId, settings, { methods: ['imageModel', 'image'], plural: 'image models', isModel: isImageModel })
+    return this.#made(provider, modelId, settings, {
+      methods: ['imageModel', 'image'],
+      plural: 'image models',
+      isModel: isImageModel,
+    })
   }
 
   async speechModel(provider: Provider, modelId: string, settings: SdkSettings): Promise<SpeechModelV4> {
-    return this.#made(provider, modelId, settings, { methods: ['speechModel', 'speech'], plural: 'speech models', isModel: isSpeechModel })
+    return this.#made(provider, modelId, settings, {
+      methods: ['speechModel', 'speech'],
+      plural: 'speech models',
+      isModel: isSpeechModel,
+    })
   }
 
   async transcriptionModel(provider: Provider, modelId: string, settings: SdkSettings): Promise<TranscriptionModelV4> {
-    return this.#made(provider, modelId, settings, { methods: ['transcriptionModel', 'transcription'], plural: 'transcription models', isModel: isTranscriptionModel })
+    return this.#made(provider, modelId, settings, {
+      methods: ['transcriptionModel', 'transcription'],
+      plural: 'transcription models',
+      isModel: isTranscriptionModel,
+    })
   }
 
-  /** A provider of its own for each call, since the settings hold the call's key and connection; that costs a few closures. */
-  async #made<Model>(provider: Provider, modelId: string, settings: SdkSettings, { methods, plural, isModel }: ModelForm<Model>): Promise<Model> {
+  /**
+   * A provider of its own for each call, since the settings hold the call's key and connection; that costs a few
+   * closures.
+   */
+  async #made<Model>(
+    provider: Provider,
+    modelId: string,
+    settings: SdkSettings,
+    { methods, plural, isModel }: ModelForm<Model>,
+  ): Promise<Model> {
     const { name, factory } = provider.sdkPackage ?? { name: '', factory: null }
     const made = factoryOf(await this.#load(name), name, factory)(settings)
-    const models: unknown = methods.map((method): unknown => (typeof made === 'function' || objectOf(made) !== null ? Reflect.get(Object(made), method) : undefined)).find((method) => typeof method === 'function')
+    const models: unknown = methods
+      .map((method): unknown =>
+        typeof made === 'function' || objectOf(made) !== null ? Reflect.get(Object(made), method) : undefined,
+      )
+      .find((method) => typeof method === 'function')
     if (typeof models !== 'function') throw new Error(`${name} makes no ${plural}`)
     const model: unknown = Reflect.apply(models, made, [modelId])
-    if (!isModel(model)) throw new Error(`${name} is not of specification ${SPECIFICATION} of the AI SDK: install another version of it`)
+    if (!isModel(model))
+      throw new Error(`${name} is not of specification ${SPECIFICATION} of the AI SDK: install another version of it`)
     return model
   }
 
@@ -77,10 +121,13 @@ export class SdkPackages {
 
 /** The named export, or the only one whose name begins with `create`. */
 export function factoryOf(exported: Readonly<Record<string, unknown>>, name: string, factory: string | null): Factory {
-  const candidates = Object.keys(exported).filter((key) => (factory === null ? /^create[A-Z]/.test(key) : key === factory) && typeof exported[key] === 'function')
+  const candidates = Object.keys(exported).filter(
+    (key) => (factory === null ? /^create[A-Z]/.test(key) : key === factory) && typeof exported[key] === 'function',
+  )
   const [only] = candidates
   if (only === undefined) throw new Error(`${name} exports no function ${factory ?? 'create…'}`)
-  if (candidates.length > 1) throw new Error(`${name} exports ${candidates.join(', ')}: the provider's row must name one of them as factory`)
+  if (candidates.length > 1)
+    throw new Error(`${name} exports ${candidates.join(', ')}: the provider's row must name one of them as factory`)
   // A function, by the filter above; what it makes is looked at before it is used.
   return exported[only] as Factory
 }
@@ -111,5 +158,9 @@ function isTranscriptionModel(value: unknown): value is TranscriptionModelV4 {
 
 function isModelWith(value: unknown, methods: readonly string[]): boolean {
   const model = objectOf(value)
-  return model !== null && model['specificationVersion'] === SPECIFICATION && methods.every((method) => typeof model[method] === 'function')
+  return (
+    model !== null &&
+    model['specificationVersion'] === SPECIFICATION &&
+    methods.every((method) => typeof model[method] === 'function')
+  )
 }

@@ -11,7 +11,11 @@ export function sdkRerank(ports: SdkCallPorts, call: RerankCall, sink: ResultSin
     const { endpoint, request } = call
     const model = await ports.packages.rerankingModel(endpoint.provider, endpoint.upstreamModel, settings)
     const documents = { type: 'text' as const, values: [...request.documents] }
-    const { ranking, response } = await model.doRerank({ query: request.query, documents, ...(request.topN === null ? {} : { topN: request.topN }) })
+    const { ranking, response } = await model.doRerank({
+      query: request.query,
+      documents,
+      ...(request.topN === null ? {} : { topN: request.topN }),
+    })
     const said = objectOf(response?.body)
     return readRanking({ results: ranking, usage: said?.['usage'], meta: said?.['meta'], id: response?.id }, call)
   })

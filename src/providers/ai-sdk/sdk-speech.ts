@@ -10,17 +10,36 @@ import { SdkUnitCall } from './sdk-unit-call.ts'
 
 const SOUND_BYTES_MAX = 64 * 1_048_576
 /** What a format looks like; bare samples look like nothing. */
-const CONTAINERS: Readonly<Record<SpeechFormat, ReturnType<typeof audioContainer>>> = { mp3: 'mp3', opus: 'ogg', aac: 'aac', flac: 'flac', wav: 'wav', pcm: null }
+const CONTAINERS: Readonly<Record<SpeechFormat, ReturnType<typeof audioContainer>>> = {
+  mp3: 'mp3',
+  opus: 'ogg',
+  aac: 'aac',
+  flac: 'flac',
+  wav: 'wav',
+  pcm: null,
+}
 
-/** Speech through a package, which gives it all at once. Which formats its provider has, no package tells: the model's row does. */
+/**
+ * Speech through a package, which gives it all at once. Which formats its provider has, no package tells: the model's
+ * row does.
+ */
 export function sdkSpeech(ports: SdkCallPorts): SpeechProtocol {
   return {
     formats: () => SPEECH_FORMATS,
-    ask: (call, sink) => new WholeSound(sink, (whole) => new SdkUnitCall<Sound>(ports, call, whole, (settings) => speak(ports, call, settings), SOUND_BYTES_MAX, true)),
+    ask: (call, sink) =>
+      new WholeSound(
+        sink,
+        (whole) =>
+          new SdkUnitCall<Sound>(ports, call, whole, (settings) => speak(ports, call, settings), SOUND_BYTES_MAX, true),
+      ),
   }
 }
 
-async function speak({ packages }: SdkCallPorts, { endpoint, request, format, voice }: SpeechCall, settings: SdkSettings): Promise<Sound | AttemptFailure> {
+async function speak(
+  { packages }: SdkCallPorts,
+  { endpoint, request, format, voice }: SpeechCall,
+  settings: SdkSettings,
+): Promise<Sound | AttemptFailure> {
   const model = await packages.speechModel(endpoint.provider, endpoint.upstreamModel, settings)
   const { audio } = await model.doGenerate({
     text: request.input,
@@ -32,6 +51,7 @@ async function speak({ packages }: SdkCallPorts, { endpoint, request, format, vo
   const bytes = typeof audio === 'string' ? Buffer.from(audio, 'base64') : Buffer.from(audio)
   const container = audioContainer(bytes)
   // A package that cannot ask for a format says so in a warning, and gives another.
-  if (container !== null && format !== 'pcm' && container !== CONTAINERS[format]) return failure('garbage', null, `${container} instead of ${format}`)
+  if (container !== null && format !== 'pcm' && container !== CONTAINERS[format])
+    return failure('garbage', null, `${container} instead of ${format}`)
   return { audio: bytes, usage: null, upstreamId: null }
 }

@@ -12,11 +12,16 @@ export function sdkTranscription(ports: SdkCallPorts): TranscriptionProtocol {
   return {
     timestamps: () => true,
     translates: () => false,
-    ask: (call, sink) => new SdkUnitCall<TranscriptionResult>(ports, call, sink, (settings) => listen(ports, call, settings)),
+    ask: (call, sink) =>
+      new SdkUnitCall<TranscriptionResult>(ports, call, sink, (settings) => listen(ports, call, settings)),
   }
 }
 
-async function listen({ packages }: SdkCallPorts, { endpoint, request }: UnitCall<TranscriptionRequest>, settings: SdkSettings): Promise<TranscriptionResult> {
+async function listen(
+  { packages }: SdkCallPorts,
+  { endpoint, request }: UnitCall<TranscriptionRequest>,
+  settings: SdkSettings,
+): Promise<TranscriptionResult> {
   const model = await packages.transcriptionModel(endpoint.provider, endpoint.upstreamModel, settings)
   const { text, segments, words, language, durationInSeconds } = await model.doGenerate({
     audio: new Uint8Array(request.audio.bytes),
@@ -24,9 +29,16 @@ async function listen({ packages }: SdkCallPorts, { endpoint, request }: UnitCal
     ...(needsTimestamps(request.format) ? { timestampGranularities: [...request.granularities] } : {}),
     providerOptions: { [model.provider.split('.', 1)[0] ?? '']: optionsOf(request) },
   })
-  const timed = (items: readonly { readonly text: string; readonly startSecond: number; readonly endSecond: number }[]): unknown => items.map((item) => ({ text: item.text, start: item.startSecond, end: item.endSecond }))
+  const timed = (
+    items: readonly { readonly text: string; readonly startSecond: number; readonly endSecond: number }[],
+  ): unknown => items.map((item) => ({ text: item.text, start: item.startSecond, end: item.endSecond }))
   return {
-    transcript: { text, language: language ?? null, segments: readSegments(timed(segments)), words: readWords(timed(words ?? []), 'text') },
+    transcript: {
+      text,
+      language: language ?? null,
+      segments: readSegments(timed(segments)),
+      words: readWords(timed(words ?? []), 'text'),
+    },
     seconds: secondsIn(durationInSeconds),
     billedSeconds: null,
     usage: null,

@@ -10,14 +10,25 @@ export class SdkUnitCall<Result extends object> implements RunningCall {
   readonly #fetch: SdkFetch
   #over = false
 
-  constructor(ports: SdkCallPorts, { endpoint, apiKey }: Pick<UnitCall<unknown>, 'endpoint' | 'apiKey'>, sink: ResultSink<Result>, ask: (settings: SdkSettings) => Promise<Result | AttemptFailure>, bytesMax?: number, takesBytes = false) {
+  constructor(
+    ports: SdkCallPorts,
+    { endpoint, apiKey }: Pick<UnitCall<unknown>, 'endpoint' | 'apiKey'>,
+    sink: ResultSink<Result>,
+    ask: (settings: SdkSettings) => Promise<Result | AttemptFailure>,
+    bytesMax?: number,
+    takesBytes = false,
+  ) {
     this.#sink = sink
-    this.#fetch = new SdkFetch(ports, { endpoint, streaming: false, takesBytes, ...(bytesMax === undefined ? {} : { bytesMax }) }, {
-      headers: () => {
-        if (!this.#over) sink.headers()
+    this.#fetch = new SdkFetch(
+      ports,
+      { endpoint, streaming: false, takesBytes, ...(bytesMax === undefined ? {} : { bytesMax }) },
+      {
+        headers: () => {
+          if (!this.#over) sink.headers()
+        },
+        failed: (found) => this.#fail(found),
       },
-      failed: (found) => this.#fail(found),
-    })
+    )
     // Every failure of it goes to the sink.
     void this.#run(() => ask({ apiKey: apiKey ?? '', baseURL: endpoint.provider.baseUrl, fetch: this.#fetch.fetch }))
   }

@@ -3,8 +3,9 @@ import { objectOf, type RawJson } from '../raw-json.ts'
 import { TokenReader } from '../token-reader.ts'
 
 /**
- * A package's usage as disjoint meters; null when the provider sent none. `total` of the input holds what was read from and
- * written to a cache, `total` of the output holds reasoning; a package that gives parts alone gives them without a total.
+ * A package's usage as disjoint meters; null when the provider sent none. `total` of the input holds what was read from
+ * and written to a cache, `total` of the output holds reasoning; a package that gives parts alone gives them without a
+ * total.
  */
 export function sdkUsage(raw: unknown): UsageReport | null {
   const usage = objectOf(raw)
@@ -39,5 +40,7 @@ function counts(object: RawJson | null): boolean {
 
 function totalOf(tokens: TokenReader, side: UsageSide, object: RawJson | null, parts: readonly string[]): number {
   const isWhole = (object?.['total'] ?? null) !== null || parts.every((name) => (object?.[name] ?? null) === null)
-  return isWhole ? tokens.count(side, object, 'total') : parts.reduce((total, name) => total + tokens.added(side, object, name), 0)
+  return isWhole
+    ? tokens.count(side, object, 'total')
+    : parts.reduce((total, name) => total + tokens.added(side, object, name), 0)
 }

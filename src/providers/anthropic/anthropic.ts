@@ -22,7 +22,10 @@ export function anthropicProtocol(now: () => number): NativeProtocol {
     reader: (call) => {
       const format = askedFormat(call)
       const answerTool = format.kind === 'tool' ? format.tool.name : null
-      return new AnthropicReader({ generationId: call.generationId, answerTool, hidesReasoning: hidesReasoning(call.request.parameters) }, now)
+      return new AnthropicReader(
+        { generationId: call.generationId, answerTool, hidesReasoning: hidesReasoning(call.request.parameters) },
+        now,
+      )
     },
     decoder: ({ message, error }) => new SseDecoder({ event: message, errorLine: error }),
   }

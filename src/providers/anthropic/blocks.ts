@@ -49,7 +49,13 @@ export class ContentBlocks {
     if (this.#count > BLOCKS_MAX) return null
     switch (raw['type']) {
       case 'text':
-        this.#open.set(index, { type: 'text', start: this.#textLength, citations: listOf(raw['citations']).map(objectOf).filter((citation) => citation !== null) })
+        this.#open.set(index, {
+          type: 'text',
+          start: this.#textLength,
+          citations: listOf(raw['citations'])
+            .map(objectOf)
+            .filter((citation) => citation !== null),
+        })
         return this.#text(textOf(raw['text']) ?? '')
       case 'thinking': {
         const block: OpenBlock = { type: 'thinking', text: '', signature: textOf(raw['signature']) ?? '' }
@@ -122,7 +128,9 @@ export class ContentBlocks {
     const index = this.#details
     this.#details += 1
     if (this.#view.hidesReasoning) return [silent()]
-    return [{ type: 'extra', choice: 0, field: 'reasoning_details', value: [{ ...detail, format: REASONING_FORMAT, index }] }]
+    return [
+      { type: 'extra', choice: 0, field: 'reasoning_details', value: [{ ...detail, format: REASONING_FORMAT, index }] },
+    ]
   }
 
   #toolUse(index: unknown, raw: RawJson): readonly AnswerEvent[] {
@@ -137,7 +145,15 @@ export class ContentBlocks {
       return [silent()]
     }
     this.#calls += 1
-    return [{ type: 'tool_call', choice: 0, index: call, id: textOf(raw['id']) || toolCallId(this.#view.generationId, 0, call), name }]
+    return [
+      {
+        type: 'tool_call',
+        choice: 0,
+        index: call,
+        id: textOf(raw['id']) || toolCallId(this.#view.generationId, 0, call),
+        name,
+      },
+    ]
   }
 
   #input(call: number | null, text: string): readonly AnswerEvent[] {
@@ -150,7 +166,13 @@ export class ContentBlocks {
       if (url === null) return []
       return {
         type: 'url_citation',
-        url_citation: { url, title: textOf(citation['title']) ?? '', content: textOf(citation['cited_text']) ?? '', start_index: start, end_index: this.#textLength },
+        url_citation: {
+          url,
+          title: textOf(citation['title']) ?? '',
+          content: textOf(citation['cited_text']) ?? '',
+          start_index: start,
+          end_index: this.#textLength,
+        },
       }
     })
     return annotations.length === 0 ? [] : [{ type: 'extra', choice: 0, field: 'annotations', value: annotations }]

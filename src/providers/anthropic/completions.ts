@@ -12,10 +12,25 @@ const STOP = '\n\nHuman:'
 const NUMBERS = ['temperature', 'top_p', 'top_k']
 
 /** Anthropic's text completions, which its oldest models alone speak. They report no usage: it is counted. */
-export function anthropicCompletions(transport: Transport, now: () => number, decoder: NativeProtocol['decoder']): NonNullable<Adapter['completions']> {
+export function anthropicCompletions(
+  transport: Transport,
+  now: () => number,
+  decoder: NativeProtocol['decoder'],
+): NonNullable<Adapter['completions']> {
   return {
     takesList: false,
-    ask: (call, sink) => callNative(transport, { endpoint: call.endpoint, streaming: call.request.chat.stream, request: () => requestOf(call), reader: () => new CompletionReader(now), decoder }, sink),
+    ask: (call, sink) =>
+      callNative(
+        transport,
+        {
+          endpoint: call.endpoint,
+          streaming: call.request.chat.stream,
+          request: () => requestOf(call),
+          reader: () => new CompletionReader(now),
+          decoder,
+        },
+        sink,
+      ),
   }
 }
 
@@ -33,7 +48,11 @@ function requestOf({ endpoint, apiKey, request, prompts, sendMaxTokens }: Comple
     stream: chat.stream,
   }
   for (const name of NUMBERS) if (chat.parameters[name] !== undefined) body[name] = chat.parameters[name]
-  return { path: PATH, body, headers: { 'anthropic-version': ANTHROPIC_VERSION, ...(apiKey === null ? {} : { 'x-api-key': apiKey }) } }
+  return {
+    path: PATH,
+    body,
+    headers: { 'anthropic-version': ANTHROPIC_VERSION, ...(apiKey === null ? {} : { 'x-api-key': apiKey }) },
+  }
 }
 
 class CompletionReader implements NativeReader {

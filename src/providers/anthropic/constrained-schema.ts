@@ -1,7 +1,18 @@
 import { objectOf, type RawJson } from '../raw-json.ts'
 
 const TYPES: ReadonlySet<unknown> = new Set(['object', 'array', 'string', 'integer', 'number', 'boolean', 'null'])
-const FORMATS: ReadonlySet<unknown> = new Set(['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'uri', 'ipv4', 'ipv6', 'uuid'])
+const FORMATS: ReadonlySet<unknown> = new Set([
+  'date-time',
+  'time',
+  'date',
+  'duration',
+  'email',
+  'hostname',
+  'uri',
+  'ipv4',
+  'ipv6',
+  'uuid',
+])
 const LABELS: ReadonlySet<string> = new Set(['title', 'description', 'default', 'const', 'required'])
 
 /**
@@ -35,7 +46,9 @@ function keywordOf(keyword: string, value: unknown, refers: boolean): unknown {
     case 'type':
       return (Array.isArray(value) ? value : [value]).every((type) => TYPES.has(type)) ? value : undefined
     case 'enum':
-      return Array.isArray(value) && value.every((item) => typeof item !== 'object' || item === null) ? value : undefined
+      return Array.isArray(value) && value.every((item) => typeof item !== 'object' || item === null)
+        ? value
+        : undefined
     case 'format':
       return FORMATS.has(value) ? value : undefined
     case 'additionalProperties':

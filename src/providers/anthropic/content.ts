@@ -17,7 +17,8 @@ export function contentBlocks(content: ChatMessage['content'], path: string): Bl
 /** The text of a system message, which holds nothing else. */
 export function systemBlocks(content: ChatMessage['content'], path: string): Block[] {
   const blocks = contentBlocks(content, path)
-  if (blocks.some((block) => block['type'] !== 'text')) throw new UnsendableError(`${path}.content: a system message can only hold text at this provider`)
+  if (blocks.some((block) => block['type'] !== 'text'))
+    throw new UnsendableError(`${path}.content: a system message can only hold text at this provider`)
   return blocks
 }
 
@@ -28,7 +29,13 @@ function partBlocks(part: ChatPart, path: string): Block[] {
     case 'refusal':
       return textBlocks(part.refusal, undefined, path)
     case 'image_url':
-      return [{ type: 'image', source: imageSource(part.image_url.url, `${path}.image_url.url`), ...cacheMark(part.cache_control, path) }]
+      return [
+        {
+          type: 'image',
+          source: imageSource(part.image_url.url, `${path}.image_url.url`),
+          ...cacheMark(part.cache_control, path),
+        },
+      ]
     case 'file':
       return [documentBlock(part.file, `${path}.file.file_data`)]
     case 'input_audio':
@@ -59,12 +66,21 @@ function imageSource(url: string, path: string): Block {
   return { type: 'base64', media_type: known, data }
 }
 
-function documentBlock({ filename, file_data: file }: { readonly filename?: string; readonly file_data: string }, path: string): Block {
+function documentBlock(
+  { filename, file_data: file }: { readonly filename?: string; readonly file_data: string },
+  path: string,
+): Block {
   const title = filename === undefined || filename === '' ? {} : { title: filename }
   if (isWebUrl(file)) return { type: 'document', source: { type: 'url', url: file }, ...title }
   const { mediaType, data } = dataUrl(file, path)
-  if (mediaType === 'application/pdf') return { type: 'document', source: { type: 'base64', media_type: mediaType, data }, ...title }
-  if (mediaType === 'text/plain') return { type: 'document', source: { type: 'text', media_type: mediaType, data: Buffer.from(data, 'base64').toString('utf8') }, ...title }
+  if (mediaType === 'application/pdf')
+    return { type: 'document', source: { type: 'base64', media_type: mediaType, data }, ...title }
+  if (mediaType === 'text/plain')
+    return {
+      type: 'document',
+      source: { type: 'text', media_type: mediaType, data: Buffer.from(data, 'base64').toString('utf8') },
+      ...title,
+    }
   throw new UnsendableError(`${path}: must be a PDF or plain text`)
 }
 

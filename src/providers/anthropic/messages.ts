@@ -21,7 +21,10 @@ export interface Conversation {
   readonly calledTools: ReadonlySet<string>
 }
 
-/** The messages as turns that alternate. What is of the system stands apart, in its order: the protocol knows no system turn. */
+/**
+ * The messages as turns that alternate. What is of the system stands apart, in its order: the protocol knows no system
+ * turn.
+ */
 export function conversationOf(messages: readonly ChatMessage[]): Conversation {
   const system: Block[] = []
   const turns: Turn[] = []
@@ -48,7 +51,13 @@ export function conversationOf(messages: readonly ChatMessage[]): Conversation {
   if (turns.length === 0) addTurn(turns, 'user', system.splice(0))
   if (turns.length === 0) throw new UnsendableError('messages: at least one must hold text other than white space')
   const isPrefilled = trimPrefill(turns)
-  return { system, messages: turns.map(ordered), isPrefilled, continuesWithoutThinking: continuesWithoutThinking(turns), calledTools }
+  return {
+    system,
+    messages: turns.map(ordered),
+    isPrefilled,
+    continuesWithoutThinking: continuesWithoutThinking(turns),
+    calledTools,
+  }
 }
 
 function addTurn(turns: Turn[], role: Turn['role'], content: Block[]): void {
@@ -74,7 +83,10 @@ function assistantBlocks(message: ChatMessage, path: string): Block[] {
   ]
 }
 
-/** Reasoning of our own answers, whole or in the pieces of a stream. Other providers' and what carries no signature would be refused. */
+/**
+ * Reasoning of our own answers, whole or in the pieces of a stream. Other providers' and what carries no signature
+ * would be refused.
+ */
 function thinkingBlocks(details: readonly unknown[]): Block[] {
   const blocks: Block[] = []
   let text = ''
@@ -118,7 +130,11 @@ function toolUseId(id: string): string {
 /** Results come first in a turn, right after the calls they answer. */
 function ordered({ role, content }: Turn): Turn {
   const results = content.filter((block) => block['type'] === 'tool_result')
-  return { role, content: results.length === 0 ? content : [...results, ...content.filter((block) => block['type'] !== 'tool_result')] }
+  return {
+    role,
+    content:
+      results.length === 0 ? content : [...results, ...content.filter((block) => block['type'] !== 'tool_result')],
+  }
 }
 
 /** The protocol refuses white space at the end of the answer's beginning. */
@@ -136,7 +152,12 @@ function continuesWithoutThinking(turns: readonly Turn[]): boolean {
   let first: Turn | null = null
   for (let index = turns.length - 1; index > 0; index -= 2) {
     const results = turns[index]
-    if (results === undefined || results.role !== 'user' || !results.content.some((block) => block['type'] === 'tool_result')) break
+    if (
+      results === undefined ||
+      results.role !== 'user' ||
+      !results.content.some((block) => block['type'] === 'tool_result')
+    )
+      break
     first = turns[index - 1] ?? null
   }
   return first !== null && !String(first.content[0]?.['type']).endsWith('thinking')

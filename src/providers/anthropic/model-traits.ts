@@ -15,7 +15,10 @@ const CLAUDE = /claude-(?:[a-z]+-)?(\d)(?:[.-](\d{1,2}))?(?!\d)/
 const NEWEST = 99
 const ALWAYS_THINKS = /claude-(?:fable|mythos)/
 
-/** By the model's name, as the protocol has no way to ask; a foreign name is taken for the oldest way, which compatible providers copied. */
+/**
+ * By the model's name, as the protocol has no way to ask; a foreign name is taken for the oldest way, which compatible
+ * providers copied.
+ */
 export function traitsOf(upstreamModel: string): ModelTraits {
   const name = upstreamModel.toLowerCase()
   const version = versionOf(name)

@@ -10,10 +10,18 @@ export type OutputFormat =
   | { readonly kind: 'instruction'; readonly text: string }
   | { readonly kind: 'constrained'; readonly schema: Readonly<Record<string, unknown>> }
   /** A tool that has to be called: its input is the answer, and takes any schema of an object. */
-  | { readonly kind: 'tool'; readonly tool: { readonly name: string; readonly description: string; readonly input_schema: Readonly<Record<string, unknown>> } }
+  | {
+      readonly kind: 'tool'
+      readonly tool: {
+        readonly name: string
+        readonly description: string
+        readonly input_schema: Readonly<Record<string, unknown>>
+      }
+    }
 
 const ANSWER_TOOL = 'give_answer'
-const JSON_INSTRUCTION = 'Answer with one valid JSON object and nothing else: no words before or after it, and no Markdown fence.'
+const JSON_INSTRUCTION =
+  'Answer with one valid JSON object and nothing else: no words before or after it, and no Markdown fence.'
 
 export function outputFormatOf({ responseFormat, tools }: ChatRequest, traits: ModelTraits): OutputFormat {
   if (responseFormat === null) return { kind: 'text' }
@@ -22,9 +30,17 @@ export function outputFormatOf({ responseFormat, tools }: ChatRequest, traits: M
   const schema = objectOf(format['schema']) ?? {}
   const constrained = traits.constrains ? constrainedSchema(schema) : null
   if (constrained !== null) return { kind: 'constrained', schema: constrained }
-  if ((schema['type'] ?? 'object') !== 'object') throw new UnsendableError("response_format.json_schema.schema: this provider needs a schema whose type is 'object'")
+  if ((schema['type'] ?? 'object') !== 'object')
+    throw new UnsendableError("response_format.json_schema.schema: this provider needs a schema whose type is 'object'")
   const description = `Gives the final answer${textOf(format['description']) === null ? '' : `: ${textOf(format['description'])}`}`
-  return { kind: 'tool', tool: { name: freeName((tools ?? []).map((tool) => tool.function.name)), description, input_schema: objectSchema(schema) } }
+  return {
+    kind: 'tool',
+    tool: {
+      name: freeName((tools ?? []).map((tool) => tool.function.name)),
+      description,
+      input_schema: objectSchema(schema),
+    },
+  }
 }
 
 /** A tool's input is always an object, which a client's schema may leave unsaid. */

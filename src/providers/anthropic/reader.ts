@@ -88,7 +88,12 @@ export class AnthropicReader implements NativeReader {
     const native = textOf(delta['stop_reason'])
     if (native !== null) {
       this.#stopped = true
-      events.push({ type: 'finish', choice: 0, native, ...(native === 'tool_use' && this.#blocks.onlyAnswered ? { finish: 'stop' } : {}) })
+      events.push({
+        type: 'finish',
+        choice: 0,
+        native,
+        ...(native === 'tool_use' && this.#blocks.onlyAnswered ? { finish: 'stop' } : {}),
+      })
     }
     this.#usage = mergedUsage(this.#usage, rawUsage)
     const usage = anthropicUsage(this.#usage)

@@ -19,7 +19,10 @@ const USER_ID_CHARS_MAX = 256
 const STRICT_TOOLS_MAX = 20
 
 export function anthropicRequest(call: ChatCall): NativeRequest {
-  const headers = { 'anthropic-version': ANTHROPIC_VERSION, ...(call.apiKey === null ? {} : { 'x-api-key': call.apiKey }) }
+  const headers = {
+    'anthropic-version': ANTHROPIC_VERSION,
+    ...(call.apiKey === null ? {} : { 'x-api-key': call.apiKey }),
+  }
   return { path: PATH, body: bodyOf(call), headers }
 }
 
@@ -46,10 +49,17 @@ function bodyOf(call: ChatCall): Record<string, unknown> {
   const tools = toolFields(call, format, conversation, traits)
   const maxTokens = call.sendMaxTokens ?? endpoint.maxCompletionTokens ?? MAX_TOKENS_DEFAULT
   const parameters = takes('reasoning') || takes('reasoning_effort') ? request.parameters : {}
-  const canThink = !tools.isForced && !conversation.isPrefilled && (traits.thinking === 'adaptive' || !conversation.continuesWithoutThinking)
+  const canThink =
+    !tools.isForced &&
+    !conversation.isPrefilled &&
+    (traits.thinking === 'adaptive' || !conversation.continuesWithoutThinking)
   const { thinking, effort } = thinkingOf(parameters, traits, maxTokens, canThink)
-  const system = format.kind === 'instruction' ? [...conversation.system, { type: 'text', text: format.text }] : conversation.system
-  const output = { ...(effort === null ? {} : { effort }), ...(format.kind === 'constrained' ? { format: { type: 'json_schema', schema: format.schema } } : {}) }
+  const system =
+    format.kind === 'instruction' ? [...conversation.system, { type: 'text', text: format.text }] : conversation.system
+  const output = {
+    ...(effort === null ? {} : { effort }),
+    ...(format.kind === 'constrained' ? { format: { type: 'json_schema', schema: format.schema } } : {}),
+  }
   return {
     model: endpoint.upstreamModel,
     max_tokens: maxTokens,
@@ -71,16 +81,30 @@ interface ToolFields {
   readonly isForced: boolean
 }
 
-function toolFields(call: ChatCall, format: OutputFormat, { calledTools }: Conversation, traits: ModelTraits): ToolFields {
+function toolFields(
+  call: ChatCall,
+  format: OutputFormat,
+  { calledTools }: Conversation,
+  traits: ModelTraits,
+): ToolFields {
   const { request } = call
   const takes = taken(call)
   const tools = request.tools !== null && takes('tools') ? toolsOf(request.tools, traits) : []
   const choice = takes('tool_choice') ? request.toolChoice : null
-  const single = request.parameters['parallel_tool_calls'] === false && takes('parallel_tool_calls') ? { disable_parallel_tool_use: true } : {}
+  const single =
+    request.parameters['parallel_tool_calls'] === false && takes('parallel_tool_calls')
+      ? { disable_parallel_tool_use: true }
+      : {}
   if (format.kind === 'tool') {
     const { tool } = format
-    const forced = tools.length === 0 || choice === 'none' ? { type: 'tool', name: tool.name } : choiceOf(choice === 'auto' || choice === null ? 'required' : choice)
-    return { fields: { tools: [...tools, tool], tool_choice: { ...forced, disable_parallel_tool_use: true } }, isForced: true }
+    const forced =
+      tools.length === 0 || choice === 'none'
+        ? { type: 'tool', name: tool.name }
+        : choiceOf(choice === 'auto' || choice === null ? 'required' : choice)
+    return {
+      fields: { tools: [...tools, tool], tool_choice: { ...forced, disable_parallel_tool_use: true } },
+      isForced: true,
+    }
   }
   if (tools.length === 0) {
     // Calls in the history need the definitions that are not there any more.
@@ -89,7 +113,10 @@ function toolFields(call: ChatCall, format: OutputFormat, { calledTools }: Conve
   }
   if (choice === 'none') return { fields: { tools, tool_choice: { type: 'none' } }, isForced: false }
   if (choice === null && Object.keys(single).length === 0) return { fields: { tools }, isForced: false }
-  return { fields: { tools, tool_choice: { ...choiceOf(choice ?? 'auto'), ...single } }, isForced: choice !== null && choice !== 'auto' }
+  return {
+    fields: { tools, tool_choice: { ...choiceOf(choice ?? 'auto'), ...single } },
+    isForced: choice !== null && choice !== 'auto',
+  }
 }
 
 function choiceOf(choice: NonNullable<ChatRequest['toolChoice']>): Block {
@@ -99,15 +126,26 @@ function choiceOf(choice: NonNullable<ChatRequest['toolChoice']>): Block {
 
 /** Strict where the schema can be held to; elsewhere the word is dropped, as at providers that do not know it. */
 function toolsOf(tools: NonNullable<ChatRequest['tools']>, traits: ModelTraits): Block[] {
-  const canBeStrict = traits.constrains && tools.filter((tool) => tool.function.strict === true).length <= STRICT_TOOLS_MAX
+  const canBeStrict =
+    traits.constrains && tools.filter((tool) => tool.function.strict === true).length <= STRICT_TOOLS_MAX
   return tools.map(({ function: { name, description, parameters, strict } }) => {
     const schema = objectSchema(parameters)
     const constrained = strict === true && canBeStrict ? constrainedSchema(schema) : null
-    return { name, ...(description === undefined ? {} : { description }), input_schema: constrained ?? schema, ...(constrained === null ? {} : { strict: true }) }
+    return {
+      name,
+      ...(description === undefined ? {} : { description }),
+      input_schema: constrained ?? schema,
+      ...(constrained === null ? {} : { strict: true }),
+    }
   })
 }
 
-function samplingFields(parameters: ChatRequest['parameters'], takes: (name: string) => boolean, { samplingParameters }: ModelTraits, isThinking: boolean): Record<string, number> {
+function samplingFields(
+  parameters: ChatRequest['parameters'],
+  takes: (name: string) => boolean,
+  { samplingParameters }: ModelTraits,
+  isThinking: boolean,
+): Record<string, number> {
   if (samplingParameters === 0) return {}
   const number = (name: string): number | null => {
     const value = parameters[name]
@@ -116,7 +154,8 @@ function samplingFields(parameters: ChatRequest['parameters'], takes: (name: str
   const temperature = isThinking ? null : number('temperature')
   const topP = number('top_p')
   const topK = isThinking ? null : number('top_k')
-  const fitsTopP = topP !== null && (!isThinking || topP >= THINKING_TOP_P_MIN) && (temperature === null || samplingParameters === 2)
+  const fitsTopP =
+    topP !== null && (!isThinking || topP >= THINKING_TOP_P_MIN) && (temperature === null || samplingParameters === 2)
   return {
     // The protocol's scale ends at 1.
     ...(temperature === null ? {} : { temperature: Math.min(temperature, 1) }),
@@ -128,11 +167,14 @@ function samplingFields(parameters: ChatRequest['parameters'], takes: (name: str
 function stopFields(stop: unknown): { stop_sequences?: readonly string[] } {
   if (stop === undefined) return {}
   const sequences = (Array.isArray(stop) ? stop : [stop]).map(String)
-  if (sequences.some((sequence) => sequence.trim() === '')) throw new UnsendableError('stop: this provider takes no stop sequence of white space alone')
+  if (sequences.some((sequence) => sequence.trim() === ''))
+    throw new UnsendableError('stop: this provider takes no stop sequence of white space alone')
   return { stop_sequences: sequences }
 }
 
 /** A longer one is refused, and it is only a label. */
 function userFields(user: unknown): { metadata?: Block } {
-  return typeof user === 'string' && user !== '' && user.length <= USER_ID_CHARS_MAX ? { metadata: { user_id: user } } : {}
+  return typeof user === 'string' && user !== '' && user.length <= USER_ID_CHARS_MAX
+    ? { metadata: { user_id: user } }
+    : {}
 }

@@ -2,7 +2,15 @@ import type { UsageReport } from '../../kinds/chat-answer.ts'
 import { objectOf, type RawJson } from '../raw-json.ts'
 import { TokenReader } from '../token-reader.ts'
 
-const FIELDS = ['input_tokens', 'output_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens', 'cache_creation', 'output_tokens_details', 'server_tool_use']
+const FIELDS = [
+  'input_tokens',
+  'output_tokens',
+  'cache_read_input_tokens',
+  'cache_creation_input_tokens',
+  'cache_creation',
+  'output_tokens_details',
+  'server_tool_use',
+]
 
 /** A later usage object replaces what it names of an earlier one: a stream reports its input first and its output last. */
 export function mergedUsage(before: RawJson | null, raw: unknown): RawJson | null {
@@ -13,16 +21,23 @@ export function mergedUsage(before: RawJson | null, raw: unknown): RawJson | nul
   return merged
 }
 
-/** A usage object as disjoint meters; null when it counts nothing. `input_tokens` excludes what was read from or written to a cache. */
+/**
+ * A usage object as disjoint meters; null when it counts nothing. `input_tokens` excludes what was read from or written
+ * to a cache.
+ */
 export function anthropicUsage(usage: RawJson | null): UsageReport | null {
-  if (usage === null || ((usage['input_tokens'] ?? null) === null && (usage['output_tokens'] ?? null) === null)) return null
+  if (usage === null || ((usage['input_tokens'] ?? null) === null && (usage['output_tokens'] ?? null) === null))
+    return null
   const tokens = new TokenReader()
   const input = tokens.count('input', usage, 'input_tokens')
   const cached = tokens.added('input', usage, 'cache_read_input_tokens')
   const creation = objectOf(usage['cache_creation'])
   const fiveMinutes = tokens.added('input', creation, 'ephemeral_5m_input_tokens')
   const hour = tokens.added('input', creation, 'ephemeral_1h_input_tokens')
-  const written = (usage['cache_creation_input_tokens'] ?? null) === null ? fiveMinutes + hour : tokens.added('input', usage, 'cache_creation_input_tokens')
+  const written =
+    (usage['cache_creation_input_tokens'] ?? null) === null
+      ? fiveMinutes + hour
+      : tokens.added('input', usage, 'cache_creation_input_tokens')
   const writtenHour = Math.min(written, hour)
   const output = tokens.count('output', usage, 'output_tokens')
   const reasoning = Math.min(output, tokens.part(objectOf(usage['output_tokens_details']), 'thinking_tokens'))

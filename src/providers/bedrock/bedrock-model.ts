@@ -14,7 +14,10 @@ export interface BedrockModel {
 
 const CLAUDE = /anthropic\.|claude/
 const NOVA = /amazon\.nova/
-/** Makers whose models are documented to decode by a schema; the tool of an answer would have to be forced, which they refuse. */
+/**
+ * Makers whose models are documented to decode by a schema; the tool of an answer would have to be forced, which they
+ * refuse.
+ */
 const DECODING = /(?:qwen|deepseek|mistral|google|nvidia|minimax|minimaxai|moonshot|moonshotai|openai|zai)\./
 
 /** By the model's name, as the protocol has no way to ask. */
@@ -22,7 +25,12 @@ export function bedrockModelOf(upstreamModel: string): BedrockModel {
   const name = upstreamModel.toLowerCase()
   if (CLAUDE.test(name)) {
     const claude = traitsOf(name)
-    return { claude, caches: true, namesCacheTime: claude.constrains, schemaMeans: claude.constrains ? 'decoding' : 'tool' }
+    return {
+      claude,
+      caches: true,
+      namesCacheTime: claude.constrains,
+      schemaMeans: claude.constrains ? 'decoding' : 'tool',
+    }
   }
   if (NOVA.test(name)) return { claude: null, caches: true, namesCacheTime: false, schemaMeans: 'tool' }
   return { claude: null, caches: false, namesCacheTime: false, schemaMeans: DECODING.test(name) ? 'decoding' : 'words' }

@@ -11,7 +11,10 @@ import { BedrockReader } from './reader.ts'
 import { askedFormat, bedrockRequest } from './request.ts'
 import { bedrockRerank } from './rerank.ts'
 
-/** Amazon Bedrock's Converse, one protocol for every maker's chat models there, and InvokeModel for the others. The base address is the bare host. */
+/**
+ * Amazon Bedrock's Converse, one protocol for every maker's chat models there, and InvokeModel for the others. The base
+ * address is the bare host.
+ */
 export function createBedrock(transport: Transport, now: () => number): Adapter {
   const embed = bedrockEmbed(now)
   const rerank = bedrockRerank(now)
@@ -31,7 +34,10 @@ export function bedrockProtocol(now: () => number): NativeProtocol {
     reader: (call) => {
       const format = askedFormat(call)
       const answerTool = format.kind === 'tool' ? format.name : null
-      return new BedrockReader({ generationId: call.generationId, answerTool, hidesReasoning: hidesReasoning(call.request.parameters) }, now)
+      return new BedrockReader(
+        { generationId: call.generationId, answerTool, hidesReasoning: hidesReasoning(call.request.parameters) },
+        now,
+      )
     },
     decoder: (events) => new EventStreamDecoder(events),
   }

@@ -5,7 +5,10 @@ import { toolCallId } from '../tool-call-id.ts'
 /** Far beyond any honest answer; they bound what a broken upstream can make us keep. */
 const BLOCKS_MAX = 4_096
 const THINKING_CHARS_MAX = 4_194_304
-/** OpenRouter's name of signed reasoning, the same as at Anthropic's own protocol: the models and their signatures are the same. */
+/**
+ * OpenRouter's name of signed reasoning, the same as at Anthropic's own protocol: the models and their signatures are
+ * the same.
+ */
 export const REASONING_FORMAT = 'anthropic-claude-v1'
 
 /** What the client of one request does not want to see, or sees in another shape. */
@@ -59,7 +62,15 @@ export class ContentBlocks {
       return [silent()]
     }
     this.#calls += 1
-    return [{ type: 'tool_call', choice: 0, index: call, id: textOf(tool['toolUseId']) || toolCallId(this.#view.generationId, 0, call), name }]
+    return [
+      {
+        type: 'tool_call',
+        choice: 0,
+        index: call,
+        id: textOf(tool['toolUseId']) || toolCallId(this.#view.generationId, 0, call),
+        name,
+      },
+    ]
   }
 
   /** null where there are more blocks, or more thinking, than any honest answer has. */
@@ -84,7 +95,9 @@ export class ContentBlocks {
     if (block.call !== undefined && !block.hasInput) return this.#input(block, '{}')
     if (block.redacted !== '') return this.#detail({ type: 'reasoning.encrypted', data: block.redacted })
     // Models other than Claude do not sign what they think, and do not want it back.
-    return block.signature === '' ? [] : this.#detail({ type: 'reasoning.text', text: block.thinking, signature: block.signature })
+    return block.signature === ''
+      ? []
+      : this.#detail({ type: 'reasoning.text', text: block.thinking, signature: block.signature })
   }
 
   /** A block of a plain answer: the same steps as in a stream. */
@@ -98,16 +111,28 @@ export class ContentBlocks {
     const tool = objectOf(raw['toolUse'])
     if (tool !== null) return this.delta(index, { toolUse: { input: JSON.stringify(tool['input'] ?? {}) } })
     const reasoning = objectOf(raw['reasoningContent'])
-    if (reasoning !== null) return this.delta(index, { reasoningContent: objectOf(reasoning['reasoningText']) ?? reasoning })
+    if (reasoning !== null)
+      return this.delta(index, { reasoningContent: objectOf(reasoning['reasoningText']) ?? reasoning })
     const cited = objectOf(raw['citationsContent'])
-    if (cited !== null) return this.delta(index, { text: listOf(cited['content']).map((part) => textOf(objectOf(part)?.['text']) ?? '').join('') })
+    if (cited !== null)
+      return this.delta(index, {
+        text: listOf(cited['content'])
+          .map((part) => textOf(objectOf(part)?.['text']) ?? '')
+          .join(''),
+      })
     return this.delta(index, raw)
   }
 
   #block(index: unknown, call?: number | null): OpenBlock | null {
     this.#count += 1
     if (this.#count > BLOCKS_MAX) return null
-    const block: OpenBlock = { ...(call === undefined ? {} : { call }), hasInput: false, thinking: '', signature: '', redacted: '' }
+    const block: OpenBlock = {
+      ...(call === undefined ? {} : { call }),
+      hasInput: false,
+      thinking: '',
+      signature: '',
+      redacted: '',
+    }
     this.#open.set(index, block)
     return block
   }
@@ -115,7 +140,11 @@ export class ContentBlocks {
   #input(block: OpenBlock, text: string): readonly AnswerEvent[] {
     if (text === '' || block.call === undefined) return [silent()]
     block.hasInput = true
-    return [block.call === null ? { type: 'text', choice: 0, text } : { type: 'tool_arguments', choice: 0, index: block.call, text }]
+    return [
+      block.call === null
+        ? { type: 'text', choice: 0, text }
+        : { type: 'tool_arguments', choice: 0, index: block.call, text },
+    ]
   }
 
   #thinking(block: OpenBlock, raw: RawJson): readonly AnswerEvent[] | null {
@@ -131,7 +160,9 @@ export class ContentBlocks {
     const index = this.#details
     this.#details += 1
     if (this.#view.hidesReasoning) return [silent()]
-    return [{ type: 'extra', choice: 0, field: 'reasoning_details', value: [{ ...detail, format: REASONING_FORMAT, index }] }]
+    return [
+      { type: 'extra', choice: 0, field: 'reasoning_details', value: [{ ...detail, format: REASONING_FORMAT, index }] },
+    ]
   }
 }
 

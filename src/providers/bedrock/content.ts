@@ -40,9 +40,16 @@ function partPieces(part: ChatPart, path: string, context: ContentContext): Piec
     case 'refusal':
       return textPieces(part.refusal, null)
     case 'image_url':
-      return [{ block: mediaBlock('image', part.image_url.url, IMAGE_FORMATS, `${path}.image_url.url`), cachePoint: cachePointOf(part.cache_control, path, context.model) }]
+      return [
+        {
+          block: mediaBlock('image', part.image_url.url, IMAGE_FORMATS, `${path}.image_url.url`),
+          cachePoint: cachePointOf(part.cache_control, path, context.model),
+        },
+      ]
     case 'video_url':
-      return [{ block: mediaBlock('video', part.video_url.url, VIDEO_FORMATS, `${path}.video_url.url`), cachePoint: null }]
+      return [
+        { block: mediaBlock('video', part.video_url.url, VIDEO_FORMATS, `${path}.video_url.url`), cachePoint: null },
+      ]
     case 'file':
       return [{ block: documentBlock(part.file, `${path}.file.file_data`, context.documentNames), cachePoint: null }]
     case 'input_audio':
@@ -69,21 +76,32 @@ function cachePointOf(raw: unknown, path: string, { caches, namesCacheTime }: Be
 function mediaBlock(kind: 'image' | 'video', url: string, formats: ReadonlyMap<string, string>, path: string): Block {
   const { mediaType, data } = dataUrl(url, path)
   const format = formats.get(mediaType)
-  if (format === undefined) throw new UnsendableError(`${path}: must be ${kind === 'image' ? 'an image' : 'a video'} of one of the types ${[...formats.keys()].join(', ')}`)
+  if (format === undefined)
+    throw new UnsendableError(
+      `${path}: must be ${kind === 'image' ? 'an image' : 'a video'} of one of the types ${[...formats.keys()].join(', ')}`,
+    )
   return { [kind]: { format, source: { bytes: data } } }
 }
 
-function documentBlock({ filename = '', file_data: file }: { readonly filename?: string; readonly file_data: string }, path: string, names: Set<string>): Block {
+function documentBlock(
+  { filename = '', file_data: file }: { readonly filename?: string; readonly file_data: string },
+  path: string,
+  names: Set<string>,
+): Block {
   const { mediaType, data } = dataUrl(file, path)
   const format = documentFormat(mediaType, filename)
-  if (format === null) throw new UnsendableError(`${path}: must be a PDF, CSV, Word, Excel, HTML, Markdown or plain text document`)
+  if (format === null)
+    throw new UnsendableError(`${path}: must be a PDF, CSV, Word, Excel, HTML, Markdown or plain text document`)
   return { document: { format, name: documentName(filename, names), source: { bytes: data } } }
 }
 
 /** Its data as base64. An address would be fetched by nobody. */
 function dataUrl(url: string, path: string): { readonly mediaType: string; readonly data: string } {
   const found = DATA_URL.exec(url)
-  if (found === null) throw new UnsendableError(`${path}: this provider fetches no addresses, send the data itself as a data URL in base64`)
+  if (found === null)
+    throw new UnsendableError(
+      `${path}: this provider fetches no addresses, send the data itself as a data URL in base64`,
+    )
   const [head, mediaType = '', attributes = ''] = found
   if (!/;base64$/i.test(attributes)) throw new UnsendableError(`${path}: the data URL must be in base64`)
   return { mediaType: mediaType.toLowerCase(), data: url.slice(head.length) }

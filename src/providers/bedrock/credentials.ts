@@ -7,10 +7,16 @@ const REGION = /(?:^|\.)bedrock-runtime(?:-fips)?\.([a-z]{2,}(?:-[a-z]+)+-\d+)\.
 const CONTENT_TYPE = 'application/json'
 
 /**
- * The headers that say who asks: a Bedrock API key as it is, or a signature with `ACCESS_KEY_ID:SECRET_ACCESS_KEY[:SESSION_TOKEN]`.
- * `path` stands after the provider's base address, encoded as it is sent.
+ * The headers that say who asks: a Bedrock API key as it is, or a signature with
+ * `ACCESS_KEY_ID:SECRET_ACCESS_KEY[:SESSION_TOKEN]`. `path` stands after the provider's base address, encoded as it is
+ * sent.
  */
-export function credentialHeaders(apiKey: string | null, baseUrl: string, path: string, nowMs: number): NativeRequest['headers'] {
+export function credentialHeaders(
+  apiKey: string | null,
+  baseUrl: string,
+  path: string,
+  nowMs: number,
+): NativeRequest['headers'] {
   if (apiKey === null) return {}
   const [accessKeyId = '', secretAccessKey = '', ...token] = apiKey.split(':')
   // No API key of Bedrock's holds a colon.
@@ -18,10 +24,23 @@ export function credentialHeaders(apiKey: string | null, baseUrl: string, path: 
   const { host, pathname } = new URL(baseUrl)
   return (body) => {
     const datetime = new Date(nowMs).toISOString().replaceAll(/[:-]|\.\d{3}/g, '')
-    const headers: Record<string, string> = { 'content-type': CONTENT_TYPE, 'x-amz-date': datetime, ...(token.length === 0 ? {} : { 'x-amz-security-token': token.join(':') }) }
+    const headers: Record<string, string> = {
+      'content-type': CONTENT_TYPE,
+      'x-amz-date': datetime,
+      ...(token.length === 0 ? {} : { 'x-amz-security-token': token.join(':') }),
+    }
     const signer = new aws4.RequestSigner(
       // Only what is named here is signed, besides the host: a proxy may change the others, such as the length or the encoding.
-      { service: SERVICE, region: regionOf(host), method: 'POST', host, path: `${pathname === '/' ? '' : pathname}${path}`, body, headers, doNotModifyHeaders: true },
+      {
+        service: SERVICE,
+        region: regionOf(host),
+        method: 'POST',
+        host,
+        path: `${pathname === '/' ? '' : pathname}${path}`,
+        body,
+        headers,
+        doNotModifyHeaders: true,
+      },
       { accessKeyId, secretAccessKey },
     )
     signer.datetime = datetime

@@ -2,7 +2,15 @@ import { inputUsage } from '../../kinds/input-usage.ts'
 import type { UsageReport } from '../../kinds/chat-answer.ts'
 import type { AttemptFailure } from '../adapter.ts'
 import { COHERE_TEXTS_MAX, cohereEmbedFields, cohereEmbedPage } from '../cohere/embed.ts'
-import { dimensionsOf, isFailure, textsOf, vectorList, type EmbeddingsCall, type EmbeddingsPage, type EmbeddingsProtocol } from '../embeddings-protocol.ts'
+import {
+  dimensionsOf,
+  isFailure,
+  textsOf,
+  vectorList,
+  type EmbeddingsCall,
+  type EmbeddingsPage,
+  type EmbeddingsProtocol,
+} from '../embeddings-protocol.ts'
 import type { LiftedJson } from '../lifted-json.ts'
 import { listOf, objectOf } from '../raw-json.ts'
 import { TokenReader } from '../token-reader.ts'
@@ -14,8 +22,13 @@ import { invokeModel } from './invoke.ts'
 const TOKENS_HEADER = 'x-amzn-bedrock-input-token-count'
 /** Nova's words for what a vector is for. */
 const PURPOSES: ReadonlyMap<string, string> = new Map([
-  ['search_query', 'GENERIC_RETRIEVAL'], ['query', 'GENERIC_RETRIEVAL'], ['search_document', 'GENERIC_INDEX'], ['document', 'GENERIC_INDEX'], ['passage', 'GENERIC_INDEX'],
-  ['classification', 'CLASSIFICATION'], ['clustering', 'CLUSTERING'],
+  ['search_query', 'GENERIC_RETRIEVAL'],
+  ['query', 'GENERIC_RETRIEVAL'],
+  ['search_document', 'GENERIC_INDEX'],
+  ['document', 'GENERIC_INDEX'],
+  ['passage', 'GENERIC_INDEX'],
+  ['classification', 'CLASSIFICATION'],
+  ['clustering', 'CLUSTERING'],
 ])
 
 /** Embeddings of Bedrock: InvokeModel is the only way to them, and each maker's models have a dialect of their own. */
@@ -36,11 +49,16 @@ function bodyOf(call: EmbeddingsCall, texts: readonly string[]): Readonly<Record
   if (isCohere(call)) return { ...cohereEmbedFields(call, texts), truncate: 'NONE' }
   const dimensions = dimensionsOf(call)
   const [text = ''] = texts
-  if (!call.endpoint.upstreamModel.includes('nova')) return { inputText: text, ...(dimensions === null ? {} : { dimensions }) }
+  if (!call.endpoint.upstreamModel.includes('nova'))
+    return { inputText: text, ...(dimensions === null ? {} : { dimensions }) }
   const purpose = PURPOSES.get(call.request.inputType ?? '') ?? call.request.inputType ?? 'GENERIC_INDEX'
   return {
     taskType: 'SINGLE_EMBEDDING',
-    singleEmbeddingParams: { embeddingPurpose: purpose, text: { value: text, truncationMode: 'NONE' }, ...(dimensions === null ? {} : { embeddingDimension: dimensions }) },
+    singleEmbeddingParams: {
+      embeddingPurpose: purpose,
+      text: { value: text, truncationMode: 'NONE' },
+      ...(dimensions === null ? {} : { embeddingDimension: dimensions }),
+    },
   }
 }
 
@@ -53,7 +71,10 @@ function readPage(answer: LiftedJson, headers: UpstreamHeaders): EmbeddingsPage 
     const page = cohereEmbedPage(answer)
     return isFailure(page) ? page : { ...page, usage: page.usage ?? usage }
   }
-  const vectors = vectorList(answer, body['embedding'] === undefined ? objects.map((embedding) => embedding?.['embedding']) : [body['embedding']])
+  const vectors = vectorList(
+    answer,
+    body['embedding'] === undefined ? objects.map((embedding) => embedding?.['embedding']) : [body['embedding']],
+  )
   return isFailure(vectors) ? vectors : { vectors, usage, upstreamId: null }
 }
 

@@ -26,7 +26,8 @@ const STATUSES: ReadonlyMap<string, number> = new Map([
   ['serviceunavailableexception', 503],
 ])
 /** A model that the operator's account or region does not have is sent as 400, as if the client could mend it. */
-const NO_SUCH_MODEL = /model identifier is invalid|on-demand throughput isn.t supported|operation not allowed|reached the end of its life/i
+const NO_SUCH_MODEL =
+  /model identifier is invalid|on-demand throughput isn.t supported|operation not allowed|reached the end of its life/i
 const TOO_LONG = /input is too long|input length and .?max_tokens/i
 
 /** An error status; the body is `{message}`, the type stands in a header such as `ValidationException:http://…`. */
@@ -41,7 +42,13 @@ export function bedrockException(type: string, body: unknown, nowMs: number): At
   return { ...failureOf(STATUSES.get(type.toLowerCase()) ?? 502, type, body, {}, nowMs), reason: 'error_event' }
 }
 
-function failureOf(status: number, type: string, body: unknown, headers: UpstreamHeaders, nowMs: number): AttemptFailure {
+function failureOf(
+  status: number,
+  type: string,
+  body: unknown,
+  headers: UpstreamHeaders,
+  nowMs: number,
+): AttemptFailure {
   const raw = objectOf(body)
   // The services before Bedrock's own write it with a capital.
   const message = textOf(raw?.['message']) ?? textOf(raw?.['Message']) ?? ''

@@ -67,7 +67,11 @@ export class EventStreamDecoder implements MessageDecoder {
     const headers = textHeaders(message.subarray(PRELUDE_BYTES, payloadStart))
     if (headers === null) return false
     if (headers.get(':message-type') === 'error') {
-      this.#events.error(Buffer.from(JSON.stringify({ type: headers.get(':error-code') ?? '', message: headers.get(':error-message') ?? '' })))
+      this.#events.error(
+        Buffer.from(
+          JSON.stringify({ type: headers.get(':error-code') ?? '', message: headers.get(':error-message') ?? '' }),
+        ),
+      )
       return true
     }
     const type = headers.get(':exception-type') ?? headers.get(':event-type') ?? ''
@@ -81,7 +85,10 @@ export class EventStreamDecoder implements MessageDecoder {
 function messageLength(bytes: Buffer, start: number): number | null {
   const length = bytes.readUInt32BE(start)
   const isFramed = crc32(bytes.subarray(start, start + 8)) === bytes.readUInt32BE(start + 8)
-  const fits = length >= MESSAGE_BYTES_MIN && length <= MESSAGE_BYTES_MAX && bytes.readUInt32BE(start + 4) <= length - MESSAGE_BYTES_MIN
+  const fits =
+    length >= MESSAGE_BYTES_MIN &&
+    length <= MESSAGE_BYTES_MAX &&
+    bytes.readUInt32BE(start + 4) <= length - MESSAGE_BYTES_MIN
   return isFramed && fits ? length : null
 }
 
@@ -102,7 +109,8 @@ function textHeaders(bytes: Buffer): ReadonlyMap<string, string> | null {
     if (valueStart > bytes.length) return null
     const valueEnd = valueStart + (fixed ?? bytes.readUInt16BE(nameEnd + 1))
     if (valueEnd > bytes.length) return null
-    if (type === TEXT) headers.set(bytes.toString('utf8', at + 1, nameEnd), bytes.toString('utf8', valueStart, valueEnd))
+    if (type === TEXT)
+      headers.set(bytes.toString('utf8', at + 1, nameEnd), bytes.toString('utf8', valueStart, valueEnd))
     at = valueEnd
   }
   return headers

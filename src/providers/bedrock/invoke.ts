@@ -4,7 +4,11 @@ import { credentialHeaders } from './credentials.ts'
 import { encodedModel } from './request.ts'
 
 /** A call of InvokeModel, which takes and gives what the model itself does. */
-export function invokeModel({ endpoint, apiKey }: { readonly endpoint: Endpoint; readonly apiKey: string | null }, body: NativeRequest['body'], nowMs: number): NativeRequest {
+export function invokeModel(
+  { endpoint, apiKey }: { readonly endpoint: Endpoint; readonly apiKey: string | null },
+  body: NativeRequest['body'],
+  nowMs: number,
+): NativeRequest {
   const path = `/model/${encodedModel(endpoint.upstreamModel)}/invoke`
   return { path, body, headers: credentialHeaders(apiKey, endpoint.provider.baseUrl, path, nowMs) }
 }

@@ -43,7 +43,10 @@ export function documentFormat(mediaType: string, filename: string): string | nu
 
 /** A name of the characters that the protocol takes, which no other document of the request has; it is put into `names`. */
 export function documentName(filename: string, names: Set<string>): string {
-  const plain = filename.replace(/\.[a-z0-9]{1,5}$/i, '').replaceAll(/[^a-zA-Z0-9()[\]-]+/g, ' ').trim()
+  const plain = filename
+    .replace(/\.[a-z0-9]{1,5}$/i, '')
+    .replaceAll(/[^a-zA-Z0-9()[\]-]+/g, ' ')
+    .trim()
   // Room for the number of a name that comes twice.
   const base = plain.slice(0, NAME_CHARS_MAX - 10).trimEnd() || NAME_DEFAULT
   let name = base

@@ -27,7 +27,10 @@ export interface Conversation {
   readonly calledTools: ReadonlySet<string>
 }
 
-/** The messages as turns that alternate. What is of the system stands apart, in its order: the protocol knows no system turn. */
+/**
+ * The messages as turns that alternate. What is of the system stands apart, in its order: the protocol knows no system
+ * turn.
+ */
 export function conversationOf(messages: readonly ChatMessage[], model: BedrockModel): Conversation {
   const context: ContentContext = { model, documentNames: new Set() }
   const system: Piece[] = []
@@ -58,7 +61,9 @@ export function conversationOf(messages: readonly ChatMessage[], model: BedrockM
     system: blocksOf(system),
     isPrefilled: trimPrefill(turns),
     continuesWithoutThinking: continuesWithoutThinking(turns),
-    holdsToolBlocks: turns.some(({ pieces }) => pieces.some(({ block }) => 'toolUse' in block || 'toolResult' in block)),
+    holdsToolBlocks: turns.some(({ pieces }) =>
+      pieces.some(({ block }) => 'toolUse' in block || 'toolResult' in block),
+    ),
     messages: turns.map(({ role, pieces }) => ({ role, content: blocksOf(ordered(withWords(pieces))) })),
     calledTools,
   }
@@ -66,7 +71,8 @@ export function conversationOf(messages: readonly ChatMessage[], model: BedrockM
 
 function systemPieces(content: ChatMessage['content'], path: string, context: ContentContext): Piece[] {
   const pieces = contentPieces(content, path, context)
-  if (pieces.some(({ block }) => !('text' in block))) throw new UnsendableError(`${path}.content: a system message can only hold text at this provider`)
+  if (pieces.some(({ block }) => !('text' in block)))
+    throw new UnsendableError(`${path}.content: a system message can only hold text at this provider`)
   return pieces
 }
 
@@ -83,7 +89,11 @@ function assistantPieces(message: ChatMessage, path: string, context: ContentCon
   const said = contentPieces(content, path, context)
   const thinking = context.model.claude === null ? [] : thinkingBlocks(details)
   const used = calls.map(({ id, function: called }, index) => ({
-    toolUse: { toolUseId: toolUseId(id), name: called.name, input: toolInput(called.arguments, `${path}.tool_calls[${index}].function.arguments`) },
+    toolUse: {
+      toolUseId: toolUseId(id),
+      name: called.name,
+      input: toolInput(called.arguments, `${path}.tool_calls[${index}].function.arguments`),
+    },
   }))
   return [...plain(thinking), ...(said.length === 0 ? contentPieces(refusal, path, context) : said), ...plain(used)]
 }
@@ -92,7 +102,10 @@ function plain(blocks: readonly Block[]): Piece[] {
   return blocks.map((block) => ({ block, cachePoint: null }))
 }
 
-/** Reasoning of Claude's, whole or in the pieces of a stream. Other models' and what carries no signature would be refused. */
+/**
+ * Reasoning of Claude's, whole or in the pieces of a stream. Other models' and what carries no signature would be
+ * refused.
+ */
 function thinkingBlocks(details: readonly unknown[]): Block[] {
   const blocks: Block[] = []
   let text = ''
@@ -120,12 +133,19 @@ function toolResult({ tool_call_id: id = '', content }: ChatMessage, path: strin
   const pieces = contentPieces(content, path, context)
   const cachePoint = pieces.findLast((piece) => piece.cachePoint !== null)?.cachePoint ?? null
   const blocks = pieces.map(({ block }) => block)
-  return { block: { toolResult: { toolUseId: toolUseId(id), content: blocks.length === 0 ? [{ text: '(no output)' }] : blocks } }, cachePoint }
+  return {
+    block: {
+      toolResult: { toolUseId: toolUseId(id), content: blocks.length === 0 ? [{ text: '(no output)' }] : blocks },
+    },
+    cachePoint,
+  }
 }
 
 /** Ids of other providers may hold what the protocol refuses in one, or be longer. */
 function toolUseId(id: string): string {
-  return id.length > TOOL_ID_CHARS_MAX ? `call_${createHash('sha256').update(id).digest('hex').slice(0, 40)}` : id.replaceAll(/[^a-zA-Z0-9_-]/g, '_')
+  return id.length > TOOL_ID_CHARS_MAX
+    ? `call_${createHash('sha256').update(id).digest('hex').slice(0, 40)}`
+    : id.replaceAll(/[^a-zA-Z0-9_-]/g, '_')
 }
 
 /** The protocol refuses a document without a word beside it. */
@@ -156,7 +176,8 @@ function continuesWithoutThinking(turns: readonly Turn[]): boolean {
   let first: Turn | null = null
   for (let index = turns.length - 1; index > 0; index -= 2) {
     const results = turns[index]
-    if (results === undefined || results.role !== 'user' || !results.pieces.some(({ block }) => 'toolResult' in block)) break
+    if (results === undefined || results.role !== 'user' || !results.pieces.some(({ block }) => 'toolResult' in block))
+      break
     first = turns[index - 1] ?? null
   }
   return first !== null && !('reasoningContent' in (first.pieces[0]?.block ?? {}))

@@ -15,20 +15,34 @@ export type OutputFormat =
   | { readonly kind: 'tool'; readonly name: string; readonly toolSpec: Block }
 
 const ANSWER_TOOL = 'give_answer'
-const JSON_ONLY = 'Answer with one valid JSON object and nothing else: no words before or after it, and no Markdown fence.'
+const JSON_ONLY =
+  'Answer with one valid JSON object and nothing else: no words before or after it, and no Markdown fence.'
 
-export function outputFormatOf({ responseFormat, tools }: ChatRequest, { claude, schemaMeans }: BedrockModel): OutputFormat {
+export function outputFormatOf(
+  { responseFormat, tools }: ChatRequest,
+  { claude, schemaMeans }: BedrockModel,
+): OutputFormat {
   if (responseFormat === null) return { kind: 'text' }
   if (responseFormat['type'] !== 'json_schema') return { kind: 'words', text: JSON_ONLY }
   const format = objectOf(responseFormat['json_schema']) ?? {}
   const schema = objectOf(format['schema']) ?? {}
-  if (schemaMeans === 'words') return { kind: 'words', text: `${JSON_ONLY} It must fit this JSON schema: ${JSON.stringify(schema)}` }
+  if (schemaMeans === 'words')
+    return { kind: 'words', text: `${JSON_ONLY} It must fit this JSON schema: ${JSON.stringify(schema)}` }
   const decoded = schemaMeans === 'tool' ? null : claude === null ? schema : constrainedSchema(schema)
   if (decoded !== null) return { kind: 'decoding', textFormat: textFormatOf(format, decoded) }
-  if ((schema['type'] ?? 'object') !== 'object') throw new UnsendableError("response_format.json_schema.schema: this provider needs a schema whose type is 'object'")
+  if ((schema['type'] ?? 'object') !== 'object')
+    throw new UnsendableError("response_format.json_schema.schema: this provider needs a schema whose type is 'object'")
   const name = freeName((tools ?? []).map((tool) => tool.function.name))
   const about = textOf(format['description']) ?? ''
-  return { kind: 'tool', name, toolSpec: { name, description: `Gives the final answer${about === '' ? '' : `: ${about}`}`, inputSchema: { json: objectSchema(schema) } } }
+  return {
+    kind: 'tool',
+    name,
+    toolSpec: {
+      name,
+      description: `Gives the final answer${about === '' ? '' : `: ${about}`}`,
+      inputSchema: { json: objectSchema(schema) },
+    },
+  }
 }
 
 /** A tool's input is always an object, which a client's schema may leave unsaid. */
@@ -40,7 +54,10 @@ export function objectSchema(schema: RawJson): RawJson {
 function textFormatOf(format: RawJson, schema: RawJson): Block {
   const description = textOf(format['description']) ?? ''
   const name = (textOf(format['name']) ?? '').replaceAll(/[^a-zA-Z0-9_-]/g, '_')
-  return { type: 'json_schema', structure: { jsonSchema: { name, ...(description === '' ? {} : { description }), schema: JSON.stringify(schema) } } }
+  return {
+    type: 'json_schema',
+    structure: { jsonSchema: { name, ...(description === '' ? {} : { description }), schema: JSON.stringify(schema) } },
+  }
 }
 
 function freeName(taken: readonly string[]): string {

@@ -1,5 +1,16 @@
 /** What Converse can carry, by OpenRouter's names; an endpoint may list fewer. */
 export const BEDROCK_PARAMETERS: readonly string[] = Object.freeze([
-  'max_tokens', 'max_completion_tokens', 'temperature', 'top_p', 'top_k', 'stop', 'tools', 'tool_choice', 'response_format', 'structured_outputs',
-  'reasoning', 'reasoning_effort', 'include_reasoning',
+  'max_tokens',
+  'max_completion_tokens',
+  'temperature',
+  'top_p',
+  'top_k',
+  'stop',
+  'tools',
+  'tool_choice',
+  'response_format',
+  'structured_outputs',
+  'reasoning',
+  'reasoning_effort',
+  'include_reasoning',
 ])

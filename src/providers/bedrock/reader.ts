@@ -37,7 +37,8 @@ export class BedrockReader implements NativeReader {
   message(data: Buffer): readonly AnswerEvent[] | AttemptFailure {
     const [type, raw] = Object.entries(objectOf(parseJson(data)) ?? {})[0] ?? []
     const event = objectOf(raw)
-    if (type === undefined || event === null) return failure('garbage', null, `not a JSON object: ${data.subarray(0, 200).toString('utf8')}`)
+    if (type === undefined || event === null)
+      return failure('garbage', null, `not a JSON object: ${data.subarray(0, 200).toString('utf8')}`)
     if (type.endsWith('Exception')) return bedrockException(type, event, this.#now())
     this.#started = true
     switch (type) {

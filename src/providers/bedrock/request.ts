@@ -20,14 +20,24 @@ export function bedrockRequest(call: ChatCall, nowMs: number): NativeRequest {
   const path = `/model/${encodedModel(endpoint.upstreamModel)}/${request.stream ? 'converse-stream' : 'converse'}`
   const credentials = credentialHeaders(apiKey, endpoint.provider.baseUrl, path, nowMs)
   const accept = request.stream ? { accept: EVENT_STREAM } : {}
-  return { path, body: bodyOf(call), headers: typeof credentials === 'function' ? (body) => ({ ...accept, ...credentials(body) }) : { ...accept, ...credentials } }
+  return {
+    path,
+    body: bodyOf(call),
+    headers:
+      typeof credentials === 'function'
+        ? (body) => ({ ...accept, ...credentials(body) })
+        : { ...accept, ...credentials },
+  }
 }
 
 /** What the answer of a call is asked for as; the reader needs it too. */
 export function askedFormat(call: ChatCall): OutputFormat {
   const takes = taken(call)
   if (!takes('response_format') && !takes('structured_outputs')) return { kind: 'text' }
-  return outputFormatOf(takes('tools') ? call.request : { ...call.request, tools: null }, bedrockModelOf(call.endpoint.upstreamModel))
+  return outputFormatOf(
+    takes('tools') ? call.request : { ...call.request, tools: null },
+    bedrockModelOf(call.endpoint.upstreamModel),
+  )
 }
 
 /** Model ids hold colons and, as ARNs, slashes. RFC 3986 leaves fewer characters alone than `encodeURIComponent` does. */
@@ -48,7 +58,13 @@ function bodyOf(call: ChatCall): Record<string, unknown> {
   const conversation = conversationOf(request.messages, model)
   const format = askedFormat(call)
   const tools = takes('tools') ? (request.tools ?? []) : []
-  const { toolConfig, isForced } = toolConfigOf(tools, takes('tool_choice') ? request.toolChoice : null, format, conversation, model)
+  const { toolConfig, isForced } = toolConfigOf(
+    tools,
+    takes('tool_choice') ? request.toolChoice : null,
+    format,
+    conversation,
+    model,
+  )
   const thinking = thinkingFields(call, model, !isForced && !conversation.isPrefilled, conversation)
   const sampling = samplingFields(request.parameters, takes, model, thinking?.isOn ?? false)
   const stop = takes('stop') ? stopFields(request.parameters['stop'], model) : {}
@@ -78,13 +94,26 @@ interface ThinkingFields {
   readonly isOn: boolean
 }
 
-/** Claude's own words, which the protocol hands through. `begins` is false where the answer's beginning is already decided: a call, or given words. */
-function thinkingFields({ endpoint, request, sendMaxTokens }: ChatCall, { claude }: BedrockModel, begins: boolean, { continuesWithoutThinking }: Conversation): ThinkingFields | null {
+/**
+ * Claude's own words, which the protocol hands through. `begins` is false where the answer's beginning is already
+ * decided: a call, or given words.
+ */
+function thinkingFields(
+  { endpoint, request, sendMaxTokens }: ChatCall,
+  { claude }: BedrockModel,
+  begins: boolean,
+  { continuesWithoutThinking }: Conversation,
+): ThinkingFields | null {
   const supported = endpoint.supportedParameters
   const takesReasoning = supported === null || supported.includes('reasoning') || supported.includes('reasoning_effort')
   if (claude === null || !takesReasoning) return null
   const isPossible = begins && (claude.thinking === 'adaptive' || !continuesWithoutThinking)
-  const { thinking, effort } = thinkingOf(request.parameters, claude, sendMaxTokens ?? endpoint.maxCompletionTokens ?? MAX_TOKENS_LEAST, isPossible)
+  const { thinking, effort } = thinkingOf(
+    request.parameters,
+    claude,
+    sendMaxTokens ?? endpoint.maxCompletionTokens ?? MAX_TOKENS_LEAST,
+    isPossible,
+  )
   const fields = { ...present('thinking', thinking), ...present('output_config', effort === null ? null : { effort }) }
   return { fields, isOn: thinking !== null && thinking['type'] !== 'disabled' }
 }
@@ -94,7 +123,12 @@ interface SamplingFields {
   readonly additional: Block
 }
 
-function samplingFields(parameters: ChatRequest['parameters'], takes: (name: string) => boolean, { claude }: BedrockModel, isThinking: boolean): SamplingFields {
+function samplingFields(
+  parameters: ChatRequest['parameters'],
+  takes: (name: string) => boolean,
+  { claude }: BedrockModel,
+  isThinking: boolean,
+): SamplingFields {
   const count = claude?.samplingParameters ?? 2
   if (count === 0) return { inference: {}, additional: {} }
   const number = (name: string): number | null => {
@@ -107,7 +141,10 @@ function samplingFields(parameters: ChatRequest['parameters'], takes: (name: str
   const topK = isThinking || claude === null ? null : number('top_k')
   return {
     // The protocol's scale ends at 1.
-    inference: { ...present('temperature', temperature === null ? null : Math.min(temperature, 1)), ...present('topP', fitsTopP ? topP : null) },
+    inference: {
+      ...present('temperature', temperature === null ? null : Math.min(temperature, 1)),
+      ...present('topP', fitsTopP ? topP : null),
+    },
     additional: present('top_k', topK === null ? null : Math.floor(topK)),
   }
 }
@@ -115,6 +152,7 @@ function samplingFields(parameters: ChatRequest['parameters'], takes: (name: str
 function stopFields(stop: unknown, { claude }: BedrockModel): Block {
   if (stop === undefined) return {}
   const sequences = (Array.isArray(stop) ? stop : [stop]).map(String)
-  if (claude !== null && sequences.some((sequence) => sequence.trim() === '')) throw new UnsendableError('stop: this provider takes no stop sequence of white space alone')
+  if (claude !== null && sequences.some((sequence) => sequence.trim() === ''))
+    throw new UnsendableError('stop: this provider takes no stop sequence of white space alone')
   return { stopSequences: sequences }
 }

@@ -17,14 +17,22 @@ export interface ToolConfig {
 }
 
 /** `tools` and `choice` are what the endpoint takes of the client's. */
-export function toolConfigOf(tools: readonly ChatTool[], choice: ChatRequest['toolChoice'], format: OutputFormat, conversation: Conversation, model: BedrockModel): ToolConfig {
+export function toolConfigOf(
+  tools: readonly ChatTool[],
+  choice: ChatRequest['toolChoice'],
+  format: OutputFormat,
+  conversation: Conversation,
+  model: BedrockModel,
+): ToolConfig {
   // There is no choice `none`: tools that must not be called are left out, but for the history's sake.
   const isNone = choice === 'none'
   const specs = isNone && !conversation.holdsToolBlocks ? [] : toolSpecs(tools, model)
   const known = specs.length === 0 && conversation.holdsToolBlocks ? historySpecs(conversation.calledTools) : specs
   if (format.kind === 'tool') {
     const mayCallOthers = !isNone && tools.length > 0
-    const toolChoice = mayCallOthers ? choiceOf(choice === null || choice === 'auto' ? 'required' : choice) : { tool: { name: format.name } }
+    const toolChoice = mayCallOthers
+      ? choiceOf(choice === null || choice === 'auto' ? 'required' : choice)
+      : { tool: { name: format.name } }
     return { toolConfig: { tools: [...known, { toolSpec: format.toolSpec }], toolChoice }, isForced: true }
   }
   if (known.length === 0) return { toolConfig: null, isForced: false }
@@ -39,11 +47,21 @@ function choiceOf(choice: NonNullable<ChatRequest['toolChoice']>): Block {
 
 /** Strict where the schema can be held to; elsewhere the word is dropped, as at providers that do not know it. */
 function toolSpecs(tools: readonly ChatTool[], { claude }: BedrockModel): Block[] {
-  const canBeStrict = claude !== null && claude.constrains && tools.filter((tool) => tool.function.strict === true).length <= STRICT_TOOLS_MAX
+  const canBeStrict =
+    claude !== null &&
+    claude.constrains &&
+    tools.filter((tool) => tool.function.strict === true).length <= STRICT_TOOLS_MAX
   return tools.map(({ function: { name, description = '', parameters, strict } }) => {
     const schema = objectSchema(parameters)
     const constrained = strict === true && canBeStrict ? constrainedSchema(schema) : null
-    return { toolSpec: { name, ...(description === '' ? {} : { description }), inputSchema: { json: constrained ?? schema }, ...(constrained === null ? {} : { strict: true }) } }
+    return {
+      toolSpec: {
+        name,
+        ...(description === '' ? {} : { description }),
+        inputSchema: { json: constrained ?? schema },
+        ...(constrained === null ? {} : { strict: true }),
+      },
+    }
   })
 }
 

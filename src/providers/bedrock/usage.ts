@@ -2,10 +2,14 @@ import type { UsageReport } from '../../kinds/chat-answer.ts'
 import { listOf, objectOf } from '../raw-json.ts'
 import { TokenReader } from '../token-reader.ts'
 
-/** A usage object as disjoint meters; null when it counts nothing. `inputTokens` excludes what was read from or written to a cache. */
+/**
+ * A usage object as disjoint meters; null when it counts nothing. `inputTokens` excludes what was read from or written
+ * to a cache.
+ */
 export function bedrockUsage(raw: unknown): UsageReport | null {
   const usage = objectOf(raw)
-  if (usage === null || ((usage['inputTokens'] ?? null) === null && (usage['outputTokens'] ?? null) === null)) return null
+  if (usage === null || ((usage['inputTokens'] ?? null) === null && (usage['outputTokens'] ?? null) === null))
+    return null
   const tokens = new TokenReader()
   const input = tokens.count('input', usage, 'inputTokens')
   const output = tokens.count('output', usage, 'outputTokens')

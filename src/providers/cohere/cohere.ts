@@ -12,8 +12,8 @@ import { cohereRequest } from './request.ts'
 import { cohereRerank } from './rerank.ts'
 
 /**
- * Cohere's v2 chat, embed and rerank. Requests of the first chat protocol are not written, because every model that still runs answers the
- * newer one; its answers are read all the same.
+ * Cohere's v2 chat, embed and rerank. Requests of the first chat protocol are not written, because every model that
+ * still runs answers the newer one; its answers are read all the same.
  */
 export function createCohere(transport: Transport, now: () => number): Adapter {
   const embed = cohereEmbed(now)
@@ -31,7 +31,8 @@ export function cohereProtocol(now: () => number): NativeProtocol {
     name: 'cohere',
     supportedParameters: COHERE_PARAMETERS,
     request: cohereRequest,
-    reader: ({ generationId, request }) => new CohereReader({ generationId, hidesReasoning: reasoningWish(request.parameters).isHidden }, now),
+    reader: ({ generationId, request }) =>
+      new CohereReader({ generationId, hidesReasoning: reasoningWish(request.parameters).isHidden }, now),
     decoder: (events) => new CohereDecoder(events),
   }
 }

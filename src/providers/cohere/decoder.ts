@@ -4,7 +4,10 @@ import { SseDecoder } from '../sse-decoder.ts'
 
 const BRACE = 0x7b
 
-/** Server-sent events, or the lines of JSON of the older protocol: those begin with a brace, which no field of an event does. */
+/**
+ * Server-sent events, or the lines of JSON of the older protocol: those begin with a brace, which no field of an event
+ * does.
+ */
 export class CohereDecoder implements MessageDecoder {
   readonly #events: { readonly message: (data: Buffer) => void; readonly error: (data: Buffer) => void }
   #chosen: MessageDecoder | null = null
@@ -16,7 +19,8 @@ export class CohereDecoder implements MessageDecoder {
   push(bytes: Buffer): boolean {
     if (bytes.length === 0) return true
     const { message, error } = this.#events
-    this.#chosen ??= bytes[0] === BRACE ? new NdjsonDecoder(message) : new SseDecoder({ event: message, errorLine: error })
+    this.#chosen ??=
+      bytes[0] === BRACE ? new NdjsonDecoder(message) : new SseDecoder({ event: message, errorLine: error })
     return this.#chosen.push(bytes)
   }
 

@@ -1,7 +1,15 @@
 import { inputUsage } from '../../kinds/input-usage.ts'
 import type { UsageReport } from '../../kinds/chat-answer.ts'
 import type { AttemptFailure } from '../adapter.ts'
-import { dimensionsOf, isFailure, textsOf, vectorList, type EmbeddingsCall, type EmbeddingsPage, type EmbeddingsProtocol } from '../embeddings-protocol.ts'
+import {
+  dimensionsOf,
+  isFailure,
+  textsOf,
+  vectorList,
+  type EmbeddingsCall,
+  type EmbeddingsPage,
+  type EmbeddingsProtocol,
+} from '../embeddings-protocol.ts'
 import type { LiftedJson } from '../lifted-json.ts'
 import { objectOf, textOf } from '../raw-json.ts'
 import { TokenReader } from '../token-reader.ts'
@@ -12,7 +20,11 @@ import { cohereError } from './error.ts'
 /** Texts of one request. */
 export const COHERE_TEXTS_MAX = 96
 /** Cohere's models must be told; other providers' words for the same are taken too. */
-const INPUT_TYPES: ReadonlyMap<string, string> = new Map([['query', 'search_query'], ['document', 'search_document'], ['passage', 'search_document']])
+const INPUT_TYPES: ReadonlyMap<string, string> = new Map([
+  ['query', 'search_query'],
+  ['document', 'search_document'],
+  ['passage', 'search_document'],
+])
 
 /** Cohere's v2 `embed`. */
 export function cohereEmbed(now: () => number): EmbeddingsProtocol {
@@ -32,7 +44,12 @@ export function cohereEmbed(now: () => number): EmbeddingsProtocol {
 export function cohereEmbedFields(call: EmbeddingsCall, texts: readonly string[]): Readonly<Record<string, unknown>> {
   const dimensions = dimensionsOf(call)
   const inputType = call.request.inputType ?? 'search_document'
-  return { texts, input_type: INPUT_TYPES.get(inputType) ?? inputType, embedding_types: ['float'], ...(dimensions === null ? {} : { output_dimension: dimensions }) }
+  return {
+    texts,
+    input_type: INPUT_TYPES.get(inputType) ?? inputType,
+    embedding_types: ['float'],
+    ...(dimensions === null ? {} : { output_dimension: dimensions }),
+  }
 }
 
 /** An answer of v2, or of v1, which holds the lists without their types. */

@@ -4,7 +4,11 @@ import { textOf } from '../raw-json.ts'
 
 /** Reasons of Cohere's own that end an answer badly; all others are of wire.md D-3.2. */
 const BAD_ENDS: ReadonlyMap<string, FinishReason> = new Map([
-  ['ERROR', 'error'], ['TIMEOUT', 'error'], ['USER_CANCEL', 'error'], ['ERROR_TOXIC', 'content_filter'], ['ERROR_LIMIT', 'length'],
+  ['ERROR', 'error'],
+  ['TIMEOUT', 'error'],
+  ['USER_CANCEL', 'error'],
+  ['ERROR_TOXIC', 'content_filter'],
+  ['ERROR_LIMIT', 'length'],
 ])
 
 export function cohereFinish(raw: unknown): AnswerEvent {

@@ -30,12 +30,24 @@ function assistantMessages(message: ChatMessage, path: string, takesReasoning: b
   const blocks = typeof said === 'string' ? (said === '' ? [] : [{ type: 'text', text: said }]) : said
   const plan = calls.length === 0 ? '' : toolPlanOf(details)
   if (blocks.length + thinking.length + calls.length === 0) return []
-  return [{
-    role: 'assistant',
-    ...(blocks.length + thinking.length === 0 ? {} : { content: thinking.length === 0 ? said : [...thinking, ...blocks] }),
-    ...(plan === '' ? {} : { tool_plan: plan }),
-    ...(calls.length === 0 ? {} : { tool_calls: calls.map(({ id, function: { name, arguments: text } }) => ({ id, type: 'function', function: { name, arguments: text === '' ? '{}' : text } })) }),
-  }]
+  return [
+    {
+      role: 'assistant',
+      ...(blocks.length + thinking.length === 0
+        ? {}
+        : { content: thinking.length === 0 ? said : [...thinking, ...blocks] }),
+      ...(plan === '' ? {} : { tool_plan: plan }),
+      ...(calls.length === 0
+        ? {}
+        : {
+            tool_calls: calls.map(({ id, function: { name, arguments: text } }) => ({
+              id,
+              type: 'function',
+              function: { name, arguments: text === '' ? '{}' : text },
+            })),
+          }),
+    },
+  ]
 }
 
 function contentOf({ content, role }: ChatMessage, path: string): string | readonly Body[] {

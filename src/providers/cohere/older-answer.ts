@@ -40,7 +40,11 @@ function olderEnd(body: RawJson, finishReason: unknown, readCalls: ReadCalls): r
   if (calls === null) return null
   const usage = cohereUsage(body['meta'])
   return [
-    { type: 'origin', upstreamId: textOf(body['response_id']) ?? textOf(body['generation_id']), systemFingerprint: null },
+    {
+      type: 'origin',
+      upstreamId: textOf(body['response_id']) ?? textOf(body['generation_id']),
+      systemFingerprint: null,
+    },
     ...calls,
     ...(usage === null ? [] : [{ type: 'usage' as const, usage }]),
     cohereFinish(finishReason),

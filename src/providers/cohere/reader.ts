@@ -45,7 +45,8 @@ export class CohereReader implements NativeReader {
     // It follows the last message, and says nothing of an answer that has none.
     if (data.equals(DONE)) return []
     const message = objectOf(parseJson(data))
-    if (message === null) return failure('garbage', null, `not a JSON object: ${data.subarray(0, 200).toString('utf8')}`)
+    if (message === null)
+      return failure('garbage', null, `not a JSON object: ${data.subarray(0, 200).toString('utf8')}`)
     if (isError(message)) return eventFailure(message['error'] ?? message)
     this.#started = true
     if (message['event_type'] === undefined) return this.#step(message)
@@ -66,7 +67,10 @@ export class CohereReader implements NativeReader {
     const message = objectOf(answer['message'])
     if (message === null) return failure('garbage', null, 'the answer holds no message')
     const { content } = message
-    const said = typeof content === 'string' ? this.#block({ text: content }) : listOf(content).flatMap((block) => this.#block(objectOf(block)))
+    const said =
+      typeof content === 'string'
+        ? this.#block({ text: content })
+        : listOf(content).flatMap((block) => this.#block(objectOf(block)))
     const planned = this.#planned(textOf(message['tool_plan']) ?? '')
     const calls = this.#read(listOf(message['tool_calls']).map(indexedCall))
     if (calls === null) return tooManyCalls()
@@ -117,16 +121,23 @@ export class CohereReader implements NativeReader {
     const thinking = textOf(block?.['thinking']) ?? ''
     const shown = this.#hidesReasoning ? '' : thinking
     if (text !== null || shown !== '') this.#said = true
-    return [...(thinking === '' ? [] : [reasoning(shown)]), ...(text === null ? [] : [{ type: 'text' as const, choice: 0, text }])]
+    return [
+      ...(thinking === '' ? [] : [reasoning(shown)]),
+      ...(text === null ? [] : [{ type: 'text' as const, choice: 0, text }]),
+    ]
   }
 
   #addToPlan(text: string): Read {
     this.#plan += text
-    if (this.#plan.length > PLAN_LENGTH_MAX) return failure('too_large', null, 'the plan of tool calls is longer than any honest one')
+    if (this.#plan.length > PLAN_LENGTH_MAX)
+      return failure('too_large', null, 'the plan of tool calls is longer than any honest one')
     return text === '' ? [] : [reasoning('')]
   }
 
-  /** The plan is over as soon as something else is said. It goes out whole, so that a stream says what a plain answer does. */
+  /**
+   * The plan is over as soon as something else is said. It goes out whole, so that a stream says what a plain answer
+   * does.
+   */
   #planned(plan = this.#plan): readonly AnswerEvent[] {
     this.#plan = ''
     return this.#hidesReasoning ? [] : toolPlanEvents(plan)

@@ -10,7 +10,14 @@ type Takes = (name: string) => boolean
 type Fields = Readonly<Record<string, unknown>>
 
 /** Share of max_tokens that each effort thinks with, as OpenRouter documents it. */
-const EFFORT_RATIOS: ReadonlyMap<string, number> = new Map([['max', 0.95], ['xhigh', 0.95], ['high', 0.8], ['medium', 0.5], ['low', 0.2], ['minimal', 0.1]])
+const EFFORT_RATIOS: ReadonlyMap<string, number> = new Map([
+  ['max', 0.95],
+  ['xhigh', 0.95],
+  ['high', 0.8],
+  ['medium', 0.5],
+  ['low', 0.2],
+  ['minimal', 0.1],
+])
 
 interface Sampling {
   readonly ours: string
@@ -29,16 +36,27 @@ const SAMPLING: readonly Sampling[] = [
 const TOP_K_MAX = 500
 
 export function cohereRequest(call: ChatCall): NativeRequest {
-  return { path: '/v2/chat', body: bodyOf(call), headers: call.apiKey === null ? {} : { authorization: `Bearer ${call.apiKey}` } }
+  return {
+    path: '/v2/chat',
+    body: bodyOf(call),
+    headers: call.apiKey === null ? {} : { authorization: `Bearer ${call.apiKey}` },
+  }
 }
 
 function bodyOf(call: ChatCall): Fields {
-  const { endpoint: { upstreamModel, supportedParameters }, request, sendMaxTokens } = call
+  const {
+    endpoint: { upstreamModel, supportedParameters },
+    request,
+    sendMaxTokens,
+  } = call
   if (request.n > 1) throw new UnsendableError('n: this provider gives one answer to a request')
   const takes: Takes = (name) => supportedParameters === null || supportedParameters.includes(name)
   return {
     model: upstreamModel,
-    messages: cohereMessages(request.messages, supportedParameters !== null && supportedParameters.includes('reasoning')),
+    messages: cohereMessages(
+      request.messages,
+      supportedParameters !== null && supportedParameters.includes('reasoning'),
+    ),
     stream: request.stream,
     ...(sendMaxTokens === null ? {} : { max_tokens: sendMaxTokens }),
     ...(takes('tools') ? toolFields(request.tools, takes('tool_choice') ? request.toolChoice : null) : {}),
@@ -75,6 +93,7 @@ function thinkingFields({ endpoint, request, sendMaxTokens }: ChatCall): Fields 
   if (!thinks) return { thinking: { type: 'disabled' } }
   const maxTokens = sendMaxTokens ?? endpoint.maxCompletionTokens
   const ratio = EFFORT_RATIOS.get(effort ?? '')
-  const tokens = budget ?? (ratio === undefined || maxTokens === null ? null : Math.max(1, Math.floor(maxTokens * ratio)))
+  const tokens =
+    budget ?? (ratio === undefined || maxTokens === null ? null : Math.max(1, Math.floor(maxTokens * ratio)))
   return { thinking: { type: 'enabled', ...(tokens === null ? {} : { token_budget: tokens }) } }
 }

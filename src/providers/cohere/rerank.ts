@@ -6,7 +6,12 @@ export function cohereRerank(now: () => number): RerankProtocol {
   return {
     request: (call) => ({
       path: '/v2/rerank',
-      body: { model: call.endpoint.upstreamModel, query: call.request.query, documents: call.request.documents, ...topNField(call) },
+      body: {
+        model: call.endpoint.upstreamModel,
+        query: call.request.query,
+        documents: call.request.documents,
+        ...topNField(call),
+      },
       headers: call.apiKey === null ? {} : { authorization: `Bearer ${call.apiKey}` },
     }),
     answer: readRanking,

@@ -3,12 +3,27 @@ import { objectOf, textOf } from '../raw-json.ts'
 
 const FORMAT = 'cohere-tool-plan-v1'
 
-/** What the model says before it calls tools is neither its answer nor its thinking: it goes to the client as a reasoning detail. */
+/**
+ * What the model says before it calls tools is neither its answer nor its thinking: it goes to the client as a
+ * reasoning detail.
+ */
 export function toolPlanEvents(plan: string): readonly AnswerEvent[] {
-  return plan === '' ? [] : [{ type: 'extra', choice: 0, field: 'reasoning_details', value: [{ type: 'reasoning.summary', summary: plan, format: FORMAT, index: 0 }] }]
+  return plan === ''
+    ? []
+    : [
+        {
+          type: 'extra',
+          choice: 0,
+          field: 'reasoning_details',
+          value: [{ type: 'reasoning.summary', summary: plan, format: FORMAT, index: 0 }],
+        },
+      ]
 }
 
-/** The plan among the details that a client sends back; '' when there is none. Those of other providers are not Cohere's to read. */
+/**
+ * The plan among the details that a client sends back; '' when there is none. Those of other providers are not Cohere's
+ * to read.
+ */
 export function toolPlanOf(details: readonly unknown[]): string {
   let plan = ''
   for (const raw of details) {

@@ -1,8 +1,14 @@
 import type { ChatRequest, ChatTool } from '../../kinds/chat-request.ts'
 import { UnsendableError } from '../native.ts'
 
-/** `tools`, `strict_tools` and `tool_choice`; none without tools. A call of one named tool is the call of any where there is only that one. */
-export function toolFields(tools: readonly ChatTool[] | null, choice: ChatRequest['toolChoice']): Readonly<Record<string, unknown>> {
+/**
+ * `tools`, `strict_tools` and `tool_choice`; none without tools. A call of one named tool is the call of any where
+ * there is only that one.
+ */
+export function toolFields(
+  tools: readonly ChatTool[] | null,
+  choice: ChatRequest['toolChoice'],
+): Readonly<Record<string, unknown>> {
   if (tools === null) return {}
   const named = choice !== null && typeof choice !== 'string' ? choice.function.name : null
   const offered = named === null ? tools : tools.filter(({ function: { name } }) => name === named)
@@ -11,7 +17,11 @@ export function toolFields(tools: readonly ChatTool[] | null, choice: ChatReques
   return {
     tools: offered.map(({ function: { name, description, parameters } }) => ({
       type: 'function',
-      function: { name, ...(description === undefined ? {} : { description }), parameters: Object.keys(parameters).length === 0 ? { type: 'object', properties: {} } : parameters },
+      function: {
+        name,
+        ...(description === undefined ? {} : { description }),
+        parameters: Object.keys(parameters).length === 0 ? { type: 'object', properties: {} } : parameters,
+      },
     })),
     ...(offered.every(isStrict) ? { strict_tools: true } : {}),
     ...(word === null ? {} : { tool_choice: word }),

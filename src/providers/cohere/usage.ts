@@ -9,7 +9,10 @@ import { TokenReader } from '../token-reader.ts'
  */
 export function cohereUsage(raw: unknown): UsageReport | null {
   const usage = objectOf(raw)
-  const counts = [objectOf(usage?.['tokens']), objectOf(usage?.['billed_units'])].find((candidate) => candidate !== null && isCounted(candidate)) ?? null
+  const counts =
+    [objectOf(usage?.['tokens']), objectOf(usage?.['billed_units'])].find(
+      (candidate) => candidate !== null && isCounted(candidate),
+    ) ?? null
   if (counts === null) return null
   const tokens = new TokenReader()
   const prompt = tokens.count('input', counts, 'input_tokens')

@@ -8,7 +8,10 @@ export function createDeepgram(transport: Transport, now: () => number): Adapter
   return {
     name: 'deepgram',
     supportedParameters: [],
-    unitParameters: { tts: ['voice', 'response_format'], transcription: ['language', 'response_format', 'timestamp_granularities'] },
+    unitParameters: {
+      tts: ['voice', 'response_format'],
+      transcription: ['language', 'response_format', 'timestamp_granularities'],
+    },
     speech: deepgramSpeak(transport, now),
     transcription: deepgramListen(transport, now),
   }

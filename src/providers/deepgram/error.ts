@@ -6,7 +6,12 @@ import { upstreamFailure } from '../upstream-error.ts'
 /** `{err_code, err_msg, request_id}`. */
 export function deepgramError(status: number, body: unknown, headers: UpstreamHeaders, nowMs: number): AttemptFailure {
   const error = objectOf(body)
-  return upstreamFailure(status, error?.['err_msg'] === undefined ? body : { error: { code: error['err_code'], message: error['err_msg'] } }, headers, nowMs)
+  return upstreamFailure(
+    status,
+    error?.['err_msg'] === undefined ? body : { error: { code: error['err_code'], message: error['err_msg'] } },
+    headers,
+    nowMs,
+  )
 }
 
 export function deepgramCredentials(apiKey: string | null): Readonly<Record<string, string>> {

@@ -10,7 +10,8 @@ import { deepgramCredentials, deepgramError } from './error.ts'
 
 /** The sound itself goes as the body, everything else in the address. */
 export function deepgramListen(transport: Transport, now: () => number): TranscriptionProtocol {
-  const error = (status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure => deepgramError(status, body, headers, now())
+  const error = (status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure =>
+    deepgramError(status, body, headers, now())
   return {
     timestamps: () => true,
     translates: () => false,
@@ -22,7 +23,11 @@ function requestOf({ endpoint, apiKey, request }: UnitCall<TranscriptionRequest>
   const query = new URLSearchParams({ model: endpoint.upstreamModel, smart_format: 'true', utterances: 'true' })
   if (request.language === null) query.set('detect_language', 'true')
   else query.set('language', request.language)
-  return { path: `/listen?${query}`, body: request.audio.bytes, headers: { ...deepgramCredentials(apiKey), 'content-type': request.audio.contentType } }
+  return {
+    path: `/listen?${query}`,
+    body: request.audio.bytes,
+    headers: { ...deepgramCredentials(apiKey), 'content-type': request.audio.contentType },
+  }
 }
 
 function readAnswer(bytes: Buffer): TranscriptionResult | AttemptFailure {
@@ -32,9 +37,21 @@ function readAnswer(bytes: Buffer): TranscriptionResult | AttemptFailure {
   const channel = objectOf(listOf(results?.['channels'])[0])
   const best = objectOf(listOf(channel?.['alternatives'])[0])
   const text = textOf(best?.['transcript'])
-  if (best === null || text === null) return failure('garbage', null, `no transcript: ${bytes.subarray(0, 200).toString('utf8')}`)
-  const transcript: Transcript = { text, language: textOf(channel?.['detected_language']), segments: segmentsOf(results), words: wordsOf(best) }
-  return { transcript, seconds: secondsIn(metadata?.['duration']), billedSeconds: null, usage: null, upstreamId: textOf(metadata?.['request_id']) }
+  if (best === null || text === null)
+    return failure('garbage', null, `no transcript: ${bytes.subarray(0, 200).toString('utf8')}`)
+  const transcript: Transcript = {
+    text,
+    language: textOf(channel?.['detected_language']),
+    segments: segmentsOf(results),
+    words: wordsOf(best),
+  }
+  return {
+    transcript,
+    seconds: secondsIn(metadata?.['duration']),
+    billedSeconds: null,
+    usage: null,
+    upstreamId: textOf(metadata?.['request_id']),
+  }
 }
 
 function wordsOf(best: RawJson): readonly TranscriptWord[] {
@@ -43,8 +60,10 @@ function wordsOf(best: RawJson): readonly TranscriptWord[] {
 }
 
 function segmentsOf(results: RawJson | null): readonly TranscriptSegment[] {
-  return readSegments(listOf(results?.['utterances']).map((raw) => {
-    const { start, end, transcript } = objectOf(raw) ?? {}
-    return { start, end, text: transcript }
-  }))
+  return readSegments(
+    listOf(results?.['utterances']).map((raw) => {
+      const { start, end, transcript } = objectOf(raw) ?? {}
+      return { start, end, text: transcript }
+    }),
+  )
 }

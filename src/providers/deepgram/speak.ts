@@ -21,11 +21,13 @@ const FORMATS: readonly SpeechFormat[] = ['mp3', 'opus', 'aac', 'flac', 'wav', '
 const FAMILY = /^aura(-\d+)?$/
 
 export function deepgramSpeak(transport: Transport, now: () => number): SpeechProtocol {
-  const error = (status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure => deepgramError(status, body, headers, now())
+  const error = (status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure =>
+    deepgramError(status, body, headers, now())
   return {
     formats: () => FORMATS,
     ask: (call, sink) => {
-      if (call.request.characters > CHARACTERS_MAX) return refused(new UnsendableError(`input: this provider takes at most ${CHARACTERS_MAX} characters`), sink)
+      if (call.request.characters > CHARACTERS_MAX)
+        return refused(new UnsendableError(`input: this provider takes at most ${CHARACTERS_MAX} characters`), sink)
       return askSpeech(transport, call, requestOf(call), { idHeader: 'dg-request-id', piece: null, error }, sink)
     },
   }
@@ -33,7 +35,11 @@ export function deepgramSpeak(transport: Transport, now: () => number): SpeechPr
 
 function requestOf(call: SpeechCall): AudioRequest {
   const query = new URLSearchParams({ model: modelOf(call), ...ENCODINGS[call.format] })
-  return { path: `/speak?${query}`, body: Buffer.from(JSON.stringify({ text: call.request.input })), headers: deepgramCredentials(call.apiKey) }
+  return {
+    path: `/speak?${query}`,
+    body: Buffer.from(JSON.stringify({ text: call.request.input })),
+    headers: deepgramCredentials(call.apiKey),
+  }
 }
 
 /** A voice is a part of the model's name here: `aura-2` and `thalia` are `aura-2-thalia-en`. */

@@ -8,7 +8,10 @@ export function createElevenlabs(transport: Transport, now: () => number): Adapt
   return {
     name: 'elevenlabs',
     supportedParameters: [],
-    unitParameters: { tts: ['voice', 'response_format', 'speed'], transcription: ['language', 'temperature', 'response_format', 'timestamp_granularities'] },
+    unitParameters: {
+      tts: ['voice', 'response_format', 'speed'],
+      transcription: ['language', 'temperature', 'response_format', 'timestamp_granularities'],
+    },
     speech: elevenlabsSpeech(transport, now),
     transcription: elevenlabsTranscription(transport, now),
   }

@@ -4,11 +4,21 @@ import type { UpstreamHeaders } from '../transport.ts'
 import { upstreamFailure } from '../upstream-error.ts'
 
 /** `{detail: {status, message}}`, a bare text, or a list of what is wrong with the request. */
-export function elevenlabsError(status: number, body: unknown, headers: UpstreamHeaders, nowMs: number): AttemptFailure {
+export function elevenlabsError(
+  status: number,
+  body: unknown,
+  headers: UpstreamHeaders,
+  nowMs: number,
+): AttemptFailure {
   const raw = objectOf(body)?.['detail']
   const detail = objectOf(raw) ?? objectOf(listOf(raw)[0])
   const message = textOf(detail?.['message']) ?? textOf(detail?.['msg']) ?? textOf(raw)
-  return upstreamFailure(status, message === null ? body : { error: { code: detail?.['status'] ?? detail?.['type'], message } }, headers, nowMs)
+  return upstreamFailure(
+    status,
+    message === null ? body : { error: { code: detail?.['status'] ?? detail?.['type'], message } },
+    headers,
+    nowMs,
+  )
 }
 
 export function elevenlabsCredentials(apiKey: string | null): Readonly<Record<string, string>> {

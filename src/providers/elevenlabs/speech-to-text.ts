@@ -9,7 +9,8 @@ import { failure, headerOf, type Transport, type UpstreamHeaders } from '../tran
 import { elevenlabsCredentials, elevenlabsError } from './error.ts'
 
 export function elevenlabsTranscription(transport: Transport, now: () => number): TranscriptionProtocol {
-  const error = (status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure => elevenlabsError(status, body, headers, now())
+  const error = (status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure =>
+    elevenlabsError(status, body, headers, now())
   return {
     timestamps: () => true,
     translates: () => false,
@@ -19,17 +20,26 @@ export function elevenlabsTranscription(transport: Transport, now: () => number)
 
 function requestOf({ endpoint, apiKey, request, generationId }: UnitCall<TranscriptionRequest>): AudioRequest {
   const { audio, language, temperature, format } = request
-  const fields: [string, string][] = [['model_id', endpoint.upstreamModel], ['tag_audio_events', 'false'], ['timestamps_granularity', needsTimestamps(format) ? 'word' : 'none']]
+  const fields: [string, string][] = [
+    ['model_id', endpoint.upstreamModel],
+    ['tag_audio_events', 'false'],
+    ['timestamps_granularity', needsTimestamps(format) ? 'word' : 'none'],
+  ]
   if (language !== null) fields.push(['language_code', language])
   if (temperature !== null) fields.push(['temperature', String(temperature)])
-  const { body, contentType } = formBody(fields, { fileName: `audio.${audio.format}`, contentType: audio.contentType, bytes: audio.bytes }, formBoundary(generationId))
+  const { body, contentType } = formBody(
+    fields,
+    { fileName: `audio.${audio.format}`, contentType: audio.contentType, bytes: audio.bytes },
+    formBoundary(generationId),
+  )
   return { path: '/speech-to-text', body, headers: { ...elevenlabsCredentials(apiKey), 'content-type': contentType } }
 }
 
 function readAnswer(bytes: Buffer, headers: UpstreamHeaders): TranscriptionResult | AttemptFailure {
   const body = objectOf(parseJson(bytes, LISTING_LIMITS))
   const text = textOf(body?.['text'])
-  if (body === null || text === null) return failure('garbage', null, `no transcript: ${bytes.subarray(0, 200).toString('utf8')}`)
+  if (body === null || text === null)
+    return failure('garbage', null, `no transcript: ${bytes.subarray(0, 200).toString('utf8')}`)
   const words = readWords(body['words'], 'text', ({ type }) => type === undefined || type === 'word')
   return {
     transcript: { text, language: textOf(body['language_code']), segments: [], words },

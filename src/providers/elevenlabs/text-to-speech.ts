@@ -10,15 +10,21 @@ import { elevenlabsCredentials, elevenlabsError } from './error.ts'
 const VOICE = 'JBFqnCBsd6RMkjVDRZzb'
 const SPEED_MIN = 0.7
 const SPEED_MAX = 1.2
-const OUTPUTS: ReadonlyMap<SpeechFormat, string> = new Map([['mp3', 'mp3_44100_128'], ['opus', 'opus_48000_64'], ['pcm', 'pcm_24000']])
+const OUTPUTS: ReadonlyMap<SpeechFormat, string> = new Map([
+  ['mp3', 'mp3_44100_128'],
+  ['opus', 'opus_48000_64'],
+  ['pcm', 'pcm_24000'],
+])
 
 export function elevenlabsSpeech(transport: Transport, now: () => number): SpeechProtocol {
-  const error = (status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure => elevenlabsError(status, body, headers, now())
+  const error = (status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure =>
+    elevenlabsError(status, body, headers, now())
   return {
     formats: () => [...OUTPUTS.keys()],
     ask: (call, sink) => {
       const { speed } = call.request
-      if (speed !== null && (speed < SPEED_MIN || speed > SPEED_MAX)) return refused(new UnsendableError(`speed: this provider speaks at ${SPEED_MIN} to ${SPEED_MAX}`), sink)
+      if (speed !== null && (speed < SPEED_MIN || speed > SPEED_MAX))
+        return refused(new UnsendableError(`speed: this provider speaks at ${SPEED_MIN} to ${SPEED_MAX}`), sink)
       return askSpeech(transport, call, requestOf(call), { idHeader: 'request-id', piece: null, error }, sink)
     },
   }
@@ -26,6 +32,14 @@ export function elevenlabsSpeech(transport: Transport, now: () => number): Speec
 
 function requestOf({ endpoint, apiKey, request, voice, format }: SpeechCall): AudioRequest {
   const query = new URLSearchParams({ output_format: OUTPUTS.get(format) ?? '' })
-  const body = { text: request.input, model_id: endpoint.upstreamModel, ...(request.speed === null ? {} : { voice_settings: { speed: request.speed } }) }
-  return { path: `/text-to-speech/${encodeURIComponent(voice ?? VOICE)}/stream?${query}`, body: Buffer.from(JSON.stringify(body)), headers: elevenlabsCredentials(apiKey) }
+  const body = {
+    text: request.input,
+    model_id: endpoint.upstreamModel,
+    ...(request.speed === null ? {} : { voice_settings: { speed: request.speed } }),
+  }
+  return {
+    path: `/text-to-speech/${encodeURIComponent(voice ?? VOICE)}/stream?${query}`,
+    body: Buffer.from(JSON.stringify(body)),
+    headers: elevenlabsCredentials(apiKey),
+  }
 }

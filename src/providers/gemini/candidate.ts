@@ -9,10 +9,23 @@ import { signatureDetail } from './signatures.ts'
 /** Far beyond any honest answer; they bound what a broken upstream can make us keep. */
 const CALLS_MAX = 256
 const SOURCES_MAX = 1_024
-/** What the protocol's own reasons mean where the common table does not know them. A call of a tool that was never declared must not be run. */
+/**
+ * What the protocol's own reasons mean where the common table does not know them. A call of a tool that was never
+ * declared must not be run.
+ */
 const FINISHES: ReadonlyMap<string, FinishReason> = new Map([
-  ...['MODEL_ARMOR', 'IMAGE_PROHIBITED_CONTENT', 'IMAGE_RECITATION'].map((native) => [native, 'content_filter'] as const),
-  ...['UNEXPECTED_TOOL_CALL', 'TOO_MANY_TOOL_CALLS', 'MISSING_THOUGHT_SIGNATURE', 'MALFORMED_RESPONSE', 'LANGUAGE', 'NO_IMAGE', 'IMAGE_OTHER'].map((native) => [native, 'error'] as const),
+  ...['MODEL_ARMOR', 'IMAGE_PROHIBITED_CONTENT', 'IMAGE_RECITATION'].map(
+    (native) => [native, 'content_filter'] as const,
+  ),
+  ...[
+    'UNEXPECTED_TOOL_CALL',
+    'TOO_MANY_TOOL_CALLS',
+    'MISSING_THOUGHT_SIGNATURE',
+    'MALFORMED_RESPONSE',
+    'LANGUAGE',
+    'NO_IMAGE',
+    'IMAGE_OTHER',
+  ].map((native) => [native, 'error'] as const),
 ])
 
 /** What clients of one request are shown. */
@@ -70,8 +83,10 @@ export class Candidate {
     const output = textOf(objectOf(part['codeExecutionResult'])?.['output'])
     if (called !== null) this.#call(called)
     else if (text !== null) this.#text(text, part['thought'] === true)
-    else if (inline !== null && part['thought'] !== true) this.#inline(textOf(inline['mimeType']) ?? '', textOf(inline['data']) ?? '')
-    else if (code !== null) this.#text(fenced((textOf(code['language']) ?? '').toLowerCase(), textOf(code['code']) ?? ''), false)
+    else if (inline !== null && part['thought'] !== true)
+      this.#inline(textOf(inline['mimeType']) ?? '', textOf(inline['data']) ?? '')
+    else if (code !== null)
+      this.#text(fenced((textOf(code['language']) ?? '').toLowerCase(), textOf(code['code']) ?? ''), false)
     else if (output !== null) this.#text(fenced('', output), false)
     const signature = textOf(part['thoughtSignature'])
     if (signature !== null && signature !== '') this.#signature(signature, called === null ? null : this.#lastCallId)
@@ -114,7 +129,12 @@ export class Candidate {
   }
 
   #signature(data: string, callId: string | null): void {
-    this.#events.push({ type: 'extra', choice: this.#choice, field: 'reasoning_details', value: [signatureDetail(data, callId, this.#details)] })
+    this.#events.push({
+      type: 'extra',
+      choice: this.#choice,
+      field: 'reasoning_details',
+      value: [signatureDetail(data, callId, this.#details)],
+    })
     this.#details += 1
   }
 
@@ -127,11 +147,19 @@ export class Candidate {
 
   /** Pieces of base64 add up only if each but the last holds whole groups of three bytes. */
   #sound(mimeType: string, bytes: Buffer): void {
-    const id = this.#audio === null ? { id: `audio_${this.#view.generationId.split('-').at(-1) ?? ''}_${this.#choice}`, format: mimeType } : {}
+    const id =
+      this.#audio === null
+        ? { id: `audio_${this.#view.generationId.split('-').at(-1) ?? ''}_${this.#choice}`, format: mimeType }
+        : {}
     const all = this.#audio === null ? bytes : Buffer.concat([this.#audio, bytes])
     const end = all.length - (all.length % 3)
     this.#audio = all.subarray(end)
-    this.#events.push({ type: 'extra', choice: this.#choice, field: 'audio', value: { ...id, data: all.subarray(0, end).toString('base64') } })
+    this.#events.push({
+      type: 'extra',
+      choice: this.#choice,
+      field: 'audio',
+      value: { ...id, data: all.subarray(0, end).toString('base64') },
+    })
   }
 
   #logprobs(raw: unknown): void {
@@ -140,7 +168,12 @@ export class Candidate {
     const place = this.#events.findLastIndex((event) => event.type === 'text')
     const said = this.#events[place]
     const text = said?.type === 'text' ? said.text : ''
-    this.#events.splice(place === -1 ? this.#events.length : place, 1, { type: 'text', choice: this.#choice, text, logprobs })
+    this.#events.splice(place === -1 ? this.#events.length : place, 1, {
+      type: 'text',
+      choice: this.#choice,
+      text,
+      logprobs,
+    })
   }
 
   /** Later pieces of a stream repeat the sources of earlier ones. */
@@ -150,14 +183,26 @@ export class Candidate {
       const url = textOf(web?.['uri'])
       if (url === null || this.#sources.has(url) || this.#sources.size >= SOURCES_MAX) return []
       this.#sources.add(url)
-      return [{ type: 'url_citation', url_citation: { url, title: textOf(web?.['title']) ?? '', start_index: 0, end_index: 0 } }]
+      return [
+        {
+          type: 'url_citation',
+          url_citation: { url, title: textOf(web?.['title']) ?? '', start_index: 0, end_index: 0 },
+        },
+      ]
     })
-    if (annotations.length > 0) this.#events.push({ type: 'extra', choice: this.#choice, field: 'annotations', value: annotations })
+    if (annotations.length > 0)
+      this.#events.push({ type: 'extra', choice: this.#choice, field: 'annotations', value: annotations })
   }
 
   #finish(native: string | null): void {
     this.#closeCall(null)
-    if (this.#audio !== null && this.#audio.length > 0) this.#events.push({ type: 'extra', choice: this.#choice, field: 'audio', value: { data: this.#audio.toString('base64') } })
+    if (this.#audio !== null && this.#audio.length > 0)
+      this.#events.push({
+        type: 'extra',
+        choice: this.#choice,
+        field: 'audio',
+        value: { data: this.#audio.toString('base64') },
+      })
     this.#audio = null
     this.#finished = true
     const finish = native === null ? undefined : FINISHES.get(native)

@@ -14,7 +14,10 @@ export interface Conversation {
   readonly contents: readonly Content[]
 }
 
-/** The messages as turns of two roles that alternate. What is of the system stands apart, in its order: the protocol knows no system turn. */
+/**
+ * The messages as turns of two roles that alternate. What is of the system stands apart, in its order: the protocol
+ * knows no system turn.
+ */
 export function conversationOf(messages: readonly ChatMessage[], needsSignatures: boolean): Conversation {
   const system: Part[] = []
   const contents: Content[] = []
@@ -52,7 +55,8 @@ function addTurn(contents: Content[], role: Content['role'], parts: readonly Par
 
 function systemParts({ content }: ChatMessage, path: string): readonly Part[] {
   const parts = partsOf(content, path)
-  if (parts.some((part) => part['text'] === undefined)) throw new UnsendableError(`${path}.content: a system message can only hold text at this provider`)
+  if (parts.some((part) => part['text'] === undefined))
+    throw new UnsendableError(`${path}.content: a system message can only hold text at this provider`)
   return parts
 }
 
@@ -63,13 +67,18 @@ function assistantParts(message: ChatMessage, needsSignatures: boolean, path: st
   const said = partsOf(content, path)
   const parts = said.length === 0 ? textParts(refusal) : said
   const last = parts.at(-1)
-  if (last !== undefined && last['text'] !== undefined && ofText !== null) parts.splice(-1, 1, { ...last, thoughtSignature: ofText })
+  if (last !== undefined && last['text'] !== undefined && ofText !== null)
+    parts.splice(-1, 1, { ...last, thoughtSignature: ofText })
   const isUnsigned = needsSignatures && !calls.some(({ id }) => ofCalls.has(id))
   const callParts = calls.map(({ id, function: called }, index) => {
     // Of parallel calls only the first is signed.
     const signature = ofCalls.get(id) ?? (isUnsigned && index === 0 ? NO_SIGNATURE : null)
     return {
-      functionCall: { id, name: called.name, args: toolInput(called.arguments, `${path}.tool_calls[${index}].function.arguments`) },
+      functionCall: {
+        id,
+        name: called.name,
+        args: toolInput(called.arguments, `${path}.tool_calls[${index}].function.arguments`),
+      },
       ...(signature === null ? {} : { thoughtSignature: signature }),
     }
   })
@@ -80,7 +89,10 @@ function assistantParts(message: ChatMessage, needsSignatures: boolean, path: st
 function toolResult(message: ChatMessage, toolNames: ReadonlyMap<string, string>, path: string): readonly Part[] {
   const { tool_call_id: id = '', content } = message
   const name = toolNames.get(id) ?? message.name
-  if (name === undefined) throw new UnsendableError(`${path}.tool_call_id: no tool call before it has this id, and this provider needs the name of the tool`)
+  if (name === undefined)
+    throw new UnsendableError(
+      `${path}.tool_call_id: no tool call before it has this id, and this provider needs the name of the tool`,
+    )
   const parts = partsOf(content, path)
   const output = parts.flatMap(({ text }) => (typeof text === 'string' ? [text] : [])).join('\n')
   return [{ functionResponse: { id, name, response: { output } } }, ...parts.filter(({ text }) => text === undefined)]
@@ -89,5 +101,9 @@ function toolResult(message: ChatMessage, toolNames: ReadonlyMap<string, string>
 /** Results come first in a turn, right after the calls they answer. */
 function ordered({ role, parts }: Content): Content {
   const results = parts.filter((part) => part['functionResponse'] !== undefined)
-  return { role, parts: results.length === 0 ? parts : [...results, ...parts.filter((part) => part['functionResponse'] === undefined)] }
+  return {
+    role,
+    parts:
+      results.length === 0 ? parts : [...results, ...parts.filter((part) => part['functionResponse'] === undefined)],
+  }
 }

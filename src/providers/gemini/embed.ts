@@ -1,7 +1,15 @@
 import { inputUsage } from '../../kinds/input-usage.ts'
 import type { UsageReport } from '../../kinds/chat-answer.ts'
 import type { AttemptFailure } from '../adapter.ts'
-import { dimensionsOf, isFailure, textsOf, vectorList, type EmbeddingsCall, type EmbeddingsPage, type EmbeddingsProtocol } from '../embeddings-protocol.ts'
+import {
+  dimensionsOf,
+  isFailure,
+  textsOf,
+  vectorList,
+  type EmbeddingsCall,
+  type EmbeddingsPage,
+  type EmbeddingsProtocol,
+} from '../embeddings-protocol.ts'
 import type { LiftedJson } from '../lifted-json.ts'
 import { listOf, objectOf, type RawJson } from '../raw-json.ts'
 import { TokenReader } from '../token-reader.ts'
@@ -12,7 +20,11 @@ import { geminiCredentials, geminiPath, geminiResource } from './request.ts'
 const BATCH_MAX = 100
 /** Others' words for Google's tasks; its own are taken in any case. */
 const TASK_TYPES: ReadonlyMap<string, string> = new Map([
-  ['search_query', 'RETRIEVAL_QUERY'], ['query', 'RETRIEVAL_QUERY'], ['search_document', 'RETRIEVAL_DOCUMENT'], ['document', 'RETRIEVAL_DOCUMENT'], ['passage', 'RETRIEVAL_DOCUMENT'],
+  ['search_query', 'RETRIEVAL_QUERY'],
+  ['query', 'RETRIEVAL_QUERY'],
+  ['search_document', 'RETRIEVAL_DOCUMENT'],
+  ['document', 'RETRIEVAL_DOCUMENT'],
+  ['passage', 'RETRIEVAL_DOCUMENT'],
 ])
 
 /** `batchEmbedContents` of the Gemini API. Vertex AI has no batches: it is asked `embedContent` for each text. */
@@ -22,10 +34,16 @@ export function geminiEmbed(now: () => number): EmbeddingsProtocol {
     request: (call, input) => {
       const texts = textsOf(input)
       const resource = geminiResource(call.endpoint.upstreamModel)
-      const asked = texts.map((text) => ({ ...(isVertex(call) ? {} : { model: resource }), content: { parts: [{ text }] }, ...optionsOf(call) }))
+      const asked = texts.map((text) => ({
+        ...(isVertex(call) ? {} : { model: resource }),
+        content: { parts: [{ text }] },
+        ...optionsOf(call),
+      }))
       const path = geminiPath(resource)
       const headers = geminiCredentials(call.apiKey)
-      return isVertex(call) ? { path: `${path}:embedContent`, body: asked[0] ?? {}, headers } : { path: `${path}:batchEmbedContents`, body: { requests: asked }, headers }
+      return isVertex(call)
+        ? { path: `${path}:embedContent`, body: asked[0] ?? {}, headers }
+        : { path: `${path}:batchEmbedContents`, body: { requests: asked }, headers }
     },
     page: readPage,
     error: (status, body, headers) => geminiError(status, body, headers, now()),
@@ -49,9 +67,13 @@ function readPage(answer: LiftedJson): EmbeddingsPage | AttemptFailure {
   if (isErrorBody(answer.json)) return geminiErrorEvent(answer.json)
   const body = objectOf(answer.json) ?? {}
   const single = objectOf(body['embedding'])
-  if (single === null && !Array.isArray(body['embeddings'])) return failure('garbage', null, 'the answer holds no embeddings')
+  if (single === null && !Array.isArray(body['embeddings']))
+    return failure('garbage', null, 'the answer holds no embeddings')
   const embeddings = single === null ? listOf(body['embeddings']) : [single]
-  const vectors = vectorList(answer, embeddings.map((embedding) => objectOf(embedding)?.['values']))
+  const vectors = vectorList(
+    answer,
+    embeddings.map((embedding) => objectOf(embedding)?.['values']),
+  )
   return isFailure(vectors) ? vectors : { vectors, usage: usageOf(body['usageMetadata']), upstreamId: null }
 }
 

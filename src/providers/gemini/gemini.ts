@@ -38,7 +38,8 @@ export function geminiProtocol(now: () => number): NativeProtocol {
     name: 'gemini',
     supportedParameters: GEMINI_PARAMETERS,
     request: geminiRequest,
-    reader: ({ generationId, request }) => new GeminiReader({ generationId, hidesReasoning: hidesReasoning(request.parameters) }, now),
+    reader: ({ generationId, request }) =>
+      new GeminiReader({ generationId, hidesReasoning: hidesReasoning(request.parameters) }, now),
     limits: { ...LISTING_LIMITS, containers: 400_000 },
     decoder: ({ message, error }) => new SseDecoder({ event: message, errorLine: error }),
   }

@@ -10,7 +10,10 @@ type Takes = (name: string) => boolean
 /** For a model whose own maximum the catalogue does not know: what every thinking model can answer. */
 const MAX_TOKENS_DEFAULT = 65_536
 const NUMBERS: readonly (readonly [string, string])[] = [
-  ['temperature', 'temperature'], ['top_p', 'topP'], ['frequency_penalty', 'frequencyPenalty'], ['presence_penalty', 'presencePenalty'],
+  ['temperature', 'temperature'],
+  ['top_p', 'topP'],
+  ['frequency_penalty', 'frequencyPenalty'],
+  ['presence_penalty', 'presencePenalty'],
 ]
 /** Sound leaves the provider as bare samples, and nothing here turns it into another format. */
 const AUDIO_FORMAT = 'pcm16'
@@ -19,7 +22,9 @@ export function generationConfigOf(call: ChatCall, takes: Takes, traits: ModelTr
   const { request, endpoint, sendMaxTokens } = call
   const { parameters } = request
   const thinks = takes('reasoning') || takes('reasoning_effort') || takes('include_reasoning')
-  const thinkingConfig = thinks ? thinkingConfigOf(parameters, traits, sendMaxTokens ?? endpoint.maxCompletionTokens ?? MAX_TOKENS_DEFAULT) : null
+  const thinkingConfig = thinks
+    ? thinkingConfigOf(parameters, traits, sendMaxTokens ?? endpoint.maxCompletionTokens ?? MAX_TOKENS_DEFAULT)
+    : null
   return {
     ...(sendMaxTokens === null ? {} : { maxOutputTokens: sendMaxTokens }),
     ...(request.n > 1 ? { candidateCount: request.n } : {}),
@@ -51,7 +56,10 @@ function samplingFields(parameters: Fields, takes: Takes): Fields {
 function logprobFields(parameters: Fields, takes: Takes): Fields {
   if (parameters['logprobs'] !== true || !takes('logprobs')) return {}
   const top = parameters['top_logprobs']
-  return { responseLogprobs: true, ...(typeof top === 'number' && top > 0 && takes('top_logprobs') ? { logprobs: top } : {}) }
+  return {
+    responseLogprobs: true,
+    ...(typeof top === 'number' && top > 0 && takes('top_logprobs') ? { logprobs: top } : {}),
+  }
 }
 
 function formatFields(format: ChatCall['request']['responseFormat'], takes: Takes): Fields {
@@ -66,7 +74,10 @@ function modalityFields(parameters: Fields, takes: Takes): Fields {
   const names = modalities.map((name) => String(name).toUpperCase())
   const unknown = names.find((name) => !['TEXT', 'IMAGE', 'AUDIO'].includes(name))
   if (unknown !== undefined) throw new UnsendableError('modalities: this provider knows text, image and audio')
-  return { responseModalities: names, ...(names.includes('AUDIO') && takes('audio') ? speechFields(objectOf(parameters['audio'])) : {}) }
+  return {
+    responseModalities: names,
+    ...(names.includes('AUDIO') && takes('audio') ? speechFields(objectOf(parameters['audio'])) : {}),
+  }
 }
 
 /** Shape and resolution of pictures, in OpenRouter's words. */
@@ -75,12 +86,15 @@ function imageFields(parameters: Fields, takes: Takes): Fields {
   const aspectRatio = textOf(config?.['aspect_ratio'])
   const imageSize = textOf(config?.['image_size'])
   if (aspectRatio === null && imageSize === null) return {}
-  return { imageConfig: { ...(aspectRatio === null ? {} : { aspectRatio }), ...(imageSize === null ? {} : { imageSize }) } }
+  return {
+    imageConfig: { ...(aspectRatio === null ? {} : { aspectRatio }), ...(imageSize === null ? {} : { imageSize }) },
+  }
 }
 
 function speechFields(audio: Fields | null): Fields {
   const format = textOf(audio?.['format'])
-  if (format !== null && format !== AUDIO_FORMAT) throw new UnsendableError(`audio.format: this provider gives audio as '${AUDIO_FORMAT}' only`)
+  if (format !== null && format !== AUDIO_FORMAT)
+    throw new UnsendableError(`audio.format: this provider gives audio as '${AUDIO_FORMAT}' only`)
   const voice = textOf(audio?.['voice'])
   return voice === null ? {} : { speechConfig: { voiceConfig: { prebuiltVoiceConfig: { voiceName: voice } } } }
 }

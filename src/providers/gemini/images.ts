@@ -19,7 +19,16 @@ const GEMINI_API = /^https:\/\/generativelanguage\.googleapis\.com\//
 const REASON_CHARACTERS_MAX = 500
 
 /** Parameters of both ways to make pictures, by the names that clients send. */
-export const GEMINI_IMAGE_PARAMETERS: readonly string[] = Object.freeze(['n', 'size', 'aspect_ratio', 'image_size', 'image', 'output_format', 'output_compression', 'seed'])
+export const GEMINI_IMAGE_PARAMETERS: readonly string[] = Object.freeze([
+  'n',
+  'size',
+  'aspect_ratio',
+  'image_size',
+  'image',
+  'output_format',
+  'output_compression',
+  'seed',
+])
 
 export interface GeminiImagesPorts {
   readonly transport: Transport
@@ -32,15 +41,43 @@ export interface GeminiImagesPorts {
 export function geminiImages(ports: GeminiImagesPorts): NonNullable<Adapter['images']> {
   if (ports.chat === undefined) throw new Error('The protocol has a chat.')
   const overChat = imagesOverChat(ports.chat, ports.files)
-  return (call, sink) => (/imagen|imagegeneration/i.test(call.endpoint.upstreamModel) ? inSteps((context) => inShares(call.request.count, COUNT_MAX, (count) => predict(ports, call, count, context)), sink) : overChat(call, sink))
+  return (call, sink) =>
+    /imagen|imagegeneration/i.test(call.endpoint.upstreamModel)
+      ? inSteps(
+          (context) => inShares(call.request.count, COUNT_MAX, (count) => predict(ports, call, count, context)),
+          sink,
+        )
+      : overChat(call, sink)
 }
 
-async function predict({ transport, files, now }: GeminiImagesPorts, call: ImageCall, count: number, context: CallContext): Promise<ImageResult> {
+async function predict(
+  { transport, files, now }: GeminiImagesPorts,
+  call: ImageCall,
+  count: number,
+  context: CallContext,
+): Promise<ImageResult> {
   const { endpoint, request, apiKey } = call
   const { provider, upstreamModel } = endpoint
-  const body = { instances: [{ prompt: request.prompt }], parameters: parametersOf(request, count, GEMINI_API.test(`${provider.baseUrl}/`)) }
-  const exchange = { provider, path: `${geminiPath(geminiResource(upstreamModel))}:predict`, body: Buffer.from(JSON.stringify(body)), headers: geminiCredentials(apiKey), streaming: false }
-  const answer = objectOf(await exchangeJson({ ...context, transport, request: exchange, bytesMax: IMAGE_BYTES_MAX, error: (status, said, headers) => errorOf(status, said, headers, now()) }))
+  const body = {
+    instances: [{ prompt: request.prompt }],
+    parameters: parametersOf(request, count, GEMINI_API.test(`${provider.baseUrl}/`)),
+  }
+  const exchange = {
+    provider,
+    path: `${geminiPath(geminiResource(upstreamModel))}:predict`,
+    body: Buffer.from(JSON.stringify(body)),
+    headers: geminiCredentials(apiKey),
+    streaming: false,
+  }
+  const answer = objectOf(
+    await exchangeJson({
+      ...context,
+      transport,
+      request: exchange,
+      bytesMax: IMAGE_BYTES_MAX,
+      error: (status, said, headers) => errorOf(status, said, headers, now()),
+    }),
+  )
   if (answer === null) throw new CallFailedError(failure('garbage', null, 'the answer is no object'))
   const images = await readImages(listOf(answer['predictions']).map(spelledOf), call, files, context)
   const reason = filterReason(answer)
@@ -61,7 +98,14 @@ function parametersOf(request: ImageRequest, count: number, isGeminiApi: boolean
     ...(imageSize === null ? {} : { sampleImageSize: imageSize }),
     // A seed and the watermark exclude each other.
     ...(typeof seed === 'number' && !isGeminiApi ? { seed: Math.abs(seed) % 2_147_483_648, addWatermark: false } : {}),
-    ...(format === 'png' || format === 'jpeg' ? { outputOptions: { mimeType: `image/${format}`, ...(format === 'jpeg' && compression !== undefined ? { compressionQuality: compression } : {}) } } : {}),
+    ...(format === 'png' || format === 'jpeg'
+      ? {
+          outputOptions: {
+            mimeType: `image/${format}`,
+            ...(format === 'jpeg' && compression !== undefined ? { compressionQuality: compression } : {}),
+          },
+        }
+      : {}),
   }
 }
 
@@ -69,14 +113,20 @@ function parametersOf(request: ImageRequest, count: number, isGeminiApi: boolean
 function ratioOf(request: ImageRequest): string | null {
   const ratio = wantedRatio(request)
   if (ratio === null || RATIOS.includes(ratio)) return ratio
-  if (request.aspectRatio !== null) throw new UnsendableError(`image_config.aspect_ratio: this provider makes ${RATIOS.join(', ')}`)
+  if (request.aspectRatio !== null)
+    throw new UnsendableError(`image_config.aspect_ratio: this provider makes ${RATIOS.join(', ')}`)
   const distance = (known: string): number => Math.abs(Math.log(proportionOf(known) / proportionOf(ratio)))
   return RATIOS.toSorted((left, right) => distance(left) - distance(right))[0] ?? null
 }
 
 function spelledOf(raw: unknown): SpelledImage {
   const prediction = objectOf(raw)
-  return { base64: textOf(prediction?.['bytesBase64Encoded']), url: null, mediaType: textOf(prediction?.['mimeType']), revisedPrompt: textOf(prediction?.['prompt']) }
+  return {
+    base64: textOf(prediction?.['bytesBase64Encoded']),
+    url: null,
+    mediaType: textOf(prediction?.['mimeType']),
+    revisedPrompt: textOf(prediction?.['prompt']),
+  }
 }
 
 /** Also with an error status, where the body holds no error. */

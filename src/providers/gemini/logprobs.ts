@@ -12,7 +12,11 @@ export function logprobsOf(raw: unknown): Readonly<Record<string, unknown>> | nu
   return content.length === 0 ? null : { content, refusal: null }
 }
 
-function tokenOf(raw: RawJson): { readonly token: string; readonly logprob: number; readonly bytes: readonly number[] } {
+function tokenOf(raw: RawJson): {
+  readonly token: string
+  readonly logprob: number
+  readonly bytes: readonly number[]
+} {
   const token = textOf(raw['token']) ?? ''
   const { logProbability } = raw
   return { token, logprob: typeof logProbability === 'number' ? logProbability : 0, bytes: [...Buffer.from(token)] }

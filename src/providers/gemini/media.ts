@@ -8,13 +8,43 @@ const ADDRESS = /^(https?|gs):\/\//i
 /** What was uploaded to Google itself: its type is known there. */
 const UPLOADED = /^https:\/\/generativelanguage\.googleapis\.com\//i
 const AUDIO_FORMAT = /^[a-z0-9.+-]{1,32}$/i
-const AUDIO_TYPES: ReadonlyMap<string, string> = new Map([['pcm16', 'audio/L16;rate=24000'], ['m4a', 'audio/mp4'], ['mpeg', 'audio/mp3']])
+const AUDIO_TYPES: ReadonlyMap<string, string> = new Map([
+  ['pcm16', 'audio/L16;rate=24000'],
+  ['m4a', 'audio/mp4'],
+  ['mpeg', 'audio/mp3'],
+])
 /** The provider wants the type of what an address leads to, and nobody fetches it to find out. */
 const EXTENSIONS: ReadonlyMap<string, string> = new Map([
-  ['jpg', 'image/jpeg'], ['jpeg', 'image/jpeg'], ['png', 'image/png'], ['webp', 'image/webp'], ['gif', 'image/gif'], ['heic', 'image/heic'], ['heif', 'image/heif'], ['bmp', 'image/bmp'],
-  ['mp4', 'video/mp4'], ['mpeg', 'video/mpeg'], ['mpg', 'video/mpeg'], ['mov', 'video/quicktime'], ['avi', 'video/x-msvideo'], ['flv', 'video/x-flv'], ['webm', 'video/webm'],
-  ['wmv', 'video/wmv'], ['3gp', 'video/3gpp'], ['mp3', 'audio/mp3'], ['wav', 'audio/wav'], ['aac', 'audio/aac'], ['ogg', 'audio/ogg'], ['flac', 'audio/flac'], ['aiff', 'audio/aiff'],
-  ['pdf', 'application/pdf'], ['txt', 'text/plain'], ['md', 'text/markdown'], ['html', 'text/html'], ['csv', 'text/csv'], ['xml', 'text/xml'], ['json', 'application/json'],
+  ['jpg', 'image/jpeg'],
+  ['jpeg', 'image/jpeg'],
+  ['png', 'image/png'],
+  ['webp', 'image/webp'],
+  ['gif', 'image/gif'],
+  ['heic', 'image/heic'],
+  ['heif', 'image/heif'],
+  ['bmp', 'image/bmp'],
+  ['mp4', 'video/mp4'],
+  ['mpeg', 'video/mpeg'],
+  ['mpg', 'video/mpeg'],
+  ['mov', 'video/quicktime'],
+  ['avi', 'video/x-msvideo'],
+  ['flv', 'video/x-flv'],
+  ['webm', 'video/webm'],
+  ['wmv', 'video/wmv'],
+  ['3gp', 'video/3gpp'],
+  ['mp3', 'audio/mp3'],
+  ['wav', 'audio/wav'],
+  ['aac', 'audio/aac'],
+  ['ogg', 'audio/ogg'],
+  ['flac', 'audio/flac'],
+  ['aiff', 'audio/aiff'],
+  ['pdf', 'application/pdf'],
+  ['txt', 'text/plain'],
+  ['md', 'text/markdown'],
+  ['html', 'text/html'],
+  ['csv', 'text/csv'],
+  ['xml', 'text/xml'],
+  ['json', 'application/json'],
 ])
 
 /** The content of a message as parts. Empty text is left out: the protocol refuses it in most places. */
@@ -39,15 +69,29 @@ function contentParts(part: ChatPart, path: string): Part[] {
     case 'video_url':
       return [mediaPart(part.video_url.url, 'video/mp4', `${path}.video_url.url`)]
     case 'file':
-      return [mediaPart(part.file.file_data, typeByName(part.file.filename ?? '') ?? 'application/pdf', `${path}.file.file_data`)]
+      return [
+        mediaPart(
+          part.file.file_data,
+          typeByName(part.file.filename ?? '') ?? 'application/pdf',
+          `${path}.file.file_data`,
+        ),
+      ]
     case 'input_audio':
-      return [{ inlineData: { mimeType: audioType(part.input_audio.format, `${path}.input_audio.format`), data: part.input_audio.data } }]
+      return [
+        {
+          inlineData: {
+            mimeType: audioType(part.input_audio.format, `${path}.input_audio.format`),
+            data: part.input_audio.data,
+          },
+        },
+      ]
   }
 }
 
 /** `usual` is the type where neither the data URL nor the address names one. */
 function mediaPart(url: string, usual: string, path: string): Part {
-  if (ADDRESS.test(url)) return { fileData: { ...(UPLOADED.test(url) ? {} : { mimeType: typeByAddress(url) ?? usual }), fileUri: url } }
+  if (ADDRESS.test(url))
+    return { fileData: { ...(UPLOADED.test(url) ? {} : { mimeType: typeByAddress(url) ?? usual }), fileUri: url } }
   const found = DATA_URL.exec(url)
   if (found === null) throw new UnsendableError(`${path}: must be an http or https address or a data URL`)
   const [head, named = '', attributes = ''] = found
@@ -65,6 +109,7 @@ function typeByName(name: string): string | undefined {
 }
 
 function audioType(format: string, path: string): string {
-  if (!AUDIO_FORMAT.test(format)) throw new UnsendableError(`${path}: must be the name of an audio format, such as 'wav' or 'mp3'`)
+  if (!AUDIO_FORMAT.test(format))
+    throw new UnsendableError(`${path}: must be the name of an audio format, such as 'wav' or 'mp3'`)
   return AUDIO_TYPES.get(format.toLowerCase()) ?? `audio/${format.toLowerCase()}`
 }

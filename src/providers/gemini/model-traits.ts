@@ -14,13 +14,24 @@ export interface ModelTraits {
   readonly takesToolsWithJson: boolean
 }
 
-const PLAIN: ModelTraits = { thinking: 'none', budgetMin: 0, budgetMax: 0, canStopThinking: false, levels: [], needsSignatures: false, takesToolsWithJson: false }
+const PLAIN: ModelTraits = {
+  thinking: 'none',
+  budgetMin: 0,
+  budgetMax: 0,
+  canStopThinking: false,
+  levels: [],
+  needsSignatures: false,
+  takesToolsWithJson: false,
+}
 const BUDGET_MAX_FLASH = 24_576
 const BUDGET_MAX_PRO = 32_768
 const BUDGET_MIN_PRO = 128
 const BUDGET_MIN_LITE = 512
 
-/** By name, as the protocol has no other word for it. An alias of the latest model is taken for the newest generation, an unknown name for a plain model. */
+/**
+ * By name, as the protocol has no other word for it. An alias of the latest model is taken for the newest generation,
+ * an unknown name for a plain model.
+ */
 export function traitsOf(upstreamModel: string): ModelTraits {
   const model = upstreamModel.toLowerCase()
   const [, major = '', minor = '0'] = /gemini-(\d+)(?:\.(\d+))?/.exec(model) ?? []
@@ -31,12 +42,21 @@ export function traitsOf(upstreamModel: string): ModelTraits {
   const isImage = model.includes('-image')
   if (version < 3) return isImage ? PLAIN : budgetTraits(model)
   const newest = { ...PLAIN, takesToolsWithJson: true }
-  return isImage ? { ...newest, thinking: 'shown' } : { ...newest, thinking: 'level', levels: levelsOf(model, version), needsSignatures: true }
+  return isImage
+    ? { ...newest, thinking: 'shown' }
+    : { ...newest, thinking: 'level', levels: levelsOf(model, version), needsSignatures: true }
 }
 
 function budgetTraits(model: string): ModelTraits {
-  if (model.includes('-pro')) return { ...PLAIN, thinking: 'budget', budgetMin: BUDGET_MIN_PRO, budgetMax: BUDGET_MAX_PRO }
-  return { ...PLAIN, thinking: 'budget', budgetMin: model.includes('-lite') ? BUDGET_MIN_LITE : 1, budgetMax: BUDGET_MAX_FLASH, canStopThinking: true }
+  if (model.includes('-pro'))
+    return { ...PLAIN, thinking: 'budget', budgetMin: BUDGET_MIN_PRO, budgetMax: BUDGET_MAX_PRO }
+  return {
+    ...PLAIN,
+    thinking: 'budget',
+    budgetMin: model.includes('-lite') ? BUDGET_MIN_LITE : 1,
+    budgetMax: BUDGET_MAX_FLASH,
+    canStopThinking: true,
+  }
 }
 
 function levelsOf(model: string, version: number): readonly string[] {

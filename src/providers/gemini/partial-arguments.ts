@@ -39,8 +39,10 @@ export class PartialArguments {
     for (const [position, step] of steps.entries()) {
       const known = childOf(parent, step)
       const next = steps[position + 1]
-      if (next === undefined) return put(parent, step, typeof known === 'string' && typeof value === 'string' ? known + value : value)
-      const child = known instanceof Map || Array.isArray(known) ? known : typeof next === 'number' ? [] : new Map<string, Node>()
+      if (next === undefined)
+        return put(parent, step, typeof known === 'string' && typeof value === 'string' ? known + value : value)
+      const child =
+        known instanceof Map || Array.isArray(known) ? known : typeof next === 'number' ? [] : new Map<string, Node>()
       if (child !== known && !put(parent, step, child)) return false
       parent = child
     }
@@ -59,7 +61,7 @@ function leafOf(piece: Readonly<Record<string, unknown>>): Leaf {
 function stepsOf(path: string): readonly (string | number)[] | null {
   if (!path.startsWith('$') || path.length > PATH_CHARS_MAX) return null
   const steps: (string | number)[] = []
-  for (let at = 1; at < path.length; ) {
+  for (let at = 1; at < path.length;) {
     const found = stepAt(path, at)
     if (found === null || steps.length === STEPS_MAX) return null
     steps.push(found.step)

@@ -52,7 +52,8 @@ export class GeminiReader implements NativeReader {
     const answer = objectOf(body)
     const read = this.#read(answer ?? {})
     if ('reason' in read) return read
-    if (this.#candidates.size === 0 && !this.#isBlocked) return failure('garbage', null, 'the answer holds no candidate')
+    if (this.#candidates.size === 0 && !this.#isBlocked)
+      return failure('garbage', null, 'the answer holds no candidate')
     return [...read, ...[...this.#candidates.values()].flatMap((candidate) => candidate.close())]
   }
 
@@ -69,7 +70,12 @@ export class GeminiReader implements NativeReader {
     }
     for (const [position, raw] of listOf(chunk['candidates']).entries()) {
       const read = this.#candidate(objectOf(raw) ?? {}, position)
-      if (read === null) return failure('garbage', null, 'the answer holds more candidates or calls than any answer has, or calls in pieces that do not fit')
+      if (read === null)
+        return failure(
+          'garbage',
+          null,
+          'the answer holds more candidates or calls than any answer has, or calls in pieces that do not fit',
+        )
       for (const event of read) events.push(event)
     }
     events.push(...this.#feedback(objectOf(chunk['promptFeedback'])))

@@ -39,7 +39,8 @@ function bodyOf(call: ChatCall): Record<string, unknown> {
   const choice = takes('tool_choice') ? request.toolChoice : null
   let tools = takes('tools') ? request.tools : null
   if (tools !== null && !traits.takesToolsWithJson && wantsJson(request, takes)) {
-    if (choice !== 'none') throw new UnsendableError('response_format: this model answers in JSON only without tools. Send one or the other')
+    if (choice !== 'none')
+      throw new UnsendableError('response_format: this model answers in JSON only without tools. Send one or the other')
     tools = null
   }
   const generationConfig = generationConfigOf(call, takes, traits)

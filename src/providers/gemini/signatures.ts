@@ -16,8 +16,18 @@ export interface Signatures {
 }
 
 /** A thought signature as a reasoning detail; `toolCallId` null = it belongs to the text. */
-export function signatureDetail(data: string, toolCallId: string | null, index: number): Readonly<Record<string, unknown>> {
-  return { type: 'reasoning.encrypted', data, ...(toolCallId === null ? {} : { id: toolCallId }), format: REASONING_FORMAT, index }
+export function signatureDetail(
+  data: string,
+  toolCallId: string | null,
+  index: number,
+): Readonly<Record<string, unknown>> {
+  return {
+    type: 'reasoning.encrypted',
+    data,
+    ...(toolCallId === null ? {} : { id: toolCallId }),
+    format: REASONING_FORMAT,
+    index,
+  }
 }
 
 /** The signatures among reasoning details; another provider's would be refused. */
@@ -27,7 +37,13 @@ export function signaturesOf(details: readonly unknown[]): Signatures {
   for (const raw of details) {
     const detail = objectOf(raw)
     const data = textOf(detail?.['data'])
-    if (detail?.['type'] !== 'reasoning.encrypted' || detail['format'] !== REASONING_FORMAT || data === null || !BASE64.test(data)) continue
+    if (
+      detail?.['type'] !== 'reasoning.encrypted' ||
+      detail['format'] !== REASONING_FORMAT ||
+      data === null ||
+      !BASE64.test(data)
+    )
+      continue
     const id = textOf(detail['id'])
     if (id === null) ofText = data
     else ofCalls.set(id, data)

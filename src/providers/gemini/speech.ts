@@ -15,10 +15,12 @@ const SAMPLES = /^audio\/(?:l16|pcm)\b(?!.*rate=(?!24000\b))/i
 
 /** Speech through `generateContent`, which answers with all of it at once. */
 export function geminiSpeech(transport: Transport, now: () => number): SpeechProtocol {
-  const error = (status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure => geminiError(status, body, headers, now())
+  const error = (status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure =>
+    geminiError(status, body, headers, now())
   return {
     formats: () => ['pcm'],
-    ask: (call, sink) => new WholeSound(sink, (whole) => askAudio(transport, call, requestOf(call), { answer: readSound, error }, whole)),
+    ask: (call, sink) =>
+      new WholeSound(sink, (whole) => askAudio(transport, call, requestOf(call), { answer: readSound, error }, whole)),
   }
 }
 
@@ -27,9 +29,16 @@ function requestOf({ endpoint, apiKey, request, voice }: SpeechCall): AudioReque
   const text = request.instructions === null ? request.input : `${request.instructions}:\n${request.input}`
   const body = {
     contents: [{ role: 'user', parts: [{ text }] }],
-    generationConfig: { responseModalities: ['AUDIO'], speechConfig: { voiceConfig: { prebuiltVoiceConfig: { voiceName: voice ?? VOICE } } } },
+    generationConfig: {
+      responseModalities: ['AUDIO'],
+      speechConfig: { voiceConfig: { prebuiltVoiceConfig: { voiceName: voice ?? VOICE } } },
+    },
   }
-  return { path: `${geminiPath(geminiResource(endpoint.upstreamModel))}:generateContent`, body: Buffer.from(JSON.stringify(body)), headers: geminiCredentials(apiKey) }
+  return {
+    path: `${geminiPath(geminiResource(endpoint.upstreamModel))}:generateContent`,
+    body: Buffer.from(JSON.stringify(body)),
+    headers: geminiCredentials(apiKey),
+  }
 }
 
 function readSound(bytes: Buffer): Sound | AttemptFailure {
@@ -45,5 +54,9 @@ function readSound(bytes: Buffer): Sound | AttemptFailure {
     if (type !== null && !SAMPLES.test(type)) return failure('garbage', null, `a sound of type ${type.slice(0, 100)}`)
     audio.push(Buffer.from(textOf(inline?.['data']) ?? '', 'base64'))
   }
-  return { audio: Buffer.concat(audio), usage: spoken(geminiUsage(body['usageMetadata'])), upstreamId: textOf(body['responseId']) }
+  return {
+    audio: Buffer.concat(audio),
+    usage: spoken(geminiUsage(body['usageMetadata'])),
+    upstreamId: textOf(body['responseId']),
+  }
 }

@@ -5,10 +5,22 @@ import type { ModelTraits } from './model-traits.ts'
 type Parameters = ChatRequest['parameters']
 
 /** Share of max_tokens that each effort thinks with, as OpenRouter documents it. */
-const EFFORT_RATIOS: ReadonlyMap<string, number> = new Map([['max', 0.95], ['xhigh', 0.95], ['high', 0.8], ['medium', 0.5], ['low', 0.2], ['minimal', 0.1]])
+const EFFORT_RATIOS: ReadonlyMap<string, number> = new Map([
+  ['max', 0.95],
+  ['xhigh', 0.95],
+  ['high', 0.8],
+  ['medium', 0.5],
+  ['low', 0.2],
+  ['minimal', 0.1],
+])
 /** The level for each effort, the wished one first: not every model has them all. */
 const EFFORT_LEVELS: ReadonlyMap<string, readonly string[]> = new Map([
-  ['minimal', ['minimal', 'low']], ['low', ['low']], ['medium', ['medium', 'high']], ['high', ['high']], ['xhigh', ['high']], ['max', ['high']],
+  ['minimal', ['minimal', 'low']],
+  ['low', ['low']],
+  ['medium', ['medium', 'high']],
+  ['high', ['high']],
+  ['xhigh', ['high']],
+  ['max', ['high']],
 ])
 /** The model decides. */
 const BUDGET_DYNAMIC = -1
@@ -23,7 +35,11 @@ interface Wish {
 }
 
 /** The `thinkingConfig` of a request whose answer has `maxTokens` for thoughts and words together; null = none is sent. */
-export function thinkingConfigOf(parameters: Parameters, traits: ModelTraits, maxTokens: number): Readonly<Record<string, unknown>> | null {
+export function thinkingConfigOf(
+  parameters: Parameters,
+  traits: ModelTraits,
+  maxTokens: number,
+): Readonly<Record<string, unknown>> | null {
   const wish = wishOf(parameters)
   if (wish.thinks === null || traits.thinking === 'none') return null
   const amount = amountOf(wish, traits, maxTokens)
@@ -49,7 +65,11 @@ function wishOf(parameters: Parameters): Wish {
 }
 
 /** A budget and a level exclude each other. Models that cannot stop think as little as they can. */
-function amountOf({ thinks, effort, budget }: Wish, traits: ModelTraits, maxTokens: number): Readonly<Record<string, unknown>> {
+function amountOf(
+  { thinks, effort, budget }: Wish,
+  traits: ModelTraits,
+  maxTokens: number,
+): Readonly<Record<string, unknown>> {
   if (traits.thinking === 'shown') return {}
   if (traits.thinking === 'level') {
     if (thinks === false) return { thinkingLevel: traits.levels[0] }
@@ -60,5 +80,7 @@ function amountOf({ thinks, effort, budget }: Wish, traits: ModelTraits, maxToke
   }
   if (thinks === false) return { thinkingBudget: traits.canStopThinking ? 0 : traits.budgetMin }
   const asked = budget ?? (effort === null ? null : Math.floor(maxTokens * (EFFORT_RATIOS.get(effort) ?? 0)))
-  return { thinkingBudget: asked === null ? BUDGET_DYNAMIC : Math.min(traits.budgetMax, Math.max(traits.budgetMin, asked)) }
+  return {
+    thinkingBudget: asked === null ? BUDGET_DYNAMIC : Math.min(traits.budgetMax, Math.max(traits.budgetMin, asked)),
+  }
 }

@@ -13,7 +13,10 @@ export function toolFields(tools: readonly ChatTool[] | null, choice: ChatReques
 
 /** A function without parameters is declared without a schema; elsewhere JSON Schema passes as it is. */
 function declarationOf({ function: { name, description, parameters } }: ChatTool): Fields {
-  const schema = Object.keys(parameters).length === 0 ? {} : { parametersJsonSchema: parameters['type'] === undefined ? { type: 'object', ...parameters } : parameters }
+  const schema =
+    Object.keys(parameters).length === 0
+      ? {}
+      : { parametersJsonSchema: parameters['type'] === undefined ? { type: 'object', ...parameters } : parameters }
   return { name, ...(description === undefined ? {} : { description }), ...schema }
 }
 

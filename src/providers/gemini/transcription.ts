@@ -12,11 +12,16 @@ import { geminiUsage } from './usage.ts'
 const BLOCKED: ReadonlySet<string> = new Set(['SAFETY', 'BLOCKLIST', 'PROHIBITED_CONTENT', 'SPII', 'RECITATION'])
 const TRANSCRIBE = 'Write down what is said in this recording, word for word, in the language it is said in.'
 const TRANSLATE = 'Write down what is said in this recording, translated into English.'
-const ALONE = 'Answer with that text alone: no comments, no times, no names of speakers, no markup. If nothing is said, answer with nothing.'
+const ALONE =
+  'Answer with that text alone: no comments, no times, no names of speakers, no markup. If nothing is said, answer with nothing.'
 
-/** Transcripts through `generateContent`: the sound stands in the request, and the model is told to write it down. It tells no times. */
+/**
+ * Transcripts through `generateContent`: the sound stands in the request, and the model is told to write it down. It
+ * tells no times.
+ */
 export function geminiTranscription(transport: Transport, now: () => number): TranscriptionProtocol {
-  const error = (status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure => geminiError(status, body, headers, now())
+  const error = (status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure =>
+    geminiError(status, body, headers, now())
   return {
     timestamps: () => false,
     translates: () => true,
@@ -35,10 +40,16 @@ function requestOf({ endpoint, apiKey, request }: UnitCall<TranscriptionRequest>
   }
   const body = {
     systemInstruction: { parts: [{ text: instructionOf(request) }] },
-    contents: [{ role: 'user', parts: [{ inlineData: { mimeType: audio.contentType, data: audio.bytes.toString('base64') } }] }],
+    contents: [
+      { role: 'user', parts: [{ inlineData: { mimeType: audio.contentType, data: audio.bytes.toString('base64') } }] },
+    ],
     generationConfig,
   }
-  return { path: `${geminiPath(geminiResource(endpoint.upstreamModel))}:generateContent`, body: Buffer.from(JSON.stringify(body)), headers: geminiCredentials(apiKey) }
+  return {
+    path: `${geminiPath(geminiResource(endpoint.upstreamModel))}:generateContent`,
+    body: Buffer.from(JSON.stringify(body)),
+    headers: geminiCredentials(apiKey),
+  }
 }
 
 function instructionOf({ task, language, prompt }: TranscriptionRequest): string {
@@ -54,8 +65,14 @@ function readAnswer(bytes: Buffer): TranscriptionResult | AttemptFailure {
   const body = objectOf(parsed)
   const candidate = objectOf(listOf(body?.['candidates'])[0])
   const reason = textOf(candidate?.['finishReason'])
-  if (body === null || (candidate === null && body['promptFeedback'] === undefined)) return failure('garbage', null, `no transcript: ${bytes.subarray(0, 200).toString('utf8')}`)
-  if (candidate === null || (reason !== null && BLOCKED.has(reason))) return { ...failure('status', 400, 'the provider refused the recording'), publicMessage: 'The provider refused the recording', refusal: 'moderation' }
+  if (body === null || (candidate === null && body['promptFeedback'] === undefined))
+    return failure('garbage', null, `no transcript: ${bytes.subarray(0, 200).toString('utf8')}`)
+  if (candidate === null || (reason !== null && BLOCKED.has(reason)))
+    return {
+      ...failure('status', 400, 'the provider refused the recording'),
+      publicMessage: 'The provider refused the recording',
+      refusal: 'moderation',
+    }
   if (reason === 'MAX_TOKENS') return failure('cut', null, 'the transcript is longer than the model may answer')
   return {
     transcript: { text: textIn(candidate), language: null, segments: [], words: [] },

@@ -1,7 +1,14 @@
 import { inputUsage } from '../../kinds/input-usage.ts'
 import type { UsageReport } from '../../kinds/chat-answer.ts'
 import type { AttemptFailure } from '../adapter.ts'
-import { dimensionsOf, isFailure, textsOf, vectorList, type EmbeddingsPage, type EmbeddingsProtocol } from '../embeddings-protocol.ts'
+import {
+  dimensionsOf,
+  isFailure,
+  textsOf,
+  vectorList,
+  type EmbeddingsPage,
+  type EmbeddingsProtocol,
+} from '../embeddings-protocol.ts'
 import type { LiftedJson } from '../lifted-json.ts'
 import { objectOf, type RawJson } from '../raw-json.ts'
 import { TokenReader } from '../token-reader.ts'
@@ -16,7 +23,12 @@ export function ollamaEmbed(now: () => number): EmbeddingsProtocol {
       const dimensions = dimensionsOf(call)
       return {
         path: '/api/embed',
-        body: { model: call.endpoint.upstreamModel, input: textsOf(input), truncate: false, ...(dimensions === null ? {} : { dimensions }) },
+        body: {
+          model: call.endpoint.upstreamModel,
+          input: textsOf(input),
+          truncate: false,
+          ...(dimensions === null ? {} : { dimensions }),
+        },
         headers: call.apiKey === null ? {} : { authorization: `Bearer ${call.apiKey}` },
       }
     },
@@ -31,7 +43,8 @@ function readPage(answer: LiftedJson): EmbeddingsPage | AttemptFailure {
   const error = body['error'] ?? null
   if (error !== null) return eventFailure(error)
   const { embedding, embeddings } = body
-  if (embedding === undefined && !Array.isArray(embeddings)) return failure('garbage', null, 'the answer holds no embeddings')
+  if (embedding === undefined && !Array.isArray(embeddings))
+    return failure('garbage', null, 'the answer holds no embeddings')
   const vectors = vectorList(answer, Array.isArray(embeddings) ? embeddings : [embedding])
   return isFailure(vectors) ? vectors : { vectors, usage: usageOf(body), upstreamId: null }
 }

@@ -11,7 +11,10 @@ interface Content {
   readonly images?: readonly string[]
 }
 
-/** The conversation in Ollama's words: text and images stand apart. `takesReasoning`: the model reads its earlier thinking. */
+/**
+ * The conversation in Ollama's words: text and images stand apart. `takesReasoning`: the model reads its earlier
+ * thinking.
+ */
 export function ollamaMessages(messages: readonly ChatMessage[], takesReasoning: boolean): readonly Body[] {
   const toolNames = new Map<string, string>()
   return messages.map((message, index) => {
@@ -26,28 +29,47 @@ export function ollamaMessages(messages: readonly ChatMessage[], takesReasoning:
       case 'tool':
         return { role: 'tool', ...said, ...toolReference(message, toolNames) }
       case 'assistant':
-        for (const { id, function: { name } } of message.tool_calls ?? []) toolNames.set(id, name)
+        for (const {
+          id,
+          function: { name },
+        } of message.tool_calls ?? [])
+          toolNames.set(id, name)
         return assistantMessage(message, said, path, takesReasoning)
     }
   })
 }
 
 /** Templates know a result by the name of its tool; only newer ones know the call's id. */
-function toolReference({ tool_call_id: id = '', name: given }: ChatMessage, toolNames: ReadonlyMap<string, string>): Body {
+function toolReference(
+  { tool_call_id: id = '', name: given }: ChatMessage,
+  toolNames: ReadonlyMap<string, string>,
+): Body {
   const name = toolNames.get(id) ?? given
   return { ...(name === undefined ? {} : { tool_name: name }), tool_call_id: id }
 }
 
-function assistantMessage({ refusal = '', reasoning = '', tool_calls: calls = [] }: ChatMessage, said: Content, path: string, takesReasoning: boolean): Body {
+function assistantMessage(
+  { refusal = '', reasoning = '', tool_calls: calls = [] }: ChatMessage,
+  said: Content,
+  path: string,
+  takesReasoning: boolean,
+): Body {
   return {
     role: 'assistant',
     ...said,
     ...(said.content === '' && refusal !== '' ? { content: refusal } : {}),
     ...(takesReasoning && reasoning !== '' ? { thinking: reasoning } : {}),
-    ...(calls.length === 0 ? {} : { tool_calls: calls.map(({ id, function: called }, index) => ({
-      id,
-      function: { name: called.name, arguments: toolInput(called.arguments, `${path}.tool_calls[${index}].function.arguments`) },
-    })) }),
+    ...(calls.length === 0
+      ? {}
+      : {
+          tool_calls: calls.map(({ id, function: called }, index) => ({
+            id,
+            function: {
+              name: called.name,
+              arguments: toolInput(called.arguments, `${path}.tool_calls[${index}].function.arguments`),
+            },
+          })),
+        }),
   }
 }
 
@@ -80,6 +102,9 @@ function addPart(part: ChatPart, path: string, texts: string[], images: string[]
 /** Ollama takes the bytes alone: the text after a data URL's comma. */
 function imageBytes(url: string, path: string): string {
   const head = DATA_URL.exec(url.slice(0, 256))
-  if (head === null) throw new UnsendableError(`${path}.image_url.url: this provider fetches no addresses. Send the image as a data URL in base64`)
+  if (head === null)
+    throw new UnsendableError(
+      `${path}.image_url.url: this provider fetches no addresses. Send the image as a data URL in base64`,
+    )
   return url.slice(head[0].length)
 }

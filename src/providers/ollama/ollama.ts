@@ -19,7 +19,17 @@ export function createOllama(transport: Transport, now: () => number): Adapter {
       takesList: false,
       ask: (call, sink) => {
         const reader = (): OllamaReader => new OllamaReader({ generationId: '', hidesReasoning: true }, now)
-        return callNative(transport, { endpoint: call.endpoint, streaming: call.request.chat.stream, request: () => generateRequest(call), reader, decoder: protocol.decoder }, sink)
+        return callNative(
+          transport,
+          {
+            endpoint: call.endpoint,
+            streaming: call.request.chat.stream,
+            request: () => generateRequest(call),
+            reader,
+            decoder: protocol.decoder,
+          },
+          sink,
+        )
       },
     },
     unitParameters: { embeddings: ['dimensions'] },
@@ -32,7 +42,8 @@ export function ollamaProtocol(now: () => number): NativeProtocol {
     name: 'ollama',
     supportedParameters: OLLAMA_PARAMETERS,
     request: ollamaRequest,
-    reader: ({ generationId, request }) => new OllamaReader({ generationId, hidesReasoning: reasoningWish(request.parameters).isHidden }, now),
+    reader: ({ generationId, request }) =>
+      new OllamaReader({ generationId, hidesReasoning: reasoningWish(request.parameters).isHidden }, now),
     decoder: ({ message }) => new NdjsonDecoder(message),
   }
 }

@@ -18,7 +18,10 @@ export interface OllamaView {
   readonly hidesReasoning: boolean
 }
 
-/** Reads one answer of Ollama's: of `/api/chat`, or of `/api/generate`, which has its text in `response`. A plain answer is a stream of one line. */
+/**
+ * Reads one answer of Ollama's: of `/api/chat`, or of `/api/generate`, which has its text in `response`. A plain answer
+ * is a stream of one line.
+ */
 export class OllamaReader implements NativeReader {
   readonly #view: OllamaView
   readonly #now: () => number
@@ -38,7 +41,9 @@ export class OllamaReader implements NativeReader {
 
   message(data: Buffer): Read {
     const line = objectOf(parseJson(data))
-    return line === null ? failure('garbage', null, `not a JSON object: ${data.subarray(0, 200).toString('utf8')}`) : this.#read(line)
+    return line === null
+      ? failure('garbage', null, `not a JSON object: ${data.subarray(0, 200).toString('utf8')}`)
+      : this.#read(line)
   }
 
   ended(): AttemptFailure | null {

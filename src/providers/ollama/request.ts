@@ -10,21 +10,45 @@ type Fields = Readonly<Record<string, unknown>>
 
 /** Our names of what goes into `options` as it is. */
 const NUMBERS: readonly (readonly [ours: string, theirs: string])[] = [
-  ['temperature', 'temperature'], ['top_p', 'top_p'], ['min_p', 'min_p'], ['repetition_penalty', 'repeat_penalty'],
-  ['frequency_penalty', 'frequency_penalty'], ['presence_penalty', 'presence_penalty'],
+  ['temperature', 'temperature'],
+  ['top_p', 'top_p'],
+  ['min_p', 'min_p'],
+  ['repetition_penalty', 'repeat_penalty'],
+  ['frequency_penalty', 'frequency_penalty'],
+  ['presence_penalty', 'presence_penalty'],
 ]
 /** The levels of the models that have levels; the others read any of them as yes. */
-const EFFORT_LEVELS: ReadonlyMap<string, string> = new Map([['minimal', 'low'], ['low', 'low'], ['medium', 'medium'], ['high', 'high'], ['xhigh', 'high'], ['max', 'high']])
+const EFFORT_LEVELS: ReadonlyMap<string, string> = new Map([
+  ['minimal', 'low'],
+  ['low', 'low'],
+  ['medium', 'medium'],
+  ['high', 'high'],
+  ['xhigh', 'high'],
+  ['max', 'high'],
+])
 
 export function ollamaRequest(call: ChatCall): NativeRequest {
-  return { path: '/api/chat', body: bodyOf(call), headers: call.apiKey === null ? {} : { authorization: `Bearer ${call.apiKey}` } }
+  return {
+    path: '/api/chat',
+    body: bodyOf(call),
+    headers: call.apiKey === null ? {} : { authorization: `Bearer ${call.apiKey}` },
+  }
 }
 
 /** One prompt, as it is. */
-export function generateRequest({ endpoint: { upstreamModel, supportedParameters }, apiKey, request: { chat, suffix }, prompts, sendMaxTokens }: CompletionsCall): NativeRequest {
+export function generateRequest({
+  endpoint: { upstreamModel, supportedParameters },
+  apiKey,
+  request: { chat, suffix },
+  prompts,
+  sendMaxTokens,
+}: CompletionsCall): NativeRequest {
   if (chat.n > 1) throw new UnsendableError('n: this provider gives one answer to a request')
   const takes: Takes = (name) => supportedParameters === null || supportedParameters.includes(name)
-  const options = { ...(sendMaxTokens === null ? {} : { num_predict: sendMaxTokens }), ...optionFields(chat.parameters, takes) }
+  const options = {
+    ...(sendMaxTokens === null ? {} : { num_predict: sendMaxTokens }),
+    ...optionFields(chat.parameters, takes),
+  }
   const body = {
     model: upstreamModel,
     prompt: prompts[0] ?? '',
@@ -38,10 +62,16 @@ export function generateRequest({ endpoint: { upstreamModel, supportedParameters
 function bodyOf({ endpoint: { upstreamModel, supportedParameters }, request, sendMaxTokens }: ChatCall): Fields {
   if (request.n > 1) throw new UnsendableError('n: this provider gives one answer to a request')
   const takes: Takes = (name) => supportedParameters === null || supportedParameters.includes(name)
-  const options = { ...(sendMaxTokens === null ? {} : { num_predict: sendMaxTokens }), ...optionFields(request.parameters, takes) }
+  const options = {
+    ...(sendMaxTokens === null ? {} : { num_predict: sendMaxTokens }),
+    ...optionFields(request.parameters, takes),
+  }
   return {
     model: upstreamModel,
-    messages: ollamaMessages(request.messages, supportedParameters !== null && supportedParameters.includes('reasoning')),
+    messages: ollamaMessages(
+      request.messages,
+      supportedParameters !== null && supportedParameters.includes('reasoning'),
+    ),
     // Left out, it would mean true.
     stream: request.stream,
     ...(takes('tools') ? toolFields(request) : {}),
@@ -63,7 +93,11 @@ function toolFields({ tools, toolChoice }: ChatRequest): Fields {
 function toolOf({ function: { name, description, parameters } }: ChatTool): Fields {
   return {
     type: 'function',
-    function: { name, ...(description === undefined ? {} : { description }), parameters: Object.keys(parameters).length === 0 ? { type: 'object', properties: {} } : parameters },
+    function: {
+      name,
+      ...(description === undefined ? {} : { description }),
+      parameters: Object.keys(parameters).length === 0 ? { type: 'object', properties: {} } : parameters,
+    },
   }
 }
 

@@ -2,18 +2,42 @@ import type { ChatPart } from '../../kinds/chat-request.ts'
 import type { InputItem } from '../../kinds/responses/responses-request.ts'
 import type { RawJson } from '../raw-json.ts'
 
-/** One item as the protocol has it; none where the service would not take it. `supported` null = everything of the protocol. */
+/**
+ * One item as the protocol has it; none where the service would not take it. `supported` null = everything of the
+ * protocol.
+ */
 export function inputItem(item: InputItem, supported: readonly string[] | null): readonly RawJson[] {
   switch (item.type) {
     case 'message': {
       const { role, content, phase } = item
       const spoken = role === 'developer' && supported?.includes('developer') !== true ? 'system' : role
-      return [{ type: 'message', role: spoken, content: typeof content === 'string' ? content : content.map((part) => partOf(part, role === 'assistant')), ...(phase === null ? {} : { phase }) }]
+      return [
+        {
+          type: 'message',
+          role: spoken,
+          content: typeof content === 'string' ? content : content.map((part) => partOf(part, role === 'assistant')),
+          ...(phase === null ? {} : { phase }),
+        },
+      ]
     }
     case 'function_call':
-      return [{ type: 'function_call', call_id: item.callId, name: item.name, arguments: item.arguments, ...(item.namespace === null ? {} : { namespace: item.namespace }) }]
+      return [
+        {
+          type: 'function_call',
+          call_id: item.callId,
+          name: item.name,
+          arguments: item.arguments,
+          ...(item.namespace === null ? {} : { namespace: item.namespace }),
+        },
+      ]
     case 'function_call_output':
-      return [{ type: 'function_call_output', call_id: item.callId, output: typeof item.output === 'string' ? item.output : item.output.map((part) => partOf(part, false)) }]
+      return [
+        {
+          type: 'function_call_output',
+          call_id: item.callId,
+          output: typeof item.output === 'string' ? item.output : item.output.map((part) => partOf(part, false)),
+        },
+      ]
     case 'reasoning':
       return reasoningItem(item, supported)
     case 'native':
@@ -21,8 +45,14 @@ export function inputItem(item: InputItem, supported: readonly string[] | null):
   }
 }
 
-/** Thoughts in plain text are taken by services that say so; what is encrypted can only come from one that takes it again. */
-function reasoningItem({ summary, content, encryptedContent }: Extract<InputItem, { type: 'reasoning' }>, supported: readonly string[] | null): readonly RawJson[] {
+/**
+ * Thoughts in plain text are taken by services that say so; what is encrypted can only come from one that takes it
+ * again.
+ */
+function reasoningItem(
+  { summary, content, encryptedContent }: Extract<InputItem, { type: 'reasoning' }>,
+  supported: readonly string[] | null,
+): readonly RawJson[] {
   if (encryptedContent === null && supported?.includes('reasoning') !== true) return []
   return [
     {
@@ -44,7 +74,11 @@ function partOf(part: ChatPart, isOutput: boolean): RawJson {
       return { type: 'input_audio', input_audio: { data: part.input_audio.data, format: part.input_audio.format } }
     case 'file': {
       const { filename, file_data: data } = part.file
-      return { type: 'input_file', ...(filename === undefined ? {} : { filename }), ...(/^https?:/i.test(data) ? { file_url: data } : { file_data: data }) }
+      return {
+        type: 'input_file',
+        ...(filename === undefined ? {} : { filename }),
+        ...(/^https?:/i.test(data) ? { file_url: data } : { file_data: data }),
+      }
     }
     case 'video_url':
       return { type: 'input_video', video_url: part.video_url.url }

@@ -10,5 +10,15 @@ const decoder: NativeProtocol['decoder'] = ({ message, error }) => new SseDecode
 /** OpenAI's Responses protocol, which others speak as well. */
 export function openaiResponses(transport: Transport, now: () => number): NonNullable<Adapter['responses']> {
   return (call, sink) =>
-    callNative(transport, { endpoint: call.endpoint, streaming: call.request.chat.stream, request: () => responsesRequest(call), reader: () => new ResponsesReader(call.generationId, now), decoder }, sink)
+    callNative(
+      transport,
+      {
+        endpoint: call.endpoint,
+        streaming: call.request.chat.stream,
+        request: () => responsesRequest(call),
+        reader: () => new ResponsesReader(call.generationId, now),
+        decoder,
+      },
+      sink,
+    )
 }

@@ -5,7 +5,10 @@ import { toolCallId } from '../tool-call-id.ts'
 /** Far beyond any honest answer; it bounds what a broken upstream can make us keep. */
 const ITEMS_MAX = 1_024
 
-/** An item whose text we write ourselves, and what was told of each of its parts, by kind of part and its number in the stream. */
+/**
+ * An item whose text we write ourselves, and what was told of each of its parts, by kind of part and its number in the
+ * stream.
+ */
 interface SpokenItem {
   readonly type: 'message' | 'reasoning' | 'function_call'
   /** Of its calls. */
@@ -19,13 +22,14 @@ interface SpokenItem {
 type Item = SpokenItem | { readonly type: 'native'; ended: boolean }
 
 /** Kinds of text and the events that bring it in pieces, which some providers leave out. */
-const DELTAS: ReadonlyMap<string, { readonly of: SpokenItem['type']; readonly part: string; readonly at: string }> = new Map([
-  ['response.output_text.delta', { of: 'message', part: 'text', at: 'content_index' }],
-  ['response.refusal.delta', { of: 'message', part: 'refusal', at: 'content_index' }],
-  ['response.reasoning_summary_text.delta', { of: 'reasoning', part: 'summary', at: 'summary_index' }],
-  ['response.reasoning_text.delta', { of: 'reasoning', part: 'thought', at: 'content_index' }],
-  ['response.function_call_arguments.delta', { of: 'function_call', part: 'arguments', at: '' }],
-])
+const DELTAS: ReadonlyMap<string, { readonly of: SpokenItem['type']; readonly part: string; readonly at: string }> =
+  new Map([
+    ['response.output_text.delta', { of: 'message', part: 'text', at: 'content_index' }],
+    ['response.refusal.delta', { of: 'message', part: 'refusal', at: 'content_index' }],
+    ['response.reasoning_summary_text.delta', { of: 'reasoning', part: 'summary', at: 'summary_index' }],
+    ['response.reasoning_text.delta', { of: 'reasoning', part: 'thought', at: 'content_index' }],
+    ['response.function_call_arguments.delta', { of: 'function_call', part: 'arguments', at: '' }],
+  ])
 
 /**
  * The output items of one answer as events, whichever way they come: in pieces, whole at their end, or only in the last
@@ -59,7 +63,10 @@ export class OutputItems {
     if (type === 'response.output_item.done') return item === null ? [] : this.#ended(key, item, event)
     const known = this.#items.get(key)
     if (known?.type === 'native') return known.ended ? [] : [nativeEvent(key, event)]
-    if (type === 'response.output_text.annotation.added') return known?.type === 'message' ? annotationEvents(known, indexOf(event['content_index']), [event['annotation']]) : []
+    if (type === 'response.output_text.annotation.added')
+      return known?.type === 'message'
+        ? annotationEvents(known, indexOf(event['content_index']), [event['annotation']])
+        : []
     const delta = DELTAS.get(type)
     if (delta === undefined) return []
     const text = textOf(event['delta']) ?? ''
@@ -70,8 +77,8 @@ export class OutputItems {
   }
 
   /**
-   * The whole output, of which only what was not told yet is; null when it is too long. Where a stream told of items, those
-   * alone count: some services number the whole output otherwise.
+   * The whole output, of which only what was not told yet is; null when it is too long. Where a stream told of items,
+   * those alone count: some services number the whole output otherwise.
    */
   complete(output: readonly unknown[]): readonly AnswerEvent[] | null {
     if (output.length > ITEMS_MAX) return null
@@ -79,7 +86,9 @@ export class OutputItems {
     return output.flatMap((raw, key) => {
       const item = objectOf(raw) ?? {}
       const known = told.get(key)
-      const isTold = told.size > 0 && (known === undefined || known.ended || (known.type !== 'native' && known.type !== item['type']))
+      const isTold =
+        told.size > 0 &&
+        (known === undefined || known.ended || (known.type !== 'native' && known.type !== item['type']))
       return isTold ? [] : this.#ended(key, item, { type: 'response.output_item.done', item })
     })
   }
@@ -93,7 +102,13 @@ export class OutputItems {
     }
     const callIndex = this.#calls
     this.#items.set(key, { type, callIndex, told: new Map(), annotated: new Map(), ended: false })
-    const begin: AnswerEvent = { type: 'item', choice: 0, step: 'begin', of: type, fields: fieldsOf(item, ['phase', 'namespace']) }
+    const begin: AnswerEvent = {
+      type: 'item',
+      choice: 0,
+      step: 'begin',
+      of: type,
+      fields: fieldsOf(item, ['phase', 'namespace']),
+    }
     if (type !== 'function_call') return [begin]
     this.#calls += 1
     const id = textOf(item['call_id']) || toolCallId(this.#generationId, 0, callIndex)
@@ -111,14 +126,25 @@ export class OutputItems {
     // Opening an unknown one has passed its last event already.
     if (ending.type === 'native') return known === undefined ? events : [nativeEvent(key, event)]
     events.push(...restOf(ending, item))
-    events.push({ type: 'item', choice: 0, step: 'end', of: ending.type, index: ending.callIndex, fields: fieldsOf(item, ['encrypted_content']) })
+    events.push({
+      type: 'item',
+      choice: 0,
+      step: 'end',
+      of: ending.type,
+      index: ending.callIndex,
+      fields: fieldsOf(item, ['encrypted_content']),
+    })
     return events
   }
 }
 
 /** Opening a page that was found is none. */
 function isSearch(item: RawJson): boolean {
-  return item['type'] === 'web_search_call' && item['status'] !== 'failed' && (textOf(objectOf(item['action'])?.['type']) ?? 'search') === 'search'
+  return (
+    item['type'] === 'web_search_call' &&
+    item['status'] !== 'failed' &&
+    (textOf(objectOf(item['action'])?.['type']) ?? 'search') === 'search'
+  )
 }
 
 function indexOf(value: unknown): number {
@@ -138,24 +164,59 @@ function nativeEvent(key: number, event: RawJson): AnswerEvent {
 /** The rest of an item's texts when it is complete. */
 function restOf(known: SpokenItem, item: RawJson): readonly AnswerEvent[] {
   if (known.type === 'function_call') return rest(known, 'arguments', [[0, textOf(item['arguments'])]])
-  const content = [...listOf(item['content']).map((part) => objectOf(part)).entries()]
+  const content = [
+    ...listOf(item['content'])
+      .map((part) => objectOf(part))
+      .entries(),
+  ]
   if (known.type === 'reasoning') {
-    const summary = rest(known, 'summary', listOf(item['summary']).map((part, at) => [at, textOf(objectOf(part)?.['text'])]))
+    const summary = rest(
+      known,
+      'summary',
+      listOf(item['summary']).map((part, at) => [at, textOf(objectOf(part)?.['text'])]),
+    )
     // Where there is a summary, the thoughts themselves are told only if they were told before it.
-    return known.told.has('summary') ? summary : [...summary, ...rest(known, 'thought', content.map(([at, part]) => [at, textOf(part?.['text'])]))]
+    return known.told.has('summary')
+      ? summary
+      : [
+          ...summary,
+          ...rest(
+            known,
+            'thought',
+            content.map(([at, part]) => [at, textOf(part?.['text'])]),
+          ),
+        ]
   }
   const refusals = content.filter(([, part]) => part?.['type'] === 'refusal')
   const texts = content.filter(([, part]) => part?.['type'] !== 'refusal')
-  const annotated = renumbered(known.annotated, texts.map(([at, part]) => [at, textOf(part?.['text'])]), known.told.get('text'))
+  const annotated = renumbered(
+    known.annotated,
+    texts.map(([at, part]) => [at, textOf(part?.['text'])]),
+    known.told.get('text'),
+  )
   return [
-    ...rest(known, 'text', texts.map(([at, part]) => [at, textOf(part?.['text'])])),
-    ...rest(known, 'refusal', refusals.map(([at, part]) => [at, textOf(part?.['refusal'])])),
-    ...texts.flatMap(([at, part]) => annotationEvents(known, at, listOf(part?.['annotations']).slice(annotated.get(at) ?? 0))),
+    ...rest(
+      known,
+      'text',
+      texts.map(([at, part]) => [at, textOf(part?.['text'])]),
+    ),
+    ...rest(
+      known,
+      'refusal',
+      refusals.map(([at, part]) => [at, textOf(part?.['refusal'])]),
+    ),
+    ...texts.flatMap(([at, part]) =>
+      annotationEvents(known, at, listOf(part?.['annotations']).slice(annotated.get(at) ?? 0)),
+    ),
   ]
 }
 
 /** What was not told yet of the parts of one kind, each with its number in the finished item. */
-function rest(known: SpokenItem, part: string, whole: readonly (readonly [number, string | null])[]): readonly AnswerEvent[] {
+function rest(
+  known: SpokenItem,
+  part: string,
+  whole: readonly (readonly [number, string | null])[],
+): readonly AnswerEvent[] {
   const before = known.told.get(part) ?? new Map<number, string>()
   const told = renumbered(before, whole, before)
   return whole.flatMap(([at, text]) => {
@@ -164,10 +225,21 @@ function rest(known: SpokenItem, part: string, whole: readonly (readonly [number
   })
 }
 
-/** Values by the numbers of the finished item: some services number the parts of a stream otherwise, which shows in their texts, and then only the order is the same. */
-function renumbered<T>(values: ReadonlyMap<number, T>, whole: readonly (readonly [number, string | null])[], told: ReadonlyMap<number, string> = new Map()): ReadonlyMap<number, T> {
+/**
+ * Values by the numbers of the finished item: some services number the parts of a stream otherwise, which shows in
+ * their texts, and then only the order is the same.
+ */
+function renumbered<T>(
+  values: ReadonlyMap<number, T>,
+  whole: readonly (readonly [number, string | null])[],
+  told: ReadonlyMap<number, string> = new Map(),
+): ReadonlyMap<number, T> {
   const texts = new Map(whole)
-  if ([...told].every(([at, text]) => texts.get(at)?.startsWith(text) === true) && [...values.keys()].every((at) => texts.has(at))) return values
+  if (
+    [...told].every(([at, text]) => texts.get(at)?.startsWith(text) === true) &&
+    [...values.keys()].every((at) => texts.has(at))
+  )
+    return values
   const numbers = [...new Set([...told.keys(), ...values.keys()])].toSorted((one, other) => one - other)
   return new Map([...values].map(([at, value]) => [whole[numbers.indexOf(at)]?.[0] ?? -1, value]))
 }
@@ -180,7 +252,10 @@ function tell(known: SpokenItem, part: string, at: number, text: string): readon
     case 'message':
       return [{ type: part === 'refusal' ? 'refusal' : 'text', choice: 0, text }]
     case 'reasoning':
-      return [...(isAnother ? [{ type: 'item', choice: 0, step: 'part' } as const] : []), { type: 'reasoning', choice: 0, text }]
+      return [
+        ...(isAnother ? [{ type: 'item', choice: 0, step: 'part' } as const] : []),
+        { type: 'reasoning', choice: 0, text },
+      ]
     case 'function_call':
       return [{ type: 'tool_arguments', choice: 0, index: known.callIndex, text }]
   }

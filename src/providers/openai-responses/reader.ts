@@ -13,7 +13,11 @@ import { OutputItems } from './output-items.ts'
 const PENDING = ['queued', 'in_progress']
 const ENDS = ['response.completed', 'response.incomplete']
 /** Codes of an error inside a 200 whose status is known. */
-const STATUSES: ReadonlyMap<unknown, number> = new Map([['rate_limit_exceeded', 429], ['context_length_exceeded', 400], ['invalid_prompt', 400]])
+const STATUSES: ReadonlyMap<unknown, number> = new Map([
+  ['rate_limit_exceeded', 429],
+  ['context_length_exceeded', 400],
+  ['invalid_prompt', 400],
+])
 
 /** Reads one answer of the Responses protocol. */
 export class ResponsesReader implements NativeReader {
@@ -34,7 +38,10 @@ export class ResponsesReader implements NativeReader {
   message(data: Buffer): readonly AnswerEvent[] | AttemptFailure {
     const event = objectOf(parseJson(data))
     // Some send it after their last event, where nothing waits for it any more.
-    if (event === null) return data.toString('latin1') === '[DONE]' ? [] : failure('garbage', null, `not a JSON object: ${data.subarray(0, 200).toString('utf8')}`)
+    if (event === null)
+      return data.toString('latin1') === '[DONE]'
+        ? []
+        : failure('garbage', null, `not a JSON object: ${data.subarray(0, 200).toString('utf8')}`)
     const type = textOf(event['type']) ?? ''
     const response = objectOf(event['response'])
     if (type === 'error') return this.#failed(event['error'] ?? event)
@@ -51,17 +58,25 @@ export class ResponsesReader implements NativeReader {
   }
 
   ended(): AttemptFailure | null {
-    return this.#done ? null : failure(this.#named ? 'cut' : 'garbage', null, 'the stream ended without a terminal event')
+    return this.#done
+      ? null
+      : failure(this.#named ? 'cut' : 'garbage', null, 'the stream ended without a terminal event')
   }
 
   whole(body: unknown): readonly AnswerEvent[] | AttemptFailure {
     const response = objectOf(body)
     const error = response?.['error'] ?? null
     if (error !== null) return this.#failed(error)
-    if (response === null || !Array.isArray(response['output'])) return failure('garbage', null, 'the answer is not a response')
+    if (response === null || !Array.isArray(response['output']))
+      return failure('garbage', null, 'the answer is not a response')
     const status = textOf(response['status']) ?? 'completed'
-    if (PENDING.includes(status)) return { ...failure('garbage', null, `the answer is a response that is ${status}`), said: `the response was put into a queue (${status}), and nobody asked for that: its answer would have to be fetched later` }
-    if (status !== 'completed' && status !== 'incomplete') return failure('garbage', null, `the answer is a response that is ${status}`)
+    if (PENDING.includes(status))
+      return {
+        ...failure('garbage', null, `the answer is a response that is ${status}`),
+        said: `the response was put into a queue (${status}), and nobody asked for that: its answer would have to be fetched later`,
+      }
+    if (status !== 'completed' && status !== 'incomplete')
+      return failure('garbage', null, `the answer is a response that is ${status}`)
     return this.#end(this.#origin(response), response, `response.${status}`)
   }
 
@@ -82,8 +97,20 @@ export class ResponsesReader implements NativeReader {
     if (rest === null) return tooMany()
     const events: AnswerEvent[] = [...before, ...rest]
     const reason = textOf(objectOf(response['incomplete_details'])?.['reason'])
-    if (type === 'response.completed') events.push({ type: 'finish', choice: 0, native: 'completed', finish: this.#items.hasCalls ? 'tool_calls' : 'stop' })
-    else events.push({ type: 'finish', choice: 0, native: reason ?? 'incomplete', finish: reason === 'content_filter' ? 'content_filter' : 'length' })
+    if (type === 'response.completed')
+      events.push({
+        type: 'finish',
+        choice: 0,
+        native: 'completed',
+        finish: this.#items.hasCalls ? 'tool_calls' : 'stop',
+      })
+    else
+      events.push({
+        type: 'finish',
+        choice: 0,
+        native: reason ?? 'incomplete',
+        finish: reason === 'content_filter' ? 'content_filter' : 'length',
+      })
     return [...events, ...this.#usage(openaiUsage(response['usage']))]
   }
 
@@ -97,7 +124,9 @@ export class ResponsesReader implements NativeReader {
 
   #failed(error: unknown): AttemptFailure {
     const status = STATUSES.get(objectOf(error)?.['code'])
-    return status === undefined ? eventFailure(error ?? 'the response failed') : { ...upstreamFailure(status, { error }, {}, this.#now()), reason: 'error_event' }
+    return status === undefined
+      ? eventFailure(error ?? 'the response failed')
+      : { ...upstreamFailure(status, { error }, {}, this.#now()), reason: 'error_event' }
   }
 }
 

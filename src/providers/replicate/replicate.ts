@@ -9,24 +9,45 @@ import { jobFailure, upstreamFailure } from '../upstream-error.ts'
 import { submissionOutcome, unsendable, videoState } from '../video-outcome.ts'
 import { optional, type SubmissionOutcome, type VideoSource, type VideoState, type VideoUpstream } from '../videos.ts'
 
-const PARAMETERS = ['size', 'duration', 'resolution', 'aspect_ratio', 'frame_images', 'input_references', 'generate_audio', 'seed']
+const PARAMETERS = [
+  'size',
+  'duration',
+  'resolution',
+  'aspect_ratio',
+  'frame_images',
+  'input_references',
+  'generate_audio',
+  'seed',
+]
 /** Logs of a long prediction are part of each answer. */
 const BODY_BYTES_MAX = 16 * 1_048_576
 const VERSION = /^[0-9a-f]{64}$/
 
 /** Replicate's predictions. A model is `owner/name`, with `:version` behind it, or a version alone. */
 export function replicateVideos(http: JobHttp, now: () => number): VideoUpstream {
-  const error = (status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure => upstreamFailure(status, body, headers, now())
+  const error = (status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure =>
+    upstreamFailure(status, body, headers, now())
   return {
     supportedParameters: PARAMETERS,
     submit: ({ endpoint, apiKey, order, signal }) =>
-      unsendable(() => inputOf(endpoint, order), async (input) => {
-        const { path, version } = placeOf(endpoint.upstreamModel)
-        const body = Buffer.from(JSON.stringify({ ...(version === null ? {} : { version }), input }))
-        return submissionOutcome(await http.post({ provider: endpoint.provider, path, headers: credentials(apiKey), signal }, body, { bytesMax: BODY_BYTES_MAX }), { read: accepted, error })
-      }),
+      unsendable(
+        () => inputOf(endpoint, order),
+        async (input) => {
+          const { path, version } = placeOf(endpoint.upstreamModel)
+          const body = Buffer.from(JSON.stringify({ ...(version === null ? {} : { version }), input }))
+          return submissionOutcome(
+            await http.post({ provider: endpoint.provider, path, headers: credentials(apiKey), signal }, body, {
+              bytesMax: BODY_BYTES_MAX,
+            }),
+            { read: accepted, error },
+          )
+        },
+      ),
     poll: async ({ provider, apiKey, reference, signal }) => {
-      const answer = await http.get({ provider, path: `/predictions/${encodeURIComponent(reference)}`, headers: credentials(apiKey), signal }, { bytesMax: BODY_BYTES_MAX })
+      const answer = await http.get(
+        { provider, path: `/predictions/${encodeURIComponent(reference)}`, headers: credentials(apiKey), signal },
+        { bytesMax: BODY_BYTES_MAX },
+      )
       return videoState(answer, { read: stateOf, error })
     },
     open: ({ provider, apiKey, signal }, source) => {
@@ -34,7 +55,16 @@ export function replicateVideos(http: JobHttp, now: () => number): VideoUpstream
       return http.open({ provider, path: '', headers: credentials(apiKey), signal, url: source.url })
     },
     cancel: async ({ provider, apiKey, reference, signal }) => {
-      await http.post({ provider, path: `/predictions/${encodeURIComponent(reference)}/cancel`, headers: credentials(apiKey), signal }, Buffer.from('{}'), { bytesMax: BODY_BYTES_MAX })
+      await http.post(
+        {
+          provider,
+          path: `/predictions/${encodeURIComponent(reference)}/cancel`,
+          headers: credentials(apiKey),
+          signal,
+        },
+        Buffer.from('{}'),
+        { bytesMax: BODY_BYTES_MAX },
+      )
     },
   }
 }
@@ -54,7 +84,8 @@ function inputOf(endpoint: Endpoint, order: VideoOrder): Readonly<Record<string,
   const { prompt, duration, size, resolution, aspectRatio, frameImages, inputReferences, generateAudio, seed } = order
   const firsts = frameImages.filter(({ frame }) => frame === 'first_frame')
   const lasts = frameImages.filter(({ frame }) => frame === 'last_frame')
-  if (firsts.length > 1 || lasts.length > 1) throw new UnsendableError('frame_images: this provider takes one first and one last frame')
+  if (firsts.length > 1 || lasts.length > 1)
+    throw new UnsendableError('frame_images: this provider takes one first and one last frame')
   return {
     prompt,
     ...optional(endpoint, 'duration', 'duration', duration),
@@ -63,7 +94,12 @@ function inputOf(endpoint: Endpoint, order: VideoOrder): Readonly<Record<string,
     ...optional(endpoint, 'aspect_ratio', 'aspect_ratio', aspectRatio),
     ...optional(endpoint, 'frame_images', 'image', firsts[0]?.url ?? null),
     ...optional(endpoint, 'frame_images', 'last_frame', lasts[0]?.url ?? null),
-    ...optional(endpoint, 'input_references', 'reference_images', inputReferences.length === 0 ? null : inputReferences),
+    ...optional(
+      endpoint,
+      'input_references',
+      'reference_images',
+      inputReferences.length === 0 ? null : inputReferences,
+    ),
     ...optional(endpoint, 'generate_audio', 'generate_audio', generateAudio),
     ...optional(endpoint, 'seed', 'seed', seed),
   }
@@ -83,13 +119,22 @@ function stateOf(body: unknown): VideoState | null {
       return { status: 'running', progress: progressOf(textOf(prediction['logs'])) }
     case 'succeeded': {
       const videos = sourcesOf(prediction['output'])
-      return videos.length === 0 ? { status: 'failed', failure: jobFailure({ code: 'empty', message: '' }) } : { status: 'done', videos }
+      return videos.length === 0
+        ? { status: 'failed', failure: jobFailure({ code: 'empty', message: '' }) }
+        : { status: 'done', videos }
     }
     case 'failed':
     case 'canceled':
     case 'aborted': {
       const error = prediction['error'] ?? null
-      return { status: 'failed', failure: jobFailure(typeof error === 'string' ? { code: '', message: error } : (error ?? { code: String(prediction['status']), message: '' })) }
+      return {
+        status: 'failed',
+        failure: jobFailure(
+          typeof error === 'string'
+            ? { code: '', message: error }
+            : (error ?? { code: String(prediction['status']), message: '' }),
+        ),
+      }
     }
     case undefined:
     default:

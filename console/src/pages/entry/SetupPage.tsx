@@ -16,15 +16,36 @@ export function SetupPage(): ReactNode {
   const { t } = useTranslation()
   const { searchStr } = useLocation()
   const token = new URLSearchParams(searchStr).get('token') ?? ''
-  const check = useQuery({ queryKey: ['setup', token], queryFn: () => call('POST /cabinet/v1/setup/check', { body: { token } }), enabled: token !== '', retry: false, staleTime: Infinity })
+  const check = useQuery({
+    queryKey: ['setup', token],
+    queryFn: () => call('POST /cabinet/v1/setup/check', { body: { token } }),
+    enabled: token !== '',
+    retry: false,
+    staleTime: Infinity,
+  })
   useEffect(() => {
     document.title = `${t('entry.setup')} · Tollgate`
   }, [t])
-  if (token === '') return <Alert color="red" title={t('entry.setup')}>{t('entry.no_token')}</Alert>
-  return <Loaded of={check} height={300}>{(answer) => <SetupForm token={token} answer={answer} />}</Loaded>
+  if (token === '')
+    return (
+      <Alert color="red" title={t('entry.setup')}>
+        {t('entry.no_token')}
+      </Alert>
+    )
+  return (
+    <Loaded of={check} height={300}>
+      {(answer) => <SetupForm token={token} answer={answer} />}
+    </Loaded>
+  )
 }
 
-function SetupForm({ token, answer }: { readonly token: string; readonly answer: Answer<'POST /cabinet/v1/setup/check'> }): ReactNode {
+function SetupForm({
+  token,
+  answer,
+}: {
+  readonly token: string
+  readonly answer: Answer<'POST /cabinet/v1/setup/check'>
+}): ReactNode {
   const { t } = useTranslation()
   const { service } = useSession()
   const { least, most } = service.password
@@ -39,16 +60,42 @@ function SetupForm({ token, answer }: { readonly token: string; readonly answer:
   })
   const form = useForm({
     initialValues: { email: answer.email ?? '', password: '', code: '' },
-    validate: { password: (value) => (value.length < least || value.length > most ? t('entry.password_length', { least, most }) : null) },
+    validate: {
+      password: (value) =>
+        value.length < least || value.length > most ? t('entry.password_length', { least, most }) : null,
+    },
   })
   const problem = fieldFailure(setup.error, ['email', 'password', 'code'])
   return (
-    <form onSubmit={form.onSubmit(({ email, password, code }) => setup.mutate({ body: { token, password, ...(answer.email === null ? { email } : {}), ...(answer.code_required ? { code: code.trim() } : {}) } }))}>
+    <form
+      onSubmit={form.onSubmit(({ email, password, code }) =>
+        setup.mutate({
+          body: {
+            token,
+            password,
+            ...(answer.email === null ? { email } : {}),
+            ...(answer.code_required ? { code: code.trim() } : {}),
+          },
+        }),
+      )}
+    >
       <Stack>
-        <Title order={1} size="h2">{t(`entry.setup_${answer.purpose}`)}</Title>
-        <Text c="dimmed" size="sm">{t('entry.setup_text')}</Text>
+        <Title order={1} size="h2">
+          {t(`entry.setup_${answer.purpose}`)}
+        </Title>
+        <Text c="dimmed" size="sm">
+          {t('entry.setup_text')}
+        </Text>
         {setup.isError && problem === null && <Failed failure={setup.error} />}
-        <TextInput label={t('entry.email')} type="email" autoComplete="username" required readOnly={answer.email !== null} {...form.getInputProps('email')} error={problem?.field === 'email' ? problem.message : null} />
+        <TextInput
+          label={t('entry.email')}
+          type="email"
+          autoComplete="username"
+          required
+          readOnly={answer.email !== null}
+          {...form.getInputProps('email')}
+          error={problem?.field === 'email' ? problem.message : null}
+        />
         <PasswordInput
           label={t('entry.password')}
           description={t('entry.password_length', { least, most })}
@@ -58,8 +105,19 @@ function SetupForm({ token, answer }: { readonly token: string; readonly answer:
           {...form.getInputProps('password')}
           error={problem?.field === 'password' ? problem.message : form.errors['password']}
         />
-        {answer.code_required && <TextInput label={t('entry.code')} description={t('entry.code_hint')} autoComplete="one-time-code" required {...form.getInputProps('code')} error={problem?.field === 'code' ? problem.message : null} />}
-        <Button type="submit" loading={setup.isPending} fullWidth size="md">{t('entry.setup_submit')}</Button>
+        {answer.code_required && (
+          <TextInput
+            label={t('entry.code')}
+            description={t('entry.code_hint')}
+            autoComplete="one-time-code"
+            required
+            {...form.getInputProps('code')}
+            error={problem?.field === 'code' ? problem.message : null}
+          />
+        )}
+        <Button type="submit" loading={setup.isPending} fullWidth size="md">
+          {t('entry.setup_submit')}
+        </Button>
       </Stack>
     </form>
   )

@@ -28,17 +28,33 @@ export function SignInPage(): ReactNode {
   if (ticket !== null) return <CodeForm ticket={ticket} arrived={arrived} back={() => setTicket(null)} />
   return (
     <Stack>
-      <Title order={1} size="h2">{t('entry.sign_in')}</Title>
-      {service.needs_setup && <Alert color="yellow" title={t('entry.needs_setup')}>{t('entry.needs_setup_text')}</Alert>}
-      {fragment.get('error') !== null && <Alert color="red" role="alert">{t('entry.oidc_failed')}</Alert>}
+      <Title order={1} size="h2">
+        {t('entry.sign_in')}
+      </Title>
+      {service.needs_setup && (
+        <Alert color="yellow" title={t('entry.needs_setup')}>
+          {t('entry.needs_setup_text')}
+        </Alert>
+      )}
+      {fragment.get('error') !== null && (
+        <Alert color="red" role="alert">
+          {t('entry.oidc_failed')}
+        </Alert>
+      )}
       <PasswordForm arrived={arrived} />
       {service.oidc !== null && (
         <>
           <Divider label={t('entry.or')} />
-          <Button component="a" href={service.oidc.start} variant="default" fullWidth>{t('entry.oidc', { name: service.oidc.name })}</Button>
+          <Button component="a" href={service.oidc.start} variant="default" fullWidth>
+            {t('entry.oidc', { name: service.oidc.name })}
+          </Button>
         </>
       )}
-      {service.signup === 'open' && <Text size="sm" ta="center">{t('entry.no_account')} <Link to="/sign-up">{t('entry.sign_up')}</Link></Text>}
+      {service.signup === 'open' && (
+        <Text size="sm" ta="center">
+          {t('entry.no_account')} <Link to="/sign-up">{t('entry.sign_up')}</Link>
+        </Text>
+      )}
     </Stack>
   )
 }
@@ -51,26 +67,62 @@ function PasswordForm({ arrived }: { readonly arrived: (answer: SignInAnswer) =>
     <form onSubmit={form.onSubmit((body) => signIn.mutate({ body }))}>
       <Stack>
         {signIn.isError && <Failed failure={signIn.error} />}
-        <TextInput label={t('entry.email')} type="email" autoComplete="username" required autoFocus {...form.getInputProps('email')} />
-        <PasswordInput label={t('entry.password')} autoComplete="current-password" required visibilityToggleButtonProps={{ 'aria-label': t('entry.show_password') }} {...form.getInputProps('password')} />
-        <Button type="submit" loading={signIn.isPending} fullWidth size="md">{t('entry.sign_in')}</Button>
+        <TextInput
+          label={t('entry.email')}
+          type="email"
+          autoComplete="username"
+          required
+          autoFocus
+          {...form.getInputProps('email')}
+        />
+        <PasswordInput
+          label={t('entry.password')}
+          autoComplete="current-password"
+          required
+          visibilityToggleButtonProps={{ 'aria-label': t('entry.show_password') }}
+          {...form.getInputProps('password')}
+        />
+        <Button type="submit" loading={signIn.isPending} fullWidth size="md">
+          {t('entry.sign_in')}
+        </Button>
       </Stack>
     </form>
   )
 }
 
-function CodeForm({ ticket, arrived, back }: { readonly ticket: string; readonly arrived: (answer: SignInAnswer) => void; readonly back: () => void }): ReactNode {
+function CodeForm({
+  ticket,
+  arrived,
+  back,
+}: {
+  readonly ticket: string
+  readonly arrived: (answer: SignInAnswer) => void
+  readonly back: () => void
+}): ReactNode {
   const { t } = useTranslation()
   const send = useAct('POST /cabinet/v1/sign-in/code', { quiet: true, done: arrived })
   const form = useForm({ initialValues: { code: '' } })
   return (
     <form onSubmit={form.onSubmit(({ code }) => send.mutate({ body: { ticket, code: code.trim() } }))}>
       <Stack>
-        <Title order={1} size="h2">{t('entry.code_title')}</Title>
+        <Title order={1} size="h2">
+          {t('entry.code_title')}
+        </Title>
         {send.isError && <Failed failure={send.error} />}
-        <TextInput label={t('entry.code')} description={t('entry.code_hint')} autoComplete="one-time-code" required autoFocus {...form.getInputProps('code')} />
-        <Button type="submit" loading={send.isPending} fullWidth size="md">{t('entry.sign_in')}</Button>
-        <Button variant="subtle" onClick={back}>{t('common.back')}</Button>
+        <TextInput
+          label={t('entry.code')}
+          description={t('entry.code_hint')}
+          autoComplete="one-time-code"
+          required
+          autoFocus
+          {...form.getInputProps('code')}
+        />
+        <Button type="submit" loading={send.isPending} fullWidth size="md">
+          {t('entry.sign_in')}
+        </Button>
+        <Button variant="subtle" onClick={back}>
+          {t('common.back')}
+        </Button>
       </Stack>
     </form>
   )

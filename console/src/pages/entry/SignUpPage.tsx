@@ -19,7 +19,10 @@ export function SignUpPage(): ReactNode {
   const signUp = useAct('POST /cabinet/v1/sign-up', { quiet: true, done: (state) => startSession(client, state) })
   const form = useForm({
     initialValues: { name: '', email: '', password: '' },
-    validate: { password: (value) => (value.length < least || value.length > most ? t('entry.password_length', { least, most }) : null) },
+    validate: {
+      password: (value) =>
+        value.length < least || value.length > most ? t('entry.password_length', { least, most }) : null,
+    },
   })
   useEffect(() => {
     document.title = `${t('entry.sign_up')} · Tollgate`
@@ -27,15 +30,36 @@ export function SignUpPage(): ReactNode {
   const problem = fieldFailure(signUp.error, ['email', 'password', 'name'])
   return (
     <Stack>
-      <Title order={1} size="h2">{t('entry.sign_up')}</Title>
+      <Title order={1} size="h2">
+        {t('entry.sign_up')}
+      </Title>
       {service.signup === 'closed' ? (
         <Alert color="yellow">{t('entry.closed')}</Alert>
       ) : (
-        <form onSubmit={form.onSubmit(({ name, ...body }) => signUp.mutate({ body: { ...body, ...(name.trim() === '' ? {} : { name: name.trim() }), language: currentLanguage() } }))}>
+        <form
+          onSubmit={form.onSubmit(({ name, ...body }) =>
+            signUp.mutate({
+              body: { ...body, ...(name.trim() === '' ? {} : { name: name.trim() }), language: currentLanguage() },
+            }),
+          )}
+        >
           <Stack>
             {signUp.isError && problem === null && <Failed failure={signUp.error} />}
-            <TextInput label={t('entry.name')} autoComplete="name" maxLength={100} {...form.getInputProps('name')} error={problem?.field === 'name' ? problem.message : form.errors['name']} />
-            <TextInput label={t('entry.email')} type="email" autoComplete="username" required {...form.getInputProps('email')} error={problem?.field === 'email' ? problem.message : form.errors['email']} />
+            <TextInput
+              label={t('entry.name')}
+              autoComplete="name"
+              maxLength={100}
+              {...form.getInputProps('name')}
+              error={problem?.field === 'name' ? problem.message : form.errors['name']}
+            />
+            <TextInput
+              label={t('entry.email')}
+              type="email"
+              autoComplete="username"
+              required
+              {...form.getInputProps('email')}
+              error={problem?.field === 'email' ? problem.message : form.errors['email']}
+            />
             <PasswordInput
               label={t('entry.password')}
               description={t('entry.password_length', { least, most })}
@@ -45,11 +69,15 @@ export function SignUpPage(): ReactNode {
               {...form.getInputProps('password')}
               error={problem?.field === 'password' ? problem.message : form.errors['password']}
             />
-            <Button type="submit" loading={signUp.isPending} fullWidth size="md">{t('entry.sign_up')}</Button>
+            <Button type="submit" loading={signUp.isPending} fullWidth size="md">
+              {t('entry.sign_up')}
+            </Button>
           </Stack>
         </form>
       )}
-      <Text size="sm" ta="center">{t('entry.have_account')} <Link to="/sign-in">{t('entry.sign_in')}</Link></Text>
+      <Text size="sm" ta="center">
+        {t('entry.have_account')} <Link to="/sign-in">{t('entry.sign_in')}</Link>
+      </Text>
     </Stack>
   )
 }

@@ -11,21 +11,44 @@ import { LANGUAGES, snippet, type SnippetLanguage } from './snippet.ts'
 const PLACEHOLDER = 'sk-tg-…'
 
 /** The first request, ready to paste; with the real key right after one was made. */
-export function FirstRequest({ summary, apiKey }: { readonly summary: Pick<Summary, 'example_model' | 'has_requests' | 'keys'>; readonly apiKey?: string }): ReactNode {
+export function FirstRequest({
+  summary,
+  apiKey,
+}: {
+  readonly summary: Pick<Summary, 'example_model' | 'has_requests' | 'keys'>
+  readonly apiKey?: string
+}): ReactNode {
   const { t } = useTranslation()
   const { service } = useSession()
   const [language, setLanguage] = useState<SnippetLanguage>('curl')
-  const text = snippet(language, { base: service.api_base, key: apiKey ?? PLACEHOLDER, model: summary.example_model ?? 'sandbox/chat' })
+  const text = snippet(language, {
+    base: service.api_base,
+    key: apiKey ?? PLACEHOLDER,
+    model: summary.example_model ?? 'sandbox/chat',
+  })
   return (
     <Section
       title={summary.has_requests ? t('home.snippets') : t('home.first_request')}
       lead={summary.has_requests ? t('home.snippets_lead') : t('home.first_request_lead')}
-      actions={<SegmentedControl size="xs" value={language} onChange={setLanguage} data={LANGUAGES.map((value) => ({ value, label: value === 'curl' ? 'curl' : value === 'python' ? 'Python' : 'TypeScript' }))} aria-label={t('home.snippet_language')} />}
+      actions={
+        <SegmentedControl
+          size="xs"
+          value={language}
+          onChange={setLanguage}
+          data={LANGUAGES.map((value) => ({
+            value,
+            label: value === 'curl' ? 'curl' : value === 'python' ? 'Python' : 'TypeScript',
+          }))}
+          aria-label={t('home.snippet_language')}
+        />
+      }
     >
       <CopyBlock text={text} label={t('home.snippet')} />
       {apiKey === undefined && (
         <Text size="sm" mt={-30} component="div">
-          <ButtonLink to="/keys" search={{ create: '1' }} size="xs" variant="light">{t('home.make_key')}</ButtonLink>
+          <ButtonLink to="/keys" search={{ create: '1' }} size="xs" variant="light">
+            {t('home.make_key')}
+          </ButtonLink>
         </Text>
       )}
     </Section>

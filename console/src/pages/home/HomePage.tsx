@@ -22,8 +22,17 @@ export function HomePage(): ReactNode {
   const { t } = useTranslation()
   const summary = useRead('GET /cabinet/v1/summary', {}, { everyMs: REFRESH_MS })
   return (
-    <Page title={t('nav.home')} actions={<Button component={Link} to="/top-up">{t('nav.top_up')}</Button>}>
-      <Loaded of={summary} height={560}>{(answer) => <Overview summary={answer} />}</Loaded>
+    <Page
+      title={t('nav.home')}
+      actions={
+        <Button component={Link} to="/top-up">
+          {t('nav.top_up')}
+        </Button>
+      }
+    >
+      <Loaded of={summary} height={560}>
+        {(answer) => <Overview summary={answer} />}
+      </Loaded>
     </Page>
   )
 }
@@ -36,11 +45,19 @@ function Overview({ summary }: { readonly summary: Summary }): ReactNode {
   return (
     <>
       <div className={css.tiles}>
-        <Tile label={t('home.balance')} value={format.money(money.balance)} note={t('home.reserved', { amount: format.money(money.reserved) })} />
+        <Tile
+          label={t('home.balance')}
+          value={format.money(money.balance)}
+          note={t('home.reserved', { amount: format.money(money.reserved) })}
+        />
         <Tile label={t('home.today')} value={format.money(today.cost)} note={requests(today.requests)} />
         <Tile label={t('home.week')} value={format.money(week.cost)} note={requests(week.requests)} />
         <Tile label={t('home.month')} value={format.money(month.cost)} note={requests(month.requests)} />
-        <Tile label={t('home.errors')} value={format.percent(month.requests === 0 ? 0 : month.errors / month.requests)} note={t('home.errors_of', { errors: format.number(month.errors), requests: format.number(month.requests) })} />
+        <Tile
+          label={t('home.errors')}
+          value={format.percent(month.requests === 0 ? 0 : month.errors / month.requests)}
+          note={t('home.errors_of', { errors: format.number(month.errors), requests: format.number(month.requests) })}
+        />
       </div>
       {!summary.has_requests && <FirstRequest summary={summary} />}
       <SpendChart summary={summary} />
@@ -57,14 +74,31 @@ function SpendChart({ summary }: { readonly summary: Summary }): ReactNode {
   const { t } = useTranslation()
   const [days, setDays] = useState('30')
   const [what, setWhat] = useState<'cost' | 'requests'>('cost')
-  const shown = summary.days.slice(-Number(days)).map(({ day, cost, requests, errors }) => ({ day, cost, requests, errors }))
+  const shown = summary.days
+    .slice(-Number(days))
+    .map(({ day, cost, requests, errors }) => ({ day, cost, requests, errors }))
   return (
     <Section
       title={t('home.chart')}
       actions={
         <Group gap="xs">
-          <SegmentedControl size="xs" value={what} onChange={setWhat} data={[{ value: 'cost', label: t('home.spend') }, { value: 'requests', label: t('usage.requests') }]} aria-label={t('home.chart')} />
-          <SegmentedControl size="xs" value={days} onChange={setDays} data={['7', '30'].map((value) => ({ value, label: t('home.days', { count: Number(value) }) }))} aria-label={t('home.range')} />
+          <SegmentedControl
+            size="xs"
+            value={what}
+            onChange={setWhat}
+            data={[
+              { value: 'cost', label: t('home.spend') },
+              { value: 'requests', label: t('usage.requests') },
+            ]}
+            aria-label={t('home.chart')}
+          />
+          <SegmentedControl
+            size="xs"
+            value={days}
+            onChange={setDays}
+            data={['7', '30'].map((value) => ({ value, label: t('home.days', { count: Number(value) }) }))}
+            aria-label={t('home.range')}
+          />
         </Group>
       }
     >
@@ -72,7 +106,14 @@ function SpendChart({ summary }: { readonly summary: Summary }): ReactNode {
         kind="area"
         days={shown}
         unit={what === 'cost' ? 'money' : 'count'}
-        series={what === 'cost' ? [{ name: 'cost', label: t('home.spend') }] : [{ name: 'requests', label: t('usage.requests') }, { name: 'errors', label: t('usage.errors') }]}
+        series={
+          what === 'cost'
+            ? [{ name: 'cost', label: t('home.spend') }]
+            : [
+                { name: 'requests', label: t('usage.requests') },
+                { name: 'errors', label: t('usage.errors') },
+              ]
+        }
         label={t('home.chart')}
       />
     </Section>
@@ -90,7 +131,15 @@ function TopModels({ summary }: { readonly summary: Summary }): ReactNode {
         rowId={({ model }) => model}
         empty={{ title: t('home.no_models') }}
         columns={[
-          { id: 'model', title: t('usage.model'), cell: ({ model }) => <Link to="/model/$" params={{ _splat: model }}>{model}</Link> },
+          {
+            id: 'model',
+            title: t('usage.model'),
+            cell: ({ model }) => (
+              <Link to="/model/$" params={{ _splat: model }}>
+                {model}
+              </Link>
+            ),
+          },
           { id: 'requests', title: t('usage.requests'), end: true, cell: ({ requests }) => format.number(requests) },
           { id: 'cost', title: t('usage.cost'), end: true, cell: ({ cost }) => format.money(cost) },
         ]}
@@ -104,19 +153,54 @@ function NearLimit({ summary }: { readonly summary: Summary }): ReactNode {
   const format = useFormat()
   const keys = summary.keys_near_limit
   return (
-    <Section title={t('home.near_limit')} lead={t('home.near_limit_lead')} actions={<Button component={Link} to="/keys" variant="default" size="xs">{t('home.all_keys', { count: summary.keys })}</Button>}>
+    <Section
+      title={t('home.near_limit')}
+      lead={t('home.near_limit_lead')}
+      actions={
+        <Button component={Link} to="/keys" variant="default" size="xs">
+          {t('home.all_keys', { count: summary.keys })}
+        </Button>
+      }
+    >
       <List
         label={t('home.near_limit')}
         rows={keys}
         rowId={({ id }) => id}
         empty={{ title: t('home.none_near') }}
         columns={[
-          { id: 'key', title: t('keys.name'), cell: ({ name, label }) => <div>{name}<Text size="xs" c="dimmed" className={css.mono ?? ''}>{label}</Text></div> },
+          {
+            id: 'key',
+            title: t('keys.name'),
+            cell: ({ name, label }) => (
+              <div>
+                {name}
+                <Text size="xs" c="dimmed" className={css.mono ?? ''}>
+                  {label}
+                </Text>
+              </div>
+            ),
+          },
           {
             id: 'limit',
             title: t('keys.limit'),
             cell: ({ limit, limit_remaining: left, expires_at: expires }) =>
-              limit === null || left === null ? (expires === null ? '' : t('keys.expires', { when: format.ago(expires) })) : <div><LimitBar share={1 - left / Math.max(limit, Number.MIN_VALUE)} label={t('keys.used_of', { used: format.money(limit - left), limit: format.money(limit) })} /><Text size="xs" mt={4}>{t('keys.left', { amount: format.money(left) })}</Text></div>,
+              limit === null || left === null ? (
+                expires === null ? (
+                  ''
+                ) : (
+                  t('keys.expires', { when: format.ago(expires) })
+                )
+              ) : (
+                <div>
+                  <LimitBar
+                    share={1 - left / Math.max(limit, Number.MIN_VALUE)}
+                    label={t('keys.used_of', { used: format.money(limit - left), limit: format.money(limit) })}
+                  />
+                  <Text size="xs" mt={4}>
+                    {t('keys.left', { amount: format.money(left) })}
+                  </Text>
+                </div>
+              ),
           },
         ]}
       />

@@ -26,7 +26,13 @@ interface Values {
 }
 
 /** Creates a key, or changes one. */
-export function KeyForm({ edited, done }: { readonly edited: Key | null; readonly done: (answer: Key | NewKey) => void }): ReactNode {
+export function KeyForm({
+  edited,
+  done,
+}: {
+  readonly edited: Key | null
+  readonly done: (answer: Key | NewKey) => void
+}): ReactNode {
   const { t } = useTranslation()
   const { zone } = useFormat()
   const models = useRead('GET /cabinet/v1/models', {})
@@ -52,20 +58,70 @@ export function KeyForm({ edited, done }: { readonly edited: Key | null; readonl
     <form onSubmit={form.onSubmit(submit)}>
       <Stack>
         {failure !== null && problem === null && <Failed failure={failure} />}
-        <TextInput label={t('keys.name')} description={t('keys.name_hint')} required maxLength={100} data-autofocus {...form.getInputProps('name')} error={problem?.message ?? form.errors['name']} />
+        <TextInput
+          label={t('keys.name')}
+          description={t('keys.name_hint')}
+          required
+          maxLength={100}
+          data-autofocus
+          {...form.getInputProps('name')}
+          error={problem?.message ?? form.errors['name']}
+        />
         <div>
-          <Text size="sm" fw={500} mb={4}>{t('keys.limit')}</Text>
-          <SegmentedControl fullWidth data={(['none', 'fixed', 'periodic'] as const).map((value) => ({ value, label: t(`keys.kind_${value}`) }))} aria-label={t('keys.limit')} {...form.getInputProps('kind')} />
+          <Text size="sm" fw={500} mb={4}>
+            {t('keys.limit')}
+          </Text>
+          <SegmentedControl
+            fullWidth
+            data={(['none', 'fixed', 'periodic'] as const).map((value) => ({ value, label: t(`keys.kind_${value}`) }))}
+            aria-label={t('keys.limit')}
+            {...form.getInputProps('kind')}
+          />
         </div>
         {form.values.kind !== 'none' && (
           <div className={css.fields}>
-            <NumberField label={t('keys.amount')} unit="₽" decimals={6} least={0} required {...form.getInputProps('limit')} />
-            {periodic && <Select label={t('keys.reset')} allowDeselect={false} data={(['daily', 'weekly', 'monthly'] as const).map((value) => ({ value, label: t(`keys.reset_${value}`) }))} {...form.getInputProps('reset')} />}
+            <NumberField
+              label={t('keys.amount')}
+              unit="₽"
+              decimals={6}
+              least={0}
+              required
+              {...form.getInputProps('limit')}
+            />
+            {periodic && (
+              <Select
+                label={t('keys.reset')}
+                allowDeselect={false}
+                data={(['daily', 'weekly', 'monthly'] as const).map((value) => ({
+                  value,
+                  label: t(`keys.reset_${value}`),
+                }))}
+                {...form.getInputProps('reset')}
+              />
+            )}
           </div>
         )}
-        <DayField label={t('keys.expiry')} description={t('keys.expiry_hint')} value={form.values.expires} onChange={(day) => form.setFieldValue('expires', day)} />
-        <MultiSelect label={t('keys.models')} description={t('keys.models_hint')} searchable clearable limit={50} clearButtonProps={{ 'aria-label': t('common.clear') }} data={(models.data?.data ?? []).map(({ id }) => id)} {...form.getInputProps('models')} />
-        <Group justify="flex-end"><Button type="submit" loading={create.isPending || change.isPending}>{edited === null ? t('keys.create') : t('common.save')}</Button></Group>
+        <DayField
+          label={t('keys.expiry')}
+          description={t('keys.expiry_hint')}
+          value={form.values.expires}
+          onChange={(day) => form.setFieldValue('expires', day)}
+        />
+        <MultiSelect
+          label={t('keys.models')}
+          description={t('keys.models_hint')}
+          searchable
+          clearable
+          limit={50}
+          clearButtonProps={{ 'aria-label': t('common.clear') }}
+          data={(models.data?.data ?? []).map(({ id }) => id)}
+          {...form.getInputProps('models')}
+        />
+        <Group justify="flex-end">
+          <Button type="submit" loading={create.isPending || change.isPending}>
+            {edited === null ? t('keys.create') : t('common.save')}
+          </Button>
+        </Group>
       </Stack>
     </form>
   )

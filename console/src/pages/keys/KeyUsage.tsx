@@ -18,24 +18,36 @@ export function KeyUsage({ apiKey }: { readonly apiKey: Limited }): ReactNode {
   const text = t('keys.used_of', { used: format.money(used), limit: format.money(limit) })
   return (
     <div>
-      <Text size="sm" mb={4}>{text}{reset === null ? '' : ` · ${t(`keys.reset_${reset}`)}`}</Text>
+      <Text size="sm" mb={4}>
+        {text}
+        {reset === null ? '' : ` · ${t(`keys.reset_${reset}`)}`}
+      </Text>
       <LimitBar share={limit === 0 ? 1 : used / limit} label={text} />
     </div>
   )
 }
 
 /** Whether the key works now, and until when. */
-export function KeyState({ apiKey }: { readonly apiKey: Pick<Key, 'disabled' | 'expires_at' | 'limit_remaining'> }): ReactNode {
+export function KeyState({
+  apiKey,
+}: {
+  readonly apiKey: Pick<Key, 'disabled' | 'expires_at' | 'limit_remaining'>
+}): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
   const { disabled, expires_at: expires, limit_remaining: left } = apiKey
   if (disabled) return <StatusBadge tone="quiet">{t('keys.disabled')}</StatusBadge>
-  if (expires !== null && Date.parse(expires) <= Date.now()) return <StatusBadge tone="bad">{t('keys.expired')}</StatusBadge>
+  if (expires !== null && Date.parse(expires) <= Date.now())
+    return <StatusBadge tone="bad">{t('keys.expired')}</StatusBadge>
   if (left !== null && left <= 0) return <StatusBadge tone="warn">{t('keys.spent')}</StatusBadge>
   return (
     <div>
       <StatusBadge tone="good">{t('keys.active')}</StatusBadge>
-      {expires !== null && <Text size="xs" c="dimmed" mt={2}>{t('keys.expires', { when: format.date(expires) })}</Text>}
+      {expires !== null && (
+        <Text size="xs" c="dimmed" mt={2}>
+          {t('keys.expires', { when: format.date(expires) })}
+        </Text>
+      )}
     </div>
   )
 }

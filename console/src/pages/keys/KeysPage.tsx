@@ -26,11 +26,23 @@ export function KeysPage(): ReactNode {
   const [edited, setEdited] = useState<Key | 'new' | null>(create === undefined ? null : 'new')
   const [made, setMade] = useState<NewKey | null>(null)
   const close = (): void => setEdited(null)
-  const add = <Button leftSection={<PlusIcon size={17} />} onClick={() => setEdited('new')}>{t('keys.create')}</Button>
+  const add = (
+    <Button leftSection={<PlusIcon size={17} />} onClick={() => setEdited('new')}>
+      {t('keys.create')}
+    </Button>
+  )
   return (
     <Page title={t('nav.keys')} lead={t('keys.lead')} actions={add}>
-      <Loaded of={keys} height={320}>{({ data }) => <KeyList keys={data} edit={setEdited} />}</Loaded>
-      <Modal opened={edited !== null} onClose={close} title={edited === 'new' ? t('keys.create') : t('keys.edit')} size="lg" closeButtonProps={{ 'aria-label': t('common.close') }}>
+      <Loaded of={keys} height={320}>
+        {({ data }) => <KeyList keys={data} edit={setEdited} />}
+      </Loaded>
+      <Modal
+        opened={edited !== null}
+        onClose={close}
+        title={edited === 'new' ? t('keys.create') : t('keys.edit')}
+        size="lg"
+        closeButtonProps={{ 'aria-label': t('common.close') }}
+      >
         {edited !== null && (
           <Suspense fallback={<Outline height={360} />}>
             <KeyForm
@@ -48,7 +60,13 @@ export function KeysPage(): ReactNode {
   )
 }
 
-function KeyList({ keys, edit }: { readonly keys: readonly Key[]; readonly edit: (key: Key | 'new') => void }): ReactNode {
+function KeyList({
+  keys,
+  edit,
+}: {
+  readonly keys: readonly Key[]
+  readonly edit: (key: Key | 'new') => void
+}): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
   return (
@@ -56,13 +74,46 @@ function KeyList({ keys, edit }: { readonly keys: readonly Key[]; readonly edit:
       label={t('nav.keys')}
       rows={keys}
       rowId={({ id }) => id}
-      empty={{ title: t('keys.none'), text: t('keys.none_text'), action: <Button mt="sm" onClick={() => edit('new')}>{t('keys.create')}</Button> }}
+      empty={{
+        title: t('keys.none'),
+        text: t('keys.none_text'),
+        action: (
+          <Button mt="sm" onClick={() => edit('new')}>
+            {t('keys.create')}
+          </Button>
+        ),
+      }}
       columns={[
-        { id: 'name', title: t('keys.name'), cell: ({ name, label }) => <div><Text fw={600} size="sm">{name}</Text><Text size="xs" c="dimmed" className={css.mono ?? ''}>{label}</Text></div> },
+        {
+          id: 'name',
+          title: t('keys.name'),
+          cell: ({ name, label }) => (
+            <div>
+              <Text fw={600} size="sm">
+                {name}
+              </Text>
+              <Text size="xs" c="dimmed" className={css.mono ?? ''}>
+                {label}
+              </Text>
+            </div>
+          ),
+        },
         { id: 'state', title: t('keys.state'), cell: (key) => <KeyState apiKey={key} /> },
         { id: 'usage', title: t('keys.usage_limit'), cell: (key) => <KeyUsage apiKey={key} /> },
         { id: 'month', title: t('keys.month'), end: true, cell: (key) => format.money(key.usage_monthly) },
-        { id: 'used', title: t('keys.last_used'), end: true, cell: (key) => (key.last_used_at === null ? t('keys.never') : <time dateTime={key.last_used_at} title={format.dateTime(key.last_used_at)}>{format.ago(key.last_used_at)}</time>) },
+        {
+          id: 'used',
+          title: t('keys.last_used'),
+          end: true,
+          cell: (key) =>
+            key.last_used_at === null ? (
+              t('keys.never')
+            ) : (
+              <time dateTime={key.last_used_at} title={format.dateTime(key.last_used_at)}>
+                {format.ago(key.last_used_at)}
+              </time>
+            ),
+        },
         { id: t('common.actions'), title: '', end: true, cell: (key) => <KeyMenu apiKey={key} edit={edit} /> },
       ]}
     />
@@ -75,16 +126,37 @@ function KeyMenu({ apiKey, edit }: { readonly apiKey: Key; readonly edit: (key: 
   const change = useAct('PATCH /cabinet/v1/keys/:id', { renews, said: t('common.saved') })
   const remove = useAct('DELETE /cabinet/v1/keys/:id', { renews, said: t('keys.deleted') })
   const params = { id: apiKey.id }
-  const ask = (): void => confirm({ title: t('keys.delete_title', { name: apiKey.name }), text: t('keys.delete_text'), act: t('common.delete'), onConfirm: () => remove.mutate({ params }) })
+  const ask = (): void =>
+    confirm({
+      title: t('keys.delete_title', { name: apiKey.name }),
+      text: t('keys.delete_text'),
+      act: t('common.delete'),
+      onConfirm: () => remove.mutate({ params }),
+    })
   return (
     <Menu position="bottom-end" width={210}>
-      <Menu.Target><ActionIcon variant="subtle" color="gray" aria-label={t('keys.actions_of', { name: apiKey.name })}><MoreIcon size={18} /></ActionIcon></Menu.Target>
+      <Menu.Target>
+        <ActionIcon variant="subtle" color="gray" aria-label={t('keys.actions_of', { name: apiKey.name })}>
+          <MoreIcon size={18} />
+        </ActionIcon>
+      </Menu.Target>
       <Menu.Dropdown>
-        <Menu.Item leftSection={<EditIcon size={16} />} onClick={() => edit(apiKey)}>{t('common.edit')}</Menu.Item>
-        <MenuItemLink leftSection={<LogIcon size={16} />} to="/log" search={{ key: apiKey.id }}>{t('keys.requests')}</MenuItemLink>
-        <Menu.Item leftSection={<PowerIcon size={16} />} onClick={() => change.mutate({ params, body: { disabled: !apiKey.disabled } })}>{apiKey.disabled ? t('keys.enable') : t('keys.disable')}</Menu.Item>
+        <Menu.Item leftSection={<EditIcon size={16} />} onClick={() => edit(apiKey)}>
+          {t('common.edit')}
+        </Menu.Item>
+        <MenuItemLink leftSection={<LogIcon size={16} />} to="/log" search={{ key: apiKey.id }}>
+          {t('keys.requests')}
+        </MenuItemLink>
+        <Menu.Item
+          leftSection={<PowerIcon size={16} />}
+          onClick={() => change.mutate({ params, body: { disabled: !apiKey.disabled } })}
+        >
+          {apiKey.disabled ? t('keys.enable') : t('keys.disable')}
+        </Menu.Item>
         <Menu.Divider />
-        <Menu.Item color="red" leftSection={<TrashIcon size={16} />} onClick={ask}>{t('common.delete')}</Menu.Item>
+        <Menu.Item color="red" leftSection={<TrashIcon size={16} />} onClick={ask}>
+          {t('common.delete')}
+        </Menu.Item>
       </Menu.Dropdown>
     </Menu>
   )

@@ -7,17 +7,33 @@ import { CopyBlock } from '../../parts/Copy.tsx'
 import { FirstRequest } from '../home/FirstRequest.tsx'
 
 /** A new key in full, this once; closing it takes an own step. */
-export function ShownOnce({ made, close }: { readonly made: Pick<NewKey, 'key' | 'name'> | null; readonly close: () => void }): ReactNode {
+export function ShownOnce({
+  made,
+  close,
+}: {
+  readonly made: Pick<NewKey, 'key' | 'name'> | null
+  readonly close: () => void
+}): ReactNode {
   const { t } = useTranslation()
   const summary = useRead('GET /cabinet/v1/summary', {})
   return (
-    <Modal opened={made !== null} onClose={close} title={t('keys.made', { name: made?.name ?? '' })} size="lg" closeOnClickOutside={false} closeOnEscape={false} withCloseButton={false}>
+    <Modal
+      opened={made !== null}
+      onClose={close}
+      title={t('keys.made', { name: made?.name ?? '' })}
+      size="lg"
+      closeOnClickOutside={false}
+      closeOnEscape={false}
+      withCloseButton={false}
+    >
       {made !== null && (
         <Stack>
           <Alert color="yellow">{t('keys.shown_once')}</Alert>
           <CopyBlock text={made.key} label={t('keys.key')} />
           {summary.data !== undefined && <FirstRequest summary={summary.data} apiKey={made.key} />}
-          <Group justify="flex-end"><Button onClick={close}>{t('keys.kept')}</Button></Group>
+          <Group justify="flex-end">
+            <Button onClick={close}>{t('keys.kept')}</Button>
+          </Group>
         </Stack>
       )}
     </Modal>

@@ -7,32 +7,92 @@ import { PriceLines } from './PriceLines.tsx'
 import { modalityTexts } from './modality-text.ts'
 
 /** A few models side by side. */
-export function Compare({ models, opened, close }: { readonly models: readonly ModelRow[]; readonly opened: boolean; readonly close: () => void }): ReactNode {
+export function Compare({
+  models,
+  opened,
+  close,
+}: {
+  readonly models: readonly ModelRow[]
+  readonly opened: boolean
+  readonly close: () => void
+}): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
-  const best = (model: ModelRow, value: (endpoint: ModelRow['endpoints'][number]) => number | null, pick: (...values: number[]) => number): number | null => {
+  const best = (
+    model: ModelRow,
+    value: (endpoint: ModelRow['endpoints'][number]) => number | null,
+    pick: (...values: number[]) => number,
+  ): number | null => {
     const known = model.endpoints.map(value).filter((each) => each !== null)
     return known.length === 0 ? null : pick(...known)
   }
   const lines: readonly (readonly [name: string, value: (model: ModelRow) => ReactNode])[] = [
     [t('models.type'), ({ type }) => t(`type.${type}`)],
     [t('models.context'), (model) => (model.context_length === null ? '–' : format.number(model.context_length))],
-    [t('models.most_output'), (model) => (model.max_completion_tokens === null ? '–' : format.number(model.max_completion_tokens))],
+    [
+      t('models.most_output'),
+      (model) => (model.max_completion_tokens === null ? '–' : format.number(model.max_completion_tokens)),
+    ],
     [t('models.takes'), (model) => modalityTexts(model.input_modalities)],
     [t('models.gives'), (model) => modalityTexts(model.output_modalities)],
     [t('models.prices'), ({ prices }) => <PriceLines prices={prices} />],
     [t('models.providers'), ({ endpoints }) => endpoints.map((endpoint) => endpoint.provider_name).join(', ')],
-    [t('models.uptime'), (model) => shown(best(model, (endpoint) => endpoint.uptime_1d, Math.max), (value) => format.percent(value / 100))],
-    [t('models.ttft'), (model) => shown(best(model, ({ ttft_ms: ttft }) => ttft?.p50 ?? null, Math.min), (value) => format.duration(value))],
-    [t('models.throughput'), (model) => shown(best(model, ({ throughput }) => throughput?.p50 ?? null, Math.max), (value) => t('request.per_second', { tokens: format.number(value) }))],
+    [
+      t('models.uptime'),
+      (model) =>
+        shown(
+          best(model, (endpoint) => endpoint.uptime_1d, Math.max),
+          (value) => format.percent(value / 100),
+        ),
+    ],
+    [
+      t('models.ttft'),
+      (model) =>
+        shown(
+          best(model, ({ ttft_ms: ttft }) => ttft?.p50 ?? null, Math.min),
+          (value) => format.duration(value),
+        ),
+    ],
+    [
+      t('models.throughput'),
+      (model) =>
+        shown(
+          best(model, ({ throughput }) => throughput?.p50 ?? null, Math.max),
+          (value) => t('request.per_second', { tokens: format.number(value) }),
+        ),
+    ],
     [t('models.created'), ({ created }) => format.date(created)],
   ]
   return (
-    <Modal opened={opened} onClose={close} title={t('models.compare_title')} size="auto" closeButtonProps={{ 'aria-label': t('common.close') }}>
+    <Modal
+      opened={opened}
+      onClose={close}
+      title={t('models.compare_title')}
+      size="auto"
+      closeButtonProps={{ 'aria-label': t('common.close') }}
+    >
       <ScrollArea viewportProps={{ tabIndex: 0, role: 'region', 'aria-label': t('models.compare_title') }}>
         <Table miw={180 + models.length * 190} withRowBorders>
-          <Table.Thead><Table.Tr><Table.Td />{models.map(({ id, name }) => <Table.Th key={id} scope="col">{name}</Table.Th>)}</Table.Tr></Table.Thead>
-          <Table.Tbody>{lines.map(([name, value]) => <Table.Tr key={name}><Table.Th scope="row">{name}</Table.Th>{models.map((model) => <Table.Td key={model.id}>{value(model)}</Table.Td>)}</Table.Tr>)}</Table.Tbody>
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Td />
+              {models.map(({ id, name }) => (
+                <Table.Th key={id} scope="col">
+                  {name}
+                </Table.Th>
+              ))}
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {lines.map(([name, value]) => (
+              <Table.Tr key={name}>
+                <Table.Th scope="row">{name}</Table.Th>
+                {models.map((model) => (
+                  <Table.Td key={model.id}>{value(model)}</Table.Td>
+                ))}
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
         </Table>
       </ScrollArea>
     </Modal>

@@ -25,7 +25,9 @@ export function ModelList({ models, all, chosen, toggle }: ModelListProps): Reac
   const [most, setMost] = useState(SHOWN_FIRST)
   return (
     <>
-      <Text size="sm" c="dimmed" role="status">{t('models.found', { shown: format.number(models.length), all: format.number(all) })}</Text>
+      <Text size="sm" c="dimmed" role="status">
+        {t('models.found', { shown: format.number(models.length), all: format.number(all) })}
+      </Text>
       <List
         label={t('nav.models')}
         rows={models.slice(0, most)}
@@ -35,17 +37,71 @@ export function ModelList({ models, all, chosen, toggle }: ModelListProps): Reac
           {
             id: 'model',
             title: t('usage.model'),
-            cell: ({ id, name, allowed }) => <div><Link to="/model/$" params={{ _splat: id }}>{name}</Link>{!allowed && <> <StatusBadge tone="quiet">{t('models.not_allowed')}</StatusBadge></>}<Text size="xs" c="dimmed" className={css.mono ?? ''}>{id}</Text></div>,
+            cell: ({ id, name, allowed }) => (
+              <div>
+                <Link to="/model/$" params={{ _splat: id }}>
+                  {name}
+                </Link>
+                {!allowed && (
+                  <>
+                    {' '}
+                    <StatusBadge tone="quiet">{t('models.not_allowed')}</StatusBadge>
+                  </>
+                )}
+                <Text size="xs" c="dimmed" className={css.mono ?? ''}>
+                  {id}
+                </Text>
+              </div>
+            ),
           },
           { id: 'type', title: t('models.type'), cell: ({ type }) => t(`type.${type}`) },
-          { id: 'context', title: t('models.context'), end: true, cell: (model) => (model.context_length === null ? '–' : format.compact(model.context_length)) },
-          { id: 'prices', title: t('models.prices'), end: true, cell: ({ prices }) => <PriceLines prices={prices} most={2} /> },
-          { id: 'providers', title: t('models.providers'), cell: ({ endpoints }) => endpoints.map((endpoint) => endpoint.provider_name).join(', ') },
-          { id: 'uptime', title: t('models.uptime'), end: true, cell: ({ endpoints }) => uptimeOf(endpoints.map((endpoint) => endpoint.uptime_1d), (share) => format.percent(share)) },
-          { id: t('models.compare_short'), title: t('models.compare_short'), cell: ({ id, name }) => <Checkbox checked={chosen.includes(id)} onChange={() => toggle(id)} aria-label={t('models.compare_this', { name })} /> },
+          {
+            id: 'context',
+            title: t('models.context'),
+            end: true,
+            cell: (model) => (model.context_length === null ? '–' : format.compact(model.context_length)),
+          },
+          {
+            id: 'prices',
+            title: t('models.prices'),
+            end: true,
+            cell: ({ prices }) => <PriceLines prices={prices} most={2} />,
+          },
+          {
+            id: 'providers',
+            title: t('models.providers'),
+            cell: ({ endpoints }) => endpoints.map((endpoint) => endpoint.provider_name).join(', '),
+          },
+          {
+            id: 'uptime',
+            title: t('models.uptime'),
+            end: true,
+            cell: ({ endpoints }) =>
+              uptimeOf(
+                endpoints.map((endpoint) => endpoint.uptime_1d),
+                (share) => format.percent(share),
+              ),
+          },
+          {
+            id: t('models.compare_short'),
+            title: t('models.compare_short'),
+            cell: ({ id, name }) => (
+              <Checkbox
+                checked={chosen.includes(id)}
+                onChange={() => toggle(id)}
+                aria-label={t('models.compare_this', { name })}
+              />
+            ),
+          },
         ]}
       />
-      {models.length > most && <div><Button variant="default" onClick={() => setMost(most + SHOWN_FIRST)}>{t('log.more')}</Button></div>}
+      {models.length > most && (
+        <div>
+          <Button variant="default" onClick={() => setMost(most + SHOWN_FIRST)}>
+            {t('log.more')}
+          </Button>
+        </div>
+      )}
     </>
   )
 }

@@ -24,10 +24,24 @@ export function ModelPage(): ReactNode {
   const { t } = useTranslation()
   const { _splat: id = '' } = useParams({ from: '/model/$' })
   const model = useRead('GET /cabinet/v1/models/*id', { params: { id } })
-  const actions = <ButtonLink to="/playground" search={{ model: id }} leftSection={<PlaygroundIcon size={17} />}>{t('models.try')}</ButtonLink>
+  const actions = (
+    <ButtonLink to="/playground" search={{ model: id }} leftSection={<PlaygroundIcon size={17} />}>
+      {t('models.try')}
+    </ButtonLink>
+  )
   return (
-    <Page title={model.data?.name ?? id} lead={<><span className={css.mono}>{id}</span> <CopyIconButton text={id} /></>} actions={actions}>
-      <Loaded of={model} height={500}>{(answer) => <Model model={answer} />}</Loaded>
+    <Page
+      title={model.data?.name ?? id}
+      lead={
+        <>
+          <span className={css.mono}>{id}</span> <CopyIconButton text={id} />
+        </>
+      }
+      actions={actions}
+    >
+      <Loaded of={model} height={500}>
+        {(answer) => <Model model={answer} />}
+      </Loaded>
     </Page>
   )
 }
@@ -43,8 +57,21 @@ function Model({ model }: { readonly model: ModelRow }): ReactNode {
           <Facts
             items={[
               [t('models.type'), t(`type.${model.type}`)],
-              [t('models.context'), model.context_length === null ? null : t('models.tokens', { count: model.context_length, shown: format.number(model.context_length) })],
-              [t('models.most_output'), model.max_completion_tokens === null ? null : t('models.tokens', { count: model.max_completion_tokens, shown: format.number(model.max_completion_tokens) })],
+              [
+                t('models.context'),
+                model.context_length === null
+                  ? null
+                  : t('models.tokens', { count: model.context_length, shown: format.number(model.context_length) }),
+              ],
+              [
+                t('models.most_output'),
+                model.max_completion_tokens === null
+                  ? null
+                  : t('models.tokens', {
+                      count: model.max_completion_tokens,
+                      shown: format.number(model.max_completion_tokens),
+                    }),
+              ],
               [t('models.takes'), modalityTexts(model.input_modalities)],
               [t('models.gives'), modalityTexts(model.output_modalities)],
               [t('models.aliases'), model.aliases.join(', ')],
@@ -55,9 +82,13 @@ function Model({ model }: { readonly model: ModelRow }): ReactNode {
             ]}
           />
         </Section>
-        <Section title={t('models.prices')} lead={t('models.prices_lead')}><PriceLines prices={model.prices} /></Section>
+        <Section title={t('models.prices')} lead={t('models.prices_lead')}>
+          <PriceLines prices={model.prices} />
+        </Section>
       </div>
-      <Section title={t('models.providers')} lead={t('models.providers_lead')}><Endpoints endpoints={model.endpoints} /></Section>
+      <Section title={t('models.providers')} lead={t('models.providers_lead')}>
+        <Endpoints endpoints={model.endpoints} />
+      </Section>
       {model.type === 'chat' && <FirstRequest summary={{ example_model: model.id, has_requests: true, keys: 0 }} />}
     </>
   )
@@ -76,16 +107,48 @@ function Endpoints({ endpoints }: { readonly endpoints: readonly ModelEndpoint[]
         empty={{ title: t('models.no_providers') }}
         columns={[
           { id: 'provider', title: t('log.filter_provider'), cell: (endpoint) => endpoint.provider_name },
-          { id: 'state', title: t('keys.state'), cell: ({ state }) => <StatusBadge tone={state === 'healthy' ? 'good' : 'warn'}>{t(`health.${state}`)}</StatusBadge> },
-          { id: 'prices', title: t('models.prices'), end: true, cell: ({ prices }) => <PriceLines prices={prices} most={3} /> },
+          {
+            id: 'state',
+            title: t('keys.state'),
+            cell: ({ state }) => (
+              <StatusBadge tone={state === 'healthy' ? 'good' : 'warn'}>{t(`health.${state}`)}</StatusBadge>
+            ),
+          },
+          {
+            id: 'prices',
+            title: t('models.prices'),
+            end: true,
+            cell: ({ prices }) => <PriceLines prices={prices} most={3} />,
+          },
           { id: 'uptime', title: t('models.uptime'), end: true, cell: (endpoint) => percent(endpoint.uptime_1d) },
-          { id: 'ttft', title: t('models.ttft'), end: true, cell: ({ ttft_ms: ttft }) => (ttft === null ? '–' : `${format.duration(ttft.p50)} / ${format.duration(ttft.p90)}`) },
-          { id: 'throughput', title: t('models.throughput'), end: true, cell: ({ throughput }) => (throughput === null ? '–' : t('request.per_second', { tokens: format.number(throughput.p50) })) },
-          { id: 'context', title: t('models.context'), end: true, cell: (endpoint) => (endpoint.context_length === null ? '–' : format.compact(endpoint.context_length)) },
+          {
+            id: 'ttft',
+            title: t('models.ttft'),
+            end: true,
+            cell: ({ ttft_ms: ttft }) =>
+              ttft === null ? '–' : `${format.duration(ttft.p50)} / ${format.duration(ttft.p90)}`,
+          },
+          {
+            id: 'throughput',
+            title: t('models.throughput'),
+            end: true,
+            cell: ({ throughput }) =>
+              throughput === null ? '–' : t('request.per_second', { tokens: format.number(throughput.p50) }),
+          },
+          {
+            id: 'context',
+            title: t('models.context'),
+            end: true,
+            cell: (endpoint) => (endpoint.context_length === null ? '–' : format.compact(endpoint.context_length)),
+          },
         ]}
       />
       <Group gap={6} mt="md">
-        {[...new Set(endpoints.flatMap((endpoint) => endpoint.supported_parameters))].toSorted().map((name) => <Badge key={name} variant="default" radius="sm" tt="none" fw={500}>{name}</Badge>)}
+        {[...new Set(endpoints.flatMap((endpoint) => endpoint.supported_parameters))].toSorted().map((name) => (
+          <Badge key={name} variant="default" radius="sm" tt="none" fw={500}>
+            {name}
+          </Badge>
+        ))}
       </Group>
     </>
   )

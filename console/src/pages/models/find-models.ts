@@ -1,6 +1,14 @@
 import type { ModelRow, ModelType, Prices } from '../../../../src/cabinet/contract.ts'
 
-export const MODEL_TYPES: readonly ModelType[] = ['chat', 'embeddings', 'image', 'tts', 'transcription', 'rerank', 'video']
+export const MODEL_TYPES: readonly ModelType[] = [
+  'chat',
+  'embeddings',
+  'image',
+  'tts',
+  'transcription',
+  'rerank',
+  'video',
+]
 export const ORDERS = ['name', 'cheap', 'context', 'new', 'fast'] as const
 export type Order = (typeof ORDERS)[number]
 
@@ -16,7 +24,10 @@ export interface ModelWish {
 
 /** The models that the wish is for, in its order. Each word of the text must stand in the id, name or an alias. */
 export function shownModels(models: readonly ModelRow[], wish: ModelWish): readonly ModelRow[] {
-  const words = wish.text.toLowerCase().split(/\s+/).filter((word) => word !== '')
+  const words = wish.text
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== '')
   return models
     .filter((model) => {
       const names = [model.id, model.name, ...model.aliases].join(' ').toLowerCase()
@@ -41,7 +52,14 @@ const COMPARE: Readonly<Record<Order, (a: ModelRow, b: ModelRow) => number>> = {
 
 /** What is paid first for this kind of model: the number to order by, never to charge by. */
 function mainPrice(prices: Prices): number {
-  const price = prices['prompt'] ?? prices['characters'] ?? prices['image_output'] ?? prices['second'] ?? prices['video_second'] ?? prices['search'] ?? prices['request']
+  const price =
+    prices['prompt'] ??
+    prices['characters'] ??
+    prices['image_output'] ??
+    prices['second'] ??
+    prices['video_second'] ??
+    prices['search'] ??
+    prices['request']
   return price === undefined ? Infinity : Number(price)
 }
 

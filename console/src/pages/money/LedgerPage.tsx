@@ -20,16 +20,50 @@ export function LedgerPage(): ReactNode {
   const [kind, setKind] = useState<(typeof KINDS)[number]>('all')
   const pages = useInfiniteQuery({
     queryKey: ['GET /cabinet/v1/ledger', kind],
-    queryFn: ({ pageParam, signal }) => call('GET /cabinet/v1/ledger', { query: { limit: PAGE_ROWS, ...(kind === 'all' ? {} : { kind }), ...(pageParam === null ? {} : { cursor: pageParam }) } }, signal),
+    queryFn: ({ pageParam, signal }) =>
+      call(
+        'GET /cabinet/v1/ledger',
+        {
+          query: {
+            limit: PAGE_ROWS,
+            ...(kind === 'all' ? {} : { kind }),
+            ...(pageParam === null ? {} : { cursor: pageParam }),
+          },
+        },
+        signal,
+      ),
     // The first page has no cursor.
     initialPageParam: null as string | null,
     getNextPageParam: ({ next_cursor: next }) => next,
   })
   return (
-    <Page title={t('nav.ledger')} lead={t('ledger.lead')} actions={<Button component={Link} to="/statement" variant="default">{t('nav.statement')}</Button>}>
-      <div className={css.scrolled}><SegmentedControl value={kind} onChange={setKind} data={KINDS.map((value) => ({ value, label: t(`ledger.${value}`) }))} aria-label={t('ledger.kind')} /></div>
-      <Loaded of={pages} height={420}>{({ pages: loaded }) => <Entries entries={loaded.flatMap(({ data }) => data)} />}</Loaded>
-      {pages.hasNextPage && <div><Button variant="default" loading={pages.isFetchingNextPage} onClick={() => void pages.fetchNextPage()}>{t('log.more')}</Button></div>}
+    <Page
+      title={t('nav.ledger')}
+      lead={t('ledger.lead')}
+      actions={
+        <Button component={Link} to="/statement" variant="default">
+          {t('nav.statement')}
+        </Button>
+      }
+    >
+      <div className={css.scrolled}>
+        <SegmentedControl
+          value={kind}
+          onChange={setKind}
+          data={KINDS.map((value) => ({ value, label: t(`ledger.${value}`) }))}
+          aria-label={t('ledger.kind')}
+        />
+      </div>
+      <Loaded of={pages} height={420}>
+        {({ pages: loaded }) => <Entries entries={loaded.flatMap(({ data }) => data)} />}
+      </Loaded>
+      {pages.hasNextPage && (
+        <div>
+          <Button variant="default" loading={pages.isFetchingNextPage} onClick={() => void pages.fetchNextPage()}>
+            {t('log.more')}
+          </Button>
+        </div>
+      )}
     </Page>
   )
 }
@@ -46,9 +80,33 @@ function Entries({ entries }: { readonly entries: readonly Entry[] }): ReactNode
       columns={[
         { id: 'at', title: t('log.time'), cell: ({ at }) => <time dateTime={at}>{format.dateTime(at)}</time> },
         { id: 'kind', title: t('ledger.kind'), cell: ({ kind }) => t(`ledger.${kind}`) },
-        { id: 'reference', title: t('ledger.reference'), cell: ({ kind, reference }) => <span className={css.mono}>{kind === 'charge' ? <Link to="/log/$id" params={{ id: reference }}>{reference}</Link> : reference}</span> },
+        {
+          id: 'reference',
+          title: t('ledger.reference'),
+          cell: ({ kind, reference }) => (
+            <span className={css.mono}>
+              {kind === 'charge' ? (
+                <Link to="/log/$id" params={{ id: reference }}>
+                  {reference}
+                </Link>
+              ) : (
+                reference
+              )}
+            </span>
+          ),
+        },
         { id: 'reason', title: t('ledger.reason'), cell: ({ reason }) => reason ?? '' },
-        { id: 'amount', title: t('money.amount'), end: true, cell: ({ amount }) => <Text span size="sm" fw={600} className={amount > 0 ? css.added ?? '' : ''}>{amount > 0 ? '+' : ''}{format.money(amount)}</Text> },
+        {
+          id: 'amount',
+          title: t('money.amount'),
+          end: true,
+          cell: ({ amount }) => (
+            <Text span size="sm" fw={600} className={amount > 0 ? (css.added ?? '') : ''}>
+              {amount > 0 ? '+' : ''}
+              {format.money(amount)}
+            </Text>
+          ),
+        },
       ]}
     />
   )

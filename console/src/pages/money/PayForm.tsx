@@ -24,7 +24,9 @@ export function PayForm({ methods }: { readonly methods: readonly PaymentMethod[
       else window.location.assign(`/top-up?payment=${encodeURIComponent(id)}`)
     },
   })
-  const form = useForm<{ amount: string; method: string }>({ initialValues: { amount: String(FIRST_AMOUNT), method: methods[0]?.id ?? '' } })
+  const form = useForm<{ amount: string; method: string }>({
+    initialValues: { amount: String(FIRST_AMOUNT), method: methods[0]?.id ?? '' },
+  })
   const method = methods.find(({ id }) => id === form.values.method) ?? methods[0]
   if (method === undefined) return null
   const { least, most } = method
@@ -32,12 +34,39 @@ export function PayForm({ methods }: { readonly methods: readonly PaymentMethod[
     <form onSubmit={form.onSubmit(({ amount }) => pay.mutate({ body: { method: method.id, amount: Number(amount) } }))}>
       <Stack>
         {pay.isError && <Failed failure={pay.error} />}
-        {methods.length > 1 && <Select label={t('money.method')} allowDeselect={false} data={methods.map(({ id, name }) => ({ value: id, label: name }))} {...form.getInputProps('method')} />}
-        <NumberField label={t('money.amount')} description={t('money.bounds', { least: format.money(least), most: format.money(most) })} unit="₽" decimals={2} least={least} most={most} required size="md" {...form.getInputProps('amount')} />
+        {methods.length > 1 && (
+          <Select
+            label={t('money.method')}
+            allowDeselect={false}
+            data={methods.map(({ id, name }) => ({ value: id, label: name }))}
+            {...form.getInputProps('method')}
+          />
+        )}
+        <NumberField
+          label={t('money.amount')}
+          description={t('money.bounds', { least: format.money(least), most: format.money(most) })}
+          unit="₽"
+          decimals={2}
+          least={least}
+          most={most}
+          required
+          size="md"
+          {...form.getInputProps('amount')}
+        />
         <Chip.Group value={form.values.amount} onChange={(value) => form.setFieldValue('amount', String(value))}>
-          <Group gap="xs">{AMOUNTS.filter((amount) => amount >= least && amount <= most).map((amount) => <Chip key={amount} value={String(amount)} variant="outline">{format.compactMoney(amount)}</Chip>)}</Group>
+          <Group gap="xs">
+            {AMOUNTS.filter((amount) => amount >= least && amount <= most).map((amount) => (
+              <Chip key={amount} value={String(amount)} variant="outline">
+                {format.compactMoney(amount)}
+              </Chip>
+            ))}
+          </Group>
         </Chip.Group>
-        <Button type="submit" loading={pay.isPending}>{isPlainNumber(form.values.amount) ? t('money.pay_amount_by', { name: method.name, amount: format.money(Number(form.values.amount)) }) : t('money.pay_by', { name: method.name })}</Button>
+        <Button type="submit" loading={pay.isPending}>
+          {isPlainNumber(form.values.amount)
+            ? t('money.pay_amount_by', { name: method.name, amount: format.money(Number(form.values.amount)) })
+            : t('money.pay_by', { name: method.name })}
+        </Button>
       </Stack>
     </form>
   )

@@ -14,7 +14,10 @@ export function PaymentReturn({ id }: { readonly id: string }): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
   const payment = useRead('GET /cabinet/v1/payments/:id', { params: { id } }, { everyMs: ASK_EVERY_MS })
-  const check = useAct('POST /cabinet/v1/payments/:id/check', { quiet: true, renews: ['GET /cabinet/v1/payments/:id', 'GET /cabinet/v1/payments', 'GET /cabinet/v1/summary'] })
+  const check = useAct('POST /cabinet/v1/payments/:id/check', {
+    quiet: true,
+    renews: ['GET /cabinet/v1/payments/:id', 'GET /cabinet/v1/payments', 'GET /cabinet/v1/summary'],
+  })
   const { mutate } = check
   const state = payment.data?.state
   useEffect(() => {
@@ -31,7 +34,17 @@ export function PaymentReturn({ id }: { readonly id: string }): ReactNode {
   return (
     <Alert color="yellow" role="status" title={t('money.pending', { amount })}>
       {t('money.pending_text')}
-      <div><Button mt="sm" size="xs" variant="default" loading={check.isPending} onClick={() => mutate({ params: { id } })}>{t('money.check')}</Button></div>
+      <div>
+        <Button
+          mt="sm"
+          size="xs"
+          variant="default"
+          loading={check.isPending}
+          onClick={() => mutate({ params: { id } })}
+        >
+          {t('money.check')}
+        </Button>
+      </div>
     </Alert>
   )
 }

@@ -18,9 +18,25 @@ export function StatementPage(): ReactNode {
   const [range, setRange] = useState(lastDays(DEFAULT_DAYS))
   const statement = useRead('GET /cabinet/v1/statement', { query: range }, { keep: true })
   return (
-    <Page title={t('nav.statement')} lead={<span className="off-paper">{t('statement.lead')}</span>} actions={<Button leftSection={<PrinterIcon size={17} />} onClick={() => window.print()} disabled={statement.data === undefined}>{t('statement.print')}</Button>}>
-      <div className={`${css.fields} off-paper`}><RangeFields range={range} change={setRange} /></div>
-      <Loaded of={statement} height={460}>{(answer) => <StatementSheet statement={answer} />}</Loaded>
+    <Page
+      title={t('nav.statement')}
+      lead={<span className="off-paper">{t('statement.lead')}</span>}
+      actions={
+        <Button
+          leftSection={<PrinterIcon size={17} />}
+          onClick={() => window.print()}
+          disabled={statement.data === undefined}
+        >
+          {t('statement.print')}
+        </Button>
+      }
+    >
+      <div className={`${css.fields} off-paper`}>
+        <RangeFields range={range} change={setRange} />
+      </div>
+      <Loaded of={statement} height={460}>
+        {(answer) => <StatementSheet statement={answer} />}
+      </Loaded>
     </Page>
   )
 }

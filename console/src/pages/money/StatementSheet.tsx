@@ -15,13 +15,23 @@ export function StatementSheet({ statement }: { readonly statement: Statement })
   const { account, totals } = statement
   return (
     <>
-      <Section title={t('statement.of', { from: format.day(statement.from), to: `${format.day(statement.to)} ${statement.to.slice(0, 4)}` })}>
+      <Section
+        title={t('statement.of', {
+          from: format.day(statement.from),
+          to: `${format.day(statement.to)} ${statement.to.slice(0, 4)}`,
+        })}
+      >
         <div className={css.halves}>
           <Facts
             items={[
               [t('statement.account'), account.name],
               [t('entry.email'), account.email],
-              [t('statement.number'), <span key="id" className={css.mono}>{account.id}</span>],
+              [
+                t('statement.number'),
+                <span key="id" className={css.mono}>
+                  {account.id}
+                </span>,
+              ],
               [t('statement.issued'), format.dateTime(statement.issued_at)],
               [t('statement.state'), t(statement.closed ? 'statement.closed' : 'statement.open')],
             ]}
@@ -33,7 +43,12 @@ export function StatementSheet({ statement }: { readonly statement: Statement })
               [t('ledger.refund'), format.money(totals.refund)],
               [t('ledger.adjustment'), format.money(totals.adjustment)],
               [t('ledger.charge'), format.money(totals.charge)],
-              [t('statement.closing'), <Text key="closing" span fw={700}>{format.money(statement.closing)}</Text>],
+              [
+                t('statement.closing'),
+                <Text key="closing" span fw={700}>
+                  {format.money(statement.closing)}
+                </Text>,
+              ],
             ]}
           />
         </div>
@@ -44,10 +59,20 @@ export function StatementSheet({ statement }: { readonly statement: Statement })
         rowId={({ index }) => index}
         empty={{ title: t('statement.none') }}
         columns={[
-          { id: 'day', title: t('statement.day'), cell: ({ day, of_day: ofDay }) => (ofDay === null ? format.day(day) : t('statement.later', { day: format.day(day), of: format.day(ofDay) })) },
+          {
+            id: 'day',
+            title: t('statement.day'),
+            cell: ({ day, of_day: ofDay }) =>
+              ofDay === null ? format.day(day) : t('statement.later', { day: format.day(day), of: format.day(ofDay) }),
+          },
           { id: 'kind', title: t('ledger.kind'), cell: ({ kind }) => t(`ledger.${kind}`) },
           { id: 'text', title: t('statement.text'), cell: ({ text }) => text },
-          { id: 'requests', title: t('usage.requests'), end: true, cell: ({ requests }) => (requests === null ? '' : format.number(requests)) },
+          {
+            id: 'requests',
+            title: t('usage.requests'),
+            end: true,
+            cell: ({ requests }) => (requests === null ? '' : format.number(requests)),
+          },
           { id: 'amount', title: t('money.amount'), end: true, cell: ({ amount }) => format.money(amount) },
         ]}
       />

@@ -39,11 +39,31 @@ export function TopUpPage(): ReactNode {
       </Loaded>
       <div className={css.halves}>
         <Section title={t('money.pay')} lead={t('money.pay_lead')}>
-          <Loaded of={payments} height={160}>{({ methods }) => (methods.length === 0 ? <Alert color="gray"><Text size="sm">{t('money.no_methods')}</Text></Alert> : <PayForm methods={methods} />)}</Loaded>
+          <Loaded of={payments} height={160}>
+            {({ methods }) =>
+              methods.length === 0 ? (
+                <Alert color="gray">
+                  <Text size="sm">{t('money.no_methods')}</Text>
+                </Alert>
+              ) : (
+                <PayForm methods={methods} />
+              )
+            }
+          </Loaded>
         </Section>
-        <Section title={t('money.redeem')} lead={t('money.redeem_lead')}><RedeemForm /></Section>
+        <Section title={t('money.redeem')} lead={t('money.redeem_lead')}>
+          <RedeemForm />
+        </Section>
       </div>
-      <Loaded of={payments} height={160}>{({ data }) => (data.length === 0 ? null : <Section title={t('money.payments')}><Payments payments={data} /></Section>)}</Loaded>
+      <Loaded of={payments} height={160}>
+        {({ data }) =>
+          data.length === 0 ? null : (
+            <Section title={t('money.payments')}>
+              <Payments payments={data} />
+            </Section>
+          )
+        }
+      </Loaded>
     </Page>
   )
 }
@@ -59,10 +79,24 @@ function Payments({ payments }: { readonly payments: readonly Payment[] }): Reac
       empty={{ title: t('money.no_payments') }}
       columns={[
         { id: 'created', title: t('log.time'), cell: (payment) => format.dateTime(payment.created_at) },
-        { id: 'state', title: t('keys.state'), cell: ({ state }) => <StatusBadge tone={TONES[state]}>{t(`money.state_${state}`)}</StatusBadge> },
+        {
+          id: 'state',
+          title: t('keys.state'),
+          cell: ({ state }) => <StatusBadge tone={TONES[state]}>{t(`money.state_${state}`)}</StatusBadge>,
+        },
         { id: 'id', title: t('money.number'), cell: ({ id }) => <span className={css.mono}>{id}</span> },
         { id: 'amount', title: t('money.amount'), end: true, cell: ({ amount }) => format.money(amount) },
-        { id: 'pay', title: '', end: true, cell: ({ state, confirmation_url: url }) => (state === 'pending' && url !== null && url.startsWith('https://') ? <a href={url}>{t('money.go_on')}</a> : '') },
+        {
+          id: 'pay',
+          title: '',
+          end: true,
+          cell: ({ state, confirmation_url: url }) =>
+            state === 'pending' && url !== null && url.startsWith('https://') ? (
+              <a href={url}>{t('money.go_on')}</a>
+            ) : (
+              ''
+            ),
+        },
       ]}
     />
   )

@@ -30,13 +30,21 @@ export function AccountKeys({ accountId }: { readonly accountId: string }): Reac
   })
   return (
     <div className={css.page}>
-      <form onSubmit={form.onSubmit(({ name }) => create.mutate({ params: { id: accountId }, body: { name: name.trim() } }))}>
+      <form
+        onSubmit={form.onSubmit(({ name }) =>
+          create.mutate({ params: { id: accountId }, body: { name: name.trim() } }),
+        )}
+      >
         <Group align="flex-end">
           <TextInput label={t('keys.name')} required maxLength={100} {...form.getInputProps('name')} />
-          <Button type="submit" loading={create.isPending}>{t('keys.create')}</Button>
+          <Button type="submit" loading={create.isPending}>
+            {t('keys.create')}
+          </Button>
         </Group>
       </form>
-      <Loaded of={keys} height={240}>{({ data }) => <KeyList keys={data} />}</Loaded>
+      <Loaded of={keys} height={240}>
+        {({ data }) => <KeyList keys={data} />}
+      </Loaded>
       <ShownOnce made={made} close={() => setMade(null)} />
     </div>
   )
@@ -47,7 +55,13 @@ function KeyList({ keys }: { readonly keys: readonly Key[] }): ReactNode {
   const format = useFormat()
   const change = useAct('PATCH /admin/v1/keys/:id', { renews: RENEWS, said: t('common.saved') })
   const remove = useAct('DELETE /admin/v1/keys/:id', { renews: RENEWS, said: t('keys.deleted') })
-  const ask = ({ id, name }: Key): void => confirm({ title: t('keys.delete_title', { name }), text: t('keys.delete_text'), act: t('common.delete'), onConfirm: () => remove.mutate({ params: { id } }) })
+  const ask = ({ id, name }: Key): void =>
+    confirm({
+      title: t('keys.delete_title', { name }),
+      text: t('keys.delete_text'),
+      act: t('common.delete'),
+      onConfirm: () => remove.mutate({ params: { id } }),
+    })
   return (
     <List
       label={t('nav.keys')}
@@ -55,18 +69,40 @@ function KeyList({ keys }: { readonly keys: readonly Key[] }): ReactNode {
       rowId={({ id }) => id}
       empty={{ title: t('keys.none') }}
       columns={[
-        { id: 'name', title: t('keys.name'), cell: ({ name, label }) => <div>{name}<div className={css.mono}>{label}</div></div> },
+        {
+          id: 'name',
+          title: t('keys.name'),
+          cell: ({ name, label }) => (
+            <div>
+              {name}
+              <div className={css.mono}>{label}</div>
+            </div>
+          ),
+        },
         { id: 'state', title: t('keys.state'), cell: (key) => <KeyState apiKey={key} /> },
         { id: 'usage', title: t('keys.usage_limit'), cell: (key) => <KeyUsage apiKey={key} /> },
-        { id: 'used', title: t('keys.last_used'), end: true, cell: (key) => (key.last_used_at === null ? t('keys.never') : format.ago(key.last_used_at)) },
+        {
+          id: 'used',
+          title: t('keys.last_used'),
+          end: true,
+          cell: (key) => (key.last_used_at === null ? t('keys.never') : format.ago(key.last_used_at)),
+        },
         {
           id: t('common.actions'),
           title: '',
           end: true,
           cell: (key) => (
             <Group gap={4} justify="flex-end">
-              <Button size="compact-sm" variant="subtle" onClick={() => change.mutate({ params: { id: key.id }, body: { disabled: !key.disabled } })}>{key.disabled ? t('keys.enable') : t('keys.disable')}</Button>
-              <Button size="compact-sm" variant="subtle" color="red" onClick={() => ask(key)}>{t('common.delete')}</Button>
+              <Button
+                size="compact-sm"
+                variant="subtle"
+                onClick={() => change.mutate({ params: { id: key.id }, body: { disabled: !key.disabled } })}
+              >
+                {key.disabled ? t('keys.enable') : t('keys.disable')}
+              </Button>
+              <Button size="compact-sm" variant="subtle" color="red" onClick={() => ask(key)}>
+                {t('common.delete')}
+              </Button>
             </Group>
           ),
         },

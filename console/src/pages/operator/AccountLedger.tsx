@@ -13,7 +13,11 @@ export function AccountLedger({ accountId }: { readonly accountId: string }): Re
   const { t } = useTranslation()
   const format = useFormat()
   const [offset, setOffset] = useState(0)
-  const entries = useRead('GET /admin/v1/accounts/:id/ledger', { params: { id: accountId }, query: { limit: PAGE_ROWS, offset } }, { keep: true })
+  const entries = useRead(
+    'GET /admin/v1/accounts/:id/ledger',
+    { params: { id: accountId }, query: { limit: PAGE_ROWS, offset } },
+    { keep: true },
+  )
   return (
     <Loaded of={entries} height={260}>
       {({ data, total }) => (
@@ -26,7 +30,11 @@ export function AccountLedger({ accountId }: { readonly accountId: string }): Re
             columns={[
               { id: 'at', title: t('log.time'), cell: (entry) => format.dateTime(entry.created_at) },
               { id: 'kind', title: t('ledger.kind'), cell: ({ kind }) => t(`ledger.${kind}`) },
-              { id: 'reference', title: t('ledger.reference'), cell: ({ reference }) => <span className={css.mono}>{reference}</span> },
+              {
+                id: 'reference',
+                title: t('ledger.reference'),
+                cell: ({ reference }) => <span className={css.mono}>{reference}</span>,
+              },
               { id: 'reason', title: t('ledger.reason'), cell: ({ reason }) => reason ?? '' },
               { id: 'actor', title: t('events.actor'), cell: ({ actor }) => actor ?? '' },
               { id: 'amount', title: t('money.amount'), end: true, cell: ({ amount }) => format.money(amount) },

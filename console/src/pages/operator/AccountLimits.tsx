@@ -24,7 +24,11 @@ export function AccountLimits({ account }: { readonly account: Account }): React
   const { t } = useTranslation()
   const models = useRead('GET /admin/v1/models', {})
   const ids = (models.data?.data ?? []).map(({ id }) => id)
-  const save = useAct('PATCH /admin/v1/accounts/:id', { quiet: true, said: t('common.saved'), renews: ['GET /admin/v1/accounts', 'GET /admin/v1/accounts/:id'] })
+  const save = useAct('PATCH /admin/v1/accounts/:id', {
+    quiet: true,
+    said: t('common.saved'),
+    renews: ['GET /admin/v1/accounts', 'GET /admin/v1/accounts/:id'],
+  })
   const form = useForm<Values>({
     initialValues: {
       name: account.name,
@@ -41,21 +45,59 @@ export function AccountLimits({ account }: { readonly account: Account }): React
       <Stack className={css.narrow ?? ''}>
         {save.isError && <Failed failure={save.error} />}
         <TextInput label={t('keys.name')} required maxLength={200} {...form.getInputProps('name')} />
-        <Select label={t('settings.model')} searchable clearable clearButtonProps={clear} limit={60} data={ids} {...form.getInputProps('model')} />
+        <Select
+          label={t('settings.model')}
+          searchable
+          clearable
+          clearButtonProps={clear}
+          limit={60}
+          data={ids}
+          {...form.getInputProps('model')}
+        />
         <Switch label={t('accounts.own_rate')} {...form.getInputProps('ownRate', { type: 'checkbox' })} />
         {form.values.ownRate && (
           <div className={css.fields}>
-            <NumberField label={t('accounts.requests')} decimals={0} least={1} required {...form.getInputProps('requests')} />
-            <NumberField label={t('accounts.window')} decimals={0} least={1} required {...form.getInputProps('window')} />
+            <NumberField
+              label={t('accounts.requests')}
+              decimals={0}
+              least={1}
+              required
+              {...form.getInputProps('requests')}
+            />
+            <NumberField
+              label={t('accounts.window')}
+              decimals={0}
+              least={1}
+              required
+              {...form.getInputProps('window')}
+            />
           </div>
         )}
-        <MultiSelect label={t('keys.models')} description={t('keys.models_hint')} searchable clearable clearButtonProps={clear} limit={60} data={ids} {...form.getInputProps('models')} />
-        <div><Button type="submit" loading={save.isPending}>{t('common.save')}</Button></div>
+        <MultiSelect
+          label={t('keys.models')}
+          description={t('keys.models_hint')}
+          searchable
+          clearable
+          clearButtonProps={clear}
+          limit={60}
+          data={ids}
+          {...form.getInputProps('models')}
+        />
+        <div>
+          <Button type="submit" loading={save.isPending}>
+            {t('common.save')}
+          </Button>
+        </div>
       </Stack>
     </form>
   )
 }
 
 function patchOf({ name, model, ownRate, requests, window, models }: Values): AccountPatch {
-  return { name: name.trim(), default_model: model, rate_limit: ownRate ? { requests: Number(requests), window: Number(window) } : null, allowed_models: models.length === 0 ? null : models }
+  return {
+    name: name.trim(),
+    default_model: model,
+    rate_limit: ownRate ? { requests: Number(requests), window: Number(window) } : null,
+    allowed_models: models.length === 0 ? null : models,
+  }
 }

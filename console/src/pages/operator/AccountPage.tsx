@@ -28,8 +28,18 @@ export function AccountPage(): ReactNode {
   const account = useRead('GET /admin/v1/accounts/:id', { params: { id } })
   const title = account.data === undefined || account.data.name === '' ? id : account.data.name
   return (
-    <OperatorPage title={title} lead={<><span className={css.mono}>{id}</span> <CopyIconButton text={id} /></>} actions={account.data !== undefined && <StateButtons account={account.data} />}>
-      <Loaded of={account} height={520}>{(answer) => <Record account={answer} />}</Loaded>
+    <OperatorPage
+      title={title}
+      lead={
+        <>
+          <span className={css.mono}>{id}</span> <CopyIconButton text={id} />
+        </>
+      }
+      actions={account.data !== undefined && <StateButtons account={account.data} />}
+    >
+      <Loaded of={account} height={520}>
+        {(answer) => <Record account={answer} />}
+      </Loaded>
     </OperatorPage>
   )
 }
@@ -44,7 +54,11 @@ function Record({ account }: { readonly account: Account }): ReactNode {
         <Tile label={t('home.balance')} value={format.money(account.balance)} />
         <Tile label={t('money.available')} value={format.money(account.available)} />
         <Tile label={t('money.reserved')} value={format.money(account.reserved)} />
-        <Tile label={t('keys.state')} value={<AccountState status={account.status} />} note={t('accounts.created', { when: format.date(account.created_at) })} />
+        <Tile
+          label={t('keys.state')}
+          value={<AccountState status={account.status} />}
+          note={t('accounts.created', { when: format.date(account.created_at) })}
+        />
       </div>
       <Tabs value={tab} onChange={setTab} keepMounted={false}>
         <Tabs.List>
@@ -55,14 +69,28 @@ function Record({ account }: { readonly account: Account }): ReactNode {
         </Tabs.List>
         <Tabs.Panel value="money" pt="md">
           <div className={css.page}>
-            <Section title={t('accounts.entry')} lead={t('accounts.entry_lead')}><EntryForm account={account} /></Section>
-            <div><ButtonLink to="/operator/accounts/$id/statement" params={{ id: account.id }} variant="default">{t('nav.statement')}</ButtonLink></div>
+            <Section title={t('accounts.entry')} lead={t('accounts.entry_lead')}>
+              <EntryForm account={account} />
+            </Section>
+            <div>
+              <ButtonLink to="/operator/accounts/$id/statement" params={{ id: account.id }} variant="default">
+                {t('nav.statement')}
+              </ButtonLink>
+            </div>
             <AccountLedger accountId={account.id} />
           </div>
         </Tabs.Panel>
-        <Tabs.Panel value="limits" pt="md"><Section title={t('accounts.tab_limits')}><AccountLimits account={account} /></Section></Tabs.Panel>
-        <Tabs.Panel value="keys" pt="md"><AccountKeys accountId={account.id} /></Tabs.Panel>
-        <Tabs.Panel value="users" pt="md"><UserList account={account.id} /></Tabs.Panel>
+        <Tabs.Panel value="limits" pt="md">
+          <Section title={t('accounts.tab_limits')}>
+            <AccountLimits account={account} />
+          </Section>
+        </Tabs.Panel>
+        <Tabs.Panel value="keys" pt="md">
+          <AccountKeys accountId={account.id} />
+        </Tabs.Panel>
+        <Tabs.Panel value="users" pt="md">
+          <UserList account={account.id} />
+        </Tabs.Panel>
       </Tabs>
     </>
   )
@@ -72,13 +100,29 @@ function StateButtons({ account }: { readonly account: Account }): ReactNode {
   const { t } = useTranslation()
   const change = useAct('PATCH /admin/v1/accounts/:id', { renews: RENEWS, said: t('common.saved') })
   const set = (status: AccountStatus): void => change.mutate({ params: { id: account.id }, body: { status } })
-  const ask = (status: 'deactivated' | 'locked'): void => confirm({ title: t(`accounts.ask_${status}`), text: t(`accounts.ask_${status}_text`), act: t(`accounts.do_${status}`), onConfirm: () => set(status) })
+  const ask = (status: 'deactivated' | 'locked'): void =>
+    confirm({
+      title: t(`accounts.ask_${status}`),
+      text: t(`accounts.ask_${status}_text`),
+      act: t(`accounts.do_${status}`),
+      onConfirm: () => set(status),
+    })
   return (
     <>
-      <ButtonLink variant="default" to="/operator/requests" search={{ account: account.id }}>{t('keys.requests')}</ButtonLink>
+      <ButtonLink variant="default" to="/operator/requests" search={{ account: account.id }}>
+        {t('keys.requests')}
+      </ButtonLink>
       {account.status !== 'active' && <Button onClick={() => set('active')}>{t('accounts.do_active')}</Button>}
-      {account.status !== 'locked' && <Button variant="default" onClick={() => ask('locked')}>{t('accounts.do_locked')}</Button>}
-      {account.status !== 'deactivated' && <Button variant="default" onClick={() => ask('deactivated')}>{t('accounts.do_deactivated')}</Button>}
+      {account.status !== 'locked' && (
+        <Button variant="default" onClick={() => ask('locked')}>
+          {t('accounts.do_locked')}
+        </Button>
+      )}
+      {account.status !== 'deactivated' && (
+        <Button variant="default" onClick={() => ask('deactivated')}>
+          {t('accounts.do_deactivated')}
+        </Button>
+      )}
     </>
   )
 }

@@ -5,5 +5,9 @@ import { StatusBadge } from '../../parts/StatusBadge.tsx'
 
 export function AccountState({ status }: { readonly status: AccountStatus }): ReactNode {
   const { t } = useTranslation()
-  return <StatusBadge tone={status === 'active' ? 'good' : status === 'locked' ? 'warn' : 'bad'}>{t(`accounts.${status}`)}</StatusBadge>
+  return (
+    <StatusBadge tone={status === 'active' ? 'good' : status === 'locked' ? 'warn' : 'bad'}>
+      {t(`accounts.${status}`)}
+    </StatusBadge>
+  )
 }

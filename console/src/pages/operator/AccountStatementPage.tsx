@@ -20,9 +20,25 @@ export function AccountStatementPage(): ReactNode {
   const [range, setRange] = useState(lastDays(DEFAULT_DAYS))
   const statement = useRead('GET /admin/v1/accounts/:id/statement', { params: { id }, query: range }, { keep: true })
   return (
-    <OperatorPage title={t('nav.statement')} lead={<span className="off-paper">{t('statement.lead')}</span>} actions={<Button leftSection={<PrinterIcon size={17} />} onClick={() => window.print()} disabled={statement.data === undefined}>{t('statement.print')}</Button>}>
-      <div className={`${css.fields} off-paper`}><RangeFields range={range} change={setRange} /></div>
-      <Loaded of={statement} height={460}>{(answer) => <StatementSheet statement={answer} />}</Loaded>
+    <OperatorPage
+      title={t('nav.statement')}
+      lead={<span className="off-paper">{t('statement.lead')}</span>}
+      actions={
+        <Button
+          leftSection={<PrinterIcon size={17} />}
+          onClick={() => window.print()}
+          disabled={statement.data === undefined}
+        >
+          {t('statement.print')}
+        </Button>
+      }
+    >
+      <div className={`${css.fields} off-paper`}>
+        <RangeFields range={range} change={setRange} />
+      </div>
+      <Loaded of={statement} height={460}>
+        {(answer) => <StatementSheet statement={answer} />}
+      </Loaded>
     </OperatorPage>
   )
 }

@@ -27,16 +27,52 @@ export function AccountsPage(): ReactNode {
   const [offset, setOffset] = useState(0)
   const [adding, setAdding] = useState(false)
   const [search] = useDebouncedValue(text, TYPING_MS)
-  const accounts = useRead('GET /admin/v1/accounts', { query: { limit: PAGE_ROWS, offset, ...(search === '' ? {} : { query: search }), ...(status === null ? {} : { status }) } }, { keep: true })
-  const first = <Value,>(set: (value: Value) => void) => (value: Value): void => {
-    setOffset(0)
-    set(value)
-  }
+  const accounts = useRead(
+    'GET /admin/v1/accounts',
+    {
+      query: {
+        limit: PAGE_ROWS,
+        offset,
+        ...(search === '' ? {} : { query: search }),
+        ...(status === null ? {} : { status }),
+      },
+    },
+    { keep: true },
+  )
+  const first =
+    <Value,>(set: (value: Value) => void) =>
+    (value: Value): void => {
+      setOffset(0)
+      set(value)
+    }
   return (
-    <OperatorPage title={t('nav.accounts')} lead={t('accounts.lead')} actions={<Button leftSection={<PlusIcon size={17} />} onClick={() => setAdding(true)}>{t('accounts.create')}</Button>}>
+    <OperatorPage
+      title={t('nav.accounts')}
+      lead={t('accounts.lead')}
+      actions={
+        <Button leftSection={<PlusIcon size={17} />} onClick={() => setAdding(true)}>
+          {t('accounts.create')}
+        </Button>
+      }
+    >
       <div className={css.fields}>
-        <TextInput type="search" label={t('common.search')} description={t('accounts.search_hint')} leftSection={<SearchIcon size={16} />} value={text} onChange={({ currentTarget: { value } }) => first(setText)(value)} />
-        <Select label={t('keys.state')} placeholder={t('log.any')} clearable clearButtonProps={{ 'aria-label': t('common.clear') }} value={status} onChange={(value) => first(setStatus)(STATUSES.find((known) => known === value) ?? null)} data={STATUSES.map((value) => ({ value, label: t(`accounts.${value}`) }))} />
+        <TextInput
+          type="search"
+          label={t('common.search')}
+          description={t('accounts.search_hint')}
+          leftSection={<SearchIcon size={16} />}
+          value={text}
+          onChange={({ currentTarget: { value } }) => first(setText)(value)}
+        />
+        <Select
+          label={t('keys.state')}
+          placeholder={t('log.any')}
+          clearable
+          clearButtonProps={{ 'aria-label': t('common.clear') }}
+          value={status}
+          onChange={(value) => first(setStatus)(STATUSES.find((known) => known === value) ?? null)}
+          data={STATUSES.map((value) => ({ value, label: t(`accounts.${value}`) }))}
+        />
       </div>
       <Loaded of={accounts} height={420}>
         {({ data, total }) => (
@@ -46,7 +82,14 @@ export function AccountsPage(): ReactNode {
           </>
         )}
       </Loaded>
-      <Modal opened={adding} onClose={() => setAdding(false)} title={t('accounts.create')} closeButtonProps={{ 'aria-label': t('common.close') }}><AddForm /></Modal>
+      <Modal
+        opened={adding}
+        onClose={() => setAdding(false)}
+        title={t('accounts.create')}
+        closeButtonProps={{ 'aria-label': t('common.close') }}
+      >
+        <AddForm />
+      </Modal>
     </OperatorPage>
   )
 }
@@ -61,7 +104,18 @@ function AccountList({ accounts }: { readonly accounts: readonly Account[] }): R
       rowId={({ id }) => id}
       empty={{ title: t('accounts.none') }}
       columns={[
-        { id: 'name', title: t('keys.name'), cell: ({ id, name, email }) => <div><Link to="/operator/accounts/$id" params={{ id }}>{name === '' ? id : name}</Link><div className={css.mono}>{email ?? id}</div></div> },
+        {
+          id: 'name',
+          title: t('keys.name'),
+          cell: ({ id, name, email }) => (
+            <div>
+              <Link to="/operator/accounts/$id" params={{ id }}>
+                {name === '' ? id : name}
+              </Link>
+              <div className={css.mono}>{email ?? id}</div>
+            </div>
+          ),
+        },
         { id: 'state', title: t('keys.state'), cell: ({ status }) => <AccountState status={status} /> },
         { id: 'balance', title: t('home.balance'), end: true, cell: ({ balance }) => format.money(balance) },
         { id: 'available', title: t('money.available'), end: true, cell: ({ available }) => format.money(available) },
@@ -76,14 +130,24 @@ function AddForm(): ReactNode {
   const { t } = useTranslation()
   const navigate = useNavigate()
   const form = useForm({ initialValues: { name: '', email: '' } })
-  const create = useAct('POST /admin/v1/accounts', { quiet: true, renews: ['GET /admin/v1/accounts'], done: ({ id }) => void navigate({ to: '/operator/accounts/$id', params: { id } }) })
+  const create = useAct('POST /admin/v1/accounts', {
+    quiet: true,
+    renews: ['GET /admin/v1/accounts'],
+    done: ({ id }) => void navigate({ to: '/operator/accounts/$id', params: { id } }),
+  })
   return (
-    <form onSubmit={form.onSubmit(({ name, email }) => create.mutate({ body: { name: name.trim(), ...(email.trim() === '' ? {} : { email: email.trim() }) } }))}>
+    <form
+      onSubmit={form.onSubmit(({ name, email }) =>
+        create.mutate({ body: { name: name.trim(), ...(email.trim() === '' ? {} : { email: email.trim() }) } }),
+      )}
+    >
       <Stack>
         {create.isError && <Failed failure={create.error} />}
         <TextInput label={t('keys.name')} required maxLength={200} data-autofocus {...form.getInputProps('name')} />
         <TextInput label={t('entry.email')} type="email" {...form.getInputProps('email')} />
-        <Button type="submit" loading={create.isPending}>{t('accounts.create')}</Button>
+        <Button type="submit" loading={create.isPending}>
+          {t('accounts.create')}
+        </Button>
       </Stack>
     </form>
   )

@@ -15,21 +15,63 @@ export function AuditPage(): ReactNode {
   const { t } = useTranslation()
   const audit = useRead('GET /admin/v1/audit', { query: {} })
   return (
-    <OperatorPage title={t('nav.audit')} lead={t('audit.lead')} actions={<Button loading={audit.isFetching} onClick={() => void audit.refetch()}>{t('audit.run')}</Button>}>
+    <OperatorPage
+      title={t('nav.audit')}
+      lead={t('audit.lead')}
+      actions={
+        <Button loading={audit.isFetching} onClick={() => void audit.refetch()}>
+          {t('audit.run')}
+        </Button>
+      }
+    >
       {audit.isFetching && <Progress value={100} animated aria-label={t('audit.running')} />}
       <Loaded of={audit} height={400}>
         {({ ok, violations, checks }) => (
           <>
-            <Alert color={ok ? 'teal' : 'red'} role="status" title={ok ? t('audit.ok') : t('audit.not_ok', { count: violations })} />
+            <Alert
+              color={ok ? 'teal' : 'red'}
+              role="status"
+              title={ok ? t('audit.ok') : t('audit.not_ok', { count: violations })}
+            />
             <List
               label={t('nav.audit')}
               rows={checks}
               rowId={({ id }) => id}
               empty={{ title: t('audit.none') }}
               columns={[
-                { id: 'name', title: t('audit.check'), cell: ({ id }) => <div>{t(`invariant.${id}`)}<Text size="xs" c="dimmed">{id}</Text></div> },
-                { id: 'state', title: t('request.outcome'), cell: (check) => <StatusBadge tone={check.ok ? 'good' : 'bad'}>{check.ok ? t('audit.holds') : t('audit.broken')}</StatusBadge> },
-                { id: 'violations', title: t('audit.violations'), cell: (check) => check.violations.slice(0, SHOWN_VIOLATIONS).map((line) => <div key={line}><code className={css.mono} lang="en">{line}</code></div>) },
+                {
+                  id: 'name',
+                  title: t('audit.check'),
+                  cell: ({ id }) => (
+                    <div>
+                      {t(`invariant.${id}`)}
+                      <Text size="xs" c="dimmed">
+                        {id}
+                      </Text>
+                    </div>
+                  ),
+                },
+                {
+                  id: 'state',
+                  title: t('request.outcome'),
+                  cell: (check) => (
+                    <StatusBadge tone={check.ok ? 'good' : 'bad'}>
+                      {check.ok ? t('audit.holds') : t('audit.broken')}
+                    </StatusBadge>
+                  ),
+                },
+                {
+                  id: 'violations',
+                  title: t('audit.violations'),
+                  cell: (check) =>
+                    check.violations.slice(0, SHOWN_VIOLATIONS).map((line) => (
+                      <div key={line}>
+                        <code className={css.mono} lang="en">
+                          {line}
+                        </code>
+                      </div>
+                    )),
+                },
               ]}
             />
           </>

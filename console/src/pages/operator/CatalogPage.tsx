@@ -9,7 +9,12 @@ import { Section } from '../../parts/Section.tsx'
 import { Difference } from './Difference.tsx'
 import { OperatorPage } from './OperatorPage.tsx'
 
-const RENEWS = ['GET /admin/v1/catalog', 'GET /admin/v1/models', 'GET /admin/v1/settings', 'GET /cabinet/v1/models'] as const
+const RENEWS = [
+  'GET /admin/v1/catalog',
+  'GET /admin/v1/models',
+  'GET /admin/v1/settings',
+  'GET /cabinet/v1/models',
+] as const
 
 /** The whole catalogue as one document; nothing is applied before its difference was shown. */
 export function CatalogPage(): ReactNode {
@@ -18,7 +23,9 @@ export function CatalogPage(): ReactNode {
   return (
     <OperatorPage title={t('nav.catalog_document')} lead={t('catalog.lead')}>
       <BundledUpdate />
-      <Loaded of={catalog} height={520}>{(document) => <Editor key={catalog.dataUpdatedAt} document={document} />}</Loaded>
+      <Loaded of={catalog} height={520}>
+        {(document) => <Editor key={catalog.dataUpdatedAt} document={document} />}
+      </Loaded>
     </OperatorPage>
   )
 }
@@ -26,12 +33,31 @@ export function CatalogPage(): ReactNode {
 function BundledUpdate(): ReactNode {
   const { t } = useTranslation()
   const look = useAct('POST /admin/v1/catalog/update', { quiet: true })
-  const apply = useAct('POST /admin/v1/catalog/update', { quiet: true, renews: RENEWS, said: t('catalog.applied'), done: () => look.reset() })
+  const apply = useAct('POST /admin/v1/catalog/update', {
+    quiet: true,
+    renews: RENEWS,
+    said: t('catalog.applied'),
+    done: () => look.reset(),
+  })
   const failure = look.error ?? apply.error
   return (
-    <Section title={t('catalog.bundled')} lead={t('catalog.bundled_lead')} actions={<Button variant="default" loading={look.isPending} onClick={() => look.mutate({ query: { dry_run: '1' }, body: {} })}>{t('catalog.compare')}</Button>}>
+    <Section
+      title={t('catalog.bundled')}
+      lead={t('catalog.bundled_lead')}
+      actions={
+        <Button
+          variant="default"
+          loading={look.isPending}
+          onClick={() => look.mutate({ query: { dry_run: '1' }, body: {} })}
+        >
+          {t('catalog.compare')}
+        </Button>
+      }
+    >
       {failure !== null && <Failed failure={failure} />}
-      {look.data !== undefined && <Difference change={look.data} apply={() => apply.mutate({ body: {} })} busy={apply.isPending} />}
+      {look.data !== undefined && (
+        <Difference change={look.data} apply={() => apply.mutate({ body: {} })} busy={apply.isPending} />
+      )}
     </Section>
   )
 }
@@ -54,16 +80,43 @@ function Editor({ document }: { readonly document: CatalogDocument }): ReactNode
       lead={t('catalog.document_lead')}
       actions={
         <Group gap="xs">
-          <FileButton accept="application/json,.json" onChange={(file) => void file?.text().then(change)}>{(props) => <Button {...props} variant="default" size="xs">{t('catalog.open')}</Button>}</FileButton>
-          <Button variant="default" size="xs" leftSection={<DownloadIcon size={15} />} onClick={() => save(text)}>{t('catalog.save')}</Button>
+          <FileButton accept="application/json,.json" onChange={(file) => void file?.text().then(change)}>
+            {(props) => (
+              <Button {...props} variant="default" size="xs">
+                {t('catalog.open')}
+              </Button>
+            )}
+          </FileButton>
+          <Button variant="default" size="xs" leftSection={<DownloadIcon size={15} />} onClick={() => save(text)}>
+            {t('catalog.save')}
+          </Button>
         </Group>
       }
     >
       {busy && <Progress value={100} animated aria-label={t('common.loading')} mb="sm" />}
       {failure !== null && <Failed failure={failure} />}
-      <JsonInput label={t('catalog.document')} value={text} onChange={change} autosize minRows={14} maxRows={24} error={written === null ? t('prices.no_json') : null} styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }} />
-      <Group justify="flex-end" my="md"><Button disabled={written === null} loading={look.isPending} onClick={() => written !== null && look.mutate({ query: { dry_run: '1' }, body: written })}>{t('catalog.compare')}</Button></Group>
-      {look.data !== undefined && written !== null && <Difference change={look.data} apply={() => apply.mutate({ body: written })} busy={apply.isPending} />}
+      <JsonInput
+        label={t('catalog.document')}
+        value={text}
+        onChange={change}
+        autosize
+        minRows={14}
+        maxRows={24}
+        error={written === null ? t('prices.no_json') : null}
+        styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }}
+      />
+      <Group justify="flex-end" my="md">
+        <Button
+          disabled={written === null}
+          loading={look.isPending}
+          onClick={() => written !== null && look.mutate({ query: { dry_run: '1' }, body: written })}
+        >
+          {t('catalog.compare')}
+        </Button>
+      </Group>
+      {look.data !== undefined && written !== null && (
+        <Difference change={look.data} apply={() => apply.mutate({ body: written })} busy={apply.isPending} />
+      )}
     </Section>
   )
 }

@@ -28,7 +28,15 @@ export function CodesPage(): ReactNode {
   const [adding, setAdding] = useState(false)
   const codes = useRead('GET /admin/v1/codes', { query: { limit: PAGE_ROWS, offset } }, { keep: true })
   return (
-    <OperatorPage title={t('nav.codes')} lead={t('codes.lead')} actions={<Button leftSection={<PlusIcon size={17} />} onClick={() => setAdding(true)}>{t('codes.create')}</Button>}>
+    <OperatorPage
+      title={t('nav.codes')}
+      lead={t('codes.lead')}
+      actions={
+        <Button leftSection={<PlusIcon size={17} />} onClick={() => setAdding(true)}>
+          {t('codes.create')}
+        </Button>
+      }
+    >
       <Loaded of={codes} height={360}>
         {({ data, total }) => (
           <>
@@ -37,7 +45,14 @@ export function CodesPage(): ReactNode {
           </>
         )}
       </Loaded>
-      <Modal opened={adding} onClose={() => setAdding(false)} title={t('codes.create')} closeButtonProps={{ 'aria-label': t('common.close') }}><AddForm /></Modal>
+      <Modal
+        opened={adding}
+        onClose={() => setAdding(false)}
+        title={t('codes.create')}
+        closeButtonProps={{ 'aria-label': t('common.close') }}
+      >
+        <AddForm />
+      </Modal>
     </OperatorPage>
   )
 }
@@ -53,13 +68,45 @@ function CodeList({ codes }: { readonly codes: readonly Code[] }): ReactNode {
       rowId={({ id }) => id}
       empty={{ title: t('codes.none'), text: t('codes.none_text') }}
       columns={[
-        { id: 'label', title: t('money.code'), cell: ({ label, note }) => <div><span className={css.mono}>{label}…</span>{note !== null && <div>{note}</div>}</div> },
+        {
+          id: 'label',
+          title: t('money.code'),
+          cell: ({ label, note }) => (
+            <div>
+              <span className={css.mono}>{label}…</span>
+              {note !== null && <div>{note}</div>}
+            </div>
+          ),
+        },
         { id: 'state', title: t('keys.state'), cell: (code) => <CodeState code={code} /> },
-        { id: 'uses', title: t('codes.uses'), end: true, cell: (code) => `${format.number(code.uses)} / ${format.number(code.uses_max)}` },
-        { id: 'expires', title: t('keys.expiry'), end: true, cell: (code) => (code.expires_at === null ? '–' : format.date(code.expires_at)) },
+        {
+          id: 'uses',
+          title: t('codes.uses'),
+          end: true,
+          cell: (code) => `${format.number(code.uses)} / ${format.number(code.uses_max)}`,
+        },
+        {
+          id: 'expires',
+          title: t('keys.expiry'),
+          end: true,
+          cell: (code) => (code.expires_at === null ? '–' : format.date(code.expires_at)),
+        },
         { id: 'by', title: t('codes.by'), cell: (code) => `${code.created_by} · ${format.date(code.created_at)}` },
         { id: 'amount', title: t('money.amount'), end: true, cell: ({ amount }) => format.money(amount) },
-        { id: t('common.actions'), title: '', end: true, cell: ({ id, disabled }) => <Button size="compact-sm" variant="subtle" onClick={() => change.mutate({ params: { id }, body: { disabled: !disabled } })}>{disabled ? t('keys.enable') : t('keys.disable')}</Button> },
+        {
+          id: t('common.actions'),
+          title: '',
+          end: true,
+          cell: ({ id, disabled }) => (
+            <Button
+              size="compact-sm"
+              variant="subtle"
+              onClick={() => change.mutate({ params: { id }, body: { disabled: !disabled } })}
+            >
+              {disabled ? t('keys.enable') : t('keys.disable')}
+            </Button>
+          ),
+        },
       ]}
     />
   )
@@ -68,15 +115,22 @@ function CodeList({ codes }: { readonly codes: readonly Code[] }): ReactNode {
 function CodeState({ code }: { readonly code: Code }): ReactNode {
   const { t } = useTranslation()
   if (code.disabled) return <StatusBadge tone="quiet">{t('keys.disabled')}</StatusBadge>
-  if (code.expires_at !== null && Date.parse(code.expires_at) <= Date.now()) return <StatusBadge tone="bad">{t('keys.expired')}</StatusBadge>
-  return code.uses >= code.uses_max ? <StatusBadge tone="quiet">{t('codes.used_up')}</StatusBadge> : <StatusBadge tone="good">{t('keys.active')}</StatusBadge>
+  if (code.expires_at !== null && Date.parse(code.expires_at) <= Date.now())
+    return <StatusBadge tone="bad">{t('keys.expired')}</StatusBadge>
+  return code.uses >= code.uses_max ? (
+    <StatusBadge tone="quiet">{t('codes.used_up')}</StatusBadge>
+  ) : (
+    <StatusBadge tone="good">{t('keys.active')}</StatusBadge>
+  )
 }
 
 function AddForm(): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
   const { zone } = format
-  const form = useForm<{ amount: string; count: string; uses: string; expires: string; note: string }>({ initialValues: { amount: '1000', count: '1', uses: '1', expires: '', note: '' } })
+  const form = useForm<{ amount: string; count: string; uses: string; expires: string; note: string }>({
+    initialValues: { amount: '1000', count: '1', uses: '1', expires: '', note: '' },
+  })
   const create = useAct('POST /admin/v1/codes', { quiet: true, renews: ['GET /admin/v1/codes'] })
   if (create.data !== undefined) {
     return (
@@ -91,23 +145,58 @@ function AddForm(): ReactNode {
       onSubmit={form.onSubmit(({ amount, count, uses, expires, note }) =>
         confirm({
           title: t('codes.create'),
-          text: t('codes.ask_create', { count: format.number(Number(count)), uses: format.number(Number(uses)), amount: format.money(Number(amount)), sum: format.money(Number(amount) * Number(count) * Number(uses)) }),
+          text: t('codes.ask_create', {
+            count: format.number(Number(count)),
+            uses: format.number(Number(uses)),
+            amount: format.money(Number(amount)),
+            sum: format.money(Number(amount) * Number(count) * Number(uses)),
+          }),
           act: t('codes.create'),
           harmful: false,
-          onConfirm: () => create.mutate({ body: { amount: Number(amount), count: Number(count), uses_max: Number(uses), expires_at: lastSecondOf(expires, zone), note: note.trim() === '' ? null : note.trim() } }),
+          onConfirm: () =>
+            create.mutate({
+              body: {
+                amount: Number(amount),
+                count: Number(count),
+                uses_max: Number(uses),
+                expires_at: lastSecondOf(expires, zone),
+                note: note.trim() === '' ? null : note.trim(),
+              },
+            }),
         }),
       )}
     >
       <Stack>
         {create.isError && <Failed failure={create.error} />}
-        <NumberField label={t('money.amount')} unit="₽" decimals={6} least={0} required {...form.getInputProps('amount')} />
+        <NumberField
+          label={t('money.amount')}
+          unit="₽"
+          decimals={6}
+          least={0}
+          required
+          {...form.getInputProps('amount')}
+        />
         <div className={css.fields}>
-          <NumberField label={t('codes.count')} decimals={0} least={1} most={CODES_MAX} required {...form.getInputProps('count')} />
+          <NumberField
+            label={t('codes.count')}
+            decimals={0}
+            least={1}
+            most={CODES_MAX}
+            required
+            {...form.getInputProps('count')}
+          />
           <NumberField label={t('codes.uses_max')} decimals={0} least={1} required {...form.getInputProps('uses')} />
         </div>
-        <DayField label={t('keys.expiry')} description={t('keys.expiry_hint')} value={form.values.expires} onChange={(day) => form.setFieldValue('expires', day)} />
+        <DayField
+          label={t('keys.expiry')}
+          description={t('keys.expiry_hint')}
+          value={form.values.expires}
+          onChange={(day) => form.setFieldValue('expires', day)}
+        />
         <TextInput label={t('codes.note')} maxLength={200} {...form.getInputProps('note')} />
-        <Button type="submit" loading={create.isPending}>{t('codes.create')}</Button>
+        <Button type="submit" loading={create.isPending}>
+          {t('codes.create')}
+        </Button>
       </Stack>
     </form>
   )

@@ -14,13 +14,39 @@ export interface DifferenceProps {
 /** What would change, a line each, and the button that does it. */
 export function Difference({ change, apply, busy }: DifferenceProps): ReactNode {
   const { t } = useTranslation()
-  if (change.changes.length === 0) return <Alert color="gray" role="status">{t('catalog.same')}</Alert>
+  if (change.changes.length === 0)
+    return (
+      <Alert color="gray" role="status">
+        {t('catalog.same')}
+      </Alert>
+    )
   return (
     <>
-      <div className={clsx(css.code, css.difference)} tabIndex={0} role="region" lang="en" aria-label={t('catalog.difference')}>
-        {change.changes.map((line) => <div key={line} className={clsx(line.startsWith('+') && css.added, line.startsWith('-') && css.removed, line.startsWith('~') && css.changed)}>{line}</div>)}
+      <div
+        className={clsx(css.code, css.difference)}
+        tabIndex={0}
+        role="region"
+        lang="en"
+        aria-label={t('catalog.difference')}
+      >
+        {change.changes.map((line) => (
+          <div
+            key={line}
+            className={clsx(
+              line.startsWith('+') && css.added,
+              line.startsWith('-') && css.removed,
+              line.startsWith('~') && css.changed,
+            )}
+          >
+            {line}
+          </div>
+        ))}
       </div>
-      <Group justify="flex-end" mt="md"><Button loading={busy} onClick={apply}>{t('catalog.apply', { count: change.changes.length })}</Button></Group>
+      <Group justify="flex-end" mt="md">
+        <Button loading={busy} onClick={apply}>
+          {t('catalog.apply', { count: change.changes.length })}
+        </Button>
+      </Group>
     </>
   )
 }

@@ -31,20 +31,69 @@ export function EndpointFields({ endpoint, providers, selling, change, remove }:
   const { t } = useTranslation()
   const name = usePriceName()
   const unused = METERS.filter((meter) => endpoint.lines.every((line) => line.meter !== meter))
-  const setLine = (index: number, line: PriceLine): void => change({ ...endpoint, lines: endpoint.lines.with(index, line) })
-  const own = (ownPrices: boolean): void => change({ ...endpoint, ownPrices, lines: endpoint.lines.map((line) => ({ ...line, sell: ownPrices && line.sell === '' ? markedUp(line, endpoint, selling) : line.sell })) })
+  const setLine = (index: number, line: PriceLine): void =>
+    change({ ...endpoint, lines: endpoint.lines.with(index, line) })
+  const own = (ownPrices: boolean): void =>
+    change({
+      ...endpoint,
+      ownPrices,
+      lines: endpoint.lines.map((line) => ({
+        ...line,
+        sell: ownPrices && line.sell === '' ? markedUp(line, endpoint, selling) : line.sell,
+      })),
+    })
   return (
     <Card component="fieldset" padding="md" m={0}>
       <Stack gap="sm">
-        <Group justify="space-between"><Text component="legend" fw={600} size="sm">{endpoint.provider === '' ? t('prices.endpoint') : endpoint.provider}</Text>{remove !== null && <Button size="compact-xs" variant="subtle" color="red" onClick={remove}>{t('common.delete')}</Button>}</Group>
+        <Group justify="space-between">
+          <Text component="legend" fw={600} size="sm">
+            {endpoint.provider === '' ? t('prices.endpoint') : endpoint.provider}
+          </Text>
+          {remove !== null && (
+            <Button size="compact-xs" variant="subtle" color="red" onClick={remove}>
+              {t('common.delete')}
+            </Button>
+          )}
+        </Group>
         <div className={css.fields}>
-          <Select label={t('prices.provider')} searchable allowDeselect={false} required data={[...providers]} value={endpoint.provider} onChange={(provider) => provider !== null && change({ ...endpoint, provider })} />
-          <TextInput label={t('prices.upstream')} required value={endpoint.model} onChange={({ currentTarget }) => change({ ...endpoint, model: currentTarget.value })} />
-          <Select label={t('prices.currency')} allowDeselect={false} data={[...new Set([...selling.rates.keys(), endpoint.currency])]} value={endpoint.currency} onChange={(currency) => currency !== null && change({ ...endpoint, currency })} />
+          <Select
+            label={t('prices.provider')}
+            searchable
+            allowDeselect={false}
+            required
+            data={[...providers]}
+            value={endpoint.provider}
+            onChange={(provider) => provider !== null && change({ ...endpoint, provider })}
+          />
+          <TextInput
+            label={t('prices.upstream')}
+            required
+            value={endpoint.model}
+            onChange={({ currentTarget }) => change({ ...endpoint, model: currentTarget.value })}
+          />
+          <Select
+            label={t('prices.currency')}
+            allowDeselect={false}
+            data={[...new Set([...selling.rates.keys(), endpoint.currency])]}
+            value={endpoint.currency}
+            onChange={(currency) => currency !== null && change({ ...endpoint, currency })}
+          />
         </div>
-        <Switch label={t('prices.own')} description={t('prices.own_hint', { markup: String(selling.markup) })} checked={endpoint.ownPrices} onChange={({ currentTarget }) => own(currentTarget.checked)} />
+        <Switch
+          label={t('prices.own')}
+          description={t('prices.own_hint', { markup: String(selling.markup) })}
+          checked={endpoint.ownPrices}
+          onChange={({ currentTarget }) => own(currentTarget.checked)}
+        />
         {endpoint.lines.map((line, index) => (
-          <LineFields key={`${line.meter} ${line.variant ?? ''}`} line={line} endpoint={endpoint} selling={selling} change={(changed) => setLine(index, changed)} remove={() => change({ ...endpoint, lines: endpoint.lines.toSpliced(index, 1) })} />
+          <LineFields
+            key={`${line.meter} ${line.variant ?? ''}`}
+            line={line}
+            endpoint={endpoint}
+            selling={selling}
+            change={(changed) => setLine(index, changed)}
+            remove={() => change({ ...endpoint, lines: endpoint.lines.toSpliced(index, 1) })}
+          />
         ))}
         <Select
           aria-label={t('prices.add_price')}
@@ -54,7 +103,10 @@ export function EndpointFields({ endpoint, providers, selling, change, remove }:
           w={260}
           data={unused.map((meter) => ({ value: meter, label: name(meter) }))}
           value={null}
-          onChange={(meter) => meter !== null && change({ ...endpoint, lines: [...endpoint.lines, { meter, variant: null, cost: '', sell: '' }] })}
+          onChange={(meter) =>
+            meter !== null &&
+            change({ ...endpoint, lines: [...endpoint.lines, { meter, variant: null, cost: '', sell: '' }] })
+          }
         />
       </Stack>
     </Card>
@@ -76,17 +128,49 @@ function LineFields({ line, endpoint, selling, change, remove }: LineProps): Rea
   const label = name(line.variant === null ? line.meter : `${line.meter}:${line.variant}`)
   const rate = selling.rates.get(endpoint.currency)
   const cost = isDecimal(line.cost) && rate !== undefined ? Number(line.cost) * rate : null
-  const sells = endpoint.ownPrices ? (isDecimal(line.sell) ? Number(line.sell) : null) : cost === null ? null : cost * selling.markup
+  const sells = endpoint.ownPrices
+    ? isDecimal(line.sell)
+      ? Number(line.sell)
+      : null
+    : cost === null
+      ? null
+      : cost * selling.markup
   const margin = cost === null || sells === null || sells === 0 ? null : (sells - cost) / sells
   return (
     <div className={price.line}>
-      <NumberField label={t('prices.cost_of', { price: label })} unit={endpoint.currency} decimals={PRICE_DECIMALS} least={0} value={line.cost} onChange={(cost) => change({ ...line, cost })} />
+      <NumberField
+        label={t('prices.cost_of', { price: label })}
+        unit={endpoint.currency}
+        decimals={PRICE_DECIMALS}
+        least={0}
+        value={line.cost}
+        onChange={(cost) => change({ ...line, cost })}
+      />
       {endpoint.ownPrices ? (
-        <NumberField label={t('prices.sells_for')} unit="₽" decimals={PRICE_DECIMALS} least={0} value={line.sell} onChange={(sell) => change({ ...line, sell })} />
+        <NumberField
+          label={t('prices.sells_for')}
+          unit="₽"
+          decimals={PRICE_DECIMALS}
+          least={0}
+          value={line.sell}
+          onChange={(sell) => change({ ...line, sell })}
+        />
       ) : (
-        <div className={price.shown}><Text size="sm" fw={500}>{t('prices.sells_for')}</Text><Text size="sm">{sells === null ? '–' : format.price(sells)}</Text></div>
+        <div className={price.shown}>
+          <Text size="sm" fw={500}>
+            {t('prices.sells_for')}
+          </Text>
+          <Text size="sm">{sells === null ? '–' : format.price(sells)}</Text>
+        </div>
       )}
-      <div className={price.shown}><Text size="sm" fw={500}>{t('prices.margin')}</Text><Text size="sm" {...(margin !== null && margin < 0 ? { c: 'red' } : {})}>{margin === null ? '–' : format.percent(margin)}</Text></div>
+      <div className={price.shown}>
+        <Text size="sm" fw={500}>
+          {t('prices.margin')}
+        </Text>
+        <Text size="sm" {...(margin !== null && margin < 0 ? { c: 'red' } : {})}>
+          {margin === null ? '–' : format.percent(margin)}
+        </Text>
+      </div>
       <CloseButton aria-label={t('prices.remove', { price: label })} onClick={remove} />
     </div>
   )

@@ -13,19 +13,30 @@ import css from '../../style/layout.module.css'
 const MICRO_PER_RUB = 1_000_000
 const KINDS: readonly EntryBody['kind'][] = ['topup', 'refund', 'adjustment']
 
-/** Top-up, refund or adjustment. The reference makes a repeat harmless: one is made up, and kept until the entry is through. */
+/**
+ * Top-up, refund or adjustment. The reference makes a repeat harmless: one is made up, and kept until the entry is
+ * through.
+ */
 export function EntryForm({ account }: { readonly account: Account }): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
   const [reference, setReference] = useState(newReference)
   const form = useForm<{ kind: EntryBody['kind']; amount: string; reason: string }>({
     initialValues: { kind: 'topup', amount: '', reason: '' },
-    validate: { amount: (amount) => (Number(amount) === 0 ? t('common.required') : null), reason: (reason) => (reason.trim() === '' ? t('common.required') : null) },
+    validate: {
+      amount: (amount) => (Number(amount) === 0 ? t('common.required') : null),
+      reason: (reason) => (reason.trim() === '' ? t('common.required') : null),
+    },
   })
   const post = useAct('POST /admin/v1/accounts/:id/ledger', {
     quiet: true,
     said: t('accounts.posted'),
-    renews: ['GET /admin/v1/accounts/:id', 'GET /admin/v1/accounts/:id/ledger', 'GET /admin/v1/accounts', 'GET /cabinet/v1/summary'],
+    renews: [
+      'GET /admin/v1/accounts/:id',
+      'GET /admin/v1/accounts/:id/ledger',
+      'GET /admin/v1/accounts',
+      'GET /cabinet/v1/summary',
+    ],
     done: () => {
       form.reset()
       setReference(newReference())
@@ -34,22 +45,53 @@ export function EntryForm({ account }: { readonly account: Account }): ReactNode
   const submit = ({ kind, amount, reason }: typeof form.values): void =>
     confirm({
       title: t('accounts.ask_entry', { kind: t(`ledger.${kind}`), amount: format.money(Number(amount)) }),
-      text: t('accounts.ask_entry_text', { name: account.name, id: account.id, before: format.money(account.balance), after: format.money(balanceAfter(account.balance, kind, Number(amount))) }),
+      text: t('accounts.ask_entry_text', {
+        name: account.name,
+        id: account.id,
+        before: format.money(account.balance),
+        after: format.money(balanceAfter(account.balance, kind, Number(amount))),
+      }),
       act: t('accounts.post'),
       harmful: kind === 'refund',
-      onConfirm: () => post.mutate({ params: { id: account.id }, body: { kind, amount: Number(amount), reason: reason.trim(), reference } }),
+      onConfirm: () =>
+        post.mutate({
+          params: { id: account.id },
+          body: { kind, amount: Number(amount), reason: reason.trim(), reference },
+        }),
     })
   return (
     <form onSubmit={form.onSubmit(submit)}>
       <Stack>
         {post.isError && <Failed failure={post.error} />}
         <div className={css.fields}>
-          <Select label={t('ledger.kind')} allowDeselect={false} data={KINDS.map((value) => ({ value, label: t(`ledger.${value}`) }))} {...form.getInputProps('kind')} />
-          <NumberField label={t('money.amount')} unit="₽" decimals={6} required {...(form.values.kind === 'adjustment' ? {} : { least: 0 })} {...form.getInputProps('amount')} />
+          <Select
+            label={t('ledger.kind')}
+            allowDeselect={false}
+            data={KINDS.map((value) => ({ value, label: t(`ledger.${value}`) }))}
+            {...form.getInputProps('kind')}
+          />
+          <NumberField
+            label={t('money.amount')}
+            unit="₽"
+            decimals={6}
+            required
+            {...(form.values.kind === 'adjustment' ? {} : { least: 0 })}
+            {...form.getInputProps('amount')}
+          />
           <TextInput label={t('ledger.reason')} required maxLength={500} {...form.getInputProps('reason')} />
-          <TextInput label={t('ledger.reference')} required maxLength={200} value={reference} onChange={({ currentTarget }) => setReference(currentTarget.value)} />
+          <TextInput
+            label={t('ledger.reference')}
+            required
+            maxLength={200}
+            value={reference}
+            onChange={({ currentTarget }) => setReference(currentTarget.value)}
+          />
         </div>
-        <div><Button type="submit" loading={post.isPending}>{t('accounts.post')}</Button></div>
+        <div>
+          <Button type="submit" loading={post.isPending}>
+            {t('accounts.post')}
+          </Button>
+        </div>
       </Stack>
     </form>
   )

@@ -32,7 +32,17 @@ export function EventsPage(): ReactNode {
   }
   return (
     <OperatorPage title={t('nav.events')} lead={t('events.lead')}>
-      <div className={css.fields}>{FIELDS.map((name) => <TextInput key={name} label={t(`events.${name}`)} description={name === 'action' ? t('events.action_hint') : undefined} value={filters[name]} onChange={({ currentTarget }) => change(name, currentTarget.value)} />)}</div>
+      <div className={css.fields}>
+        {FIELDS.map((name) => (
+          <TextInput
+            key={name}
+            label={t(`events.${name}`)}
+            description={name === 'action' ? t('events.action_hint') : undefined}
+            value={filters[name]}
+            onChange={({ currentTarget }) => change(name, currentTarget.value)}
+          />
+        ))}
+      </div>
       <Loaded of={events} height={480}>
         {({ data, total }) => (
           <>
@@ -41,7 +51,13 @@ export function EventsPage(): ReactNode {
           </>
         )}
       </Loaded>
-      <Modal opened={shown !== null} onClose={() => setShown(null)} size="xl" title={shown === null ? '' : `${actionText(shown.action)} · ${shown.object}`} closeButtonProps={{ 'aria-label': t('common.close') }}>
+      <Modal
+        opened={shown !== null}
+        onClose={() => setShown(null)}
+        size="xl"
+        title={shown === null ? '' : `${actionText(shown.action)} · ${shown.object}`}
+        closeButtonProps={{ 'aria-label': t('common.close') }}
+      >
         {shown !== null && (
           <div className={css.halves}>
             <Side title={t('events.before')} value={shown.before} />
@@ -53,7 +69,13 @@ export function EventsPage(): ReactNode {
   )
 }
 
-function Rows({ events, show }: { readonly events: readonly AuditEvent[]; readonly show: (event: AuditEvent) => void }): ReactNode {
+function Rows({
+  events,
+  show,
+}: {
+  readonly events: readonly AuditEvent[]
+  readonly show: (event: AuditEvent) => void
+}): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
   return (
@@ -64,10 +86,46 @@ function Rows({ events, show }: { readonly events: readonly AuditEvent[]; readon
       empty={{ title: t('events.none') }}
       columns={[
         { id: 'at', title: t('log.time'), cell: ({ at }) => format.dateTime(at) },
-        { id: 'actor', title: t('events.actor'), cell: ({ actor, ip }) => <div>{actorText(actor)}{ip !== null && <Text size="xs" c="dimmed">{ip}</Text>}</div> },
-        { id: 'action', title: t('events.action'), cell: ({ action }) => <div>{actionText(action)}<Text size="xs" c="dimmed"><code className={css.mono}>{action}</code></Text></div> },
+        {
+          id: 'actor',
+          title: t('events.actor'),
+          cell: ({ actor, ip }) => (
+            <div>
+              {actorText(actor)}
+              {ip !== null && (
+                <Text size="xs" c="dimmed">
+                  {ip}
+                </Text>
+              )}
+            </div>
+          ),
+        },
+        {
+          id: 'action',
+          title: t('events.action'),
+          cell: ({ action }) => (
+            <div>
+              {actionText(action)}
+              <Text size="xs" c="dimmed">
+                <code className={css.mono}>{action}</code>
+              </Text>
+            </div>
+          ),
+        },
         { id: 'object', title: t('events.object'), cell: ({ object }) => <code className={css.mono}>{object}</code> },
-        { id: t('common.actions'), title: '', end: true, cell: (event) => (event.before === null && event.after === null ? '' : <Button size="compact-sm" variant="subtle" onClick={() => show(event)}>{t('events.change')}</Button>) },
+        {
+          id: t('common.actions'),
+          title: '',
+          end: true,
+          cell: (event) =>
+            event.before === null && event.after === null ? (
+              ''
+            ) : (
+              <Button size="compact-sm" variant="subtle" onClick={() => show(event)}>
+                {t('events.change')}
+              </Button>
+            ),
+        },
       ]}
     />
   )
@@ -76,8 +134,12 @@ function Rows({ events, show }: { readonly events: readonly AuditEvent[]; readon
 function Side({ title, value }: { readonly title: string; readonly value: unknown }): ReactNode {
   return (
     <div>
-      <Text fw={600} size="sm" mb={6}>{title}</Text>
-      <code className={css.code} tabIndex={0} role="region" aria-label={title}>{value === null || value === undefined ? '–' : JSON.stringify(value, null, 2)}</code>
+      <Text fw={600} size="sm" mb={6}>
+        {title}
+      </Text>
+      <code className={css.code} tabIndex={0} role="region" aria-label={title}>
+        {value === null || value === undefined ? '–' : JSON.stringify(value, null, 2)}
+      </code>
     </div>
   )
 }

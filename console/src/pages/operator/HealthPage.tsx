@@ -25,12 +25,43 @@ export function HealthPage(): ReactNode {
             rowId={({ endpoint, model }) => `${model} ${endpoint}`}
             empty={{ title: t('health.none') }}
             columns={[
-              { id: 'model', title: t('usage.model'), cell: ({ model }) => <Link to="/model/$" params={{ _splat: model }}>{model}</Link> },
+              {
+                id: 'model',
+                title: t('usage.model'),
+                cell: ({ model }) => (
+                  <Link to="/model/$" params={{ _splat: model }}>
+                    {model}
+                  </Link>
+                ),
+              },
               { id: 'provider', title: t('log.filter_provider'), cell: ({ provider }) => provider },
-              { id: 'state', title: t('keys.state'), cell: ({ state }) => <StatusBadge tone={state === 'healthy' ? 'good' : 'warn'}>{t(`health.${state}`)}</StatusBadge> },
-              { id: 'errors', title: t('health.error_rate'), end: true, cell: (row) => (row.error_rate_30m === null ? '–' : format.percent(row.error_rate_30m)) },
-              { id: 'ttft', title: t('health.ttft'), end: true, cell: ({ ttft_ms_30m: ttft }) => (ttft === null ? '–' : `${format.duration(ttft.p50)} / ${format.duration(ttft.p99)}`) },
-              { id: 'throughput', title: t('health.throughput'), end: true, cell: ({ throughput_30m: speed }) => (speed === null ? '–' : t('request.per_second', { tokens: format.number(speed.p50) })) },
+              {
+                id: 'state',
+                title: t('keys.state'),
+                cell: ({ state }) => (
+                  <StatusBadge tone={state === 'healthy' ? 'good' : 'warn'}>{t(`health.${state}`)}</StatusBadge>
+                ),
+              },
+              {
+                id: 'errors',
+                title: t('health.error_rate'),
+                end: true,
+                cell: (row) => (row.error_rate_30m === null ? '–' : format.percent(row.error_rate_30m)),
+              },
+              {
+                id: 'ttft',
+                title: t('health.ttft'),
+                end: true,
+                cell: ({ ttft_ms_30m: ttft }) =>
+                  ttft === null ? '–' : `${format.duration(ttft.p50)} / ${format.duration(ttft.p99)}`,
+              },
+              {
+                id: 'throughput',
+                title: t('health.throughput'),
+                end: true,
+                cell: ({ throughput_30m: speed }) =>
+                  speed === null ? '–' : t('request.per_second', { tokens: format.number(speed.p50) }),
+              },
             ]}
           />
         )}

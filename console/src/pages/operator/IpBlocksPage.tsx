@@ -14,7 +14,10 @@ export function IpBlocksPage(): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
   const blocks = useRead('GET /admin/v1/ip-blocks', {}, { everyMs: REFRESH_MS })
-  const lift = useAct('DELETE /admin/v1/ip-blocks/*ip', { renews: ['GET /admin/v1/ip-blocks'], said: t('blocks.lifted') })
+  const lift = useAct('DELETE /admin/v1/ip-blocks/*ip', {
+    renews: ['GET /admin/v1/ip-blocks'],
+    said: t('blocks.lifted'),
+  })
   return (
     <OperatorPage title={t('nav.ip_blocks')} lead={t('blocks.lead')}>
       <Loaded of={blocks} height={240}>
@@ -28,7 +31,16 @@ export function IpBlocksPage(): ReactNode {
               { id: 'ip', title: 'IP', cell: ({ ip }) => ip },
               { id: 'until', title: t('blocks.until'), cell: ({ until }) => format.dateTime(until) },
               { id: 'times', title: t('blocks.times'), end: true, cell: ({ times }) => format.number(times) },
-              { id: t('common.actions'), title: '', end: true, cell: ({ ip }) => <Button size="compact-sm" variant="subtle" onClick={() => lift.mutate({ params: { ip } })}>{t('blocks.lift')}</Button> },
+              {
+                id: t('common.actions'),
+                title: '',
+                end: true,
+                cell: ({ ip }) => (
+                  <Button size="compact-sm" variant="subtle" onClick={() => lift.mutate({ params: { ip } })}>
+                    {t('blocks.lift')}
+                  </Button>
+                ),
+              },
             ]}
           />
         )}

@@ -25,8 +25,12 @@ export function MarginPage(): ReactNode {
   const report = useRead('GET /admin/v1/margin', { query: range }, { keep: true })
   return (
     <OperatorPage title={t('nav.margin')} lead={t('margin.lead')}>
-      <div className={css.fields}><RangeFields range={range} change={setRange} /></div>
-      <Loaded of={report} height={560}>{(answer) => <Report report={answer} />}</Loaded>
+      <div className={css.fields}>
+        <RangeFields range={range} change={setRange} />
+      </div>
+      <Loaded of={report} height={560}>
+        {(answer) => <Report report={answer} />}
+      </Loaded>
     </OperatorPage>
   )
 }
@@ -38,9 +42,17 @@ function Report({ report }: { readonly report: MarginReport }): ReactNode {
   return (
     <>
       <div className={css.tiles}>
-        <Tile label={t('margin.revenue')} value={format.money(totals.revenue)} note={t('home.requests', { count: totals.requests, shown: format.number(totals.requests) })} />
+        <Tile
+          label={t('margin.revenue')}
+          value={format.money(totals.revenue)}
+          note={t('home.requests', { count: totals.requests, shown: format.number(totals.requests) })}
+        />
         <Tile label={t('margin.provider_cost')} value={format.money(totals.provider_cost)} />
-        <Tile label={t('margin.margin')} value={format.money(totals.margin)} note={totals.margin_percent === null ? '–' : format.percent(totals.margin_percent / 100)} />
+        <Tile
+          label={t('margin.margin')}
+          value={format.money(totals.margin)}
+          note={totals.margin_percent === null ? '–' : format.percent(totals.margin_percent / 100)}
+        />
         <Tile label={t('margin.insured')} value={format.money(totals.insured)} note={t('margin.insured_note')} />
         <Tile label={t('margin.shortfall')} value={format.money(totals.shortfall)} note={t('margin.shortfall_note')} />
       </div>
@@ -49,7 +61,11 @@ function Report({ report }: { readonly report: MarginReport }): ReactNode {
           kind="area"
           days={report.days.map(({ day, revenue, provider_cost: cost, margin }) => ({ day, revenue, cost, margin }))}
           unit="money"
-          series={[{ name: 'revenue', label: t('margin.revenue') }, { name: 'cost', label: t('margin.provider_cost') }, { name: 'margin', label: t('margin.margin') }]}
+          series={[
+            { name: 'revenue', label: t('margin.revenue') },
+            { name: 'cost', label: t('margin.provider_cost') },
+            { name: 'margin', label: t('margin.margin') },
+          ]}
           label={t('margin.chart')}
           height={280}
         />
@@ -63,23 +79,50 @@ function Groups({ report }: { readonly report: MarginReport }): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
   const [group, setGroup] = useState<(typeof GROUPS)[number]>('models')
-  const rows: readonly (UsageSums & { readonly id: string; readonly name?: string; readonly margin_percent: number | null })[] = report[group]
+  const rows: readonly (UsageSums & {
+    readonly id: string
+    readonly name?: string
+    readonly margin_percent: number | null
+  })[] = report[group]
   return (
     <>
-      <div className={css.scrolled}><SegmentedControl value={group} onChange={setGroup} data={GROUPS.map((value) => ({ value, label: t(`nav.${value}`) }))} aria-label={t('usage.group')} /></div>
+      <div className={css.scrolled}>
+        <SegmentedControl
+          value={group}
+          onChange={setGroup}
+          data={GROUPS.map((value) => ({ value, label: t(`nav.${value}`) }))}
+          aria-label={t('usage.group')}
+        />
+      </div>
       <List
         label={t('usage.groups')}
         rows={rows}
         rowId={({ id }) => id}
         empty={{ title: t('usage.none') }}
         columns={[
-          { id: 'id', title: t(`nav.${group}`), cell: ({ id, name }) => (group === 'accounts' ? <Link to="/operator/accounts/$id" params={{ id }}>{name === undefined || name === '' ? id : name}</Link> : id) },
+          {
+            id: 'id',
+            title: t(`nav.${group}`),
+            cell: ({ id, name }) =>
+              group === 'accounts' ? (
+                <Link to="/operator/accounts/$id" params={{ id }}>
+                  {name === undefined || name === '' ? id : name}
+                </Link>
+              ) : (
+                id
+              ),
+          },
           { id: 'requests', title: t('usage.requests'), end: true, cell: ({ requests }) => format.number(requests) },
           { id: 'revenue', title: t('margin.revenue'), end: true, cell: ({ revenue }) => format.money(revenue) },
           { id: 'cost', title: t('margin.provider_cost'), end: true, cell: (row) => format.money(row.provider_cost) },
           { id: 'insured', title: t('margin.insured'), end: true, cell: ({ insured }) => format.money(insured) },
           { id: 'margin', title: t('margin.margin'), end: true, cell: ({ margin }) => format.money(margin) },
-          { id: 'percent', title: '%', end: true, cell: (row) => (row.margin_percent === null ? '–' : format.percent(row.margin_percent / 100)) },
+          {
+            id: 'percent',
+            title: '%',
+            end: true,
+            cell: (row) => (row.margin_percent === null ? '–' : format.percent(row.margin_percent / 100)),
+          },
         ]}
       />
     </>

@@ -13,13 +13,27 @@ import { ModelText, parsedModel } from './ModelText.tsx'
 
 const RENEWS = ['GET /admin/v1/catalog', 'GET /admin/v1/models', 'GET /cabinet/v1/models'] as const
 
-/** A model with its endpoints and prices, by fields or as it stands in the catalogue file. Nothing is applied before its difference was shown. */
+/**
+ * A model with its endpoints and prices, by fields or as it stands in the catalogue file. Nothing is applied before its
+ * difference was shown.
+ */
 export function ModelForm({ id, done }: { readonly id: string | null; readonly done: () => void }): ReactNode {
   const catalog = useRead('GET /admin/v1/catalog', {})
   const settings = useRead('GET /admin/v1/settings', {})
   return (
     <Loaded of={catalog} height={480}>
-      {(document) => <Loaded of={settings} height={480}>{(values) => <Editor document={document} first={document.models.find((model) => model.id === id) ?? null} selling={sellingOf(values)} done={done} />}</Loaded>}
+      {(document) => (
+        <Loaded of={settings} height={480}>
+          {(values) => (
+            <Editor
+              document={document}
+              first={document.models.find((model) => model.id === id) ?? null}
+              selling={sellingOf(values)}
+              done={done}
+            />
+          )}
+        </Loaded>
+      )}
     </Loaded>
   )
 }
@@ -47,30 +61,90 @@ function Editor({ document, first, selling, done }: EditorProps): ReactNode {
     if (entry !== null) setDraft(draftOf(entry))
     setText(null)
   }
-  const changed = <T,>(set: (value: T) => void) => (value: T): void => {
-    look.reset()
-    put.reset()
-    set(value)
-  }
-  const compare = (model: ModelEntry): void => look.mutate({ query: { dry_run: '1' }, body: { ...document, models: [...document.models.filter(({ id }) => id !== model.id), model] } })
+  const changed =
+    <T,>(set: (value: T) => void) =>
+    (value: T): void => {
+      look.reset()
+      put.reset()
+      set(value)
+    }
+  const compare = (model: ModelEntry): void =>
+    look.mutate({
+      query: { dry_run: '1' },
+      body: { ...document, models: [...document.models.filter(({ id }) => id !== model.id), model] },
+    })
   const failure = look.error ?? put.error
   return (
     <Stack>
       <Tabs value={text === null ? 'fields' : 'text'} onChange={turn} keepMounted={false}>
-        <Tabs.List><Tabs.Tab value="fields" disabled={text !== null && entry === null}>{t('prices.fields')}</Tabs.Tab><Tabs.Tab value="text">{t('prices.advanced')}</Tabs.Tab></Tabs.List>
-        <Tabs.Panel value="fields" pt="md"><ModelFields draft={draft} isNew={first === null} providers={providers} selling={selling} change={changed(setDraft)} /></Tabs.Panel>
-        <Tabs.Panel value="text" pt="md"><ModelText text={text ?? ''} change={changed(setText)} /></Tabs.Panel>
+        <Tabs.List>
+          <Tabs.Tab value="fields" disabled={text !== null && entry === null}>
+            {t('prices.fields')}
+          </Tabs.Tab>
+          <Tabs.Tab value="text">{t('prices.advanced')}</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="fields" pt="md">
+          <ModelFields
+            draft={draft}
+            isNew={first === null}
+            providers={providers}
+            selling={selling}
+            change={changed(setDraft)}
+          />
+        </Tabs.Panel>
+        <Tabs.Panel value="text" pt="md">
+          <ModelText text={text ?? ''} change={changed(setText)} />
+        </Tabs.Panel>
       </Tabs>
       {failure !== null && <Failed failure={failure} />}
       <Group justify="space-between">
-        {first === null ? <span /> : <Button variant="subtle" color="red" size="xs" onClick={() => confirm({ title: t('providers.ask_delete', { name: first.id }), text: t('prices.ask_delete_text'), act: t('common.delete'), onConfirm: () => remove.mutate({ params: { id: first.id } }) })}>{t('common.delete')}</Button>}
-        <Button disabled={entry === null} loading={look.isPending} variant={look.data === undefined ? 'filled' : 'default'} onClick={() => entry !== null && compare(entry)}>{t('catalog.compare')}</Button>
+        {first === null ? (
+          <span />
+        ) : (
+          <Button
+            variant="subtle"
+            color="red"
+            size="xs"
+            onClick={() =>
+              confirm({
+                title: t('providers.ask_delete', { name: first.id }),
+                text: t('prices.ask_delete_text'),
+                act: t('common.delete'),
+                onConfirm: () => remove.mutate({ params: { id: first.id } }),
+              })
+            }
+          >
+            {t('common.delete')}
+          </Button>
+        )}
+        <Button
+          disabled={entry === null}
+          loading={look.isPending}
+          variant={look.data === undefined ? 'filled' : 'default'}
+          onClick={() => entry !== null && compare(entry)}
+        >
+          {t('catalog.compare')}
+        </Button>
       </Group>
-      {look.data !== undefined && entry !== null && <Difference change={look.data} busy={put.isPending} apply={() => put.mutate({ params: { id: entry.id }, body: entry })} />}
+      {look.data !== undefined && entry !== null && (
+        <Difference
+          change={look.data}
+          busy={put.isPending}
+          apply={() => put.mutate({ params: { id: entry.id }, body: entry })}
+        />
+      )}
     </Stack>
   )
 }
 
 function sellingOf({ rates, markup }: Settings): Selling {
-  return { rates: new Map([['RUB', 1], ...Object.entries(rates).flatMap(([currency, rate]): [string, number][] => (currency === 'source' ? [] : [[currency, Number(rate)]]))]), markup }
+  return {
+    rates: new Map([
+      ['RUB', 1],
+      ...Object.entries(rates).flatMap(([currency, rate]): [string, number][] =>
+        currency === 'source' ? [] : [[currency, Number(rate)]],
+      ),
+    ]),
+    markup,
+  }
 }

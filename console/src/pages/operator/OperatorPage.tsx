@@ -10,10 +10,18 @@ import { Warnings } from './Warnings.tsx'
 export function OperatorPage(props: PageProps): ReactNode {
   const { t } = useTranslation()
   const { role, must_enrol_totp: mustEnrol } = useProfile()
-  if (role === 'admin' && !mustEnrol) return <Page {...props}><Warnings />{props.children}</Page>
+  if (role === 'admin' && !mustEnrol)
+    return (
+      <Page {...props}>
+        <Warnings />
+        {props.children}
+      </Page>
+    )
   return (
     <Page title={props.title}>
-      <Alert color="yellow" title={role === 'admin' ? t('shell.enrol') : t('operator.not_for_you')}>{role === 'admin' && <Link to="/security">{t('shell.enrol_link')}</Link>}</Alert>
+      <Alert color="yellow" title={role === 'admin' ? t('shell.enrol') : t('operator.not_for_you')}>
+        {role === 'admin' && <Link to="/security">{t('shell.enrol_link')}</Link>}
+      </Alert>
     </Page>
   )
 }

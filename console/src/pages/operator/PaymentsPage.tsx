@@ -32,11 +32,32 @@ export function PaymentsPage(): ReactNode {
               empty={{ title: t('money.no_payments'), text: t('payments.none_text') }}
               columns={[
                 { id: 'created', title: t('log.time'), cell: (payment) => format.dateTime(payment.created_at) },
-                { id: 'account', title: t('statement.account'), cell: ({ account }) => <Link to="/operator/accounts/$id" params={{ id: account }}>{account}</Link> },
+                {
+                  id: 'account',
+                  title: t('statement.account'),
+                  cell: ({ account }) => (
+                    <Link to="/operator/accounts/$id" params={{ id: account }}>
+                      {account}
+                    </Link>
+                  ),
+                },
                 { id: 'method', title: t('money.method'), cell: ({ method }) => method },
-                { id: 'state', title: t('keys.state'), cell: ({ state }) => <StatusBadge tone={TONES[state]}>{t(`money.state_${state}`)}</StatusBadge> },
-                { id: 'id', title: t('payments.provider_id'), cell: (payment) => <span className={css.mono}>{payment.payment_id ?? payment.id}</span> },
-                { id: 'refunded', title: t('payments.refunded'), end: true, cell: (payment) => <Refunded payment={payment} /> },
+                {
+                  id: 'state',
+                  title: t('keys.state'),
+                  cell: ({ state }) => <StatusBadge tone={TONES[state]}>{t(`money.state_${state}`)}</StatusBadge>,
+                },
+                {
+                  id: 'id',
+                  title: t('payments.provider_id'),
+                  cell: (payment) => <span className={css.mono}>{payment.payment_id ?? payment.id}</span>,
+                },
+                {
+                  id: 'refunded',
+                  title: t('payments.refunded'),
+                  end: true,
+                  cell: (payment) => <Refunded payment={payment} />,
+                },
                 { id: 'amount', title: t('money.amount'), end: true, cell: ({ amount }) => format.money(amount) },
               ]}
             />
@@ -53,5 +74,10 @@ function Refunded({ payment: { refunded, refund_missing: missing } }: { readonly
   const { t } = useTranslation()
   const format = useFormat()
   if (refunded === 0) return ''
-  return <>{format.money(refunded)} {missing > 0 && <StatusBadge tone="bad">{t('payments.missing', { amount: format.money(missing) })}</StatusBadge>}</>
+  return (
+    <>
+      {format.money(refunded)}{' '}
+      {missing > 0 && <StatusBadge tone="bad">{t('payments.missing', { amount: format.money(missing) })}</StatusBadge>}
+    </>
+  )
 }

@@ -23,21 +23,47 @@ export function PricesPage(): ReactNode {
   const [edited, setEdited] = useState<string | null>(null)
   const close = (): void => setEdited(null)
   return (
-    <OperatorPage title={t('nav.prices')} lead={t('prices.lead')} actions={<Button leftSection={<PlusIcon size={17} />} onClick={() => setEdited('new')}>{t('prices.add')}</Button>}>
-      <Loaded of={models} height={480}>{({ data }) => <Models models={data} edit={setEdited} />}</Loaded>
-      <Modal opened={edited !== null} onClose={close} size="xl" title={edited === 'new' ? t('prices.add') : edited} closeButtonProps={{ 'aria-label': t('common.close') }}>
+    <OperatorPage
+      title={t('nav.prices')}
+      lead={t('prices.lead')}
+      actions={
+        <Button leftSection={<PlusIcon size={17} />} onClick={() => setEdited('new')}>
+          {t('prices.add')}
+        </Button>
+      }
+    >
+      <Loaded of={models} height={480}>
+        {({ data }) => <Models models={data} edit={setEdited} />}
+      </Loaded>
+      <Modal
+        opened={edited !== null}
+        onClose={close}
+        size="xl"
+        title={edited === 'new' ? t('prices.add') : edited}
+        closeButtonProps={{ 'aria-label': t('common.close') }}
+      >
         {edited !== null && <ModelForm id={edited === 'new' ? null : edited} done={close} />}
       </Modal>
     </OperatorPage>
   )
 }
 
-function Models({ models, edit }: { readonly models: readonly PricedModel[]; readonly edit: (id: string) => void }): ReactNode {
+function Models({
+  models,
+  edit,
+}: {
+  readonly models: readonly PricedModel[]
+  readonly edit: (id: string) => void
+}): ReactNode {
   const { t } = useTranslation()
   const [text, setText] = useState('')
   const [type, setType] = useState<string | null>(null)
   const [offset, setOffset] = useState(0)
-  const found = models.filter((model) => `${model.id} ${model.name}`.toLowerCase().includes(text.trim().toLowerCase()) && (type === null || model.type === type))
+  const found = models.filter(
+    (model) =>
+      `${model.id} ${model.name}`.toLowerCase().includes(text.trim().toLowerCase()) &&
+      (type === null || model.type === type),
+  )
   const types = [...new Set(models.map((model) => model.type))]
   return (
     <>
@@ -52,7 +78,15 @@ function Models({ models, edit }: { readonly models: readonly PricedModel[]; rea
             setText(currentTarget.value)
           }}
         />
-        <Select label={t('models.type')} placeholder={t('log.any')} clearable clearButtonProps={{ 'aria-label': t('common.clear') }} value={type} onChange={setType} data={types.map((value) => ({ value, label: t(`type.${value}`) }))} />
+        <Select
+          label={t('models.type')}
+          placeholder={t('log.any')}
+          clearable
+          clearButtonProps={{ 'aria-label': t('common.clear') }}
+          value={type}
+          onChange={setType}
+          data={types.map((value) => ({ value, label: t(`type.${value}`) }))}
+        />
       </div>
       <List
         label={t('nav.prices')}
@@ -60,10 +94,36 @@ function Models({ models, edit }: { readonly models: readonly PricedModel[]; rea
         rowId={({ id }) => id}
         empty={{ title: t('models.none') }}
         columns={[
-          { id: 'model', title: t('usage.model'), cell: ({ id, name }) => <div>{name}<div className={css.mono}>{id}</div></div> },
-          { id: 'state', title: t('keys.state'), cell: ({ active, hidden }) => <StatusBadge tone={!active ? 'bad' : hidden ? 'quiet' : 'good'}>{t(!active ? 'prices.inactive' : hidden ? 'prices.hidden' : 'keys.active')}</StatusBadge> },
+          {
+            id: 'model',
+            title: t('usage.model'),
+            cell: ({ id, name }) => (
+              <div>
+                {name}
+                <div className={css.mono}>{id}</div>
+              </div>
+            ),
+          },
+          {
+            id: 'state',
+            title: t('keys.state'),
+            cell: ({ active, hidden }) => (
+              <StatusBadge tone={!active ? 'bad' : hidden ? 'quiet' : 'good'}>
+                {t(!active ? 'prices.inactive' : hidden ? 'prices.hidden' : 'keys.active')}
+              </StatusBadge>
+            ),
+          },
           { id: 'endpoints', title: t('prices.columns'), end: true, cell: (model) => <EndpointPrices model={model} /> },
-          { id: t('common.actions'), title: '', end: true, cell: ({ id }) => <Button size="compact-sm" variant="subtle" onClick={() => edit(id)}>{t('common.edit')}</Button> },
+          {
+            id: t('common.actions'),
+            title: '',
+            end: true,
+            cell: ({ id }) => (
+              <Button size="compact-sm" variant="subtle" onClick={() => edit(id)}>
+                {t('common.edit')}
+              </Button>
+            ),
+          },
         ]}
       />
       <Pager offset={offset} size={PAGE_ROWS} total={found.length} go={setOffset} />
@@ -77,10 +137,19 @@ function EndpointPrices({ model }: { readonly model: PricedModel }): ReactNode {
   const name = usePriceName()
   return model.endpoints.map(({ endpoint, provider_name: provider, lines, state }) => (
     <div key={endpoint}>
-      <Text size="xs" fw={600} ta="end" mt={2}>{provider}{state === 'healthy' ? '' : ` · ${t('health.cooling_down')}`}</Text>
+      <Text size="xs" fw={600} ta="end" mt={2}>
+        {provider}
+        {state === 'healthy' ? '' : ` · ${t('health.cooling_down')}`}
+      </Text>
       {lines.map(({ price, cost, sell, margin_percent: margin }) => (
         <Text key={price} size="sm" ta="end" component="div">
-          <Text span size="xs" c="dimmed">{name(price)}</Text> {format.price(cost)} → {format.price(sell)} <Text span size="sm" {...(margin !== null && margin < 0 ? { c: 'red' } : {})}>({margin === null ? '–' : format.percent(margin / 100)})</Text>
+          <Text span size="xs" c="dimmed">
+            {name(price)}
+          </Text>{' '}
+          {format.price(cost)} → {format.price(sell)}{' '}
+          <Text span size="sm" {...(margin !== null && margin < 0 ? { c: 'red' } : {})}>
+            ({margin === null ? '–' : format.percent(margin / 100)})
+          </Text>
         </Text>
       ))}
     </div>

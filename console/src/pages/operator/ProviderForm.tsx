@@ -21,7 +21,11 @@ export interface ProviderFormProps {
 /** A provider's entry. Nothing is applied before its difference was shown. */
 export function ProviderForm({ slug, done }: ProviderFormProps): ReactNode {
   const catalog = useRead('GET /admin/v1/catalog', {})
-  return <Loaded of={catalog} height={480}>{(document) => <Editor document={document} edited={slug} done={done} />}</Loaded>
+  return (
+    <Loaded of={catalog} height={480}>
+      {(document) => <Editor document={document} edited={slug} done={done} />}
+    </Loaded>
+  )
 }
 
 interface EditorProps {
@@ -48,27 +52,75 @@ function Editor({ document, edited, done }: EditorProps): ReactNode {
     <form
       onSubmit={(event) => {
         event.preventDefault()
-        look.mutate({ query: { dry_run: '1' }, body: { ...document, providers: { ...document.providers, [slug]: entry } } })
+        look.mutate({
+          query: { dry_run: '1' },
+          body: { ...document, providers: { ...document.providers, [slug]: entry } },
+        })
       }}
     >
       <Stack>
-        <TextInput label={t('providers.slug')} description={t('providers.slug_hint')} required disabled={edited !== null} value={draft.slug} onChange={({ currentTarget }) => change({ slug: currentTarget.value })} />
-        <TextInput label={t('keys.name')} value={draft.name} onChange={({ currentTarget }) => change({ name: currentTarget.value })} />
-        <TextInput label={t('providers.adapter')} description="openai, anthropic, gemini, cohere, bedrock, ollama…" required value={draft.adapter} onChange={({ currentTarget }) => change({ adapter: currentTarget.value })} />
-        <TextInput label={t('providers.address')} type="url" placeholder="https://" value={draft.address} onChange={({ currentTarget }) => change({ address: currentTarget.value })} />
+        <TextInput
+          label={t('providers.slug')}
+          description={t('providers.slug_hint')}
+          required
+          disabled={edited !== null}
+          value={draft.slug}
+          onChange={({ currentTarget }) => change({ slug: currentTarget.value })}
+        />
+        <TextInput
+          label={t('keys.name')}
+          value={draft.name}
+          onChange={({ currentTarget }) => change({ name: currentTarget.value })}
+        />
+        <TextInput
+          label={t('providers.adapter')}
+          description="openai, anthropic, gemini, cohere, bedrock, ollama…"
+          required
+          value={draft.adapter}
+          onChange={({ currentTarget }) => change({ adapter: currentTarget.value })}
+        />
+        <TextInput
+          label={t('providers.address')}
+          type="url"
+          placeholder="https://"
+          value={draft.address}
+          onChange={({ currentTarget }) => change({ address: currentTarget.value })}
+        />
         <ProviderKeys keys={draft.keys} isNew={edited === null} change={(keys) => change({ keys })} />
         <Timeouts draft={draft} change={change} />
-        <Switch label={t('providers.stops')} checked={draft.stops} onChange={({ currentTarget }) => change({ stops: currentTarget.checked })} />
-        <Text size="xs" c="dimmed">{t('providers.more')}</Text>
+        <Switch
+          label={t('providers.stops')}
+          checked={draft.stops}
+          onChange={({ currentTarget }) => change({ stops: currentTarget.checked })}
+        />
+        <Text size="xs" c="dimmed">
+          {t('providers.more')}
+        </Text>
         {failure !== null && <Failed failure={failure} />}
-        <Group justify="flex-end"><Button type="submit" loading={look.isPending} variant={look.data === undefined ? 'filled' : 'default'}>{t('catalog.compare')}</Button></Group>
-        {look.data !== undefined && <Difference change={look.data} busy={put.isPending} apply={() => put.mutate({ params: { slug }, body: entry })} />}
+        <Group justify="flex-end">
+          <Button type="submit" loading={look.isPending} variant={look.data === undefined ? 'filled' : 'default'}>
+            {t('catalog.compare')}
+          </Button>
+        </Group>
+        {look.data !== undefined && (
+          <Difference
+            change={look.data}
+            busy={put.isPending}
+            apply={() => put.mutate({ params: { slug }, body: entry })}
+          />
+        )}
       </Stack>
     </form>
   )
 }
 
-function Timeouts({ draft, change }: { readonly draft: ProviderDraft; readonly change: (part: Partial<ProviderDraft>) => void }): ReactNode {
+function Timeouts({
+  draft,
+  change,
+}: {
+  readonly draft: ProviderDraft
+  readonly change: (part: Partial<ProviderDraft>) => void
+}): ReactNode {
   const { t } = useTranslation()
   return (
     <div className={css.short} role="group" aria-label={t('providers.timeouts')}>

@@ -26,7 +26,16 @@ export function ProviderKeys({ keys, isNew, change }: ProviderKeysProps): ReactN
           onChange={({ currentTarget }) => change(keys.map((key, at) => (at === index ? currentTarget.value : key)))}
         />
       ))}
-      <Group><Button variant="subtle" size="compact-sm" leftSection={<PlusIcon size={15} />} onClick={() => change([...keys, ''])}>{t('providers.key_add')}</Button></Group>
+      <Group>
+        <Button
+          variant="subtle"
+          size="compact-sm"
+          leftSection={<PlusIcon size={15} />}
+          onClick={() => change([...keys, ''])}
+        >
+          {t('providers.key_add')}
+        </Button>
+      </Group>
     </Stack>
   )
 }

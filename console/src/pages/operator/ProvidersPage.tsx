@@ -24,11 +24,33 @@ export function ProvidersPage(): ReactNode {
   const [edited, setEdited] = useState<{ readonly slug: string | null } | null>(null)
   const close = (): void => setEdited(null)
   return (
-    <OperatorPage title={t('nav.providers')} lead={t('providers.lead')} actions={<Button leftSection={<PlusIcon size={17} />} onClick={() => setEdited({ slug: null })}>{t('providers.add')}</Button>}>
+    <OperatorPage
+      title={t('nav.providers')}
+      lead={t('providers.lead')}
+      actions={
+        <Button leftSection={<PlusIcon size={17} />} onClick={() => setEdited({ slug: null })}>
+          {t('providers.add')}
+        </Button>
+      }
+    >
       <Loaded of={catalog} height={400}>
-        {({ providers, models }) => <ProviderList providers={Object.entries(providers).map(([slug, entry]) => ({ slug, entry }))} uses={(slug) => models.filter(({ endpoints }) => endpoints.some(({ provider }) => provider === slug)).length} edit={setEdited} />}
+        {({ providers, models }) => (
+          <ProviderList
+            providers={Object.entries(providers).map(([slug, entry]) => ({ slug, entry }))}
+            uses={(slug) =>
+              models.filter(({ endpoints }) => endpoints.some(({ provider }) => provider === slug)).length
+            }
+            edit={setEdited}
+          />
+        )}
       </Loaded>
-      <Modal opened={edited !== null} onClose={close} size="lg" title={edited?.slug === null ? t('providers.add') : t('providers.edit')} closeButtonProps={{ 'aria-label': t('common.close') }}>
+      <Modal
+        opened={edited !== null}
+        onClose={close}
+        size="lg"
+        title={edited?.slug === null ? t('providers.add') : t('providers.edit')}
+        closeButtonProps={{ 'aria-label': t('common.close') }}
+      >
         {edited !== null && <ProviderForm slug={edited.slug} done={close} />}
       </Modal>
     </OperatorPage>
@@ -43,8 +65,17 @@ interface ProviderListProps {
 
 function ProviderList({ providers, uses, edit }: ProviderListProps): ReactNode {
   const { t } = useTranslation()
-  const remove = useAct('DELETE /admin/v1/providers/:slug', { renews: ['GET /admin/v1/catalog', 'GET /admin/v1/models'], said: t('providers.deleted') })
-  const ask = (slug: string): void => confirm({ title: t('providers.ask_delete', { name: slug }), text: t('providers.ask_delete_text'), act: t('common.delete'), onConfirm: () => remove.mutate({ params: { slug } }) })
+  const remove = useAct('DELETE /admin/v1/providers/:slug', {
+    renews: ['GET /admin/v1/catalog', 'GET /admin/v1/models'],
+    said: t('providers.deleted'),
+  })
+  const ask = (slug: string): void =>
+    confirm({
+      title: t('providers.ask_delete', { name: slug }),
+      text: t('providers.ask_delete_text'),
+      act: t('common.delete'),
+      onConfirm: () => remove.mutate({ params: { slug } }),
+    })
   return (
     <List
       label={t('nav.providers')}
@@ -52,10 +83,27 @@ function ProviderList({ providers, uses, edit }: ProviderListProps): ReactNode {
       rowId={({ slug }) => slug}
       empty={{ title: t('providers.none') }}
       columns={[
-        { id: 'name', title: t('keys.name'), cell: ({ slug, entry }) => <div>{entry.name ?? slug}<div className={css.mono}>{slug}</div></div> },
+        {
+          id: 'name',
+          title: t('keys.name'),
+          cell: ({ slug, entry }) => (
+            <div>
+              {entry.name ?? slug}
+              <div className={css.mono}>{slug}</div>
+            </div>
+          ),
+        },
         { id: 'adapter', title: t('providers.adapter'), cell: ({ entry }) => entry.adapter },
-        { id: 'address', title: t('providers.address'), cell: ({ entry }) => <span className={css.mono}>{entry.base_url ?? '–'}</span> },
-        { id: 'keys', title: t('providers.credentials'), cell: ({ entry }) => <span className={css.mono}>{keysOf(entry).join(', ') || '–'}</span> },
+        {
+          id: 'address',
+          title: t('providers.address'),
+          cell: ({ entry }) => <span className={css.mono}>{entry.base_url ?? '–'}</span>,
+        },
+        {
+          id: 'keys',
+          title: t('providers.credentials'),
+          cell: ({ entry }) => <span className={css.mono}>{keysOf(entry).join(', ') || '–'}</span>,
+        },
         { id: 'models', title: t('nav.models'), end: true, cell: ({ slug }) => uses(slug) },
         {
           id: t('common.actions'),
@@ -63,8 +111,12 @@ function ProviderList({ providers, uses, edit }: ProviderListProps): ReactNode {
           end: true,
           cell: (provider) => (
             <Group gap={4} justify="flex-end">
-              <Button size="compact-sm" variant="subtle" onClick={() => edit(provider)}>{t('common.edit')}</Button>
-              <Button size="compact-sm" variant="subtle" color="red" onClick={() => ask(provider.slug)}>{t('common.delete')}</Button>
+              <Button size="compact-sm" variant="subtle" onClick={() => edit(provider)}>
+                {t('common.edit')}
+              </Button>
+              <Button size="compact-sm" variant="subtle" color="red" onClick={() => ask(provider.slug)}>
+                {t('common.delete')}
+              </Button>
             </Group>
           ),
         },

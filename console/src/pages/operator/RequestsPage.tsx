@@ -31,11 +31,28 @@ export function RequestsPage(): ReactNode {
   const format = useFormat()
   const [offset, setOffset] = useState(0)
   const status = STATUSES.find((known) => known === search.status)
-  const filters: GenerationQuery = { ...Object.fromEntries(FIELDS.flatMap((name) => (search[name] === undefined ? [] : [[name, search[name]]]))), ...(status === undefined ? {} : { status }), ...(search.flagged === 'true' ? { flagged: 'true' as const } : {}), ...timesOf(search.from, search.to, format.zone) }
-  const requests = useRead('GET /admin/v1/generations', { query: { ...filters, limit: PAGE_ROWS, offset } }, { keep: true })
+  const filters: GenerationQuery = {
+    ...Object.fromEntries(FIELDS.flatMap((name) => (search[name] === undefined ? [] : [[name, search[name]]]))),
+    ...(status === undefined ? {} : { status }),
+    ...(search.flagged === 'true' ? { flagged: 'true' as const } : {}),
+    ...timesOf(search.from, search.to, format.zone),
+  }
+  const requests = useRead(
+    'GET /admin/v1/generations',
+    { query: { ...filters, limit: PAGE_ROWS, offset } },
+    { keep: true },
+  )
   const go = (wish: Readonly<Record<Filter, string>>): void => {
     setOffset(0)
-    void navigate({ to: '/operator/requests', search: Object.fromEntries(Object.entries(wish).filter(([, value]) => value.trim() !== '').map(([name, value]) => [name, value.trim()])), replace: true })
+    void navigate({
+      to: '/operator/requests',
+      search: Object.fromEntries(
+        Object.entries(wish)
+          .filter(([, value]) => value.trim() !== '')
+          .map(([name, value]) => [name, value.trim()]),
+      ),
+      replace: true,
+    })
   }
   return (
     <OperatorPage title={t('nav.requests')} lead={t('requests.lead')}>
@@ -45,7 +62,11 @@ export function RequestsPage(): ReactNode {
           <>
             <Rows rows={data} />
             <Pager offset={offset} size={PAGE_ROWS} total={total} go={setOffset} atLeast={exact === false} />
-            {searchedTo !== undefined && <Text size="sm" c="dimmed">{t('requests.searched_to', { when: format.dateTime(searchedTo) })}</Text>}
+            {searchedTo !== undefined && (
+              <Text size="sm" c="dimmed">
+                {t('requests.searched_to', { when: format.dateTime(searchedTo) })}
+              </Text>
+            )}
           </>
         )}
       </Loaded>
@@ -53,18 +74,60 @@ export function RequestsPage(): ReactNode {
   )
 }
 
-function Filters({ search, go }: { readonly search: Readonly<Partial<Record<Filter, string | undefined>>>; readonly go: (wish: Readonly<Record<Filter, string>>) => void }): ReactNode {
+function Filters({
+  search,
+  go,
+}: {
+  readonly search: Readonly<Partial<Record<Filter, string | undefined>>>
+  readonly go: (wish: Readonly<Record<Filter, string>>) => void
+}): ReactNode {
   const { t } = useTranslation()
   const form = useForm<Record<Filter, string>>({
-    initialValues: { account: search.account ?? '', key: search.key ?? '', model: search.model ?? '', provider: search.provider ?? '', generation_id: search.generation_id ?? '', request_id: search.request_id ?? '', status: search.status ?? '', flagged: search.flagged ?? '', from: search.from ?? '', to: search.to ?? '' },
+    initialValues: {
+      account: search.account ?? '',
+      key: search.key ?? '',
+      model: search.model ?? '',
+      provider: search.provider ?? '',
+      generation_id: search.generation_id ?? '',
+      request_id: search.request_id ?? '',
+      status: search.status ?? '',
+      flagged: search.flagged ?? '',
+      from: search.from ?? '',
+      to: search.to ?? '',
+    },
   })
   return (
     <form onSubmit={form.onSubmit(go)}>
       <FilterPanel>
-        {FIELDS.map((name) => <TextInput key={name} label={t(`requests.${name}`)} {...form.getInputProps(name)} />)}
-        <Select label={t('log.status')} placeholder={t('log.any')} clearable clearButtonProps={{ 'aria-label': t('common.clear') }} data={STATUSES.map((value) => ({ value, label: t(`status.${value}`) }))} value={form.values.status === '' ? null : form.values.status} onChange={(value) => form.setFieldValue('status', value ?? '')} />
-        <Select label={t('requests.usage')} placeholder={t('log.any')} clearable clearButtonProps={{ 'aria-label': t('common.clear') }} data={[{ value: 'true', label: t('requests.flagged') }]} value={form.values.flagged === '' ? null : form.values.flagged} onChange={(value) => form.setFieldValue('flagged', value ?? '')} />
-        {DAYS.map((name) => <DayField key={name} label={t(`range.${name}`)} value={form.values[name]} onChange={(day) => form.setFieldValue(name, day)} />)}
+        {FIELDS.map((name) => (
+          <TextInput key={name} label={t(`requests.${name}`)} {...form.getInputProps(name)} />
+        ))}
+        <Select
+          label={t('log.status')}
+          placeholder={t('log.any')}
+          clearable
+          clearButtonProps={{ 'aria-label': t('common.clear') }}
+          data={STATUSES.map((value) => ({ value, label: t(`status.${value}`) }))}
+          value={form.values.status === '' ? null : form.values.status}
+          onChange={(value) => form.setFieldValue('status', value ?? '')}
+        />
+        <Select
+          label={t('requests.usage')}
+          placeholder={t('log.any')}
+          clearable
+          clearButtonProps={{ 'aria-label': t('common.clear') }}
+          data={[{ value: 'true', label: t('requests.flagged') }]}
+          value={form.values.flagged === '' ? null : form.values.flagged}
+          onChange={(value) => form.setFieldValue('flagged', value ?? '')}
+        />
+        {DAYS.map((name) => (
+          <DayField
+            key={name}
+            label={t(`range.${name}`)}
+            value={form.values[name]}
+            onChange={(day) => form.setFieldValue(name, day)}
+          />
+        ))}
         <Button type="submit">{t('common.search')}</Button>
       </FilterPanel>
     </form>
@@ -81,13 +144,76 @@ function Rows({ rows }: { readonly rows: readonly Generation[] }): ReactNode {
       rowId={({ id }) => id}
       empty={{ title: t('log.none'), text: t('log.none_text') }}
       columns={[
-        { id: 'time', title: t('log.time'), cell: (row) => <div>{format.dateTime(row.timestamp)}<div className={css.mono}>{row.generation_id}</div></div> },
-        { id: 'model', title: t('usage.model'), cell: (row) => <div>{row.model_name}<div className={css.small}>{[row.provider_name, row.app_title ?? row.app_url].filter((part) => part !== null).join(' · ')}</div></div> },
-        { id: 'account', title: t('requests.account'), cell: (row) => <div><Link to="/operator/accounts/$id" params={{ id: row.account }}>{row.account}</Link><div className={css.small}>{row.key_name}</div></div> },
-        { id: 'status', title: t('log.status'), cell: (row) => <StatusBadge tone={row.status === 'completed' ? 'good' : row.status === 'error' ? 'bad' : 'quiet'}>{row.status === 'error' && row.error_type !== null ? errorName(row.error_type) : t(`status.${row.status}`)}</StatusBadge> },
-        { id: 'tokens', title: t('log.tokens'), end: true, cell: (row) => <div>{`${format.number(row.input_tokens)} → ${format.number(row.output_tokens)}`}{row.flagged && <div className={css.small}>{t('requests.flagged')}</div>}</div> },
+        {
+          id: 'time',
+          title: t('log.time'),
+          cell: (row) => (
+            <div>
+              {format.dateTime(row.timestamp)}
+              <div className={css.mono}>{row.generation_id}</div>
+            </div>
+          ),
+        },
+        {
+          id: 'model',
+          title: t('usage.model'),
+          cell: (row) => (
+            <div>
+              {row.model_name}
+              <div className={css.small}>
+                {[row.provider_name, row.app_title ?? row.app_url].filter((part) => part !== null).join(' · ')}
+              </div>
+            </div>
+          ),
+        },
+        {
+          id: 'account',
+          title: t('requests.account'),
+          cell: (row) => (
+            <div>
+              <Link to="/operator/accounts/$id" params={{ id: row.account }}>
+                {row.account}
+              </Link>
+              <div className={css.small}>{row.key_name}</div>
+            </div>
+          ),
+        },
+        {
+          id: 'status',
+          title: t('log.status'),
+          cell: (row) => (
+            <StatusBadge tone={row.status === 'completed' ? 'good' : row.status === 'error' ? 'bad' : 'quiet'}>
+              {row.status === 'error' && row.error_type !== null
+                ? errorName(row.error_type)
+                : t(`status.${row.status}`)}
+            </StatusBadge>
+          ),
+        },
+        {
+          id: 'tokens',
+          title: t('log.tokens'),
+          end: true,
+          cell: (row) => (
+            <div>
+              {`${format.number(row.input_tokens)} → ${format.number(row.output_tokens)}`}
+              {row.flagged && <div className={css.small}>{t('requests.flagged')}</div>}
+            </div>
+          ),
+        },
         { id: 'cost', title: t('margin.provider_cost'), end: true, cell: (row) => format.money(row.provider_cost) },
-        { id: 'revenue', title: t('margin.revenue'), end: true, cell: (row) => <div>{format.money(row.total_cost)}{row.shortfall > 0 && <div className={css.small}>{t('requests.shortfall', { amount: format.money(row.shortfall) })}</div>}</div> },
+        {
+          id: 'revenue',
+          title: t('margin.revenue'),
+          end: true,
+          cell: (row) => (
+            <div>
+              {format.money(row.total_cost)}
+              {row.shortfall > 0 && (
+                <div className={css.small}>{t('requests.shortfall', { amount: format.money(row.shortfall) })}</div>
+              )}
+            </div>
+          ),
+        },
       ]}
     />
   )

@@ -42,10 +42,22 @@ export function UserList(filter: UserListProps): ReactNode {
 }
 
 /** A one-time link, to be handed to its user. */
-export function LinkShown({ shown, close }: { readonly shown: { readonly email: string; readonly link: string } | null; readonly close: () => void }): ReactNode {
+export function LinkShown({
+  shown,
+  close,
+}: {
+  readonly shown: { readonly email: string; readonly link: string } | null
+  readonly close: () => void
+}): ReactNode {
   const { t } = useTranslation()
   return (
-    <Modal opened={shown !== null} onClose={close} title={t('users.link', { email: shown?.email ?? '' })} size="lg" closeButtonProps={{ 'aria-label': t('common.close') }}>
+    <Modal
+      opened={shown !== null}
+      onClose={close}
+      title={t('users.link', { email: shown?.email ?? '' })}
+      size="lg"
+      closeButtonProps={{ 'aria-label': t('common.close') }}
+    >
       {shown !== null && (
         <Stack>
           <Alert color="yellow">{t('users.link_text')}</Alert>
@@ -56,7 +68,13 @@ export function LinkShown({ shown, close }: { readonly shown: { readonly email: 
   )
 }
 
-function Rows({ users, showLink }: { readonly users: readonly ConsoleUser[]; readonly showLink: (link: { readonly email: string; readonly link: string }) => void }): ReactNode {
+function Rows({
+  users,
+  showLink,
+}: {
+  readonly users: readonly ConsoleUser[]
+  readonly showLink: (link: { readonly email: string; readonly link: string }) => void
+}): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
   return (
@@ -68,38 +86,109 @@ function Rows({ users, showLink }: { readonly users: readonly ConsoleUser[]; rea
       columns={[
         { id: 'email', title: t('entry.email'), cell: ({ email }) => email },
         { id: 'role', title: t('settings.role'), cell: ({ role }) => t(`settings.role_${role}`) },
-        { id: 'state', title: t('keys.state'), cell: ({ disabled }) => <StatusBadge tone={disabled ? 'bad' : 'good'}>{disabled ? t('keys.disabled') : t('keys.active')}</StatusBadge> },
-        { id: 'totp', title: t('security.totp'), cell: (user) => <StatusBadge tone={user.totp ? 'good' : 'quiet'}>{user.totp ? t('security.on') : t('security.off')}</StatusBadge> },
-        { id: 'oidc', title: t('security.oidc'), cell: ({ identities }) => identities.map(({ id, email, subject, issuer }) => <span key={id} title={issuer}>{email ?? subject}</span>) },
-        { id: 'seen', title: t('users.last_sign_in'), end: true, cell: (user) => (user.last_sign_in_at === null ? t('keys.never') : format.ago(user.last_sign_in_at)) },
+        {
+          id: 'state',
+          title: t('keys.state'),
+          cell: ({ disabled }) => (
+            <StatusBadge tone={disabled ? 'bad' : 'good'}>
+              {disabled ? t('keys.disabled') : t('keys.active')}
+            </StatusBadge>
+          ),
+        },
+        {
+          id: 'totp',
+          title: t('security.totp'),
+          cell: (user) => (
+            <StatusBadge tone={user.totp ? 'good' : 'quiet'}>
+              {user.totp ? t('security.on') : t('security.off')}
+            </StatusBadge>
+          ),
+        },
+        {
+          id: 'oidc',
+          title: t('security.oidc'),
+          cell: ({ identities }) =>
+            identities.map(({ id, email, subject, issuer }) => (
+              <span key={id} title={issuer}>
+                {email ?? subject}
+              </span>
+            )),
+        },
+        {
+          id: 'seen',
+          title: t('users.last_sign_in'),
+          end: true,
+          cell: (user) => (user.last_sign_in_at === null ? t('keys.never') : format.ago(user.last_sign_in_at)),
+        },
         { id: t('common.actions'), title: '', end: true, cell: (user) => <UserMenu user={user} showLink={showLink} /> },
       ]}
     />
   )
 }
 
-function UserMenu({ user, showLink }: { readonly user: ConsoleUser; readonly showLink: (link: { readonly email: string; readonly link: string }) => void }): ReactNode {
+function UserMenu({
+  user,
+  showLink,
+}: {
+  readonly user: ConsoleUser
+  readonly showLink: (link: { readonly email: string; readonly link: string }) => void
+}): ReactNode {
   const { t } = useTranslation()
   const params = { id: user.id }
   const change = useAct('PATCH /admin/v1/users/:id', { renews: ['GET /admin/v1/users'], said: t('common.saved') })
   const link = useAct('POST /admin/v1/users/:id/password-link', { done: showLink })
-  const unlink = useAct('DELETE /admin/v1/users/:id/identities/:identity', { renews: ['GET /admin/v1/users'], said: t('users.unlinked') })
-  const role = user.role === 'admin' ? 'user' : 'admin'
-  const askRole = (): void => confirm({ title: t(`users.ask_${role}`, { email: user.email }), text: t('users.ask_role_text'), act: t(`users.make_${role}`), onConfirm: () => change.mutate({ params, body: { role } }) })
-  const askUnlink = ({ id, email, subject, issuer }: ConsoleUser['identities'][number]): void => confirm({
-    title: t('users.ask_unlink', { email: user.email }), text: t('users.ask_unlink_text', { who: email ?? subject, issuer }), act: t('users.do_unlink'), onConfirm: () => unlink.mutate({ params: { ...params, identity: id } }),
+  const unlink = useAct('DELETE /admin/v1/users/:id/identities/:identity', {
+    renews: ['GET /admin/v1/users'],
+    said: t('users.unlinked'),
   })
+  const role = user.role === 'admin' ? 'user' : 'admin'
+  const askRole = (): void =>
+    confirm({
+      title: t(`users.ask_${role}`, { email: user.email }),
+      text: t('users.ask_role_text'),
+      act: t(`users.make_${role}`),
+      onConfirm: () => change.mutate({ params, body: { role } }),
+    })
+  const askUnlink = ({ id, email, subject, issuer }: ConsoleUser['identities'][number]): void =>
+    confirm({
+      title: t('users.ask_unlink', { email: user.email }),
+      text: t('users.ask_unlink_text', { who: email ?? subject, issuer }),
+      act: t('users.do_unlink'),
+      onConfirm: () => unlink.mutate({ params: { ...params, identity: id } }),
+    })
   return (
     <Group gap={4} justify="flex-end">
       <Menu position="bottom-end">
-        <Menu.Target><Button size="compact-sm" variant="subtle" aria-label={t('keys.actions_of', { name: user.email })}>{t('common.actions')}</Button></Menu.Target>
+        <Menu.Target>
+          <Button size="compact-sm" variant="subtle" aria-label={t('keys.actions_of', { name: user.email })}>
+            {t('common.actions')}
+          </Button>
+        </Menu.Target>
         <Menu.Dropdown>
-          {user.account !== null && <MenuItemLink to="/operator/accounts/$id" params={{ id: user.account }}>{t('users.account')}</MenuItemLink>}
+          {user.account !== null && (
+            <MenuItemLink to="/operator/accounts/$id" params={{ id: user.account }}>
+              {t('users.account')}
+            </MenuItemLink>
+          )}
           <Menu.Item onClick={() => link.mutate({ params, body: {} })}>{t('users.password_link')}</Menu.Item>
-          {user.totp && <Menu.Item onClick={() => link.mutate({ params, body: { clear_totp: true } })}>{t('users.password_link_totp')}</Menu.Item>}
-          {user.has_password && user.identities.map((identity) => <Menu.Item key={identity.id} onClick={() => askUnlink(identity)}>{t('users.unlink', { who: identity.email ?? identity.subject })}</Menu.Item>)}
+          {user.totp && (
+            <Menu.Item onClick={() => link.mutate({ params, body: { clear_totp: true } })}>
+              {t('users.password_link_totp')}
+            </Menu.Item>
+          )}
+          {user.has_password &&
+            user.identities.map((identity) => (
+              <Menu.Item key={identity.id} onClick={() => askUnlink(identity)}>
+                {t('users.unlink', { who: identity.email ?? identity.subject })}
+              </Menu.Item>
+            ))}
           <Menu.Item onClick={askRole}>{t(`users.make_${role}`)}</Menu.Item>
-          <Menu.Item {...(user.disabled ? {} : { color: 'red' })} onClick={() => change.mutate({ params, body: { disabled: !user.disabled } })}>{user.disabled ? t('keys.enable') : t('keys.disable')}</Menu.Item>
+          <Menu.Item
+            {...(user.disabled ? {} : { color: 'red' })}
+            onClick={() => change.mutate({ params, body: { disabled: !user.disabled } })}
+          >
+            {user.disabled ? t('keys.enable') : t('keys.disable')}
+          </Menu.Item>
         </Menu.Dropdown>
       </Menu>
     </Group>

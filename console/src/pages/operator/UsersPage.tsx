@@ -19,10 +19,25 @@ export function UsersPage(): ReactNode {
   const [query] = useDebouncedValue(text, TYPING_MS)
   return (
     <OperatorPage title={t('nav.users')} lead={t('users.lead')}>
-      <Section title={t('users.invite')} lead={t('users.invite_lead')}><InviteForm /></Section>
+      <Section title={t('users.invite')} lead={t('users.invite_lead')}>
+        <InviteForm />
+      </Section>
       <div className={css.fields}>
-        <TextInput type="search" label={t('users.by_email')} value={text} onChange={({ currentTarget }) => setText(currentTarget.value)} />
-        <Select label={t('settings.role')} placeholder={t('log.any')} clearable clearButtonProps={{ 'aria-label': t('common.clear') }} value={role} onChange={(value) => setRole(value === 'admin' || value === 'user' ? value : null)} data={(['admin', 'user'] as const).map((value) => ({ value, label: t(`settings.role_${value}`) }))} />
+        <TextInput
+          type="search"
+          label={t('users.by_email')}
+          value={text}
+          onChange={({ currentTarget }) => setText(currentTarget.value)}
+        />
+        <Select
+          label={t('settings.role')}
+          placeholder={t('log.any')}
+          clearable
+          clearButtonProps={{ 'aria-label': t('common.clear') }}
+          value={role}
+          onChange={(value) => setRole(value === 'admin' || value === 'user' ? value : null)}
+          data={(['admin', 'user'] as const).map((value) => ({ value, label: t(`settings.role_${value}`) }))}
+        />
       </div>
       <UserList key={`${query} ${role}`} {...(query === '' ? {} : { query })} {...(role === null ? {} : { role })} />
     </OperatorPage>
@@ -44,7 +59,9 @@ function InviteForm(): ReactNode {
     <form onSubmit={form.onSubmit((body) => invite.mutate({ body }))}>
       <Group align="flex-end">
         <TextInput label={t('entry.email')} type="email" required {...form.getInputProps('email')} />
-        <Button type="submit" loading={invite.isPending}>{t('users.invite_button')}</Button>
+        <Button type="submit" loading={invite.isPending}>
+          {t('users.invite_button')}
+        </Button>
       </Group>
       <LinkShown shown={link} close={() => setLink(null)} />
     </form>

@@ -21,12 +21,23 @@ function Warning({ warning }: { readonly warning: OperatorWarning }): ReactNode 
   const since = format.dateTime(warning.since)
   switch (warning.kind) {
     case 'rates_failed':
-      return <Alert color="yellow" role="status" title={t('warnings.rates_failed')}>{t('warnings.rates_failed_text', { since })} {t('failure.said')}: <code className={css.mono} lang="en">{warning.reason}</code></Alert>
+      return (
+        <Alert color="yellow" role="status" title={t('warnings.rates_failed')}>
+          {t('warnings.rates_failed_text', { since })} {t('failure.said')}:{' '}
+          <code className={css.mono} lang="en">
+            {warning.reason}
+          </code>
+        </Alert>
+      )
     case 'rates_refused':
       return (
         <Alert color="yellow" role="status" title={t('warnings.rates_refused')}>
           {t('warnings.rates_refused_text', { since })}
-          <ul>{warning.rates.map(({ currency, rate, held }) => <li key={currency}>{t('warnings.rates_refused_rate', { currency, rate, held })}</li>)}</ul>
+          <ul>
+            {warning.rates.map(({ currency, rate, held }) => (
+              <li key={currency}>{t('warnings.rates_refused_rate', { currency, rate, held })}</li>
+            ))}
+          </ul>
         </Alert>
       )
   }

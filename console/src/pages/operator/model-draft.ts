@@ -35,11 +35,41 @@ export interface ModelDraft {
   readonly kept: Readonly<Record<string, unknown>>
 }
 
-export const MODEL_TYPES: readonly ModelType[] = ['chat', 'embeddings', 'image', 'tts', 'transcription', 'rerank', 'video']
-export const METERS: readonly string[] = ['prompt', 'completion', 'input_cache_read', 'input_cache_write', 'input_cache_write_1h', 'internal_reasoning', 'audio', 'audio_output', 'characters', 'request', 'image', 'image_output', 'search', 'second', 'video_second']
+export const MODEL_TYPES: readonly ModelType[] = [
+  'chat',
+  'embeddings',
+  'image',
+  'tts',
+  'transcription',
+  'rerank',
+  'video',
+]
+export const METERS: readonly string[] = [
+  'prompt',
+  'completion',
+  'input_cache_read',
+  'input_cache_write',
+  'input_cache_write_1h',
+  'internal_reasoning',
+  'audio',
+  'audio_output',
+  'characters',
+  'request',
+  'image',
+  'image_output',
+  'search',
+  'second',
+  'video_second',
+]
 /** What a price must have, for the simplest complete one. */
 const FIRST_METERS: Readonly<Record<ModelType, readonly string[]>> = {
-  chat: ['prompt', 'completion'], embeddings: ['prompt'], image: ['image_output'], tts: ['characters'], transcription: ['second'], rerank: ['search'], video: ['video_second'],
+  chat: ['prompt', 'completion'],
+  embeddings: ['prompt'],
+  image: ['image_output'],
+  tts: ['characters'],
+  transcription: ['second'],
+  rerank: ['search'],
+  video: ['video_second'],
 }
 const DECIMAL = /^\d{1,15}(?:\.\d{1,18})?$/
 
@@ -56,16 +86,54 @@ export function newEndpoint(provider: string, type: ModelType): EndpointDraft {
 }
 
 export function newModel(provider: string): ModelDraft {
-  return { id: '', name: '', type: 'chat', context: '128000', output: '', active: true, hidden: false, endpoints: [newEndpoint(provider, 'chat')], kept: {} }
+  return {
+    id: '',
+    name: '',
+    type: 'chat',
+    context: '128000',
+    output: '',
+    active: true,
+    hidden: false,
+    endpoints: [newEndpoint(provider, 'chat')],
+    kept: {},
+  }
 }
 
-export function draftOf({ id, name, type, context_length: context, max_completion_tokens: output, active, hidden, endpoints, ...kept }: ModelEntry): ModelDraft {
-  return { id, name: name ?? '', type, context: textOf(context), output: textOf(output), active: active !== false, hidden: hidden === true, endpoints: endpoints.map(endpointDraft), kept }
+export function draftOf({
+  id,
+  name,
+  type,
+  context_length: context,
+  max_completion_tokens: output,
+  active,
+  hidden,
+  endpoints,
+  ...kept
+}: ModelEntry): ModelDraft {
+  return {
+    id,
+    name: name ?? '',
+    type,
+    context: textOf(context),
+    output: textOf(output),
+    active: active !== false,
+    hidden: hidden === true,
+    endpoints: endpoints.map(endpointDraft),
+    kept,
+  }
 }
 
-function endpointDraft({ provider, model, price: { currency, ...prices }, sell, ...kept }: EndpointEntry): EndpointDraft {
+function endpointDraft({
+  provider,
+  model,
+  price: { currency, ...prices },
+  sell,
+  ...kept
+}: EndpointEntry): EndpointDraft {
   const lines = Object.entries(prices).flatMap(([meter, cost]) =>
-    typeof cost === 'object' ? Object.entries(cost).map(([variant, value]) => lineOf(meter, variant, value, sell)) : [lineOf(meter, null, cost, sell)],
+    typeof cost === 'object'
+      ? Object.entries(cost).map(([variant, value]) => lineOf(meter, variant, value, sell))
+      : [lineOf(meter, null, cost, sell)],
   )
   return { provider, model, currency, ownPrices: sell !== undefined, lines, kept }
 }
@@ -95,18 +163,32 @@ export function entryOf(draft: ModelDraft): ModelEntry {
   }
 }
 
-function pricesOf(lines: readonly PriceLine[], which: 'cost' | 'sell'): Record<string, string | Record<string, string>> {
+function pricesOf(
+  lines: readonly PriceLine[],
+  which: 'cost' | 'sell',
+): Record<string, string | Record<string, string>> {
   const prices: Record<string, string | Record<string, string>> = {}
   for (const { meter, variant, ...line } of lines) {
     const before = prices[meter]
-    prices[meter] = variant === null ? line[which] : { ...(typeof before === 'object' ? before : {}), [variant]: line[which] }
+    prices[meter] =
+      variant === null ? line[which] : { ...(typeof before === 'object' ? before : {}), [variant]: line[which] }
   }
   return prices
 }
 
 /** Whether every field that the form asks for is filled with what it takes; the server checks the rest. */
 export function isComplete({ id, endpoints }: ModelDraft): boolean {
-  return id.trim() !== '' && endpoints.length > 0 && endpoints.every(({ provider, model, lines, ownPrices }) => provider !== '' && model.trim() !== '' && lines.length > 0 && lines.every(({ cost, sell }) => isDecimal(cost) && (!ownPrices || isDecimal(sell))))
+  return (
+    id.trim() !== '' &&
+    endpoints.length > 0 &&
+    endpoints.every(
+      ({ provider, model, lines, ownPrices }) =>
+        provider !== '' &&
+        model.trim() !== '' &&
+        lines.length > 0 &&
+        lines.every(({ cost, sell }) => isDecimal(cost) && (!ownPrices || isDecimal(sell))),
+    )
+  )
 }
 
 function withoutZeros(digits: string): string {

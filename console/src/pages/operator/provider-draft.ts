@@ -4,7 +4,12 @@ type Timeouts = NonNullable<ProviderEntry['timeouts']>
 export type TimeoutName = keyof Timeouts
 
 /** Seconds that a provider without its own has; of an answer in one piece the first byte may take 300. */
-export const TIMEOUT_DEFAULTS: Readonly<Record<TimeoutName, number>> = { connect: 3, first_byte: 60, progress: 60, total: 1800 }
+export const TIMEOUT_DEFAULTS: Readonly<Record<TimeoutName, number>> = {
+  connect: 3,
+  first_byte: 60,
+  progress: 60,
+  total: 1800,
+}
 export const TIMEOUT_NAMES = Object.keys(TIMEOUT_DEFAULTS) as readonly TimeoutName[]
 
 /** A provider as the form has it. */
@@ -21,15 +26,32 @@ export interface ProviderDraft {
 }
 
 export function providerDraft(slug: string, entry: ProviderEntry | null): ProviderDraft {
-  const timeouts = Object.fromEntries(TIMEOUT_NAMES.map((name) => [name, String(entry?.timeouts?.[name] ?? '')])) as ProviderDraft['timeouts']
-  return { slug, name: entry?.name ?? '', adapter: entry?.adapter ?? 'openai', address: entry?.base_url ?? '', keys: [''], stops: entry?.cancel_stops_billing ?? false, timeouts }
+  const timeouts = Object.fromEntries(
+    TIMEOUT_NAMES.map((name) => [name, String(entry?.timeouts?.[name] ?? '')]),
+  ) as ProviderDraft['timeouts']
+  return {
+    slug,
+    name: entry?.name ?? '',
+    adapter: entry?.adapter ?? 'openai',
+    address: entry?.base_url ?? '',
+    keys: [''],
+    stops: entry?.cancel_stops_billing ?? false,
+    timeouts,
+  }
 }
 
-/** The entry that a draft means. What the form does not show stays as `before` has it, credentials too where no new ones are given. */
+/**
+ * The entry that a draft means. What the form does not show stays as `before` has it, credentials too where no new ones
+ * are given.
+ */
 export function providerEntry(draft: ProviderDraft, before: ProviderEntry | null): ProviderEntry {
   const { name: _name, base_url: _address, timeouts: _timeouts, ...kept } = before ?? { adapter: '' }
   const keys = draft.keys.filter((key) => key !== '')
-  const timeouts: Timeouts = Object.fromEntries(Object.entries(draft.timeouts).filter(([, seconds]) => seconds !== '').map(([name, seconds]) => [name, Number(seconds)]))
+  const timeouts: Timeouts = Object.fromEntries(
+    Object.entries(draft.timeouts)
+      .filter(([, seconds]) => seconds !== '')
+      .map(([name, seconds]) => [name, Number(seconds)]),
+  )
   return {
     ...kept,
     adapter: draft.adapter.trim(),

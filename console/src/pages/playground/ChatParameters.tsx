@@ -23,13 +23,35 @@ export interface Parameters {
 
 export const NO_PARAMETERS: Parameters = { system: '', numbers: {} }
 
-export function ChatParameters({ value, change }: { readonly value: Parameters; readonly change: (value: Parameters) => void }): ReactNode {
+export function ChatParameters({
+  value,
+  change,
+}: {
+  readonly value: Parameters
+  readonly change: (value: Parameters) => void
+}): ReactNode {
   const { t } = useTranslation()
   return (
     <div className={css.page}>
-      <Textarea label={t('play.system')} autosize minRows={2} maxRows={8} value={value.system} onChange={({ currentTarget }) => change({ ...value, system: currentTarget.value })} />
+      <Textarea
+        label={t('play.system')}
+        autosize
+        minRows={2}
+        maxRows={8}
+        value={value.system}
+        onChange={({ currentTarget }) => change({ ...value, system: currentTarget.value })}
+      />
       <div className={css.fields}>
-        {NUMBERS.map(({ name, ...bounds }) => <NumberField key={name} label={name} placeholder={t('play.default')} {...bounds} value={value.numbers[name] ?? ''} onChange={(number) => change({ ...value, numbers: { ...value.numbers, [name]: number } })} />)}
+        {NUMBERS.map(({ name, ...bounds }) => (
+          <NumberField
+            key={name}
+            label={name}
+            placeholder={t('play.default')}
+            {...bounds}
+            value={value.numbers[name] ?? ''}
+            onChange={(number) => change({ ...value, numbers: { ...value.numbers, [name]: number } })}
+          />
+        ))}
       </div>
     </div>
   )
@@ -41,5 +63,9 @@ export function areReadable({ numbers }: Parameters): boolean {
 }
 
 export function parametersBody({ numbers }: Parameters): Readonly<Record<string, number>> {
-  return Object.fromEntries(Object.entries(numbers).filter(([, value]) => value !== '').map(([name, value]) => [name, Number(value)]))
+  return Object.fromEntries(
+    Object.entries(numbers)
+      .filter(([, value]) => value !== '')
+      .map(([name, value]) => [name, Number(value)]),
+  )
 }

@@ -35,22 +35,46 @@ export function ChatTab({ keyId, models, modelId }: TabProps): ReactNode {
   const [busy, setBusy] = useState(false)
   const prices = models.find(({ id }) => id === modelId)?.prices ?? {}
   useEffect(() => () => running.current?.abort(), [])
-  const change = (edit: (last: Turn) => Turn): void => setTurns((before) => before.map((turn, index) => (index === before.length - 1 ? edit(turn) : turn)))
+  const change = (edit: (last: Turn) => Turn): void =>
+    setTurns((before) => before.map((turn, index) => (index === before.length - 1 ? edit(turn) : turn)))
   const ask = async (): Promise<void> => {
-    const asked: readonly Turn[] = [...turns, { role: 'user', text: text.trim(), reasoning: '', cost: null, tokens: null }]
+    const asked: readonly Turn[] = [
+      ...turns,
+      { role: 'user', text: text.trim(), reasoning: '', cost: null, tokens: null },
+    ]
     setTurns([...asked, { role: 'assistant', text: '', reasoning: '', cost: null, tokens: null }])
     setText('')
     setFailure(null)
     setBusy(true)
     const controller = new AbortController()
     running.current = controller
-    const messages = [...(parameters.system.trim() === '' ? [] : [{ role: 'system', content: parameters.system }]), ...asked.map(({ role, text: content }) => ({ role, content }))]
+    const messages = [
+      ...(parameters.system.trim() === '' ? [] : [{ role: 'system', content: parameters.system }]),
+      ...asked.map(({ role, text: content }) => ({ role, content })),
+    ]
     try {
-      const response = await playgroundCall(keyId, 'chat/completions', { model: modelId, stream: true, stream_options: { include_usage: true }, ...parametersBody(parameters), messages }, controller.signal)
+      const response = await playgroundCall(
+        keyId,
+        'chat/completions',
+        {
+          model: modelId,
+          stream: true,
+          stream_options: { include_usage: true },
+          ...parametersBody(parameters),
+          messages,
+        },
+        controller.signal,
+      )
       if (response.body !== null) {
         for await (const piece of chatPieces(response.body)) {
-          if (piece.type === 'usage') change((last) => ({ ...last, cost: piece.cost, tokens: { input: piece.input, output: piece.output } }))
-          else change((last) => (piece.type === 'text' ? { ...last, text: last.text + piece.text } : { ...last, reasoning: last.reasoning + piece.text }))
+          if (piece.type === 'usage')
+            change((last) => ({ ...last, cost: piece.cost, tokens: { input: piece.input, output: piece.output } }))
+          else
+            change((last) =>
+              piece.type === 'text'
+                ? { ...last, text: last.text + piece.text }
+                : { ...last, reasoning: last.reasoning + piece.text },
+            )
         }
       }
     } catch (thrown) {
@@ -65,13 +89,27 @@ export function ChatTab({ keyId, models, modelId }: TabProps): ReactNode {
   return (
     <Stack>
       <Group justify="space-between">
-        <Button size="xs" variant="default" onClick={() => setShown(!shown)} aria-expanded={shown}>{t('play.parameters')}</Button>
-        <Text fw={600} role="status" aria-live="off">{busy ? t('play.cost_live', { amount: format.money(known + live) }) : t('play.cost_all', { amount: format.money(known) })}</Text>
+        <Button size="xs" variant="default" onClick={() => setShown(!shown)} aria-expanded={shown}>
+          {t('play.parameters')}
+        </Button>
+        <Text fw={600} role="status" aria-live="off">
+          {busy
+            ? t('play.cost_live', { amount: format.money(known + live) })
+            : t('play.cost_all', { amount: format.money(known) })}
+        </Text>
       </Group>
-      <Collapse expanded={shown}><ChatParameters value={parameters} change={setParameters} /></Collapse>
+      <Collapse expanded={shown}>
+        <ChatParameters value={parameters} change={setParameters} />
+      </Collapse>
       <Card padding="md" className={css.talk ?? ''} role="log" aria-label={t('play.talk')} tabIndex={0}>
-        {turns.length === 0 && <Text c="dimmed" ta="center" py={60}>{t('play.empty')}</Text>}
-        {turns.map((turn, index) => <TurnView key={index} turn={turn} busy={busy && index === turns.length - 1} />)}
+        {turns.length === 0 && (
+          <Text c="dimmed" ta="center" py={60}>
+            {t('play.empty')}
+          </Text>
+        )}
+        {turns.map((turn, index) => (
+          <TurnView key={index} turn={turn} busy={busy && index === turns.length - 1} />
+        ))}
       </Card>
       {failure !== null && <Failed failure={failure} />}
       <form
@@ -95,9 +133,19 @@ export function ChatTab({ keyId, models, modelId }: TabProps): ReactNode {
           }}
         />
         <Group mt="sm" gap="xs">
-          <Button type="submit" disabled={!ready} loading={busy} leftSection={<SendIcon size={17} />}>{t('play.send')}</Button>
-          {busy && <Button variant="default" leftSection={<StopIcon size={17} />} onClick={() => running.current?.abort()}>{t('play.stop')}</Button>}
-          {!busy && turns.length > 0 && <Button variant="subtle" onClick={() => setTurns([])}>{t('play.anew')}</Button>}
+          <Button type="submit" disabled={!ready} loading={busy} leftSection={<SendIcon size={17} />}>
+            {t('play.send')}
+          </Button>
+          {busy && (
+            <Button variant="default" leftSection={<StopIcon size={17} />} onClick={() => running.current?.abort()}>
+              {t('play.stop')}
+            </Button>
+          )}
+          {!busy && turns.length > 0 && (
+            <Button variant="subtle" onClick={() => setTurns([])}>
+              {t('play.anew')}
+            </Button>
+          )}
         </Group>
       </form>
     </Stack>
@@ -109,10 +157,28 @@ function TurnView({ turn, busy }: { readonly turn: Turn; readonly busy: boolean 
   const format = useFormat()
   return (
     <div className={turn.role === 'user' ? css.user : css.model}>
-      <Text size="xs" c="dimmed" mb={2}>{turn.role === 'user' ? t('play.you') : t('play.model')}</Text>
-      {turn.reasoning !== '' && <details><summary>{t('play.reasoning')}</summary><div className={css.reasoning}>{turn.reasoning}</div></details>}
-      <div className={css.text}>{turn.text}{busy && <span className={css.cursor} aria-hidden="true" />}</div>
-      {turn.cost !== null && turn.tokens !== null && <Text size="xs" c="dimmed" mt={6}>{t('play.turn', { amount: format.money(turn.cost), input: format.number(turn.tokens.input), output: format.number(turn.tokens.output) })}</Text>}
+      <Text size="xs" c="dimmed" mb={2}>
+        {turn.role === 'user' ? t('play.you') : t('play.model')}
+      </Text>
+      {turn.reasoning !== '' && (
+        <details>
+          <summary>{t('play.reasoning')}</summary>
+          <div className={css.reasoning}>{turn.reasoning}</div>
+        </details>
+      )}
+      <div className={css.text}>
+        {turn.text}
+        {busy && <span className={css.cursor} aria-hidden="true" />}
+      </div>
+      {turn.cost !== null && turn.tokens !== null && (
+        <Text size="xs" c="dimmed" mt={6}>
+          {t('play.turn', {
+            amount: format.money(turn.cost),
+            input: format.number(turn.tokens.input),
+            output: format.number(turn.tokens.output),
+          })}
+        </Text>
+      )}
     </div>
   )
 }

@@ -20,19 +20,56 @@ export function ImageTab({ keyId, models, modelId }: TabProps): ReactNode {
   const [size, setSize] = useState<string | null>(null)
   const sizes = models.find(({ id }) => id === modelId)?.sizes ?? []
   const run = useRun(async (signal) => {
-    const response = await playgroundCall(keyId, 'images/generations', { model: modelId, prompt, n: Number(count), response_format: 'b64_json', ...(size === null ? {} : { size }) }, signal)
+    const response = await playgroundCall(
+      keyId,
+      'images/generations',
+      { model: modelId, prompt, n: Number(count), response_format: 'b64_json', ...(size === null ? {} : { size }) },
+      signal,
+    )
     const answer: unknown = await response.json()
     return { cost: costOf(answer), images: listOf(fieldOf(answer, 'data')).flatMap(imageAddress) }
   })
   return (
     <Stack>
-      <Textarea label={t('play.prompt')} autosize minRows={3} value={prompt} onChange={({ currentTarget }) => setPrompt(currentTarget.value)} />
+      <Textarea
+        label={t('play.prompt')}
+        autosize
+        minRows={3}
+        value={prompt}
+        onChange={({ currentTarget }) => setPrompt(currentTarget.value)}
+      />
       <div className={layout.fields}>
-        <NumberField label={t('play.count')} decimals={0} least={1} most={IMAGES_MAX} value={count} onChange={setCount} />
-        {sizes.length > 0 && <Select label={t('play.size')} placeholder={t('play.default')} clearable clearButtonProps={{ 'aria-label': t('common.clear') }} data={[...sizes]} value={size} onChange={setSize} />}
+        <NumberField
+          label={t('play.count')}
+          decimals={0}
+          least={1}
+          most={IMAGES_MAX}
+          value={count}
+          onChange={setCount}
+        />
+        {sizes.length > 0 && (
+          <Select
+            label={t('play.size')}
+            placeholder={t('play.default')}
+            clearable
+            clearButtonProps={{ 'aria-label': t('common.clear') }}
+            data={[...sizes]}
+            value={size}
+            onChange={setSize}
+          />
+        )}
       </div>
       <RunBar run={run} ready={prompt.trim() !== '' && isPlainNumber(count)} cost={run.answer?.cost ?? null} />
-      <div className={layout.cards}>{run.answer?.images.map((source, index) => <img key={index} src={source} alt={t('play.image_alt', { number: index + 1, prompt })} className={css.picture} />)}</div>
+      <div className={layout.cards}>
+        {run.answer?.images.map((source, index) => (
+          <img
+            key={index}
+            src={source}
+            alt={t('play.image_alt', { number: index + 1, prompt })}
+            className={css.picture}
+          />
+        ))}
+      </div>
     </Stack>
   )
 }
@@ -41,5 +78,7 @@ export function ImageTab({ keyId, models, modelId }: TabProps): ReactNode {
 function imageAddress(item: unknown): readonly string[] {
   const base64 = fieldOf(item, 'b64_json')
   const type = String(fieldOf(item, 'media_type') ?? 'image/png')
-  return typeof base64 === 'string' && /^image\/(?:png|jpeg|webp|gif)$/.test(type) ? [`data:${type};base64,${base64}`] : []
+  return typeof base64 === 'string' && /^image\/(?:png|jpeg|webp|gif)$/.test(type)
+    ? [`data:${type};base64,${base64}`]
+    : []
 }

@@ -16,14 +16,31 @@ export function RerankTab({ keyId, modelId }: TabProps): ReactNode {
   const [text, setText] = useState('')
   const run = useRun(async (signal) => {
     const documents = text.split('\n').filter((line) => line.trim() !== '')
-    const answer: unknown = await (await playgroundCall(keyId, 'rerank', { model: modelId, query, documents }, signal)).json()
-    const rows = listOf(fieldOf(answer, 'results')).map((item, place) => ({ place: place + 1, line: documents[Number(fieldOf(item, 'index'))] ?? '', score: Number(fieldOf(item, 'relevance_score')) }))
+    const answer: unknown = await (
+      await playgroundCall(keyId, 'rerank', { model: modelId, query, documents }, signal)
+    ).json()
+    const rows = listOf(fieldOf(answer, 'results')).map((item, place) => ({
+      place: place + 1,
+      line: documents[Number(fieldOf(item, 'index'))] ?? '',
+      score: Number(fieldOf(item, 'relevance_score')),
+    }))
     return { cost: costOf(answer), rows }
   })
   return (
     <Stack>
-      <TextInput label={t('play.query')} value={query} onChange={({ currentTarget }) => setQuery(currentTarget.value)} />
-      <Textarea label={t('play.documents')} description={t('play.lines_hint')} autosize minRows={4} value={text} onChange={({ currentTarget }) => setText(currentTarget.value)} />
+      <TextInput
+        label={t('play.query')}
+        value={query}
+        onChange={({ currentTarget }) => setQuery(currentTarget.value)}
+      />
+      <Textarea
+        label={t('play.documents')}
+        description={t('play.lines_hint')}
+        autosize
+        minRows={4}
+        value={text}
+        onChange={({ currentTarget }) => setText(currentTarget.value)}
+      />
       <RunBar run={run} ready={query.trim() !== '' && text.trim() !== ''} cost={run.answer?.cost ?? null} />
       {run.answer !== null && (
         <List

@@ -23,10 +23,20 @@ export function RunBar({ run, ready, cost, progress = null }: RunBarProps): Reac
     <>
       <Group justify="space-between">
         <Group gap="xs">
-          <Button onClick={run.start} loading={run.busy} disabled={!ready} leftSection={<SendIcon size={17} />}>{t('play.run')}</Button>
-          {run.busy && <Button variant="default" onClick={run.stop} leftSection={<StopIcon size={17} />}>{t('play.stop')}</Button>}
+          <Button onClick={run.start} loading={run.busy} disabled={!ready} leftSection={<SendIcon size={17} />}>
+            {t('play.run')}
+          </Button>
+          {run.busy && (
+            <Button variant="default" onClick={run.stop} leftSection={<StopIcon size={17} />}>
+              {t('play.stop')}
+            </Button>
+          )}
         </Group>
-        {cost !== null && <Text fw={600} role="status">{t('play.cost', { amount: format.money(cost) })}</Text>}
+        {cost !== null && (
+          <Text fw={600} role="status">
+            {t('play.cost', { amount: format.money(cost) })}
+          </Text>
+        )}
       </Group>
       {run.busy && <Progress value={progress ?? 100} animated aria-label={t('common.loading')} />}
       {run.failure !== null && <Failed failure={run.failure} />}

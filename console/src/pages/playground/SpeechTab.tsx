@@ -21,9 +21,23 @@ export function SpeechTab({ keyId, models, modelId }: TabProps): ReactNode {
   const [format, setFormat] = useState<string>('mp3')
   const [speed, setSpeed] = useState('1')
   const model = models.find(({ id }) => id === modelId)
-  const formats = model === undefined || model.formats.length === 0 ? FORMATS : FORMATS.filter((known) => model.formats.includes(known))
+  const formats =
+    model === undefined || model.formats.length === 0
+      ? FORMATS
+      : FORMATS.filter((known) => model.formats.includes(known))
   const run = useRun(async (signal) => {
-    const response = await playgroundCall(keyId, 'audio/speech', { model: modelId, input: text, response_format: format, speed: Number(speed), ...(voice === null ? {} : { voice }) }, signal)
+    const response = await playgroundCall(
+      keyId,
+      'audio/speech',
+      {
+        model: modelId,
+        input: text,
+        response_format: format,
+        speed: Number(speed),
+        ...(voice === null ? {} : { voice }),
+      },
+      signal,
+    )
     const id = response.headers.get('x-generation-id')
     const address = URL.createObjectURL(await response.blob())
     return { address, cost: id === null ? null : await costOfGeneration(id, signal) }
@@ -32,10 +46,33 @@ export function SpeechTab({ keyId, models, modelId }: TabProps): ReactNode {
   useEffect(() => () => URL.revokeObjectURL(address ?? ''), [address])
   return (
     <Stack>
-      <Textarea label={t('play.text')} autosize minRows={3} maxLength={CHARACTERS_MAX} value={text} onChange={({ currentTarget }) => setText(currentTarget.value)} />
+      <Textarea
+        label={t('play.text')}
+        autosize
+        minRows={3}
+        maxLength={CHARACTERS_MAX}
+        value={text}
+        onChange={({ currentTarget }) => setText(currentTarget.value)}
+      />
       <div className={layout.fields}>
-        {model !== undefined && model.voices.length > 0 && <Select label={t('play.voice')} placeholder={t('play.default')} clearable clearButtonProps={{ 'aria-label': t('common.clear') }} data={[...model.voices]} value={voice} onChange={setVoice} />}
-        <Select label={t('play.format')} allowDeselect={false} data={[...formats]} value={format} onChange={(value) => value !== null && setFormat(value)} />
+        {model !== undefined && model.voices.length > 0 && (
+          <Select
+            label={t('play.voice')}
+            placeholder={t('play.default')}
+            clearable
+            clearButtonProps={{ 'aria-label': t('common.clear') }}
+            data={[...model.voices]}
+            value={voice}
+            onChange={setVoice}
+          />
+        )}
+        <Select
+          label={t('play.format')}
+          allowDeselect={false}
+          data={[...formats]}
+          value={format}
+          onChange={(value) => value !== null && setFormat(value)}
+        />
         <NumberField label={t('play.speed')} decimals={2} least={0.25} most={4} value={speed} onChange={setSpeed} />
       </div>
       <RunBar run={run} ready={text.trim() !== '' && isPlainNumber(speed)} cost={run.answer?.cost ?? null} />

@@ -19,7 +19,11 @@ export function TranscriptionTab({ keyId, modelId }: TabProps): ReactNode {
   const run = useRun(async (signal) => {
     if (file === null) return null
     const format = file.name.slice(file.name.lastIndexOf('.') + 1).toLowerCase()
-    const body = { model: modelId, input_audio: { data: await base64Of(file), format }, ...(language.trim() === '' ? {} : { language: language.trim() }) }
+    const body = {
+      model: modelId,
+      input_audio: { data: await base64Of(file), format },
+      ...(language.trim() === '' ? {} : { language: language.trim() }),
+    }
     const answer: unknown = await (await playgroundCall(keyId, 'audio/transcriptions', body, signal)).json()
     return { text: String(fieldOf(answer, 'text') ?? ''), cost: costOf(answer) }
   })
@@ -27,11 +31,29 @@ export function TranscriptionTab({ keyId, modelId }: TabProps): ReactNode {
   return (
     <Stack>
       <div className={layout.fields}>
-        <FileInput label={t('play.file')} accept="audio/*,.mp3,.wav,.ogg,.m4a,.flac,.webm" clearable clearButtonProps={{ 'aria-label': t('common.clear') }} value={file} onChange={setFile} error={tooLarge ? t('play.too_large') : null} />
-        <TextInput label={t('play.language')} placeholder={t('play.default')} maxLength={20} value={language} onChange={({ currentTarget }) => setLanguage(currentTarget.value)} />
+        <FileInput
+          label={t('play.file')}
+          accept="audio/*,.mp3,.wav,.ogg,.m4a,.flac,.webm"
+          clearable
+          clearButtonProps={{ 'aria-label': t('common.clear') }}
+          value={file}
+          onChange={setFile}
+          error={tooLarge ? t('play.too_large') : null}
+        />
+        <TextInput
+          label={t('play.language')}
+          placeholder={t('play.default')}
+          maxLength={20}
+          value={language}
+          onChange={({ currentTarget }) => setLanguage(currentTarget.value)}
+        />
       </div>
       <RunBar run={run} ready={file !== null && !tooLarge} cost={run.answer?.cost ?? null} />
-      {run.answer !== null && <Card role="status"><Text className={css.text ?? ''}>{run.answer.text}</Text></Card>}
+      {run.answer !== null && (
+        <Card role="status">
+          <Text className={css.text ?? ''}>{run.answer.text}</Text>
+        </Card>
+      )}
     </Stack>
   )
 }

@@ -28,34 +28,74 @@ export function VideoTab({ keyId, models, modelId }: TabProps): ReactNode {
   const [job, setJob] = useState<Job | null>(null)
   const model = models.find(({ id }) => id === modelId)
   const run = useRun(async (signal) => {
-    const body = { model: modelId, prompt, ...(size === null ? {} : { size }), ...(duration === null ? {} : { duration: Number(duration) }) }
+    const body = {
+      model: modelId,
+      prompt,
+      ...(size === null ? {} : { size }),
+      ...(duration === null ? {} : { duration: Number(duration) }),
+    }
     let record: unknown = await (await playgroundCall(keyId, 'videos', body, signal)).json()
     for (;;) {
       const now = jobOf(record)
       setJob(now)
-      if (now.status === 'completed') return { cost: costOf(record), address: playgroundAddress(keyId, 'videos/content', { id: now.id }) }
-      if (ENDED.includes(now.status)) throw new ApiFailure(0, String(fieldOf(record, 'error_type') ?? 'unknown'), String(fieldOf(record, 'error') ?? now.status), null)
+      if (now.status === 'completed')
+        return { cost: costOf(record), address: playgroundAddress(keyId, 'videos/content', { id: now.id }) }
+      if (ENDED.includes(now.status))
+        throw new ApiFailure(
+          0,
+          String(fieldOf(record, 'error_type') ?? 'unknown'),
+          String(fieldOf(record, 'error') ?? now.status),
+          null,
+        )
       await pause(POLL_MS, signal)
       record = await (await playgroundRead(keyId, `videos?id=${encodeURIComponent(now.id)}`, signal)).json()
     }
   })
-  const clear = { clearable: true, clearButtonProps: { 'aria-label': t('common.clear') }, placeholder: t('play.default') }
+  const clear = {
+    clearable: true,
+    clearButtonProps: { 'aria-label': t('common.clear') },
+    placeholder: t('play.default'),
+  }
   return (
     <Stack>
-      <Textarea label={t('play.prompt')} autosize minRows={3} value={prompt} onChange={({ currentTarget }) => setPrompt(currentTarget.value)} />
+      <Textarea
+        label={t('play.prompt')}
+        autosize
+        minRows={3}
+        value={prompt}
+        onChange={({ currentTarget }) => setPrompt(currentTarget.value)}
+      />
       <div className={layout.fields}>
-        {model !== undefined && model.sizes.length > 0 && <Select label={t('play.size')} {...clear} data={[...model.sizes]} value={size} onChange={setSize} />}
-        {model !== undefined && model.durations.length > 0 && <Select label={t('play.seconds')} {...clear} data={model.durations.map(String)} value={duration} onChange={setDuration} />}
+        {model !== undefined && model.sizes.length > 0 && (
+          <Select label={t('play.size')} {...clear} data={[...model.sizes]} value={size} onChange={setSize} />
+        )}
+        {model !== undefined && model.durations.length > 0 && (
+          <Select
+            label={t('play.seconds')}
+            {...clear}
+            data={model.durations.map(String)}
+            value={duration}
+            onChange={setDuration}
+          />
+        )}
       </div>
       <RunBar run={run} ready={prompt.trim() !== ''} cost={run.answer?.cost ?? null} progress={job?.progress ?? null} />
-      {job !== null && run.busy && <Text size="sm" c="dimmed" role="status">{t('play.job', { id: job.id, status: job.status })}</Text>}
+      {job !== null && run.busy && (
+        <Text size="sm" c="dimmed" role="status">
+          {t('play.job', { id: job.id, status: job.status })}
+        </Text>
+      )}
       {run.answer !== null && <video controls src={run.answer.address} className={css.picture} aria-label={prompt} />}
     </Stack>
   )
 }
 
 function jobOf(record: unknown): Job {
-  return { id: String(fieldOf(record, 'id')), status: String(fieldOf(record, 'status')), progress: Number(fieldOf(record, 'progress') ?? 0) }
+  return {
+    id: String(fieldOf(record, 'id')),
+    status: String(fieldOf(record, 'status')),
+    progress: Number(fieldOf(record, 'progress') ?? 0),
+  }
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {

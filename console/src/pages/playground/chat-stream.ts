@@ -13,14 +13,26 @@ export async function* chatPieces(body: ReadableStream<Uint8Array>): AsyncGenera
     if (data === '[DONE]') return
     const chunk: unknown = JSON.parse(data)
     const error = fieldOf(chunk, 'error')
-    if (error !== undefined && error !== null) throw new ApiFailure(Number(fieldOf(error, 'code') ?? 0), String(fieldOf(fieldOf(error, 'metadata'), 'error_type') ?? 'unknown'), String(fieldOf(error, 'message')), null)
+    if (error !== undefined && error !== null)
+      throw new ApiFailure(
+        Number(fieldOf(error, 'code') ?? 0),
+        String(fieldOf(fieldOf(error, 'metadata'), 'error_type') ?? 'unknown'),
+        String(fieldOf(error, 'message')),
+        null,
+      )
     const delta = fieldOf(listOf(fieldOf(chunk, 'choices'))[0], 'delta')
     const reasoning = fieldOf(delta, 'reasoning')
     const text = fieldOf(delta, 'content')
     if (typeof reasoning === 'string' && reasoning !== '') yield { type: 'reasoning', text: reasoning }
     if (typeof text === 'string' && text !== '') yield { type: 'text', text }
     const usage = fieldOf(chunk, 'usage')
-    if (usage !== undefined && usage !== null) yield { type: 'usage', cost: costOf(chunk), input: Number(fieldOf(usage, 'prompt_tokens') ?? 0), output: Number(fieldOf(usage, 'completion_tokens') ?? 0) }
+    if (usage !== undefined && usage !== null)
+      yield {
+        type: 'usage',
+        cost: costOf(chunk),
+        input: Number(fieldOf(usage, 'prompt_tokens') ?? 0),
+        output: Number(fieldOf(usage, 'completion_tokens') ?? 0),
+      }
   }
 }
 

@@ -4,7 +4,13 @@ const BASE = '/cabinet/v1/playground'
 
 /** One call of the customer API on behalf of a key, as the console may make it. */
 export function playgroundCall(keyId: string, path: string, body: object, signal: AbortSignal): Promise<Response> {
-  return send(`${BASE}/${path}`, { method: 'POST', credentials: 'same-origin', headers: { 'content-type': 'application/json', 'x-tollgate-key-id': keyId }, body: JSON.stringify(body), signal })
+  return send(`${BASE}/${path}`, {
+    method: 'POST',
+    credentials: 'same-origin',
+    headers: { 'content-type': 'application/json', 'x-tollgate-key-id': keyId },
+    body: JSON.stringify(body),
+    signal,
+  })
 }
 
 export function playgroundRead(keyId: string, path: string, signal: AbortSignal): Promise<Response> {

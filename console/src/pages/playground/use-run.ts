@@ -14,7 +14,11 @@ export interface Run<A> {
 export function useRun<A>(work: (signal: AbortSignal) => Promise<A>): Run<A> {
   const client = useQueryClient()
   const running = useRef<AbortController | null>(null)
-  const [state, setState] = useState<{ readonly answer: A | null; readonly failure: unknown; readonly busy: boolean }>({ answer: null, failure: null, busy: false })
+  const [state, setState] = useState<{ readonly answer: A | null; readonly failure: unknown; readonly busy: boolean }>({
+    answer: null,
+    failure: null,
+    busy: false,
+  })
   const stop = useCallback(() => running.current?.abort(), [])
   useEffect(() => stop, [stop])
   const run = async (): Promise<void> => {

@@ -23,19 +23,40 @@ export function Identities(): ReactNode {
   const identities = useRead('GET /cabinet/v1/identities', {})
   const [asked, setAsked] = useState<Asked | null>(null)
   const name = service.oidc?.name ?? t('security.oidc')
-  const add = service.oidc !== null && identities.data?.data.length === 0 && <Button size="xs" variant="default" onClick={() => setAsked({ act: 'link' })}>{t('security.oidc_add', { name })}</Button>
+  const add = service.oidc !== null && identities.data?.data.length === 0 && (
+    <Button size="xs" variant="default" onClick={() => setAsked({ act: 'link' })}>
+      {t('security.oidc_add', { name })}
+    </Button>
+  )
   return (
     <Section title={t('security.oidc')} lead={t('security.oidc_lead')} actions={add}>
-      {hash.startsWith('error=') && <Alert color="red" role="alert">{t(hash === 'error=conflict' ? 'security.oidc_taken' : 'security.oidc_failed', { name })}</Alert>}
-      <Loaded of={identities} height={80}>{({ data }) => <Linked identities={data} ask={(identity) => setAsked({ act: 'unlink', identity })} />}</Loaded>
-      <Modal opened={asked !== null} onClose={() => setAsked(null)} title={asked?.act === 'unlink' ? t('security.oidc_ask_remove', { name }) : t('security.oidc_add', { name })} closeButtonProps={{ 'aria-label': t('common.close') }}>
+      {hash.startsWith('error=') && (
+        <Alert color="red" role="alert">
+          {t(hash === 'error=conflict' ? 'security.oidc_taken' : 'security.oidc_failed', { name })}
+        </Alert>
+      )}
+      <Loaded of={identities} height={80}>
+        {({ data }) => <Linked identities={data} ask={(identity) => setAsked({ act: 'unlink', identity })} />}
+      </Loaded>
+      <Modal
+        opened={asked !== null}
+        onClose={() => setAsked(null)}
+        title={asked?.act === 'unlink' ? t('security.oidc_ask_remove', { name }) : t('security.oidc_add', { name })}
+        closeButtonProps={{ 'aria-label': t('common.close') }}
+      >
         {asked !== null && <AskProof asked={asked} close={() => setAsked(null)} />}
       </Modal>
     </Section>
   )
 }
 
-function Linked({ identities, ask }: { readonly identities: readonly Identity[]; readonly ask: (identity: Identity) => void }): ReactNode {
+function Linked({
+  identities,
+  ask,
+}: {
+  readonly identities: readonly Identity[]
+  readonly ask: (identity: Identity) => void
+}): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
   const { has_password: hasPassword } = useProfile()
@@ -46,12 +67,31 @@ function Linked({ identities, ask }: { readonly identities: readonly Identity[];
       rowId={({ id }) => id}
       empty={{ title: t('security.oidc_none') }}
       columns={[
-        { id: 'who', title: t('security.oidc_who'), cell: ({ email, subject }) => <span title={subject}>{email ?? subject}</span> },
-        { id: 'issuer', title: t('security.oidc_issuer'), cell: ({ issuer }) => issuer },
-        { id: 'since', title: t('security.since'), cell: (identity) => (identity.linked_at === null ? '' : format.dateTime(identity.linked_at)) },
         {
-          id: t('common.actions'), title: '', end: true,
-          cell: (identity) => (hasPassword ? <Button size="compact-sm" variant="subtle" color="red" onClick={() => ask(identity)}>{t('security.oidc_remove')}</Button> : <Text size="sm" c="dimmed">{t('security.oidc_only')}</Text>),
+          id: 'who',
+          title: t('security.oidc_who'),
+          cell: ({ email, subject }) => <span title={subject}>{email ?? subject}</span>,
+        },
+        { id: 'issuer', title: t('security.oidc_issuer'), cell: ({ issuer }) => issuer },
+        {
+          id: 'since',
+          title: t('security.since'),
+          cell: (identity) => (identity.linked_at === null ? '' : format.dateTime(identity.linked_at)),
+        },
+        {
+          id: t('common.actions'),
+          title: '',
+          end: true,
+          cell: (identity) =>
+            hasPassword ? (
+              <Button size="compact-sm" variant="subtle" color="red" onClick={() => ask(identity)}>
+                {t('security.oidc_remove')}
+              </Button>
+            ) : (
+              <Text size="sm" c="dimmed">
+                {t('security.oidc_only')}
+              </Text>
+            ),
         },
       ]}
     />
@@ -64,8 +104,16 @@ function AskProof({ asked, close }: { readonly asked: Asked; readonly close: () 
   const name = service.oidc?.name ?? t('security.oidc')
   const kind = useProofKind()
   const [value, setValue] = useState('')
-  const link = useAct('POST /cabinet/v1/identities/link', { quiet: true, done: ({ url }) => window.location.assign(url) })
-  const unlink = useAct('POST /cabinet/v1/identities/:id/unlink', { quiet: true, said: t('security.oidc_removed'), renews: ['GET /cabinet/v1/identities', 'GET /cabinet/v1/session', 'GET /cabinet/v1/sessions'], done: close })
+  const link = useAct('POST /cabinet/v1/identities/link', {
+    quiet: true,
+    done: ({ url }) => window.location.assign(url),
+  })
+  const unlink = useAct('POST /cabinet/v1/identities/:id/unlink', {
+    quiet: true,
+    said: t('security.oidc_removed'),
+    renews: ['GET /cabinet/v1/identities', 'GET /cabinet/v1/session', 'GET /cabinet/v1/sessions'],
+    done: close,
+  })
   const act = asked.act === 'link' ? link : unlink
   const problem = fieldFailure(act.error, ['password', 'code'])
   const send = (): void => {
@@ -82,11 +130,22 @@ function AskProof({ asked, close }: { readonly asked: Asked; readonly close: () 
     >
       <Stack>
         {act.isError && problem === null && <Failed failure={act.error} />}
-        <Text size="sm">{t(asked.act === 'link' ? 'security.oidc_add_text' : 'security.oidc_remove_text', { name })}</Text>
+        <Text size="sm">
+          {t(asked.act === 'link' ? 'security.oidc_add_text' : 'security.oidc_remove_text', { name })}
+        </Text>
         <ProofField kind={kind} value={value} change={setValue} error={problem?.message ?? null} />
         <Group justify="flex-end">
-          <Button variant="default" onClick={close}>{t('common.cancel')}</Button>
-          <Button type="submit" loading={act.isPending} disabled={kind === 'stale'} {...(asked.act === 'unlink' ? { color: 'red' } : {})}>{asked.act === 'link' ? t('security.oidc_add', { name }) : t('security.oidc_remove')}</Button>
+          <Button variant="default" onClick={close}>
+            {t('common.cancel')}
+          </Button>
+          <Button
+            type="submit"
+            loading={act.isPending}
+            disabled={kind === 'stale'}
+            {...(asked.act === 'unlink' ? { color: 'red' } : {})}
+          >
+            {asked.act === 'link' ? t('security.oidc_add', { name }) : t('security.oidc_remove')}
+          </Button>
         </Group>
       </Stack>
     </form>

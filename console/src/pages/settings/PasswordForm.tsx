@@ -20,7 +20,10 @@ export function PasswordForm(): ReactNode {
   const client = useQueryClient()
   const form = useForm({
     initialValues: { current: '', next: '' },
-    validate: { next: (value) => (value.length < least || value.length > most ? t('entry.password_length', { least, most }) : null) },
+    validate: {
+      next: (value) =>
+        value.length < least || value.length > most ? t('entry.password_length', { least, most }) : null,
+    },
   })
   const change = useAct('POST /cabinet/v1/password', {
     quiet: true,
@@ -28,19 +31,47 @@ export function PasswordForm(): ReactNode {
     renews: ['GET /cabinet/v1/sessions'],
     done: (profile) => {
       form.reset()
-      client.setQueryData<SessionState>(queryKey('GET /cabinet/v1/session'), (state) => (state === undefined ? state : { ...state, profile }))
+      client.setQueryData<SessionState>(queryKey('GET /cabinet/v1/session'), (state) =>
+        state === undefined ? state : { ...state, profile },
+      )
     },
   })
   const problem = fieldFailure(change.error, ['current_password', 'code', 'new_password'])
   const show = { 'aria-label': t('entry.show_password') }
   return (
-    <form onSubmit={form.onSubmit(({ current, next }) => change.mutate({ body: { new_password: next, ...(kind === 'password' ? { current_password: current } : proofBody(kind, current)) } }))}>
+    <form
+      onSubmit={form.onSubmit(({ current, next }) =>
+        change.mutate({
+          body: {
+            new_password: next,
+            ...(kind === 'password' ? { current_password: current } : proofBody(kind, current)),
+          },
+        }),
+      )}
+    >
       <Stack>
         {change.isError && problem === null && <Failed failure={change.error} />}
         <input type="text" name="username" autoComplete="username" value={email} readOnly hidden />
-        <ProofField kind={kind} value={form.values.current} change={(value) => form.setFieldValue('current', value)} error={problem !== null && problem.field !== 'new_password' ? problem.message : null} />
-        <PasswordInput label={t('security.next')} description={t('entry.password_length', { least, most })} autoComplete="new-password" required visibilityToggleButtonProps={show} {...form.getInputProps('next')} error={problem?.field === 'new_password' ? problem.message : form.errors['next']} />
-        <div><Button type="submit" loading={change.isPending} disabled={kind === 'stale'}>{t('security.change_password')}</Button></div>
+        <ProofField
+          kind={kind}
+          value={form.values.current}
+          change={(value) => form.setFieldValue('current', value)}
+          error={problem !== null && problem.field !== 'new_password' ? problem.message : null}
+        />
+        <PasswordInput
+          label={t('security.next')}
+          description={t('entry.password_length', { least, most })}
+          autoComplete="new-password"
+          required
+          visibilityToggleButtonProps={show}
+          {...form.getInputProps('next')}
+          error={problem?.field === 'new_password' ? problem.message : form.errors['next']}
+        />
+        <div>
+          <Button type="submit" loading={change.isPending} disabled={kind === 'stale'}>
+            {t('security.change_password')}
+          </Button>
+        </div>
       </Stack>
     </form>
   )

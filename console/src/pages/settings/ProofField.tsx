@@ -21,14 +21,44 @@ export function proofBody(kind: ProofKind, value: string): ProofBody {
 }
 
 /** One field, or what to do where there is nothing to type. */
-export function ProofField({ kind, value, change, error }: { readonly kind: ProofKind; readonly value: string; readonly change: (value: string) => void; readonly error: string | null }): ReactNode {
+export function ProofField({
+  kind,
+  value,
+  change,
+  error,
+}: {
+  readonly kind: ProofKind
+  readonly value: string
+  readonly change: (value: string) => void
+  readonly error: string | null
+}): ReactNode {
   const { t } = useTranslation()
   const { service } = useSession()
   switch (kind) {
     case 'password':
-      return <PasswordInput label={t('security.current')} autoComplete="current-password" required visibilityToggleButtonProps={{ 'aria-label': t('entry.show_password') }} value={value} onChange={(event) => change(event.currentTarget.value)} error={error} />
+      return (
+        <PasswordInput
+          label={t('security.current')}
+          autoComplete="current-password"
+          required
+          visibilityToggleButtonProps={{ 'aria-label': t('entry.show_password') }}
+          value={value}
+          onChange={(event) => change(event.currentTarget.value)}
+          error={error}
+        />
+      )
     case 'code':
-      return <TextInput label={t('entry.code')} description={t('entry.code_hint')} autoComplete="one-time-code" required value={value} onChange={(event) => change(event.currentTarget.value)} error={error} />
+      return (
+        <TextInput
+          label={t('entry.code')}
+          description={t('entry.code_hint')}
+          autoComplete="one-time-code"
+          required
+          value={value}
+          onChange={(event) => change(event.currentTarget.value)}
+          error={error}
+        />
+      )
     case 'fresh':
       return null
     case 'stale':
@@ -36,7 +66,11 @@ export function ProofField({ kind, value, change, error }: { readonly kind: Proo
         <Alert color="yellow" title={t('security.stale')}>
           <Stack align="flex-start">
             {t('security.stale_text')}
-            {service.oidc !== null && <Button component="a" href={service.oidc.start} variant="default">{t('entry.oidc', { name: service.oidc.name })}</Button>}
+            {service.oidc !== null && (
+              <Button component="a" href={service.oidc.start} variant="default">
+                {t('entry.oidc', { name: service.oidc.name })}
+              </Button>
+            )}
           </Stack>
         </Alert>
       )

@@ -25,19 +25,36 @@ export function SecurityPage(): ReactNode {
   const profile = useProfile()
   const sessions = useRead('GET /cabinet/v1/sessions', {})
   const signIns = useRead('GET /cabinet/v1/sign-ins', { query: { limit: SIGN_INS } })
-  const revoke = useAct('POST /cabinet/v1/sessions/revoke-others', { renews: ['GET /cabinet/v1/sessions'], said: t('security.revoked') })
+  const revoke = useAct('POST /cabinet/v1/sessions/revoke-others', {
+    renews: ['GET /cabinet/v1/sessions'],
+    said: t('security.revoked'),
+  })
   return (
     <Page title={t('nav.security')} lead={t('security.lead')}>
       <div className={css.halves}>
-        <Section title={t('security.password')} lead={t('security.password_lead')}><PasswordForm /></Section>
+        <Section title={t('security.password')} lead={t('security.password_lead')}>
+          <PasswordForm />
+        </Section>
         <TwoStep />
       </div>
       {(service.oidc !== null || profile.has_oidc) && <Identities />}
-      <Section title={t('security.sessions')} lead={t('security.sessions_lead')} actions={<Button size="xs" variant="default" loading={revoke.isPending} onClick={() => revoke.mutate({})}>{t('security.revoke_others')}</Button>}>
-        <Loaded of={sessions} height={140}>{({ data }) => <Sessions sessions={data} />}</Loaded>
+      <Section
+        title={t('security.sessions')}
+        lead={t('security.sessions_lead')}
+        actions={
+          <Button size="xs" variant="default" loading={revoke.isPending} onClick={() => revoke.mutate({})}>
+            {t('security.revoke_others')}
+          </Button>
+        }
+      >
+        <Loaded of={sessions} height={140}>
+          {({ data }) => <Sessions sessions={data} />}
+        </Loaded>
       </Section>
       <Section title={t('security.sign_ins')} lead={t('security.sign_ins_lead')}>
-        <Loaded of={signIns} height={200}>{({ data }) => <SignIns items={data} />}</Loaded>
+        <Loaded of={signIns} height={200}>
+          {({ data }) => <SignIns items={data} />}
+        </Loaded>
       </Section>
     </Page>
   )
@@ -46,7 +63,10 @@ export function SecurityPage(): ReactNode {
 function Sessions({ sessions }: { readonly sessions: readonly SessionItem[] }): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
-  const end = useAct('DELETE /cabinet/v1/sessions/:id', { renews: ['GET /cabinet/v1/sessions'], said: t('security.ended') })
+  const end = useAct('DELETE /cabinet/v1/sessions/:id', {
+    renews: ['GET /cabinet/v1/sessions'],
+    said: t('security.ended'),
+  })
   return (
     <List
       label={t('security.sessions')}
@@ -54,11 +74,32 @@ function Sessions({ sessions }: { readonly sessions: readonly SessionItem[] }): 
       rowId={({ id }) => id}
       empty={{ title: t('security.no_sessions') }}
       columns={[
-        { id: 'agent', title: t('security.browser'), cell: (session) => <span title={session.user_agent}>{shortAgent(session.user_agent)} {session.current && <StatusBadge tone="good">{t('security.this')}</StatusBadge>}</span> },
+        {
+          id: 'agent',
+          title: t('security.browser'),
+          cell: (session) => (
+            <span title={session.user_agent}>
+              {shortAgent(session.user_agent)}{' '}
+              {session.current && <StatusBadge tone="good">{t('security.this')}</StatusBadge>}
+            </span>
+          ),
+        },
         { id: 'ip', title: 'IP', cell: ({ ip }) => ip },
         { id: 'created', title: t('security.since'), cell: (session) => format.dateTime(session.created_at) },
         { id: 'seen', title: t('security.seen'), cell: (session) => format.ago(session.last_seen_at) },
-        { id: t('common.actions'), title: '', end: true, cell: ({ id, current }) => (current ? '' : <Button size="compact-sm" variant="subtle" color="red" onClick={() => end.mutate({ params: { id } })}>{t('security.end')}</Button>) },
+        {
+          id: t('common.actions'),
+          title: '',
+          end: true,
+          cell: ({ id, current }) =>
+            current ? (
+              ''
+            ) : (
+              <Button size="compact-sm" variant="subtle" color="red" onClick={() => end.mutate({ params: { id } })}>
+                {t('security.end')}
+              </Button>
+            ),
+        },
       ]}
     />
   )
@@ -75,10 +116,20 @@ function SignIns({ items }: { readonly items: readonly SignInItem[] }): ReactNod
       empty={{ title: t('security.no_sign_ins') }}
       columns={[
         { id: 'at', title: t('log.time'), cell: ({ at }) => format.dateTime(at) },
-        { id: 'outcome', title: t('request.outcome'), cell: ({ outcome }) => <StatusBadge tone={outcome === 'succeeded' ? 'good' : 'bad'}>{t(`security.${outcome}`)}</StatusBadge> },
+        {
+          id: 'outcome',
+          title: t('request.outcome'),
+          cell: ({ outcome }) => (
+            <StatusBadge tone={outcome === 'succeeded' ? 'good' : 'bad'}>{t(`security.${outcome}`)}</StatusBadge>
+          ),
+        },
         { id: 'method', title: t('security.method'), cell: ({ method }) => t(`security.method_${method}`) },
         { id: 'ip', title: 'IP', cell: ({ ip }) => ip },
-        { id: 'agent', title: t('security.browser'), cell: (item) => <span title={item.user_agent}>{shortAgent(item.user_agent)}</span> },
+        {
+          id: 'agent',
+          title: t('security.browser'),
+          cell: (item) => <span title={item.user_agent}>{shortAgent(item.user_agent)}</span>,
+        },
       ]}
     />
   )

@@ -23,12 +23,19 @@ export function SettingsPage(): ReactNode {
   return (
     <Page title={t('nav.settings')} lead={t('settings.lead')}>
       <div className={css.halves}>
-        <Section title={t('settings.profile')}><ProfileForm /></Section>
+        <Section title={t('settings.profile')}>
+          <ProfileForm />
+        </Section>
         <Section title={t('settings.account')}>
           <Facts
             items={[
               [t('entry.email'), profile.email],
-              [t('settings.account_id'), <span key="id" className={css.mono}>{profile.account_id}</span>],
+              [
+                t('settings.account_id'),
+                <span key="id" className={css.mono}>
+                  {profile.account_id}
+                </span>,
+              ],
               [t('settings.role'), t(`settings.role_${profile.role}`)],
               [t('settings.since'), format.date(profile.created_at)],
             ]}
@@ -47,10 +54,19 @@ function ProfileForm(): ReactNode {
   const models = useRead('GET /cabinet/v1/models', {})
   const save = useAct('PATCH /cabinet/v1/profile', {
     said: t('common.saved'),
-    done: (answer) => client.setQueryData<SessionState>(queryKey('GET /cabinet/v1/session'), (state) => (state === undefined ? state : { ...state, profile: answer })),
+    done: (answer) =>
+      client.setQueryData<SessionState>(queryKey('GET /cabinet/v1/session'), (state) =>
+        state === undefined ? state : { ...state, profile: answer },
+      ),
   })
   const form = useForm<{ name: string; model: string | null; zone: string; language: Language; theme: Theme }>({
-    initialValues: { name: profile.name, model: profile.default_model, zone: profile.timezone ?? BROWSER, language: profile.language ?? currentLanguage(), theme: profile.theme },
+    initialValues: {
+      name: profile.name,
+      model: profile.default_model,
+      zone: profile.timezone ?? BROWSER,
+      language: profile.language ?? currentLanguage(),
+      theme: profile.theme,
+    },
   })
   const chat = (models.data?.data ?? []).filter(({ type }) => type === 'chat').map(({ id }) => id)
   const zones = Intl.supportedValuesOf('timeZone')
@@ -59,16 +75,58 @@ function ProfileForm(): ReactNode {
       onSubmit={form.onSubmit(({ name, model, zone, language, theme }) => {
         void speak(language)
         setColorScheme(theme)
-        save.mutate({ body: { name: name.trim(), default_model: model, timezone: zone === BROWSER ? null : zone, language, theme } })
+        save.mutate({
+          body: { name: name.trim(), default_model: model, timezone: zone === BROWSER ? null : zone, language, theme },
+        })
       })}
     >
       <Stack>
         <TextInput label={t('entry.name')} autoComplete="name" maxLength={100} {...form.getInputProps('name')} />
-        <Select label={t('settings.model')} description={t('settings.model_hint')} searchable clearable clearButtonProps={{ 'aria-label': t('common.clear') }} limit={60} data={profile.default_model === null || chat.includes(profile.default_model) ? chat : [profile.default_model, ...chat]} {...form.getInputProps('model')} />
-        <Select label={t('settings.zone')} searchable allowDeselect={false} limit={80} data={[{ value: BROWSER, label: t('settings.zone_browser') }, ...['UTC', ...zones.filter((zone) => zone !== 'UTC')].map((zone) => ({ value: zone, label: zone }))]} {...form.getInputProps('zone')} />
-        <Select label={t('settings.language')} allowDeselect={false} data={[{ value: 'en', label: 'English' }, { value: 'ru', label: 'Русский' }]} {...form.getInputProps('language')} />
-        <Select label={t('shell.theme')} allowDeselect={false} data={(['light', 'dark', 'auto'] as const).map((value) => ({ value, label: t(`theme.${value}`) }))} {...form.getInputProps('theme')} />
-        <div><Button type="submit" loading={save.isPending}>{t('common.save')}</Button></div>
+        <Select
+          label={t('settings.model')}
+          description={t('settings.model_hint')}
+          searchable
+          clearable
+          clearButtonProps={{ 'aria-label': t('common.clear') }}
+          limit={60}
+          data={
+            profile.default_model === null || chat.includes(profile.default_model)
+              ? chat
+              : [profile.default_model, ...chat]
+          }
+          {...form.getInputProps('model')}
+        />
+        <Select
+          label={t('settings.zone')}
+          searchable
+          allowDeselect={false}
+          limit={80}
+          data={[
+            { value: BROWSER, label: t('settings.zone_browser') },
+            ...['UTC', ...zones.filter((zone) => zone !== 'UTC')].map((zone) => ({ value: zone, label: zone })),
+          ]}
+          {...form.getInputProps('zone')}
+        />
+        <Select
+          label={t('settings.language')}
+          allowDeselect={false}
+          data={[
+            { value: 'en', label: 'English' },
+            { value: 'ru', label: 'Русский' },
+          ]}
+          {...form.getInputProps('language')}
+        />
+        <Select
+          label={t('shell.theme')}
+          allowDeselect={false}
+          data={(['light', 'dark', 'auto'] as const).map((value) => ({ value, label: t(`theme.${value}`) }))}
+          {...form.getInputProps('theme')}
+        />
+        <div>
+          <Button type="submit" loading={save.isPending}>
+            {t('common.save')}
+          </Button>
+        </div>
       </Stack>
     </form>
   )

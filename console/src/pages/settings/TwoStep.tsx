@@ -22,9 +22,19 @@ export function TwoStep(): ReactNode {
     <Section
       title={t('security.totp')}
       lead={t('security.totp_lead')}
-      actions={<StatusBadge tone={totp.enabled ? 'good' : 'quiet'}>{totp.enabled ? t('security.on') : t('security.off')}</StatusBadge>}
+      actions={
+        <StatusBadge tone={totp.enabled ? 'good' : 'quiet'}>
+          {totp.enabled ? t('security.on') : t('security.off')}
+        </StatusBadge>
+      }
     >
-      {codes !== null ? <RecoveryCodes codes={codes} close={() => setCodes(null)} /> : totp.enabled ? <Enrolled left={totp.recovery_codes_left} shown={setCodes} /> : <Enrol done={setCodes} />}
+      {codes !== null ? (
+        <RecoveryCodes codes={codes} close={() => setCodes(null)} />
+      ) : totp.enabled ? (
+        <Enrolled left={totp.recovery_codes_left} shown={setCodes} />
+      ) : (
+        <Enrol done={setCodes} />
+      )}
     </Section>
   )
 }
@@ -33,7 +43,11 @@ function Enrol({ done }: { readonly done: (codes: readonly string[]) => void }):
   const { t } = useTranslation()
   const kind = useProofKind()
   const begin = useAct('POST /cabinet/v1/totp', { quiet: true })
-  const confirm = useAct('POST /cabinet/v1/totp/confirm', { quiet: true, renews: RENEWS, done: (answer) => done(answer.recovery_codes) })
+  const confirm = useAct('POST /cabinet/v1/totp/confirm', {
+    quiet: true,
+    renews: RENEWS,
+    done: (answer) => done(answer.recovery_codes),
+  })
   const form = useForm({ initialValues: { password: '', code: '' } })
   const seed = begin.data
   if (seed === undefined) {
@@ -41,8 +55,17 @@ function Enrol({ done }: { readonly done: (codes: readonly string[]) => void }):
       <form onSubmit={form.onSubmit(({ password }) => begin.mutate({ body: proofBody(kind, password) }))}>
         <Stack>
           {begin.isError && <Failed failure={begin.error} />}
-          <ProofField kind={kind} value={form.values.password} change={(value) => form.setFieldValue('password', value)} error={null} />
-          <div><Button type="submit" loading={begin.isPending} disabled={kind === 'stale'}>{t('security.turn_on')}</Button></div>
+          <ProofField
+            kind={kind}
+            value={form.values.password}
+            change={(value) => form.setFieldValue('password', value)}
+            error={null}
+          />
+          <div>
+            <Button type="submit" loading={begin.isPending} disabled={kind === 'stale'}>
+              {t('security.turn_on')}
+            </Button>
+          </div>
         </Stack>
       </form>
     )
@@ -55,8 +78,18 @@ function Enrol({ done }: { readonly done: (codes: readonly string[]) => void }):
         <QrCode text={seed.uri} label={t('security.qr')} />
         <CopyBlock text={seed.secret.replaceAll(/(.{4})(?=.)/g, '$1 ')} label={t('security.secret')} />
         {seed.uri.startsWith('otpauth://') && <a href={seed.uri}>{t('security.open_app')}</a>}
-        <TextInput label={t('entry.code')} inputMode="numeric" autoComplete="one-time-code" required {...form.getInputProps('code')} />
-        <div><Button type="submit" loading={confirm.isPending}>{t('security.confirm')}</Button></div>
+        <TextInput
+          label={t('entry.code')}
+          inputMode="numeric"
+          autoComplete="one-time-code"
+          required
+          {...form.getInputProps('code')}
+        />
+        <div>
+          <Button type="submit" loading={confirm.isPending}>
+            {t('security.confirm')}
+          </Button>
+        </div>
       </Stack>
     </form>
   )
@@ -68,14 +101,26 @@ function RecoveryCodes({ codes, close }: { readonly codes: readonly string[]; re
     <Stack>
       <Alert color="yellow">{t('security.codes_once')}</Alert>
       <CopyBlock text={codes.join('\n')} label={t('security.codes')} />
-      <div><Button onClick={close}>{t('security.codes_kept')}</Button></div>
+      <div>
+        <Button onClick={close}>{t('security.codes_kept')}</Button>
+      </div>
     </Stack>
   )
 }
 
-function Enrolled({ left, shown }: { readonly left: number; readonly shown: (codes: readonly string[]) => void }): ReactNode {
+function Enrolled({
+  left,
+  shown,
+}: {
+  readonly left: number
+  readonly shown: (codes: readonly string[]) => void
+}): ReactNode {
   const { t } = useTranslation()
-  const renew = useAct('POST /cabinet/v1/totp/recovery-codes', { quiet: true, renews: RENEWS, done: (answer) => shown(answer.recovery_codes) })
+  const renew = useAct('POST /cabinet/v1/totp/recovery-codes', {
+    quiet: true,
+    renews: RENEWS,
+    done: (answer) => shown(answer.recovery_codes),
+  })
   const disable = useAct('POST /cabinet/v1/totp/disable', { quiet: true, renews: RENEWS, said: t('security.totp_off') })
   const form = useForm({ initialValues: { code: '' } })
   const failure = renew.error ?? disable.error
@@ -85,10 +130,26 @@ function Enrolled({ left, shown }: { readonly left: number; readonly shown: (cod
       <Stack>
         {failure !== null && <Failed failure={failure} />}
         <Text size="sm">{t('security.codes_left', { count: left })}</Text>
-        <TextInput label={t('entry.code')} description={t('entry.code_hint')} autoComplete="one-time-code" required {...form.getInputProps('code')} />
+        <TextInput
+          label={t('entry.code')}
+          description={t('entry.code_hint')}
+          autoComplete="one-time-code"
+          required
+          {...form.getInputProps('code')}
+        />
         <Group gap="xs">
-          <Button type="submit" variant="default" loading={renew.isPending}>{t('security.new_codes')}</Button>
-          <Button variant="subtle" color="red" loading={disable.isPending} disabled={body.code === ''} onClick={() => disable.mutate({ body })}>{t('security.turn_off')}</Button>
+          <Button type="submit" variant="default" loading={renew.isPending}>
+            {t('security.new_codes')}
+          </Button>
+          <Button
+            variant="subtle"
+            color="red"
+            loading={disable.isPending}
+            disabled={body.code === ''}
+            onClick={() => disable.mutate({ body })}
+          >
+            {t('security.turn_off')}
+          </Button>
         </Group>
       </Stack>
     </form>

@@ -23,7 +23,11 @@ export function Bill({ story }: { readonly story: RequestStory }): ReactNode {
           { id: 'cost', title: t('usage.cost'), end: true, cell: ({ cost }) => exact(cost, format.locale) },
         ]}
       />
-      {story.bill_total !== null && <Text size="sm" mt="sm" ta="end">{t('request.rounded', { exact: exact(story.bill_total, format.locale), charged: format.money(story.cost) })}</Text>}
+      {story.bill_total !== null && (
+        <Text size="sm" mt="sm" ta="end">
+          {t('request.rounded', { exact: exact(story.bill_total, format.locale), charged: format.money(story.cost) })}
+        </Text>
+      )}
     </>
   )
 }

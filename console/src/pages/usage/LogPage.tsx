@@ -30,10 +30,26 @@ export function LogPage(): ReactNode {
     <Page
       title={t('nav.log')}
       lead={t('log.lead')}
-      actions={<Button component="a" href={`/cabinet/v1/log.csv?${queryText(query)}`} download="log.csv" variant="default" leftSection={<DownloadIcon size={17} />}>{t('log.csv')}</Button>}
+      actions={
+        <Button
+          component="a"
+          href={`/cabinet/v1/log.csv?${queryText(query)}`}
+          download="log.csv"
+          variant="default"
+          leftSection={<DownloadIcon size={17} />}
+        >
+          {t('log.csv')}
+        </Button>
+      }
     >
       <Filters search={search} change={change} />
-      {isFiltered && <div><Button size="xs" variant="subtle" onClick={() => void navigate({ to: '/log', search: {}, replace: true })}>{t('log.clear')}</Button></div>}
+      {isFiltered && (
+        <div>
+          <Button size="xs" variant="subtle" onClick={() => void navigate({ to: '/log', search: {}, replace: true })}>
+            {t('log.clear')}
+          </Button>
+        </div>
+      )}
       <LogRows query={query} />
     </Page>
   )
@@ -64,12 +80,29 @@ function Filters({ search, change }: FiltersProps): ReactNode {
     <FilterPanel>
       {pick('model', plain(known?.models))}
       {pick('key', keysOf(known, t('log.deleted')))}
-      {pick('status', STATUSES.map((value) => ({ value, label: t(`status.${value}`) })))}
-      {pick('type', TYPES.map((value) => ({ value, label: t(`type.${value}`) })))}
+      {pick(
+        'status',
+        STATUSES.map((value) => ({ value, label: t(`status.${value}`) })),
+      )}
+      {pick(
+        'type',
+        TYPES.map((value) => ({ value, label: t(`type.${value}`) })),
+      )}
       {pick('provider', plain(known?.providers))}
-      {pick('app', (known?.apps ?? []).map(({ id, title }) => ({ value: id, label: title === '' ? t('usage.no_app') : title })))}
-      <DayField label={t('range.from')} value={search.from ?? ''} onChange={(day) => change('from', day === '' ? null : day)} />
-      <DayField label={t('range.to')} value={search.to ?? ''} onChange={(day) => change('to', day === '' ? null : day)} />
+      {pick(
+        'app',
+        (known?.apps ?? []).map(({ id, title }) => ({ value: id, label: title === '' ? t('usage.no_app') : title })),
+      )}
+      <DayField
+        label={t('range.from')}
+        value={search.from ?? ''}
+        onChange={(day) => change('from', day === '' ? null : day)}
+      />
+      <DayField
+        label={t('range.to')}
+        value={search.to ?? ''}
+        onChange={(day) => change('to', day === '' ? null : day)}
+      />
       <IdField key={search.id ?? ''} id={search.id ?? ''} change={(value) => change('id', value)} />
     </FilterPanel>
   )
@@ -91,7 +124,9 @@ function IdField({ id, change }: { readonly id: string; readonly change: (id: st
       placeholder="gen-…"
       value={text}
       onChange={({ currentTarget: { value } }) => type(value)}
-      rightSection={text === '' ? null : <CloseButton size="sm" aria-label={t('common.clear')} onClick={() => type('')} />}
+      rightSection={
+        text === '' ? null : <CloseButton size="sm" aria-label={t('common.clear')} onClick={() => type('')} />
+      }
     />
   )
 }
@@ -100,12 +135,21 @@ function plain(values: readonly string[] | undefined): readonly { readonly value
   return (values ?? []).map((value) => ({ value, label: value }))
 }
 
-function keysOf(known: LogFilters | undefined, deleted: string): readonly { readonly value: string; readonly label: string }[] {
-  return (known?.keys ?? []).map((key) => ({ value: key.id, label: `${key.name} · ${key.label}${key.deleted ? ` (${deleted})` : ''}` }))
+function keysOf(
+  known: LogFilters | undefined,
+  deleted: string,
+): readonly { readonly value: string; readonly label: string }[] {
+  return (known?.keys ?? []).map((key) => ({
+    value: key.id,
+    label: `${key.name} · ${key.label}${key.deleted ? ` (${deleted})` : ''}`,
+  }))
 }
 
 /** A chosen value that the list does not know, from a link, is shown all the same. */
-function withChosen(data: readonly { readonly value: string; readonly label: string }[], chosen: string | undefined): { value: string; label: string }[] {
+function withChosen(
+  data: readonly { readonly value: string; readonly label: string }[],
+  chosen: string | undefined,
+): { value: string; label: string }[] {
   const known = chosen === undefined || data.some(({ value }) => value === chosen)
   return [...data, ...(known ? [] : [{ value: chosen, label: chosen }])]
 }

@@ -25,7 +25,12 @@ export function LogRows({ query }: { readonly query: LogQuery }): ReactNode {
   const { t } = useTranslation()
   const pages = useInfiniteQuery({
     queryKey: ['GET /cabinet/v1/log', query],
-    queryFn: ({ pageParam, signal }) => call('GET /cabinet/v1/log', { query: { ...query, limit: PAGE_ROWS, ...(pageParam === null ? {} : { cursor: pageParam }) } }, signal),
+    queryFn: ({ pageParam, signal }) =>
+      call(
+        'GET /cabinet/v1/log',
+        { query: { ...query, limit: PAGE_ROWS, ...(pageParam === null ? {} : { cursor: pageParam }) } },
+        signal,
+      ),
     // The first page has no cursor.
     initialPageParam: null as string | null,
     getNextPageParam: ({ next_cursor: next }) => next,
@@ -34,12 +39,30 @@ export function LogRows({ query }: { readonly query: LogQuery }): ReactNode {
     staleTime: Infinity,
     gcTime: KEPT_MS,
   })
-  if (pages.isError && pages.data === undefined) return <Failed failure={pages.error} retry={() => void pages.refetch()} />
+  if (pages.isError && pages.data === undefined)
+    return <Failed failure={pages.error} retry={() => void pages.refetch()} />
   if (pages.data === undefined) return <Outline height={420} />
   const rows = pages.data.pages.flatMap(({ data }) => data)
   const searchedTo = pages.data.pages.at(-1)?.searched_to ?? null
-  if (rows.length === 0 && !pages.hasNextPage) return <div className={css.frame}><Empty title={t('log.none')} text={t('log.none_text')} /></div>
-  return <Rows key={JSON.stringify(query)} rows={rows} old={pages.isPlaceholderData} more={{ has: pages.hasNextPage && !pages.isPlaceholderData, busy: pages.isFetchingNextPage || pages.isPlaceholderData, fetch: () => void pages.fetchNextPage(), searchedTo }} />
+  if (rows.length === 0 && !pages.hasNextPage)
+    return (
+      <div className={css.frame}>
+        <Empty title={t('log.none')} text={t('log.none_text')} />
+      </div>
+    )
+  return (
+    <Rows
+      key={JSON.stringify(query)}
+      rows={rows}
+      old={pages.isPlaceholderData}
+      more={{
+        has: pages.hasNextPage && !pages.isPlaceholderData,
+        busy: pages.isFetchingNextPage || pages.isPlaceholderData,
+        fetch: () => void pages.fetchNextPage(),
+        searchedTo,
+      }}
+    />
+  )
 }
 
 interface More {
@@ -70,26 +93,59 @@ function Rows({ rows, old, more }: RowsProps): ReactNode {
   const open = (event: MouseEvent): void => {
     const id = event.target instanceof Element ? event.target.closest('a')?.dataset['generation'] : undefined
     // Whoever wants a new tab or window gets it from the browser.
-    if (id === undefined || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
+    if (id === undefined || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey)
+      return
     event.preventDefault()
     void navigate({ to: '/log/$id', params: { id } })
   }
   // Custom properties are no properties of CSSProperties.
   const sizes = { '--rows': rows.length, '--first': first, '--row': `${rowHeight}px` } as CSSProperties
   return (
-    <div className={css.frame} role="table" aria-label={t('nav.log')} aria-rowcount={has ? -1 : rows.length + 1} aria-busy={old}>
+    <div
+      className={css.frame}
+      role="table"
+      aria-label={t('nav.log')}
+      aria-rowcount={has ? -1 : rows.length + 1}
+      aria-busy={old}
+    >
       <div className={css.head} role="row" aria-rowindex={1}>
-        {(['time', 'model', 'status', 'tokens', 'duration', 'cost'] as const).map((name) => <span key={name} role="columnheader" className={css[name]}>{t(`log.${name}`)}</span>)}
+        {(['time', 'model', 'status', 'tokens', 'duration', 'cost'] as const).map((name) => (
+          <span key={name} role="columnheader" className={css[name]}>
+            {t(`log.${name}`)}
+          </span>
+        ))}
       </div>
-      <div ref={frame} className={css.scroll} onScroll={onScroll} onClick={open} tabIndex={0} role="rowgroup" aria-label={t('nav.log')}>
+      <div
+        ref={frame}
+        className={css.scroll}
+        onScroll={onScroll}
+        onClick={open}
+        tabIndex={0}
+        role="rowgroup"
+        aria-label={t('nav.log')}
+      >
         <div className={css.all} style={sizes} role="presentation">
           <div className={css.seen} role="presentation">
-            {rows.slice(first, last).map((row, index) => <Row key={row.generation_id} row={row} index={first + index + 2} t={t} format={format} />)}
+            {rows.slice(first, last).map((row, index) => (
+              <Row key={row.generation_id} row={row} index={first + index + 2} t={t} format={format} />
+            ))}
           </div>
         </div>
-        <div className={css.foot} role="row"><span role="cell">
-          {busy ? <Loader size="sm" aria-label={t('common.loading')} /> : has ? <Button size="xs" variant="default" onClick={fetch}>{searchedTo === null ? t('log.more') : t('log.search_on', { when: format.dateTime(searchedTo) })}</Button> : <Text size="sm" c="dimmed">{t('log.end', { count: rows.length, shown: format.number(rows.length) })}</Text>}
-        </span></div>
+        <div className={css.foot} role="row">
+          <span role="cell">
+            {busy ? (
+              <Loader size="sm" aria-label={t('common.loading')} />
+            ) : has ? (
+              <Button size="xs" variant="default" onClick={fetch}>
+                {searchedTo === null ? t('log.more') : t('log.search_on', { when: format.dateTime(searchedTo) })}
+              </Button>
+            ) : (
+              <Text size="sm" c="dimmed">
+                {t('log.end', { count: rows.length, shown: format.number(rows.length) })}
+              </Text>
+            )}
+          </span>
+        </div>
       </div>
     </div>
   )
@@ -106,15 +162,33 @@ interface RowProps {
 const Row = memo(function Row({ row, index, t, format }: RowProps): ReactNode {
   return (
     <div className={css.row} role="row" aria-rowindex={index}>
-      <span role="cell" className={css.time}><a href={`/log/${row.generation_id}`} data-generation={row.generation_id}><time dateTime={row.at}>{format.dateTime(row.at)}</time></a></span>
+      <span role="cell" className={css.time}>
+        <a href={`/log/${row.generation_id}`} data-generation={row.generation_id}>
+          <time dateTime={row.at}>{format.dateTime(row.at)}</time>
+        </a>
+      </span>
       <span role="cell" className={css.model}>
         <span className={css.line}>{row.model}</span>
-        <span className={css.small}>{[row.key_name, row.app_title ?? row.app_url, row.provider_name].filter((part) => part !== null && part !== '').join(' · ')}</span>
+        <span className={css.small}>
+          {[row.key_name, row.app_title ?? row.app_url, row.provider_name]
+            .filter((part) => part !== null && part !== '')
+            .join(' · ')}
+        </span>
       </span>
-      <span role="cell" className={css.status}><StatusBadge tone={TONES[row.status]}>{row.status === 'error' && row.error_type !== null ? errorName(row.error_type) : t(`status.${row.status}`)}</StatusBadge></span>
-      <span role="cell" className={css.tokens}>{format.number(row.input_tokens)} → {format.number(row.output_tokens)}</span>
-      <span role="cell" className={css.duration}>{format.duration(row.duration_ms)}</span>
-      <span role="cell" className={css.cost}>{format.money(row.cost)}</span>
+      <span role="cell" className={css.status}>
+        <StatusBadge tone={TONES[row.status]}>
+          {row.status === 'error' && row.error_type !== null ? errorName(row.error_type) : t(`status.${row.status}`)}
+        </StatusBadge>
+      </span>
+      <span role="cell" className={css.tokens}>
+        {format.number(row.input_tokens)} → {format.number(row.output_tokens)}
+      </span>
+      <span role="cell" className={css.duration}>
+        {format.duration(row.duration_ms)}
+      </span>
+      <span role="cell" className={css.cost}>
+        {format.money(row.cost)}
+      </span>
     </div>
   )
 })

@@ -26,8 +26,17 @@ export function RequestPage(): ReactNode {
   const { id } = useParams({ from: '/log/$id' })
   const story = useRead('GET /cabinet/v1/log/:id', { params: { id } })
   return (
-    <Page title={t('request.title')} lead={<><span className={css.mono}>{id}</span> <CopyIconButton text={id} /></>}>
-      <Loaded of={story} height={600}>{(answer) => <Story story={answer} />}</Loaded>
+    <Page
+      title={t('request.title')}
+      lead={
+        <>
+          <span className={css.mono}>{id}</span> <CopyIconButton text={id} />
+        </>
+      }
+    >
+      <Loaded of={story} height={600}>
+        {(answer) => <Story story={answer} />}
+      </Loaded>
     </Page>
   )
 }
@@ -38,19 +47,52 @@ function Story({ story }: { readonly story: RequestStory }): ReactNode {
   return (
     <>
       <div className={css.tiles}>
-        <Tile label={t('usage.cost')} value={format.money(story.cost)} note={t(`request.basis_${story.billing_basis}`)} />
-        <Tile label={t('log.tokens')} value={`${format.compact(story.input_tokens)} → ${format.compact(story.output_tokens)}`} note={t('request.cached', { cached: format.number(story.cached_tokens), reasoning: format.number(story.reasoning_tokens) })} />
-        <Tile label={t('request.first_token')} value={story.latency_ms === null ? '–' : format.duration(story.latency_ms)} note={t('request.total_time', { time: format.duration(story.duration_ms) })} />
-        <Tile label={t('request.speed')} value={story.tokens_per_second === null ? '–' : t('request.per_second', { tokens: format.number(story.tokens_per_second, 1) })} note={story.streamed ? t('request.streamed') : t('request.whole')} />
+        <Tile
+          label={t('usage.cost')}
+          value={format.money(story.cost)}
+          note={t(`request.basis_${story.billing_basis}`)}
+        />
+        <Tile
+          label={t('log.tokens')}
+          value={`${format.compact(story.input_tokens)} → ${format.compact(story.output_tokens)}`}
+          note={t('request.cached', {
+            cached: format.number(story.cached_tokens),
+            reasoning: format.number(story.reasoning_tokens),
+          })}
+        />
+        <Tile
+          label={t('request.first_token')}
+          value={story.latency_ms === null ? '–' : format.duration(story.latency_ms)}
+          note={t('request.total_time', { time: format.duration(story.duration_ms) })}
+        />
+        <Tile
+          label={t('request.speed')}
+          value={
+            story.tokens_per_second === null
+              ? '–'
+              : t('request.per_second', { tokens: format.number(story.tokens_per_second, 1) })
+          }
+          note={story.streamed ? t('request.streamed') : t('request.whole')}
+        />
       </div>
       <div className={css.halves}>
-        <Section title={t('request.what')}><WhatItWas story={story} /></Section>
-        <Section title={t('request.times')}><Timeline story={story} /></Section>
+        <Section title={t('request.what')}>
+          <WhatItWas story={story} />
+        </Section>
+        <Section title={t('request.times')}>
+          <Timeline story={story} />
+        </Section>
       </div>
-      <Section title={t('request.attempts')} lead={t('request.attempts_lead')}><Attempts story={story} /></Section>
+      <Section title={t('request.attempts')} lead={t('request.attempts_lead')}>
+        <Attempts story={story} />
+      </Section>
       <div className={css.halves}>
-        <Section title={t('request.bill')} lead={t('request.bill_lead', { version: story.price_version })}><Bill story={story} /></Section>
-        <Section title={t('request.hold')} lead={t('request.hold_lead')}><Hold story={story} /></Section>
+        <Section title={t('request.bill')} lead={t('request.bill_lead', { version: story.price_version })}>
+          <Bill story={story} />
+        </Section>
+        <Section title={t('request.hold')} lead={t('request.hold_lead')}>
+          <Hold story={story} />
+        </Section>
       </div>
     </>
   )
@@ -61,16 +103,51 @@ function WhatItWas({ story }: { readonly story: RequestStory }): ReactNode {
   return (
     <Facts
       items={[
-        [t('log.status'), <StatusBadge key="status" tone={story.status === 'completed' ? 'good' : story.status === 'error' ? 'bad' : 'quiet'}>{t(`status.${story.status}`)}</StatusBadge>],
-        [t('request.error'), story.error_type === null ? null : <>{errorName(story.error_type)} <code key="type" className={css.mono}>{story.error_type}</code></>],
-        [t('usage.model'), <Link key="model" to="/model/$" params={{ _splat: story.model }}>{story.model}</Link>],
+        [
+          t('log.status'),
+          <StatusBadge
+            key="status"
+            tone={story.status === 'completed' ? 'good' : story.status === 'error' ? 'bad' : 'quiet'}
+          >
+            {t(`status.${story.status}`)}
+          </StatusBadge>,
+        ],
+        [
+          t('request.error'),
+          story.error_type === null ? null : (
+            <>
+              {errorName(story.error_type)}{' '}
+              <code key="type" className={css.mono}>
+                {story.error_type}
+              </code>
+            </>
+          ),
+        ],
+        [
+          t('usage.model'),
+          <Link key="model" to="/model/$" params={{ _splat: story.model }}>
+            {story.model}
+          </Link>,
+        ],
         [t('log.filter_provider'), story.provider_name],
         [t('log.filter_type'), t(`type.${story.type}`)],
         [t('usage.key'), story.key_name],
         [t('usage.app'), [story.app_title, story.app_url].filter((part) => part !== null).join(' · ')],
         [t('request.finish'), <Finish key="finish" story={story} />],
-        [t('request.request_id'), <span key="id" className={css.mono}>{story.request_id}</span>],
-        [t('request.upstream_id'), story.upstream_id === null ? null : <span key="upstream" className={css.mono}>{story.upstream_id}</span>],
+        [
+          t('request.request_id'),
+          <span key="id" className={css.mono}>
+            {story.request_id}
+          </span>,
+        ],
+        [
+          t('request.upstream_id'),
+          story.upstream_id === null ? null : (
+            <span key="upstream" className={css.mono}>
+              {story.upstream_id}
+            </span>
+          ),
+        ],
         [t('request.session'), story.session_id],
         [t('request.flagged'), story.flagged ? t('request.flagged_text') : null],
       ]}
@@ -78,9 +155,23 @@ function WhatItWas({ story }: { readonly story: RequestStory }): ReactNode {
   )
 }
 
-function Finish({ story: { finish_reason: reason, native_finish_reason: native } }: { readonly story: RequestStory }): ReactNode {
+function Finish({
+  story: { finish_reason: reason, native_finish_reason: native },
+}: {
+  readonly story: RequestStory
+}): ReactNode {
   const { t } = useTranslation()
-  return <>{reason === null ? '–' : t(`finish.${reason}`)}{native !== null && native !== reason && <> <code className={css.mono}>{native}</code></>}</>
+  return (
+    <>
+      {reason === null ? '–' : t(`finish.${reason}`)}
+      {native !== null && native !== reason && (
+        <>
+          {' '}
+          <code className={css.mono}>{native}</code>
+        </>
+      )}
+    </>
+  )
 }
 
 function reasonName(reason: NonNullable<RequestStory['attempts'][number]['reason']>): string {
@@ -103,8 +194,19 @@ function Attempts({ story }: { readonly story: RequestStory }): ReactNode {
       columns={[
         { id: 'index', title: '№', cell: ({ index }) => index },
         { id: 'provider', title: t('log.filter_provider'), cell: ({ provider }) => provider ?? '–' },
-        { id: 'outcome', title: t('request.outcome'), cell: ({ outcome }) => <StatusBadge tone={outcome === 'answered' ? 'good' : 'bad'}>{t(`request.${outcome}`)}</StatusBadge> },
-        { id: 'reason', title: t('request.reason'), cell: ({ reason, status }) => [reason === null ? null : reasonName(reason), status].filter((part) => part !== null).join(' · ') },
+        {
+          id: 'outcome',
+          title: t('request.outcome'),
+          cell: ({ outcome }) => (
+            <StatusBadge tone={outcome === 'answered' ? 'good' : 'bad'}>{t(`request.${outcome}`)}</StatusBadge>
+          ),
+        },
+        {
+          id: 'reason',
+          title: t('request.reason'),
+          cell: ({ reason, status }) =>
+            [reason === null ? null : reasonName(reason), status].filter((part) => part !== null).join(' · '),
+        },
       ]}
     />
   )

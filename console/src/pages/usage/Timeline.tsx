@@ -16,10 +16,19 @@ export function Timeline({ story }: { readonly story: RequestStory }): ReactNode
   const style = { '--waited': waited } as CSSProperties
   return (
     <>
-      <div className={css.track} style={style} aria-hidden="true"><span className={css.wait} /><span className={css.flow} /></div>
+      <div className={css.track} style={style} aria-hidden="true">
+        <span className={css.wait} />
+        <span className={css.flow} />
+      </div>
       <div className={css.legend}>
-        <Text size="xs" c="dimmed">{t('request.waiting', { time: format.duration(latency ?? duration) })}</Text>
-        {latency !== null && <Text size="xs" c="dimmed">{t('request.answering', { time: format.duration(duration - latency) })}</Text>}
+        <Text size="xs" c="dimmed">
+          {t('request.waiting', { time: format.duration(latency ?? duration) })}
+        </Text>
+        {latency !== null && (
+          <Text size="xs" c="dimmed">
+            {t('request.answering', { time: format.duration(duration - latency) })}
+          </Text>
+        )}
       </div>
       <Facts
         items={[

@@ -29,11 +29,21 @@ export function UsagePage(): ReactNode {
       <div className={css.fields}>
         <RangeFields range={range} change={setRange} />
         <div>
-          <Text size="sm" fw={500} mb={2}>{t('usage.group')}</Text>
-          <SegmentedControl fullWidth value={group} onChange={setGroup} data={(['model', 'key', 'app'] as const).map((value) => ({ value, label: t(`usage.${value}`) }))} aria-label={t('usage.group')} />
+          <Text size="sm" fw={500} mb={2}>
+            {t('usage.group')}
+          </Text>
+          <SegmentedControl
+            fullWidth
+            value={group}
+            onChange={setGroup}
+            data={(['model', 'key', 'app'] as const).map((value) => ({ value, label: t(`usage.${value}`) }))}
+            aria-label={t('usage.group')}
+          />
         </div>
       </div>
-      <Loaded of={usage} height={560}>{(answer) => <Report usage={answer} group={group} />}</Loaded>
+      <Loaded of={usage} height={560}>
+        {(answer) => <Report usage={answer} group={group} />}
+      </Loaded>
     </Page>
   )
 }
@@ -48,15 +58,42 @@ function Report({ usage, group }: { readonly usage: UsageAnswer; readonly group:
     <>
       <div className={css.tiles}>
         <Tile label={t('usage.cost')} value={format.money(totals.cost)} />
-        <Tile label={t('usage.requests')} value={format.number(totals.requests)} note={t('usage.errors_count', { count: totals.errors, shown: format.number(totals.errors) })} />
-        <Tile label={t('usage.input_tokens')} value={format.compact(totals.input_tokens)} note={format.number(totals.input_tokens)} />
-        <Tile label={t('usage.output_tokens')} value={format.compact(totals.output_tokens)} note={format.number(totals.output_tokens)} />
+        <Tile
+          label={t('usage.requests')}
+          value={format.number(totals.requests)}
+          note={t('usage.errors_count', { count: totals.errors, shown: format.number(totals.errors) })}
+        />
+        <Tile
+          label={t('usage.input_tokens')}
+          value={format.compact(totals.input_tokens)}
+          note={format.number(totals.input_tokens)}
+        />
+        <Tile
+          label={t('usage.output_tokens')}
+          value={format.compact(totals.output_tokens)}
+          note={format.number(totals.output_tokens)}
+        />
       </div>
       <Section
         title={t('usage.by_day')}
-        actions={<SegmentedControl size="xs" value={what} onChange={setWhat} data={(['cost', 'requests'] as const).map((value) => ({ value, label: t(`usage.${value}`) }))} aria-label={t('usage.shown')} />}
+        actions={
+          <SegmentedControl
+            size="xs"
+            value={what}
+            onChange={setWhat}
+            data={(['cost', 'requests'] as const).map((value) => ({ value, label: t(`usage.${value}`) }))}
+            aria-label={t('usage.shown')}
+          />
+        }
       >
-        <DayChart kind="bars" days={stacked.days} series={stacked.series} unit={what === 'cost' ? 'money' : 'count'} label={t('usage.by_day')} height={300} />
+        <DayChart
+          kind="bars"
+          days={stacked.days}
+          series={stacked.series}
+          unit={what === 'cost' ? 'money' : 'count'}
+          label={t('usage.by_day')}
+          height={300}
+        />
       </Section>
       <List
         label={t('usage.groups')}
@@ -76,9 +113,19 @@ function Report({ usage, group }: { readonly usage: UsageAnswer; readonly group:
   )
 }
 
-function GroupName({ group, row }: { readonly group: UsageGroup; readonly row: { readonly id: string; readonly label: string } }): ReactNode {
+function GroupName({
+  group,
+  row,
+}: {
+  readonly group: UsageGroup
+  readonly row: { readonly id: string; readonly label: string }
+}): ReactNode {
   const { t } = useTranslation()
   if (row.id === '…rest') return t('usage.rest')
   const label = row.label === '' ? t('usage.no_app') : row.label
-  return <Link to="/log" search={{ [group]: row.id }}>{label}</Link>
+  return (
+    <Link to="/log" search={{ [group]: row.id }}>
+      {label}
+    </Link>
+  )
 }

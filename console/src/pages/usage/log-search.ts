@@ -7,7 +7,18 @@ export type FilterName = (typeof FILTERS)[number]
 export type LogSearch = Readonly<Partial<Record<FilterName, string | undefined>>>
 
 export const STATUSES: readonly RequestStatus[] = ['completed', 'error', 'cancelled']
-export const TYPES: readonly RequestType[] = ['chat', 'responses', 'completions', 'embeddings', 'image', 'tts', 'transcription', 'translation', 'rerank', 'video']
+export const TYPES: readonly RequestType[] = [
+  'chat',
+  'responses',
+  'completions',
+  'embeddings',
+  'image',
+  'tts',
+  'transcription',
+  'translation',
+  'rerank',
+  'video',
+]
 
 /** What is asked of the server; values that an address made up are left out. */
 export function logQuery({ model, key, status, type, provider, app, from, to, id }: LogSearch, zone: string): LogQuery {

@@ -10,7 +10,11 @@ export interface StackedDays {
 }
 
 /** Day × group for a stacked chart: the largest groups apart, all others as one. `unnamed` names what has no label. */
-export function stackedDays(usage: UsageAnswer, what: 'cost' | 'requests', unnamed: (id: string) => string): StackedDays {
+export function stackedDays(
+  usage: UsageAnswer,
+  what: 'cost' | 'requests',
+  unnamed: (id: string) => string,
+): StackedDays {
   const shown = usage.groups.filter(({ id }) => id !== '…rest').slice(0, SERIES_MAX)
   // A group's id may hold dots, which the chart would take for a path.
   const names = new Map(shown.map(({ id }, index) => [id, `g${index}`]))
@@ -21,7 +25,16 @@ export function stackedDays(usage: UsageAnswer, what: 'cost' | 'requests', unnam
     day?.set(name, (day.get(name) ?? 0) + cell[what])
   }
   const hasOthers = [...byDay.values()].some((day) => day.has(OTHERS))
-  const series = shown.map(({ id, label }) => ({ name: names.get(id) ?? id, label: label === '' ? unnamed(id) : label }))
+  const series = shown.map(({ id, label }) => ({
+    name: names.get(id) ?? id,
+    label: label === '' ? unnamed(id) : label,
+  }))
   const all = hasOthers ? [...series, { name: OTHERS, label: unnamed('…rest') }] : series
-  return { days: [...byDay].map(([day, values]) => ({ day, ...Object.fromEntries(all.map(({ name }) => [name, values.get(name) ?? 0])) })), series: all }
+  return {
+    days: [...byDay].map(([day, values]) => ({
+      day,
+      ...Object.fromEntries(all.map(({ name }) => [name, values.get(name) ?? 0])),
+    })),
+    series: all,
+  }
 }
